@@ -1,0 +1,3 @@
+"""attnexp runs and compares attention mechanisms from the command line."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Models that are built around a scoring function. They know no data set."""

@@ -1,0 +1,56 @@
+"""Attention pooling as regression, after Nadaraya and Watson."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attnexp.architectures.architecture import Architecture
+from attnexp.attention.build import single_or_multihead
+from attnexp.batch import Batch, Prediction, RegressionSpec
+from attnexp.scores.score import ScoreFactory
+
+
+class KernelRegression(Architecture):
+    """f(x) = sum_i alpha(phi(x), phi(x_i)) y_i, alpha = softmax_i a.
+
+    Nadaraya (1964) and Watson (1964), with any score a in the place of the log kernel. phi is the
+    identity where `features` is 0, and otherwise a learned map of x to that many features, the same
+    for queries and keys: scores built on dot products cannot tell points on a line apart without
+    one. With `heads` above 1 the pooling is multi-head, `head_dim` features a head.
+
+    Raises ValueError for negative `features` and for fewer than one head.
+    """
+
+    def __init__(
+        self,
+        spec: RegressionSpec,
+        score: ScoreFactory,
+        features: int = 0,
+        heads: int = 1,
+        head_dim: int = 16,
+    ) -> None:
+        super().__init__()
+        if features < 0:
+            raise ValueError(f"features must be 0 (raw x) or more, got {features}")
+        dim = features or spec.x_dim
+        self.phi = FeatureMap(spec.x_dim, features) if features else nn.Identity()
+        self.pooling = single_or_multihead(score, dim, dim, spec.y_dim, heads, head_dim)
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
+        context, weights = self.pooling(
+            self.phi(batch.queries), self.phi(batch.keys), batch.values, batch.mask, need_weights
+        )
+        return Prediction(context, {} if weights is None else {"pooling": weights.unsqueeze(1)})
+
+
+class FeatureMap(nn.Module):
+    """phi(x) = W_2 tanh(W_1 x + b_1) + b_2, both layers `features` wide."""
+
+    def __init__(self, x_dim: int, features: int) -> None:
+        super().__init__()
+        self.W_1 = nn.Linear(x_dim, features)
+        self.W_2 = nn.Linear(features, features)
+
+    def forward(
+        self, x: Float[Tensor, "batch points x_dim"]
+    ) -> Float[Tensor, "batch points features"]:
+        return self.W_2(self.W_1(x).tanh())

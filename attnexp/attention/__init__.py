@@ -1,0 +1,1 @@
+"""Attention built from a score: masked softmax, pooling, several heads."""

@@ -1,0 +1,72 @@
+"""Multi-head attention around any score."""
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attnexp.attention.attention import Attention, Memory
+from attnexp.attention.pooling import pool
+from attnexp.attention.softmax import Mask, ValidLens
+from attnexp.scores.score import ScoreFactory, require_positive
+
+
+class MultiHead(Attention):
+    """head_i = attention(W_q^i q, W_k^i k, W_v^i v); the context is W_o [head_1; ...; head_h].
+
+    Vaswani et al. (2017), section 3.2.2, without biases. All heads go through one score, on an axis
+    of their own: what differs between heads is their projections. Every head has `head_dim`
+    features.
+
+    Raises ValueError for fewer than one head and for a head_dim below 1.
+    """
+
+    def __init__(
+        self,
+        score: ScoreFactory,
+        query_dim: int,
+        key_dim: int,
+        value_dim: int,
+        context_dim: int,
+        heads: int,
+        head_dim: int,
+    ) -> None:
+        super().__init__()
+        require_positive("heads", heads)
+        require_positive("head_dim", head_dim)
+        self.context_dim = context_dim
+        self.heads = heads
+        self.W_q = nn.Linear(query_dim, heads * head_dim, bias=False)
+        self.W_k = nn.Linear(key_dim, heads * head_dim, bias=False)
+        self.W_v = nn.Linear(value_dim, heads * head_dim, bias=False)
+        self.W_o = nn.Linear(heads * head_dim, context_dim, bias=False)
+        self.score = score(query_dim=head_dim, key_dim=head_dim)
+
+    def remember(
+        self,
+        keys: Float[Tensor, "batch keys key_dim"],
+        values: Float[Tensor, "batch keys value_dim"],
+        mask: Mask | ValidLens | None = None,
+    ) -> Memory:
+        seen = Memory.of(keys, values, mask)
+        return Memory(
+            self.score.project_keys(self._split(self.W_k(seen.keys))),
+            self._split(self.W_v(seen.values)),
+            None if seen.mask is None else seen.mask.unsqueeze(-3),
+        )
+
+    def attend(
+        self,
+        queries: Float[Tensor, "batch queries query_dim"],
+        memory: Memory,
+        need_weights: bool = True,
+    ) -> tuple[
+        Float[Tensor, "batch queries context_dim"],
+        Float[Tensor, "batch heads queries keys"] | None,
+    ]:
+        projected = self.score.project_queries(self._split(self.W_q(queries)))
+        heads, weights = pool(self.score, projected, memory, need_weights)
+        return self.W_o(heads.transpose(-3, -2).flatten(-2)), weights
+
+    def _split(
+        self, joint: Float[Tensor, "batch length joint_dim"]
+    ) -> Float[Tensor, "batch heads length head_dim"]:
+        return joint.unflatten(-1, (self.heads, -1)).transpose(-3, -2)

@@ -1,0 +1,61 @@
+"""Attention pooling: one score, one softmax, one weighted average."""
+
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.attention.attention import Attention, Memory
+from attnexp.attention.softmax import Mask, ValidLens, masked_softmax
+from attnexp.scores.score import Score
+
+
+def pool(
+    score: Score,
+    queries: Float[Tensor, "*batch queries projected"],
+    memory: Memory,
+    need_weights: bool,
+) -> tuple[
+    Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None
+]:
+    """f(q) = sum_i softmax_i(a(q, k_i)) v_i for projected queries, any leading axes."""
+    if not need_weights:
+        pair = score.as_dot_product(queries, memory.keys)
+        if pair is not None:
+            dot_queries, dot_keys = pair
+            context = F.scaled_dot_product_attention(
+                dot_queries, dot_keys, memory.values, attn_mask=memory.mask, scale=1.0
+            )
+            return context, None
+    weights = masked_softmax(score.compare(queries, memory.keys), memory.mask)
+    return weights @ memory.values, weights if need_weights else None
+
+
+class AttentionPooling(Attention):
+    """f(q) = sum_i alpha(q, k_i) v_i with alpha = softmax_i a(q, k_i), for one score a."""
+
+    def __init__(self, score: Score, value_dim: int) -> None:
+        super().__init__()
+        self.score = score
+        self.context_dim = value_dim
+
+    def remember(
+        self,
+        keys: Float[Tensor, "batch keys key_dim"],
+        values: Float[Tensor, "batch keys value_dim"],
+        mask: Mask | ValidLens | None = None,
+    ) -> Memory:
+        memory = Memory.of(keys, values, mask)
+        return Memory(self.score.project_keys(memory.keys), memory.values, memory.mask)
+
+    def attend(
+        self,
+        queries: Float[Tensor, "batch queries query_dim"],
+        memory: Memory,
+        need_weights: bool = True,
+    ) -> tuple[
+        Float[Tensor, "batch queries context_dim"],
+        Float[Tensor, "batch 1 queries keys"] | None,
+    ]:
+        projected = self.score.project_queries(queries)
+        context, weights = pool(self.score, projected, memory, need_weights)
+        return context, None if weights is None else weights.unsqueeze(-3)

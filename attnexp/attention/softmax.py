@@ -1,0 +1,51 @@
+"""The masked softmax, and the masks it takes."""
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+ValidLens = Int[Tensor, " batch"] | Int[Tensor, "batch queries"]
+Mask = Bool[Tensor, "*mask"]
+
+
+def length_mask(valid_lens: ValidLens, num_keys: int) -> Bool[Tensor, "batch queries_or_1 keys"]:
+    """True at the first `valid_lens` keys: one length a sequence, or one a query.
+
+    Raises ValueError when a length is negative or greater than `num_keys`.
+    """
+    if valid_lens.numel() and not 0 <= int(valid_lens.min()) <= int(valid_lens.max()) <= num_keys:
+        raise ValueError(
+            f"valid_lens must lie between 0 and the number of keys, {num_keys}, "
+            f"got {valid_lens.tolist()}"
+        )
+    one_a_query = valid_lens if valid_lens.dim() == 2 else valid_lens.unsqueeze(-1)
+    positions = torch.arange(num_keys, device=valid_lens.device)
+    return positions < one_a_query.unsqueeze(-1)
+
+
+def as_mask(mask: Mask | ValidLens | None, num_keys: int) -> Mask | None:
+    """A boolean mask from a mask, from whole numbers that are `valid_lens`, or from None."""
+    if mask is None or mask.dtype == torch.bool:
+        return mask
+    return length_mask(mask, num_keys)
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch queries keys"], mask: Mask | ValidLens | None = None
+) -> Float[Tensor, "*batch queries keys"]:
+    """softmax over the keys that the mask leaves.
+
+    w_i = exp(a_i) / sum_j exp(a_j) over the valid keys i, j; w_i = 0 for all others.
+
+    `mask` is None (all keys), boolean and broadcastable to the scores (true where a key may be
+    attended to), or whole numbers: `valid_lens` of shape (batch,), one length a sequence, or
+    (batch, queries), one length a query. A score of minus infinity counts as masked. A row with no
+    key left has weights zero and gradient zero, not NaN.
+
+    Raises ValueError for valid_lens out of range.
+    """
+    mask = as_mask(mask, scores.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    empty = (scores == -torch.inf).all(dim=-1, keepdim=True)
+    return scores.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)

@@ -1,0 +1,23 @@
+"""Numbers that say how an attention map looks."""
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+
+def entropy(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
+    """H = -sum_i w_i log w_i of each row, in nats, with 0 log 0 = 0.
+
+    A uniform row over n keys has log n, a row with one key has 0, and a row of zeros has 0.
+    """
+    return -torch.xlogy(weights, weights).sum(dim=-1)
+
+
+def is_uniform(
+    weights: Float[Tensor, "*batch queries keys"],
+    mask: Bool[Tensor, "*batch queries keys"],
+    tolerance: float = 0.05,
+) -> bool:
+    """Whether every weight is within `tolerance` of 1/n, relative, n the keys its query may see."""
+    keys = mask.sum(dim=-1, keepdim=True)
+    return bool(((weights * keys - 1).abs() <= tolerance).logical_or(~mask).all())

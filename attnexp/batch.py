@@ -1,0 +1,95 @@
+"""The frozen vocabulary that data, architectures, tasks and training share.
+
+A `Batch` has the same fields for both kinds of data:
+
+| field         | regression                      | sequence to sequence               |
+|---------------|---------------------------------|------------------------------------|
+| `queries`     | x* (batch, queries, 1)          | target ids shifted right (batch, queries) |
+| `keys`        | x_i (batch, keys, 1)            | source ids (batch, keys)           |
+| `values`      | y_i (batch, keys, 1)            | the same ids                       |
+| `targets`     | y* (batch, queries, 1)          | target ids (batch, queries)        |
+| `mask`        | hides a point from itself       | hides source padding               |
+| `target_mask` | all true                        | hides target padding               |
+| `alignment`   | none                            | gold source position, or -1        |
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Self
+
+import torch
+from jaxtyping import Bool, Float, Int, Shaped
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Examples that go through a model together.
+
+    `mask` is true where a query may attend to a key; its middle axis is 1 where all queries of an
+    example share one mask. `target_mask` is true where a target counts. `alignment` holds the key
+    position that each target was made from, -1 where there is none.
+    """
+
+    queries: Shaped[Tensor, "batch queries *query_features"]
+    keys: Shaped[Tensor, "batch keys *key_features"]
+    values: Shaped[Tensor, "batch keys *value_features"]
+    targets: Shaped[Tensor, "batch queries *value_features"]
+    mask: Bool[Tensor, "batch #queries keys"]
+    target_mask: Bool[Tensor, "batch queries"]
+    alignment: Int[Tensor, "batch queries"] | None = None
+
+    def __len__(self) -> int:
+        return self.queries.shape[0]
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch with every tensor on `device`."""
+        return replace(self, **{name: tensor.to(device) for name, tensor in self._tensors()})
+
+    def select(self, index: Int[Tensor, " chosen"] | slice) -> Self:
+        """The examples at `index`, along the batch axis."""
+        return replace(self, **{name: tensor[index] for name, tensor in self._tensors()})
+
+    def _tensors(self) -> list[tuple[str, Tensor]]:
+        pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return [(name, tensor) for name, tensor in pairs if tensor is not None]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model answers to a batch.
+
+    `outputs` are predicted values (regression) or logits over the target vocabulary. `weights` maps
+    the name of an attention (`pooling`, `cross`, `self`, ...) to its weights, and is empty when the
+    caller did not ask for weights.
+    """
+
+    outputs: Float[Tensor, "batch queries outputs"]
+    weights: Mapping[str, Float[Tensor, "batch layers heads _ _"]]
+
+
+@dataclass(frozen=True)
+class RegressionSpec:
+    """Sizes that a model of regression data must know: the dimensions of x and of y."""
+
+    x_dim: int
+    y_dim: int
+
+
+@dataclass(frozen=True)
+class Seq2SeqSpec:
+    """What a model of sequence data must know: the symbols, the longest lengths, the special ids.
+
+    `max_source` and `max_target` count the end symbol; padding may follow it.
+    """
+
+    source_vocab: tuple[str, ...]
+    target_vocab: tuple[str, ...]
+    max_source: int
+    max_target: int
+    pad: int
+    bos: int
+    eos: int
+
+
+DataSpec = RegressionSpec | Seq2SeqSpec

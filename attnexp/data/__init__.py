@@ -1,0 +1,1 @@
+"""Data sets, one a file. They know no architecture."""

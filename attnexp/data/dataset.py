@@ -1,0 +1,20 @@
+"""The contract of a data set."""
+
+from abc import ABC
+
+from attnexp.batch import Batch, DataSpec
+
+
+class Dataset(ABC):
+    """Three disjoint splits, each one batch, and the sizes that a model must know.
+
+    A subclass sets the four attributes in its constructor, whose keyword arguments are its
+    settings. It draws from the `generator` it is given and from nothing else, so that one seed
+    means the same data whatever model is trained on them. `validation` is None where the training
+    loss is itself a validation, as leave-one-out is.
+    """
+
+    spec: DataSpec
+    train: Batch
+    validation: Batch | None
+    test: Batch

@@ -1,0 +1,1 @@
+"""Attention scoring functions, one a file: the formula, its source, the code."""

@@ -1,0 +1,27 @@
+"""Average pooling: the baseline that looks everywhere alike."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.scores.score import Score
+
+
+class Average(Score):
+    """a(q, k) = 0, so that every key has the weight 1/n.
+
+    No parameters. It is what every other score must beat.
+    """
+
+    def compare(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected_key"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        return queries.new_zeros(*queries.shape[:-1], keys.shape[-2])
+
+    def as_dot_product(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected_key"],
+    ) -> tuple[Float[Tensor, "*batch queries 1"], Float[Tensor, "*batch keys 1"]]:
+        return queries.new_zeros(*queries.shape[:-1], 1), keys.new_zeros(*keys.shape[:-1], 1)

@@ -1,0 +1,33 @@
+"""The boxcar kernel: an average over the keys within reach."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.scores.distance import distance
+from attnexp.scores.score import Score, require_equal_dims, require_positive
+
+
+class Boxcar(Score):
+    r"""a(q, k) = log 1[ \|q - k\| / sqrt(d) <= 1/w ]: 0 within reach 1/w, minus infinity beyond.
+
+    Dive into Deep Learning, release 1.0, section 11.2. `width` is w, so that a larger w looks at
+    fewer neighbours, as for the Gaussian. A query with no key in reach has all weights zero.
+
+    No parameters; the score is constant, so no gradient reaches queries or keys. Raises ValueError
+    for a width that is not positive and for unequal query and key dimensions.
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:
+        super().__init__(query_dim, key_dim)
+        require_equal_dims("boxcar", query_dim, key_dim)
+        require_positive("width", width)
+        self.width = width
+
+    def compare(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        gap = distance(queries, keys).detach()
+        return torch.zeros_like(gap).masked_fill(gap > 1 / self.width, -torch.inf)

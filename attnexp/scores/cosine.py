@@ -1,0 +1,35 @@
+"""The cosine of the angle between query and key, sharpened by a learned strength."""
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attnexp.scores.inner_product import InnerProduct
+from attnexp.scores.score import require_equal_dims
+
+
+class Cosine(InnerProduct):
+    r"""a(q, k) = s cos(q, k) = s q.k / (\|q\| \|k\|), with a learned s.
+
+    Content addressing in Graves, Wayne and Danihelka (2014), equations 5 and 6; s is their key
+    strength beta, here one learned number that starts at `initial_strength`. A zero vector has
+    cosine 0 with everything. On scalars the cosine is the sign of q k: it needs features.
+
+    Raises ValueError for unequal query and key dimensions.
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, initial_strength: float = 10.0) -> None:
+        super().__init__(query_dim, key_dim)
+        require_equal_dims("cosine", query_dim, key_dim)
+        self.strength = nn.Parameter(torch.tensor(float(initial_strength)))
+
+    def project_queries(
+        self, queries: Float[Tensor, "*batch queries query_dim"]
+    ) -> Float[Tensor, "*batch queries projected"]:
+        return self.strength * F.normalize(queries, dim=-1)
+
+    def project_keys(
+        self, keys: Float[Tensor, "*batch keys key_dim"]
+    ) -> Float[Tensor, "*batch keys projected"]:
+        return F.normalize(keys, dim=-1)

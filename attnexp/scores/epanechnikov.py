@@ -1,0 +1,36 @@
+"""The kernel that Dive into Deep Learning calls Epanechnikov's: a triangle."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.scores.distance import distance
+from attnexp.scores.score import Score, require_equal_dims, require_positive
+
+
+class Epanechnikov(Score):
+    r"""a(q, k) = log max(0, 1 - w \|q - k\| / sqrt(d)).
+
+    Dive into Deep Learning, release 1.0, section 11.2, gives this triangle the name of Epanechnikov
+    (1969), whose own kernel is max(0, 1 - (w \|q - k\|)^2); this class follows the course.
+    `width` is w; the kernel reaches as far as 1/w. A query with no key in reach has all weights
+    zero.
+
+    No parameters. Raises ValueError for a width that is not positive and for unequal query and key
+    dimensions.
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:
+        super().__init__(query_dim, key_dim)
+        require_equal_dims("epanechnikov", query_dim, key_dim)
+        require_positive("width", width)
+        self.width = width
+
+    def compare(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        share = self.width * distance(queries, keys)
+        inside = share < 1
+        return torch.log1p(-share.where(inside, 0.0)).masked_fill(~inside, -torch.inf)

@@ -1,0 +1,67 @@
+"""The Gaussian kernel of Nadaraya-Watson regression, with a width that stays fixed."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.scores.distance import squared_distance
+from attnexp.scores.score import Score, require_equal_dims, require_positive
+
+
+class Gaussian(Score):
+    r"""a(q, k) = -(w \|q - k\|)^2 / 2, divided by d in d dimensions; w is fixed.
+
+    softmax of it over the keys is the estimator of Nadaraya (1964) and Watson (1964). `width` is w,
+    the textbook's name for the *inverse* bandwidth: a kernel with standard deviation h has w = 1/h,
+    and a larger w looks at fewer neighbours. Unit: one over the unit of x.
+
+    Raises ValueError for a width that is not positive and for unequal query and key dimensions.
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:
+        super().__init__(query_dim, key_dim)
+        require_equal_dims("gaussian", query_dim, key_dim)
+        require_positive("width", width)
+        self.width = width
+
+    def compare(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        return log_gaussian(queries, keys, self.width)
+
+    def as_dot_product(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> tuple[Float[Tensor, "*batch queries inner"], Float[Tensor, "*batch keys inner"]]:
+        return gaussian_as_dot_product(queries, keys, self.width)
+
+
+def log_gaussian(
+    queries: Float[Tensor, "*batch queries dim"],
+    keys: Float[Tensor, "*batch keys dim"],
+    width: float | Float[Tensor, ""],
+) -> Float[Tensor, "*batch queries keys"]:
+    r"""-(w \|q - k\|)^2 / 2d for every pair."""
+    return -(width**2) / 2 * squared_distance(queries, keys)
+
+
+def gaussian_as_dot_product(
+    queries: Float[Tensor, "*batch queries dim"],
+    keys: Float[Tensor, "*batch keys dim"],
+    width: float | Float[Tensor, ""],
+) -> tuple[Float[Tensor, "*batch queries inner"], Float[Tensor, "*batch keys inner"]]:
+    r"""q' = [s q, 1] and k' = [s k, -\|s k\|^2 / 2] with s = w / sqrt(d).
+
+    q'.k' = -\|s q - s k\|^2 / 2 + \|s q\|^2 / 2, and the last term cancels in the softmax. The
+    coordinates are centred on the mean key first, because the squares cancel badly far from zero.
+    """
+    scale = width / queries.shape[-1] ** 0.5
+    centre = keys.mean(dim=-2, keepdim=True)
+    near_queries, near_keys = (queries - centre) * scale, (keys - centre) * scale
+    return (
+        torch.cat([near_queries, torch.ones_like(queries[..., :1])], dim=-1),
+        torch.cat([near_keys, near_keys.square().sum(dim=-1, keepdim=True) / -2], dim=-1),
+    )

@@ -1,0 +1,43 @@
+"""The Gaussian kernel of Nadaraya-Watson regression, with a width that is learned."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attnexp.scores.gaussian import gaussian_as_dot_product, log_gaussian
+from attnexp.scores.score import Score, require_equal_dims
+
+
+class GaussianLearned(Score):
+    r"""a(q, k) = -(w \|q - k\|)^2 / 2, divided by d in d dimensions; w is learned.
+
+    The parametric attention pooling of Dive into Deep Learning, release 0.17, section 10.2.4. Its w
+    starts from U(0, 1), or from `initial_width` where one is given. Only w^2 enters, so w and -w
+    are one kernel, and w = 0 (average pooling) is a stationary point of every loss. Unit of w: one
+    over the unit of x.
+
+    Trained with each point hidden from itself, learning w is choosing the bandwidth h = 1/w by
+    leave-one-out cross-validation.
+
+    Raises ValueError for unequal query and key dimensions.
+    """
+
+    def __init__(self, query_dim: int, key_dim: int, initial_width: float | None = None) -> None:
+        super().__init__(query_dim, key_dim)
+        require_equal_dims("gaussian_learned", query_dim, key_dim)
+        start = torch.rand(()) if initial_width is None else torch.tensor(float(initial_width))
+        self.width = nn.Parameter(start)
+
+    def compare(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        return log_gaussian(queries, keys, self.width)
+
+    def as_dot_product(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> tuple[Float[Tensor, "*batch queries inner"], Float[Tensor, "*batch keys inner"]]:
+        return gaussian_as_dot_product(queries, keys, self.width)

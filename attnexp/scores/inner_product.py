@@ -1,0 +1,28 @@
+"""What the scores that end in an inner product share."""
+
+from typing import final
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.scores.score import Score
+
+
+class InnerProduct(Score):
+    """a(q, k) = q'.k', where q' and k' are what the subclass projects queries and keys to."""
+
+    @final
+    def compare(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        return queries @ keys.mT
+
+    @final
+    def as_dot_product(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> tuple[Float[Tensor, "*batch queries projected"], Float[Tensor, "*batch keys projected"]]:
+        return queries, keys
