@@ -2,7 +2,6 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Self
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -27,7 +26,7 @@ class Memory:
         keys: Float[Tensor, "*batch keys key_dim"],
         values: Float[Tensor, "*batch keys value_dim"],
         mask: Mask | ValidLens | None,
-    ) -> Self:
+    ) -> "Memory":
         """A memory in which a key that no query may see holds zeros.
 
         A weight of zero times NaN is NaN, so that a mask alone would not keep padding out.

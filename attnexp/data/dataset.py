@@ -2,7 +2,6 @@
 
 from abc import ABC
 from copy import copy
-from typing import Self
 
 import torch
 
@@ -23,7 +22,7 @@ class Dataset(ABC):
     validation: Batch | None
     test: Batch
 
-    def to(self, device: torch.device) -> Self:
+    def to(self, device: torch.device) -> "Dataset":
         """The same data set with its batches on `device`."""
         moved = copy(self)
         moved.train, moved.test = self.train.to(device), self.test.to(device)
