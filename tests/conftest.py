@@ -49,6 +49,7 @@ def attnexp(tmp_path: Path) -> Command:
         environment["PYTHONPATH"] = str(ROOT)
         return subprocess.run(
             [sys.executable, "-W", "error", "-m", "attnexp", *arguments],
+            check=False,
             cwd=cwd,
             env=environment,
             capture_output=True,
@@ -64,7 +65,7 @@ def attnexp(tmp_path: Path) -> Command:
 def in_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Command]:
-    """Runs a command line in this process, which saves importing torch; same answer as `attnexp`."""
+    """Runs a command line in this process, which saves importing torch again."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))

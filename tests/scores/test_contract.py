@@ -106,7 +106,7 @@ def test_unequal_dimensions_work_or_are_refused_in_words(make_score, vectors):
     try:
         score = make_score(query_dim=2, key_dim=7)
     except ValueError as error:
-        assert "got 2 and 7" in str(error)
+        assert "got 2 and 7" in str(error)  # noqa: PT017
     else:
         assert score(*vectors(query_dim=2, key_dim=7)).shape == (3, 5)
 

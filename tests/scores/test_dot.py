@@ -13,7 +13,7 @@ def test_equals_the_formula(vectors, pairwise):
 
 
 def test_weights_by_hand():
-    """q = [0, sqrt 2] with keys [1, 0] and [0, 1/sqrt 2]: scores 0 and 1, weights [1, e]/(1 + e)."""
+    """q = [0, sqrt 2], keys [1, 0] and [0, 1 / sqrt 2]: scores 0, 1, weights [1, e] / (1 + e)."""
     queries = torch.tensor([[0.0, math.sqrt(2)]])
     keys = torch.tensor([[1.0, 0.0], [0.0, 1 / math.sqrt(2)]])
     weights = Dot(2, 2)(queries, keys).softmax(dim=-1)
