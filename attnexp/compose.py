@@ -81,10 +81,6 @@ def run_once(app: Hydra, name: str, overrides: list[str]) -> None:
         prepared = run.prepare(own, chosen)
     except ValueError as error:
         raise RequestError(str(error)) from error
-    screen.say(
-        f"{chosen['model']} on {chosen['data']}, seed {prepared.config['seed']}, "
-        f"device {prepared.device} ({prepared.why_device})"
-    )
     outcome: list[Any] = []
     context = HydraContext(config_loader=app.config_loader, callbacks=Callbacks(config))
     context.callbacks.on_run_start(config=config, config_name=name)

@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from functools import partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast, get_type_hints
 
 import torch
-from hydra.utils import get_object, instantiate
+from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from torch import Tensor
 
@@ -34,7 +35,7 @@ from attnexp.errors import RequestError, choices_text
 from attnexp.key import run_key
 from attnexp.settings import check_settings
 from attnexp.tasks.task import Evaluation, Task
-from attnexp.train import OptimizerFactory, Schedule, TrainSettings, fit
+from attnexp.train import OptimizerFactory, Schedule, TrainSettings, fit, without_compiler
 
 log = logging.getLogger(__name__)
 
@@ -105,6 +106,9 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
     _check_fit(plain, chosen, dataset)
     with seeded(seed, "initialisation"):
         model = build(config.arch, spec=dataset.spec, score=partial(build, config.model))
+    optimizer = partial(build, config.optim)
+    if trainable(model):
+        without_compiler(optimizer, list(model.parameters()))  # a rate it refuses is refused now
     return Run(
         config=plain,
         chosen=chosen,
@@ -113,7 +117,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
         dataset=dataset.to(device),
         model=model.to(device),
         task=task,
-        optimizer=partial(build, config.optim),
+        optimizer=optimizer,
         schedule=build(config.schedule),
         settings=build(config.train),
         order=generator(seed, "order"),
@@ -168,7 +172,12 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
     record.clear(folder)
     summary = first_summary(run)
     record.write_json(folder / record.SUMMARY, summary)
-    log.info("device %s (%s)", run.device, run.why_device)
+    opening = (
+        f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
+        f"device {run.device} ({run.why_device})"
+    )
+    screen.say(opening)
+    log.info(opening)
     try:
         trained = train(run, folder)
         evaluation = evaluate(run)
@@ -332,10 +341,10 @@ def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., A
     if name is None:
         raise RequestError(f"{group} has no _target_: choose one with {group}=NAME")
     try:
-        found = get_object(str(name))
-    except Exception as error:
-        cause = error.__cause__ or error
-        raise RequestError(f"{group}._target_: '{name}' cannot be imported: {cause}") from error
+        module, _, attribute = str(name).rpartition(".")
+        found = getattr(import_module(module), attribute)
+    except Exception as error:  # a module of the user's may raise anything
+        raise RequestError(f"{group}._target_: '{name}' cannot be imported: {error}") from error
     if not callable(found):
         raise RequestError(f"{group}._target_: '{name}' is not a class or a function")
     return found

@@ -48,9 +48,9 @@ def check_settings(
 def unknown_setting(path: str, siblings: Collection[str]) -> str:
     """The sentence for a setting that is not there, with the nearest one and the choices."""
     where, _, name = path.rpartition(".")
-    owner = f"'{where}'" if where else "the top level"
+    owner = f"in '{where}'" if where else "at the top level"
     listed = f"it has {', '.join(sorted(siblings))}" if siblings else "it has none"
-    return f"There is no setting '{name}' in {owner}: {listed}.{nearest_text(name, siblings)}"
+    return f"There is no setting '{name}' {owner}: {listed}.{nearest_text(name, siblings)}"
 
 
 def check_type(value: object, annotation: Any, path: str) -> None:
@@ -67,7 +67,7 @@ def fits(value: object, annotation: Any) -> bool:
     """Whether a plain value is of an annotated type; a whole number is also a number."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
-        return any(fits(value, option) for option in get_args(annotation))
+        return any(fits(value, option) for option in _of_yaml(annotation))
     if origin is Literal:
         return value in get_args(annotation)
     if annotation is float:
@@ -81,11 +81,21 @@ def fits(value: object, annotation: Any) -> bool:
     return True
 
 
+def _of_yaml(union: Any) -> list[Any]:
+    """The options of a union that a YAML value can be, or all where there is none.
+
+    `float | Tensor` is a number, because YAML has no tensors.
+    """
+    options = get_args(union)
+    known = [option for option in options if option in (*NAMES, type(None)) or get_origin(option)]
+    return known or list(options)
+
+
 def expectation(annotation: Any) -> str:
     """An annotated type in words."""
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
-        return " or ".join(expectation(option) for option in get_args(annotation))
+        return " or ".join(expectation(option) for option in _of_yaml(annotation))
     if origin is Literal:
         return choices_text(str(choice) for choice in get_args(annotation))
     if annotation in (None, type(None)):
