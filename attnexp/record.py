@@ -142,7 +142,7 @@ def read_summary(folder: Path) -> dict[str, Any]:
         content = json.loads((folder / SUMMARY).read_bytes())
     except FileNotFoundError:
         raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UnreadableRunError(f"{folder / SUMMARY} cannot be read: {error}") from error
     if not isinstance(content, dict) or not isinstance(content.get("config"), dict):
         raise UnreadableRunError(f"{folder / SUMMARY} is not the summary of a run")

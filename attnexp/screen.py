@@ -47,6 +47,11 @@ def warn(text: str) -> None:
     console.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
 
 
+def warn_aside(text: str) -> None:
+    """One sentence on the standard error, out of the way of output that a program reads."""
+    problems.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+
+
 def complain(text: str) -> None:
     """What went wrong, on the standard error."""
     problems.print(f"[red]attnexp:[/] {escape(text)}", soft_wrap=True)

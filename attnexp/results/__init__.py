@@ -1,0 +1,1 @@
+"""Reading runs back: tables, statistics and figures. Import what you need from the modules."""
