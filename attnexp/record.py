@@ -66,6 +66,15 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
     write_bytes(path, text.getvalue().encode())
 
 
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file that `write_rows` wrote, as text; none where there is no file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return []
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
 def write_tensors(
     path: Path, tensors: Mapping[str, "NDArray[Any]"], metadata: Mapping[str, object]
 ) -> None:

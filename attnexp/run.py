@@ -191,7 +191,7 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
             "ended": now(),
         }
         if run.config["figures"]:
-            from attnexp.results import figures
+            from attnexp.pictures import figures
 
             figures.draw_run(folder, summary)
     except BaseException as error:
@@ -273,7 +273,7 @@ def write_results(run: Run, evaluation: Evaluation, folder: Path) -> None:
     shown = {
         name: tensor
         for name, tensor in vars(evaluation.shown).items()
-        if isinstance(tensor, Tensor) and name != "values"
+        if isinstance(tensor, Tensor)
     }
     weights = {f"weights.{name}": tensor for name, tensor in evaluation.weights.items()}
     record.write_tensors(

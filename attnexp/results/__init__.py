@@ -1,1 +1,1 @@
-"""Reading runs back: tables, statistics and figures. Import what you need from the modules."""
+"""Tables and statistics of runs, read back from what runs left on disk."""
