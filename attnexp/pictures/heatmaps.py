@@ -1,6 +1,7 @@
 """Pictures of attention: maps in a grid under one colour scale."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -19,6 +20,9 @@ EXAMPLES = 3
 
 GAP = 0.16
 """Inches between maps that share their labels."""
+
+LINE = 0.2
+"""Inches for one line of tick labels."""
 
 GOLD = "#ff5f52"
 """The outline of the position that a row should look at."""
@@ -56,41 +60,37 @@ def draw_grid(
     `across` names the columns and `down` the rows; an empty text names nothing.
     """
     several = sum(map(len, cells)) > 1
-    widths = [max(_inches(row[j].columns, several) for row in cells) for j in range(len(cells[0]))]
-    heights = [max(_inches(one.rows, several) for one in row) for row in cells]
-    across_gaps = [0.0] + [
-        GAP if all(_same(row[j].rows, row[j - 1].rows) for row in cells) else 0.62
-        for j in range(1, len(widths))
-    ]
-    down_gaps = [0.0] + [
-        GAP if all(map(_same_columns, cells[i], cells[i - 1])) else 0.42
-        for i in range(1, len(heights))
-    ]
+    sizes = [[(_inches(m.columns, several), _inches(m.rows, several)) for m in r] for r in cells]
+    widths = [max(row[j][0] for row in sizes) for j in range(len(across))]
+    heights = [max(height for _, height in row) for row in sizes]
+    across_gaps, down_gaps = _gaps(cells, widths)
     top = HEAD + (0.2 if any(across) else 0.0)
-    left = 0.66 + (0.24 if any(down) else 0.0)
+    left = 0.4 + max(_ink(row[0].rows) for row in cells)
+    left += 0.1 + 0.15 * max(len(name.splitlines()) for name in down)
+    bottom = 0.32 + max(map(_standing, cells[-1], widths))
     width = max(left + sum(widths) + sum(across_gaps) + 0.85, 4.2)
-    height = top + sum(heights) + sum(down_gaps) + 0.55
+    height = top + sum(heights) + sum(down_gaps) + bottom
     figure = new_figure(width, height, title, subtitle)
     largest = max(float(one.weights.max(initial=0)) for row in cells for one in row) or 1.0
     y = height - top
     for i, row in enumerate(cells):
         y -= heights[i] + down_gaps[i]
         x = left
+        last = i == len(cells) - 1
         for j, one in enumerate(row):
             x += across_gaps[j]
             axes = place(figure, x, y, widths[j], heights[i])
             image = draw_map(axes, one, largest)
             _label(axes.yaxis, one.rows, ticked=j == 0 or across_gaps[j] > GAP, named=j == 0)
-            last = i == len(cells) - 1
             _label(axes.xaxis, one.columns, ticked=last or down_gaps[i + 1] > GAP, named=last)
+            if _standing(one, widths[j]) > LINE:
+                axes.tick_params(axis="x", labelrotation=90)
             if i == 0 and across[j]:
                 axes.set_title(across[j], fontsize=9, pad=4)
             x += widths[j]
-        if down[i]:
-            figure.text(
-                0.2 / width, (y + heights[i] / 2) / height, down[i], rotation=90, va="center"
-            )
-    bar_height = min(height - top - 0.55, 2.4)
+        middle = (y + heights[i] / 2) / height
+        figure.text(0.12 / width, middle, down[i], rotation=90, va="center", ma="center")
+    bar_height = min(height - top - bottom, 2.4)
     bar = place(figure, x + 0.15, height - top - bar_height, 0.12, bar_height)
     figure.colorbar(image, cax=bar, label="weight").outline.set_visible(False)
     return figure
@@ -131,15 +131,26 @@ def _label(axis: XAxis | YAxis, side: Axis, ticked: bool, named: bool) -> None:
         axis.set_label_text(side.name if side.numbers is None else f"{side.name} (sorted)")
 
 
+def _gaps(
+    cells: Sequence[Sequence[Map]], widths: Sequence[float]
+) -> tuple[list[float], list[float]]:
+    """Inches before each column and above each row: none before the first, little between maps
+    that share their labels, and room for labels where they do not."""
+    across, down = [0.0], [0.0]
+    for j in range(1, len(widths)):
+        shared = all(_same(row[j].rows, row[j - 1].rows) for row in cells)
+        across.append(GAP if shared else GAP + max(_ink(row[j].rows) for row in cells))
+    for above, below in pairwise(cells):
+        shared = all(_same(a.columns, b.columns) for a, b in zip(above, below, strict=True))
+        down.append(GAP if shared else GAP + max(map(_standing, above, widths)))
+    return across, down
+
+
 def _same(one: Axis, other: Axis) -> bool:
     """Whether two sides may share their labels."""
     if one.numbers is None or other.numbers is None:
         return one.symbols == other.symbols
     return np.array_equal(one.numbers, other.numbers)
-
-
-def _same_columns(one: Map, other: Map) -> bool:
-    return _same(one.columns, other.columns)
 
 
 def _inches(side: Axis, several: bool) -> float:
@@ -149,9 +160,20 @@ def _inches(side: Axis, several: bool) -> float:
     return min(max(0.19 * len(side), 1.1), 4.5)
 
 
+def _ink(side: Axis) -> float:
+    """Inches that the widest tick label takes."""
+    return 0.065 * max(map(len, side.symbols), default=2) + 0.06
+
+
+def _standing(one: Map, width: float) -> float:
+    """Inches below a map for its tick labels, which stand upright where they would collide."""
+    ink = _ink(one.columns)
+    return ink if one.columns.symbols and ink > width / len(one.columns) else LINE
+
+
 def _row_title(example: int, batch: int, layer: int, layers: int) -> str:
     parts = [f"example {example + 1}"] if batch > 1 else []
-    return ", ".join([*parts, f"layer {layer + 1}"] if layers > 1 else parts)
+    return "\n".join([*parts, f"layer {layer + 1}"] if layers > 1 else parts)
 
 
 def _subtitle(run: StoredRun, attention: Attention, name: str) -> str:
