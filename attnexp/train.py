@@ -131,7 +131,9 @@ def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Ba
         yield whole.select(index)
 
 
-def without_compiler(optimizer: OptimizerFactory, parameters: list[nn.Parameter]) -> tuple[Optimizer, Step]:
+def without_compiler(
+    optimizer: OptimizerFactory, parameters: list[nn.Parameter]
+) -> tuple[Optimizer, Step]:
     """The optimizer, and its step, without importing torch._dynamo, which takes over a second.
 
     PyTorch's optimizers import it in two places, both of which matter only under torch.compile:

@@ -54,7 +54,7 @@ class Rnn(Seq2Seq[RnnState]):
         embed_dim: int = 64,
         hidden_dim: int = 64,
         layers: int = 1,
-        bidirectional: bool = False,
+        bidirectional: bool = True,
         dropout: float = 0.0,
         heads: int = 1,
     ) -> None:

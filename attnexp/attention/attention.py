@@ -1,7 +1,7 @@
 """The contract of attention: what every architecture builds on."""
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -25,7 +25,7 @@ class Memory(NamedTuple):
         keys: Float[Tensor, "*batch keys key_dim"],
         values: Float[Tensor, "*batch keys value_dim"],
         mask: Mask | ValidLens | None,
-    ) -> Self:
+    ) -> "Memory":
         """A memory in which a key that no query may see holds zeros.
 
         A weight of zero times NaN is NaN, so that a mask alone would not keep padding out.

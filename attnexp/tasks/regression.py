@@ -1,6 +1,7 @@
 """Regression: squared error, and how wide the attention looks."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -25,6 +26,13 @@ class Regression(Task):
     - `bandwidth`: sqrt(sum_i w_i (x_i - x)^2), the root mean square distance of what a test query
       looks at; mean over queries.
     """
+
+    primary = "test_mse"
+    better: ClassVar[Mapping[str, Literal["lower", "higher"]]] = {
+        "test_mse": "lower",
+        "test_mae": "lower",
+        "loo_mse": "lower",
+    }
 
     def __init__(self, reduction: Literal["mean", "sum"] = "mean") -> None:
         self.reduction = reduction
