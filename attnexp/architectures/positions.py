@@ -28,6 +28,8 @@ class Sinusoidal(Positions):
     used. Raises ValueError for an odd dim.
     """
 
+    rates: Tensor
+
     def __init__(self, dim: int, longest: int) -> None:
         super().__init__()
         if dim % 2:

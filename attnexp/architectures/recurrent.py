@@ -37,9 +37,7 @@ class Cell(nn.Module, ABC):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -(hidden_dim**-0.5), hidden_dim**-0.5)
 
-    def project(
-        self, inputs: Float[Tensor, "*batch input_dim"]
-    ) -> Float[Tensor, "*batch gates"]:
+    def project(self, inputs: Float[Tensor, "*batch input_dim"]) -> Float[Tensor, "*batch gates"]:
         """W_x x + b_x, for any number of steps."""
         return self.W_x(inputs)
 
@@ -49,7 +47,9 @@ class Cell(nn.Module, ABC):
     ) -> Float[Tensor, "batch state_dim"]:
         """The next state, from the projected input and the last state."""
 
-    def output(self, state: Float[Tensor, "*batch state_dim"]) -> Float[Tensor, "*batch hidden_dim"]:
+    def output(
+        self, state: Float[Tensor, "*batch state_dim"]
+    ) -> Float[Tensor, "*batch hidden_dim"]:
         """h, the part of a state that other layers see."""
         return state[..., : self.hidden_dim]
 
@@ -87,7 +87,7 @@ class Gru(Cell):
 
 
 class Lstm(Cell):
-    """Long short-term memory, Hochreiter and Schmidhuber (1997), with the forget gate of Gers (2000).
+    """Long short-term memory: Hochreiter and Schmidhuber (1997), with a forget gate, Gers (2000).
 
     c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'), where (i, f, g, o) = W_x x_t + b_x + W_h h + b_h
     and s is the logistic function. A state is [h; c].

@@ -1,14 +1,14 @@
 """The recurrent encoder-decoder with attention."""
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attnexp.architectures.dropout import Dropout
-from attnexp.architectures.recurrent import Encoder, cell_named
+from attnexp.architectures.recurrent import Cell, Encoder, cell_named
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.attention.attention import Memory
 from attnexp.attention.build import single_or_multihead
@@ -70,7 +70,10 @@ class Rnn(Seq2Seq[RnnState]):
         )
         kind = cell_named(cell)
         self.bottom = kind(embed_dim, hidden_dim)
-        self.above = nn.ModuleList(kind(hidden_dim, hidden_dim) for _ in range(layers - 1))
+        self.above = cast(
+            "Sequence[Cell]",
+            nn.ModuleList(kind(hidden_dim, hidden_dim) for _ in range(layers - 1)),
+        )
         self.W_c = nn.Linear(hidden_dim, self.bottom.W_x.out_features, bias=False)
         self.W_o = nn.Linear(2 * hidden_dim, len(spec.target_vocab))
 
@@ -80,9 +83,10 @@ class Rnn(Seq2Seq[RnnState]):
         for projected in self._project(batch.queries).unbind(dim=1):
             output, weights, hidden = self._advance(projected, memory, hidden, need_weights)
             outputs.append(output)
-            maps.append(weights)
+            if weights is not None:
+                maps.append(weights)
         logits = self.W_o(self.dropout(torch.stack(outputs, dim=1)))
-        cross = {"cross": torch.cat(maps, dim=-2).unsqueeze(1)} if need_weights else {}
+        cross = {"cross": torch.cat(maps, dim=-2).unsqueeze(1)} if maps else {}
         return Prediction(logits, cross)
 
     def encode(

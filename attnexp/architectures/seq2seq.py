@@ -61,7 +61,7 @@ class Seq2Seq(Architecture, Generic[State]):
         state = self.encode(source, mask)
         ids = source.new_full(source.shape[:1], self.bos)
         done = torch.zeros_like(ids, dtype=torch.bool)
-        written = []
+        written: list[Tensor] = []
         while len(written) < max_length and not bool(done.all()):
             logits, state = self.step(ids, state)
             ids = logits.argmax(dim=-1).masked_fill(done, self.pad)
@@ -71,7 +71,10 @@ class Seq2Seq(Architecture, Generic[State]):
 
 
 def features_a_head(name: str, dim: int, heads: int) -> int:
-    """`dim` / `heads`. Raises ValueError unless it is a whole number; `name` is the name of `dim`."""
+    """`dim` / `heads`, where `name` is the name of `dim`.
+
+    Raises ValueError for a number below 1, and for heads that do not divide `dim`.
+    """
     require_positive("heads", heads)
     require_positive(name, dim)
     if dim % heads:

@@ -1,6 +1,7 @@
 """The transformer."""
 
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -64,11 +65,13 @@ class Transformer(Seq2Seq[TransformerState]):
         self.embed_target = nn.Embedding(len(spec.target_vocab), dim)
         self.source_positions = kind(dim, spec.max_source)
         self.target_positions = kind(dim, spec.max_target)
-        self.encoder = nn.ModuleList(
-            EncoderLayer(score, dim, heads, ff_dim, dropout) for _ in range(layers)
+        self.encoder = cast(
+            "Sequence[EncoderLayer]",
+            nn.ModuleList(EncoderLayer(score, dim, heads, ff_dim, dropout) for _ in range(layers)),
         )
-        self.decoder = nn.ModuleList(
-            DecoderLayer(score, dim, heads, ff_dim, dropout) for _ in range(layers)
+        self.decoder = cast(
+            "Sequence[DecoderLayer]",
+            nn.ModuleList(DecoderLayer(score, dim, heads, ff_dim, dropout) for _ in range(layers)),
         )
         self.encoder_norm = nn.LayerNorm(dim)
         self.decoder_norm = nn.LayerNorm(dim)
@@ -86,7 +89,8 @@ class Transformer(Seq2Seq[TransformerState]):
         logits = self.W_o(self.decoder_norm(x))
         maps = {"encoder": encoder_maps, "decoder": decoder_maps, "cross": cross_maps}
         return Prediction(
-            logits, {name: torch.stack(m, dim=1) for name, m in maps.items()} if need_weights else {}
+            logits,
+            {name: torch.stack(m, dim=1) for name, m in maps.items()} if need_weights else {},
         )
 
     def encode(
@@ -105,8 +109,8 @@ class Transformer(Seq2Seq[TransformerState]):
         x = self._embed_target(ids.unsqueeze(-1), start=state.past[0].keys.shape[-2])
         grown = []
         for layer, source, past in zip(self.decoder, state.source, state.past, strict=True):
-            x, past = layer.step(x, source, past)
-            grown.append(past)
+            x, longer = layer.step(x, source, past)
+            grown.append(longer)
         logits = self.W_o(self.decoder_norm(x)).squeeze(1)
         return logits, TransformerState(state.source, tuple(grown))
 
@@ -185,7 +189,9 @@ class DecoderLayer(nn.Module):
         """All steps at once: the output, the causal weights and the weights on the source."""
         normed = self.own_norm(x)
         causal = torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
-        return self._answer(x, normed, self.own.remember(normed, normed, causal), source, need_weights)
+        return self._answer(
+            x, normed, self.own.remember(normed, normed, causal), source, need_weights
+        )
 
     def step(
         self, x: Float[Tensor, "batch 1 dim"], source: Memory, past: Memory
@@ -228,8 +234,6 @@ class FeedForward(nn.Module):
         self.W_2 = nn.Linear(ff_dim, dim)
         self.dropout = Dropout(dropout)
 
-    def forward(
-        self, x: Float[Tensor, "batch length dim"]
-    ) -> Float[Tensor, "batch length dim"]:
+    def forward(self, x: Float[Tensor, "batch length dim"]) -> Float[Tensor, "batch length dim"]:
         inner = self.dropout(self.W_1(self.norm(x)).relu())
         return x + self.dropout(self.W_2(inner))

@@ -9,6 +9,15 @@ from hydra.utils import instantiate
 LENGTHS = (7, 2, 4)
 
 
+@pytest.fixture(autouse=True, scope="package")
+def one_thread():
+    """For tensors this small, handing work to other threads takes longer than doing it."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.fixture
 def spec():
     from attnexp.batch import Seq2SeqSpec

@@ -82,7 +82,11 @@ def oracle(model, source, queries):
 def test_the_model_is_its_equations(layers, bidirectional, spec, scored, batch):
     torch.manual_seed(2)
     model = Rnn(
-        spec, scored("additive"), embed_dim=5, hidden_dim=3, layers=layers,
+        spec,
+        scored("additive"),
+        embed_dim=5,
+        hidden_dim=3,
+        layers=layers,
         bidirectional=bidirectional,
     ).double()
     with torch.no_grad():
@@ -104,8 +108,10 @@ def test_keys_are_projected_once_a_sequence(spec, scored, batch):
 
 
 def test_one_head_is_the_bare_score(spec, scored):
-    names = {name.split(".")[1] for name, _ in
-             Rnn(spec, scored("bilinear")).attention.named_parameters(prefix="attention")}
+    names = {
+        name.split(".")[1]
+        for name, _ in Rnn(spec, scored("bilinear")).attention.named_parameters(prefix="attention")
+    }
     assert names == {"score"}
     names = {name for name, _ in Rnn(spec, scored("bilinear"), heads=4).attention.named_children()}
     assert names == {"W_q", "W_k", "W_v", "W_o", "score"}

@@ -68,12 +68,11 @@ def test_a_training_step_is_finite(model, kind, spec, batch):
     assert {name: tuple(w.shape) for name, w in prediction.weights.items()} == SHAPES[kind]
     for weights in prediction.weights.values():
         sums = weights.sum(dim=-1)
-        assert 0 <= weights.min() and weights.max() <= 1 + 1e-12
+        assert weights.min() >= 0
+        assert weights.max() <= 1 + 1e-12
         assert torch.minimum(sums, (sums - 1).abs()).max() < 1e-12
         assert weights.isfinite().all()
-    loss = F.cross_entropy(
-        prediction.outputs[batch.target_mask], batch.targets[batch.target_mask]
-    )
+    loss = F.cross_entropy(prediction.outputs[batch.target_mask], batch.targets[batch.target_mask])
     loss.backward()
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     optimizer.step()
@@ -109,8 +108,11 @@ def test_padding_has_no_influence_whatever_it_holds(model, kind, spec, batch):
     longer = replace(
         other,
         keys=F.pad(other.keys, (0, 4), value=11),
+        values=F.pad(other.values, (0, 4), value=11),
         mask=F.pad(other.mask, (0, 4)),
         queries=F.pad(other.queries, (0, 2), value=3),
+        targets=F.pad(other.targets, (0, 2)),
+        target_mask=F.pad(other.target_mask, (0, 2)),
     )
     torch.testing.assert_close(model(longer).outputs[:, :5][batch.target_mask], expected)
 
@@ -193,7 +195,8 @@ def test_training_with_dropout_leaves_the_global_generator_alone(kind, spec, sco
 def test_a_kernel_that_reaches_nothing_gives_zero_contexts(kind, spec, batch):
     model = MODELS[kind](spec, lambda **sizes: Boxcar(width=1e9, **sizes))
     prediction = model(batch, need_weights=True)
-    assert prediction.weights["cross"].eq(0).all()
+    # the first query of a one-way encoder is its last key, at distance 0
+    assert prediction.weights["cross"][..., 1:, :].eq(0).all()
     prediction.outputs.sum().backward()
     gradients = [p.grad for p in model.parameters() if p.grad is not None]
     assert all(gradient.isfinite().all() for gradient in gradients)
@@ -201,7 +204,7 @@ def test_a_kernel_that_reaches_nothing_gives_zero_contexts(kind, spec, batch):
 
 @pytest.mark.parametrize("build", [Rnn, Transformer])
 def test_a_few_steps_of_training_learn_to_reverse(build, spec, scored):
-    """Pairs of symbols, reversed: 400 steps on all 64 of them."""
+    """Pairs of symbols, reversed: 60 steps on all 64 of them."""
     torch.manual_seed(0)
     pairs = torch.cartesian_prod(torch.arange(3, 11), torch.arange(3, 11))
     end = torch.full((len(pairs), 1), spec.eos)
@@ -214,7 +217,7 @@ def test_a_few_steps_of_training_learn_to_reverse(build, spec, scored):
         torch.ones(len(pairs), 1, 3, dtype=torch.bool),
         torch.ones(len(pairs), 3, dtype=torch.bool),
     )
-    model = build(spec, scored("scaled_dot"))
+    model = build(spec, scored("additive"))
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(60):
         optimizer.zero_grad()
