@@ -26,7 +26,7 @@ def sweep(write_run) -> None:
                 f"{model}-{seed}",
                 {**settings, "seed": seed},
                 choices={"model": model},
-                metrics={"test_mse": 0.5 - 0.1 * i + 0.01 * seed, "neighbours": 7.25},
+                metrics={"test_mse": round(0.5 - 0.1 * i + 0.01 * seed, 2), "neighbours": 7.25},
             )
 
 
@@ -149,7 +149,8 @@ def test_skipped_folders_are_one_line_apart_from_the_output(write_run, results: 
 def test_neither_torch_nor_matplotlib_is_imported(tmp_path: Path):
     code = (
         "import sys; from attnexp.cli import run; run(['results']);"
-        "heavy = {'torch', 'matplotlib', 'hydra'} & set(sys.modules); sys.exit(str(heavy or ''))"
+        "heavy = {'torch', 'matplotlib', 'hydra'} & set(sys.modules);"
+        "sys.exit(str(heavy) if heavy else 0)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
