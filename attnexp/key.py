@@ -8,7 +8,7 @@ from typing import Any
 RESULTS_VERSION = 1
 """Version of the code as far as it decides a run's numbers. Raise it when the numbers change."""
 
-NEUTRAL = frozenset({"device", "figures", "rerun", "output_dir"})
+NEUTRAL = frozenset({"device", "threads", "figures", "rerun", "output_dir"})
 """Settings that do not change the numbers of a run, and so are not part of what it is."""
 
 

@@ -52,6 +52,7 @@ class Settings:
     schedule: dict[str, Any]
     train: dict[str, Any]
     device: str
+    threads: int
     seed: int
     figures: bool
     rerun: bool
@@ -97,6 +98,9 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
     check_settings(plain, Settings, "")
     if plain["seed"] < 0:
         raise RequestError(f"seed must be 0 or more, got {plain['seed']}")
+    if plain["threads"] < 1:
+        raise RequestError(f"threads must be 1 or more, got {plain['threads']}")
+    torch.set_num_threads(plain["threads"])
     device, why_device = choose_device(plain["device"])
     for group, given in GIVEN.items():
         check_settings(plain[group], _target(plain[group], group), group, given)

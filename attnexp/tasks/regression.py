@@ -62,7 +62,7 @@ class Regression(Task):
             rows=self._rows(prediction, test),
             shown=test,
             weights=prediction.weights,
-            notes=self._notes(model, weights, test),
+            notes=self._notes(model, weights, test, metrics),
         )
 
     @staticmethod
@@ -76,8 +76,15 @@ class Regression(Task):
         return [dict(zip(("x", "truth", "prediction"), point, strict=True)) for point in points]
 
     @staticmethod
-    def _notes(model: Architecture, weights: Tensor, test: Batch) -> tuple[str, ...]:
+    def _notes(
+        model: Architecture, weights: Tensor, test: Batch, metrics: Mapping[str, Tensor]
+    ) -> tuple[str, ...]:
         notes = []
+        if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
+            notes.append(
+                "test_mse is above baseline_mse: always answering with the mean of the training "
+                "values would be better"
+            )
         empty = int((weights.sum(dim=-1) == 0).sum())
         if empty:
             notes.append(
