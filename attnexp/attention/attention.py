@@ -1,7 +1,7 @@
 """The contract of attention: what every architecture builds on."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -9,8 +9,7 @@ from torch import Tensor, nn
 from attnexp.attention.softmax import Mask, ValidLens, as_mask
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(NamedTuple):
     """Projected keys and values, and which of them may be attended to.
 
     It is made once a sequence and read at every decoding step.
