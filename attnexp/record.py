@@ -24,6 +24,7 @@ SCHEMA = 1
 SUMMARY = "summary.json"
 METRICS = "metrics.csv"
 ATTENTION = "attention.safetensors"
+SNAPSHOTS = "attention_snapshots.safetensors"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FIGURES = "figures"
@@ -135,7 +136,7 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
 
 def clear(folder: Path) -> None:
     """Remove what an earlier attempt left in a run folder, and nothing else."""
-    for name in (SUMMARY, METRICS, ATTENTION, PREDICTIONS, MODEL):
+    for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL):
         (folder / name).unlink(missing_ok=True)
     for leftover in [*(folder / FIGURES).glob("*"), *folder.glob(f".*{ASIDE}")]:
         leftover.unlink()

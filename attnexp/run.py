@@ -247,10 +247,14 @@ def first_summary(run: Run) -> dict[str, Any]:
 def train(run: Run, folder: Path) -> dict[str, float]:
     """Fit the model while writing metrics.csv, and return what training itself measured."""
     metrics = record.MetricsFile(folder)
+    snapshots: dict[int, Evaluation] = {}
+    every = run.settings.attention_every
     try:
         if not trainable(run.model):
             screen.say(f"model={run.chosen['model']} has no parameters: nothing to train")
             return {}
+        if every is not None:
+            snapshots[0] = evaluate(run)
         rows = fit(
             run.model, run.dataset, run.task, run.optimizer, run.schedule, run.settings, run.order
         )
@@ -259,33 +263,64 @@ def train(run: Run, folder: Path) -> dict[str, float]:
                 metrics.append(asdict(row))
                 log.info("epoch %d loss %.6g", row.epoch, row.loss)
                 show(row.epoch, f"loss {row.loss:.4g}")
+                if every is not None and row.epoch % every == 0:
+                    snapshots[row.epoch] = evaluate(run)
         return {"train_loss": row.loss}
     finally:
         metrics.close()
+        if snapshots:
+            write_snapshots(snapshots, folder)
 
 
 def evaluate(run: Run) -> Evaluation:
-    """Measure the model as it is, without gradients."""
+    """Measure the model as it is, without gradients, and leave it in the mode it was in."""
+    training = run.model.training
     run.model.eval()
-    with torch.no_grad():
-        return run.task.evaluate(run.model, run.dataset)
+    try:
+        with torch.no_grad():
+            return run.task.evaluate(run.model, run.dataset)
+    finally:
+        run.model.train(training)
 
 
 def write_results(run: Run, evaluation: Evaluation, folder: Path) -> None:
     """Write predictions, attention and parameters."""
     record.write_rows(folder / record.PREDICTIONS, evaluation.rows)
-    shown = {
-        name: tensor
-        for name, tensor in vars(evaluation.shown).items()
-        if isinstance(tensor, Tensor)
-    }
-    weights = {f"weights.{name}": tensor for name, tensor in evaluation.weights.items()}
+    weights = named_weights(evaluation)
     record.write_tensors(
-        folder / record.ATTENTION,
-        arrays(shown | weights),
-        {"axes": {name: ["batch", "layers", "heads", "queries", "keys"] for name in weights}},
+        folder / record.ATTENTION, arrays(shown_batch(evaluation) | weights), axes(weights)
     )
     record.write_tensors(folder / record.MODEL, arrays(run.model.state_dict()), {})
+
+
+def write_snapshots(snapshots: Mapping[int, Evaluation], folder: Path) -> None:
+    """Write the attention of several epochs: as the attention file, but with an axis of epochs."""
+    evaluations = list(snapshots.values())
+    weights = {
+        name: torch.stack([named_weights(evaluation)[name] for evaluation in evaluations])
+        for name in named_weights(evaluations[0])
+    }
+    record.write_tensors(
+        folder / record.SNAPSHOTS,
+        arrays(shown_batch(evaluations[0]) | weights | {"epochs": torch.tensor(list(snapshots))}),
+        axes(weights, "epochs"),
+    )
+
+
+def shown_batch(evaluation: Evaluation) -> dict[str, Tensor]:
+    """The examples whose attention is kept, by the names of their fields."""
+    return {k: v for k, v in vars(evaluation.shown).items() if isinstance(v, Tensor)}
+
+
+def named_weights(evaluation: Evaluation) -> dict[str, Tensor]:
+    """The attention of an evaluation, under the names that it has on disk."""
+    return {f"weights.{name}": tensor for name, tensor in evaluation.weights.items()}
+
+
+def axes(weights: Mapping[str, Tensor], *leading: str) -> dict[str, object]:
+    """The metadata that names the axes of the weights."""
+    names = [*leading, "batch", "layers", "heads", "queries", "keys"]
+    return {"axes": dict.fromkeys(weights, names)}
 
 
 def arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
