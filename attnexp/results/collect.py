@@ -155,11 +155,11 @@ class _WrongFieldError(Exception):
 
 
 def flatten(config: Mapping[str, Any], path: str) -> Iterator[tuple[str, Value]]:
-    """The leaves of a configuration by dotted path, without the neutral settings at its top."""
+    """The leaves of a configuration by dotted path, without the neutral settings."""
     for key, value in config.items():
-        if not path and key in NEUTRAL:
-            continue
         name = sys.intern(clean(f"{path}.{key}" if path else key))
+        if name in NEUTRAL:
+            continue
         if isinstance(value, Mapping):
             yield from flatten(value, name)
         else:
