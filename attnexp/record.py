@@ -87,12 +87,18 @@ def write_tensors(
 
 
 def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]:
-    """The arrays and the metadata of a file that `write_tensors` wrote."""
-    from safetensors import safe_open
+    """The arrays and the metadata of a file that `write_tensors` wrote.
 
-    with safe_open(path, framework="numpy") as file:
-        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        metadata = {key: json.loads(text) for key, text in (file.metadata() or {}).items()}
+    Raises FileNotFoundError where there is none, and UnreadableRunError for any other content.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            metadata = {key: json.loads(text) for key, text in (file.metadata() or {}).items()}
+    except (SafetensorError, ValueError) as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error}") from error
     return arrays, metadata
 
 
@@ -122,16 +128,22 @@ class MetricsFile:
 
 
 def read_metrics(folder: Path) -> list[dict[str, float]]:
-    """The rows of metrics.csv as numbers, without a last row that was cut short."""
+    """The rows of metrics.csv as numbers, without a last row that was cut short.
+
+    Raises UnreadableRunError where a value is no number.
+    """
     try:
         text = (folder / METRICS).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
     whole = text[: text.rfind("\n") + 1]
     rows = csv.DictReader(io.StringIO(whole))
-    return [
-        {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
-    ]
+    try:
+        return [
+            {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
+        ]
+    except (TypeError, ValueError) as error:
+        raise UnreadableRunError(f"{folder / METRICS} cannot be read: {error}") from error
 
 
 def clear(folder: Path) -> None:
