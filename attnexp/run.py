@@ -11,15 +11,15 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast, get_type_hints
+from typing import Any, TypeVar, cast, get_type_hints
 
 import torch
 from hydra.utils import instantiate
@@ -34,10 +34,22 @@ from attnexp.device import choose_device, device_name
 from attnexp.errors import RequestError, choices_text
 from attnexp.key import run_key
 from attnexp.settings import check_settings
-from attnexp.tasks.task import Evaluation, Task
-from attnexp.train import OptimizerFactory, Schedule, TrainSettings, fit, without_compiler
+from attnexp.tasks.task import Attended, Evaluation, Task
+from attnexp.train import (
+    Epoch,
+    OptimizerFactory,
+    Schedule,
+    TrainSettings,
+    fit,
+    without_compiler,
+)
 
 log = logging.getLogger(__name__)
+
+Measured = TypeVar("Measured")
+
+MILESTONE = 0.9
+"""A validation metric above this has been learned."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +98,14 @@ class Run:
     schedule: Schedule
     settings: TrainSettings
     order: torch.Generator
+
+
+@dataclass(frozen=True)
+class Training:
+    """What training itself measured, and remarks on it."""
+
+    metrics: dict[str, float]
+    notes: list[str]
 
 
 def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
@@ -184,12 +204,17 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
     log.info(opening)
     try:
         trained = train(run, folder)
-        evaluation = evaluate(run)
+        evaluation = measure(run, run.task.evaluate)
         write_results(run, evaluation, folder)
         summary |= {
             "status": record.FINISHED,
-            "metrics": trained | dict(evaluation.metrics) | learned_scalars(run.model),
-            "notes": notes(run, evaluation),
+            "metrics": {
+                **evaluation.metrics,
+                **trained.metrics,
+                **learned_scalars(run.model),
+            },
+            "details": evaluation.details,
+            "notes": [*trained.notes, *evaluation.notes],
             "seconds": time.perf_counter() - start,
             "peak_memory_mb": peak_memory_mb(run.device),
             "ended": now(),
@@ -227,6 +252,7 @@ def first_summary(run: Run) -> dict[str, Any]:
         "metrics": {},
         "primary": run.task.primary,
         "better": dict(run.task.better),
+        "details": {},
         "notes": [],
         "parameters": sum(parameter.numel() for parameter in run.model.parameters()),
         "seconds": None,
@@ -244,41 +270,75 @@ def first_summary(run: Run) -> dict[str, Any]:
     }
 
 
-def train(run: Run, folder: Path) -> dict[str, float]:
-    """Fit the model while writing metrics.csv, and return what training itself measured."""
+def train(run: Run, folder: Path) -> Training:
+    """Fit the model while writing metrics.csv."""
     metrics = record.MetricsFile(folder)
-    snapshots: dict[int, Evaluation] = {}
+    rows: list[Epoch] = []
+    snapshots: dict[int, Attended] = {}
     every = run.settings.attention_every
     try:
         if not trainable(run.model):
             screen.say(f"model={run.chosen['model']} has no parameters: nothing to train")
-            return {}
+            return Training({}, ["nothing was trained: no parameters"])
         if every is not None:
-            snapshots[0] = evaluate(run)
-        rows = fit(
-            run.model, run.dataset, run.task, run.optimizer, run.schedule, run.settings, run.order
-        )
+            snapshots[0] = measure(run, run.task.attend)
         with screen.progress(f"seed {run.config['seed']}: epoch", run.settings.max_epochs) as show:
-            for row in rows:
-                metrics.append(asdict(row))
-                log.info("epoch %d loss %.6g", row.epoch, row.loss)
-                show(row.epoch, f"loss {row.loss:.4g}")
+            for row in fit(
+                run.model,
+                run.dataset,
+                run.task,
+                run.optimizer,
+                run.schedule,
+                run.settings,
+                run.order,
+            ):
+                rows.append(row)
+                metrics.append(columns(row))
+                log.info("epoch %d %s", row.epoch, headline(row))
+                show(row.epoch, headline(row))
                 if every is not None and row.epoch % every == 0:
-                    snapshots[row.epoch] = evaluate(run)
-        return {"train_loss": row.loss}
+                    snapshots[row.epoch] = measure(run, run.task.attend)
     finally:
         metrics.close()
         if snapshots:
             write_snapshots(snapshots, folder)
+    ended = rows[-1].ended
+    return Training(
+        {"train_loss": rows[-1].loss, "steps": rows[-1].step, **milestones(rows)},
+        [f"training ended early: {ended}"] if ended else [],
+    )
 
 
-def evaluate(run: Run) -> Evaluation:
+def columns(row: Epoch) -> dict[str, object]:
+    """A row of metrics.csv: validation metrics stand behind the others as `val_...`."""
+    own = {name: value for name, value in vars(row).items() if name not in ("validation", "ended")}
+    return own | {f"val_{name}": value for name, value in row.validation.items()}
+
+
+def headline(row: Epoch) -> str:
+    """The part of a row that a person watches."""
+    watched = ("loss", "exact_match", "alignment_accuracy")
+    shown = [f"val {name} {row.validation[name]:.3g}" for name in watched if name in row.validation]
+    return ", ".join([f"loss {row.loss:.4g}", *shown])
+
+
+def milestones(rows: Sequence[Epoch]) -> dict[str, float]:
+    """The step at which a validation metric first passed 90 per cent, for those that did."""
+    passed: dict[str, float] = {}
+    for row in rows:
+        for name in ("exact_match", "token_accuracy", "alignment_accuracy"):
+            if row.validation.get(name, 0.0) > MILESTONE:
+                passed.setdefault(f"{name}_90_step", row.step)
+    return passed
+
+
+def measure(run: Run, how: Callable[[Architecture, Dataset], Measured]) -> Measured:
     """Measure the model as it is, without gradients, and leave it in the mode it was in."""
     training = run.model.training
     run.model.eval()
     try:
         with torch.no_grad():
-            return run.task.evaluate(run.model, run.dataset)
+            return how(run.model, run.dataset)
     finally:
         run.model.train(training)
 
@@ -286,35 +346,38 @@ def evaluate(run: Run) -> Evaluation:
 def write_results(run: Run, evaluation: Evaluation, folder: Path) -> None:
     """Write predictions, attention and parameters."""
     record.write_rows(folder / record.PREDICTIONS, evaluation.rows)
-    weights = named_weights(evaluation)
+    attended = measure(run, run.task.attend)
+    weights = named_weights(attended)
     record.write_tensors(
-        folder / record.ATTENTION, arrays(shown_batch(evaluation) | weights), axes(weights)
+        folder / record.ATTENTION,
+        arrays(shown_batch(attended) | weights),
+        {**vars(run.dataset.spec), **axes(weights)},
     )
     record.write_tensors(folder / record.MODEL, arrays(run.model.state_dict()), {})
 
 
-def write_snapshots(snapshots: Mapping[int, Evaluation], folder: Path) -> None:
+def write_snapshots(snapshots: Mapping[int, Attended], folder: Path) -> None:
     """Write the attention of several epochs: as the attention file, but with an axis of epochs."""
-    evaluations = list(snapshots.values())
+    several = list(snapshots.values())
     weights = {
-        name: torch.stack([named_weights(evaluation)[name] for evaluation in evaluations])
-        for name in named_weights(evaluations[0])
+        name: torch.stack([named_weights(attended)[name] for attended in several])
+        for name in named_weights(several[0])
     }
     record.write_tensors(
         folder / record.SNAPSHOTS,
-        arrays(shown_batch(evaluations[0]) | weights | {"epochs": torch.tensor(list(snapshots))}),
+        arrays(shown_batch(several[0]) | weights | {"epochs": torch.tensor(list(snapshots))}),
         axes(weights, "epochs"),
     )
 
 
-def shown_batch(evaluation: Evaluation) -> dict[str, Tensor]:
+def shown_batch(attended: Attended) -> dict[str, Tensor]:
     """The examples whose attention is kept, by the names of their fields."""
-    return {k: v for k, v in vars(evaluation.shown).items() if isinstance(v, Tensor)}
+    return {k: v for k, v in vars(attended.shown).items() if isinstance(v, Tensor)}
 
 
-def named_weights(evaluation: Evaluation) -> dict[str, Tensor]:
-    """The attention of an evaluation, under the names that it has on disk."""
-    return {f"weights.{name}": tensor for name, tensor in evaluation.weights.items()}
+def named_weights(attended: Attended) -> dict[str, Tensor]:
+    """The attention under the names that it has on disk."""
+    return {f"weights.{name}": tensor for name, tensor in attended.weights.items()}
 
 
 def axes(weights: Mapping[str, Tensor], *leading: str) -> dict[str, object]:
@@ -326,12 +389,6 @@ def axes(weights: Mapping[str, Tensor], *leading: str) -> dict[str, object]:
 def arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
     """Tensors as NumPy arrays that lie in one piece."""
     return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
-
-
-def notes(run: Run, evaluation: Evaluation) -> list[str]:
-    """What a reader of the numbers should know."""
-    untrained = () if trainable(run.model) else ("nothing was trained: no parameters",)
-    return [*untrained, *evaluation.notes]
 
 
 def learned_scalars(model: Architecture) -> dict[str, float]:
