@@ -15,7 +15,6 @@ A `Batch` has the same fields for both kinds of data:
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Self
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -42,11 +41,11 @@ class Batch:
     def __len__(self) -> int:
         return self.queries.shape[0]
 
-    def to(self, device: torch.device) -> Self:
+    def to(self, device: torch.device) -> "Batch":
         """The same batch with every tensor on `device`."""
         return replace(self, **{name: tensor.to(device) for name, tensor in self._tensors()})
 
-    def select(self, index: Int[Tensor, " chosen"] | slice) -> Self:
+    def select(self, index: Int[Tensor, " chosen"] | slice) -> "Batch":
         """The examples at `index`, along the batch axis."""
         return replace(self, **{name: tensor[index] for name, tensor in self._tensors()})
 

@@ -36,7 +36,8 @@ class TrainSettings:
     """How long and in what portions to train.
 
     An epoch is one pass over the training batch, in portions of `batch_size` examples or, where it
-    is None, all at once. Gradients longer than `clip_norm` are scaled down to it.
+    is None, all at once. Gradients longer than `clip_norm` are scaled down to it. With
+    `attention_every` the test attention is kept before training and after every so many epochs.
 
     Raises ValueError for a number that is not positive.
     """
@@ -44,6 +45,7 @@ class TrainSettings:
     max_epochs: int
     batch_size: int | None = None
     clip_norm: float | None = None
+    attention_every: int | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -131,7 +133,9 @@ def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Ba
         yield whole.select(index)
 
 
-def without_compiler(optimizer: OptimizerFactory, parameters: list[nn.Parameter]) -> tuple[Optimizer, Step]:
+def without_compiler(
+    optimizer: OptimizerFactory, parameters: list[nn.Parameter]
+) -> tuple[Optimizer, Step]:
     """The optimizer, and its step, without importing torch._dynamo, which takes over a second.
 
     PyTorch's optimizers import it in two places, both of which matter only under torch.compile:

@@ -1,8 +1,7 @@
 """The contract of attention: what every architecture builds on."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -10,8 +9,7 @@ from torch import Tensor, nn
 from attnexp.attention.softmax import Mask, ValidLens, as_mask
 
 
-@dataclass(frozen=True)
-class Memory:
+class Memory(NamedTuple):
     """Projected keys and values, and which of them may be attended to.
 
     It is made once a sequence and read at every decoding step.
@@ -27,7 +25,7 @@ class Memory:
         keys: Float[Tensor, "*batch keys key_dim"],
         values: Float[Tensor, "*batch keys value_dim"],
         mask: Mask | ValidLens | None,
-    ) -> Self:
+    ) -> "Memory":
         """A memory in which a key that no query may see holds zeros.
 
         A weight of zero times NaN is NaN, so that a mask alone would not keep padding out.

@@ -14,9 +14,7 @@ def pool(
     queries: Float[Tensor, "*batch queries projected"],
     memory: Memory,
     need_weights: bool,
-) -> tuple[
-    Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None
-]:
+) -> tuple[Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None]:
     """f(q) = sum_i softmax_i(a(q, k_i)) v_i for projected queries, any leading axes."""
     if not need_weights:
         pair = score.as_dot_product(queries, memory.keys)

@@ -1,5 +1,6 @@
 """Noisy samples of a curve, for attention pooling as regression."""
 
+import math
 from abc import abstractmethod
 
 import torch
@@ -14,8 +15,8 @@ class Curve(Dataset):
     """y = f(x) + e with x ~ U(low, high), sorted, and e ~ N(0, noise^2).
 
     The training points are keys and values. In `train` they are also the queries, and the mask
-    hides each point from itself: leave-one-out. In `test` the queries are low, low + step, ... up to
-    but not including high, and the targets are the truth without noise.
+    hides each point from itself: leave-one-out. In `test` the queries are low, low + step, ...
+    below high, and the targets are the truth without noise.
 
     Raises ValueError for fewer than 2 training points, a negative noise, a step that is not
     positive, or an empty range.
@@ -42,7 +43,7 @@ class Curve(Dataset):
             raise ValueError(f"low must be less than high, got low {low} and high {high}")
         x = torch.rand(num_train, generator=generator).mul(high - low).add(low).sort().values
         y = self.truth(x) + noise * torch.randn(num_train, generator=generator)
-        count = max(1, round((high - low) / step))
+        count = math.ceil((high - low) / step - 1e-9)
         x_test = low + step * torch.arange(count)
         self.spec = RegressionSpec(x_dim=1, y_dim=1)
         self.train = self._batch(x, y, x, y, mask=~torch.eye(num_train, dtype=torch.bool))

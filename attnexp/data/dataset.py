@@ -1,6 +1,9 @@
 """The contract of a data set."""
 
 from abc import ABC
+from copy import copy
+
+import torch
 
 from attnexp.batch import Batch, DataSpec
 
@@ -18,3 +21,10 @@ class Dataset(ABC):
     train: Batch
     validation: Batch | None
     test: Batch
+
+    def to(self, device: torch.device) -> "Dataset":
+        """The same data set with its batches on `device`."""
+        moved = copy(self)
+        moved.train, moved.test = self.train.to(device), self.test.to(device)
+        moved.validation = None if self.validation is None else self.validation.to(device)
+        return moved

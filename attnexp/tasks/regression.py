@@ -1,6 +1,7 @@
 """Regression: squared error, and how wide the attention looks."""
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -25,6 +26,13 @@ class Regression(Task):
     - `bandwidth`: sqrt(sum_i w_i (x_i - x)^2), the root mean square distance of what a test query
       looks at; mean over queries.
     """
+
+    primary = "test_mse"
+    better: ClassVar[Mapping[str, Literal["lower", "higher"]]] = {
+        "test_mse": "lower",
+        "test_mae": "lower",
+        "loo_mse": "lower",
+    }
 
     def __init__(self, reduction: Literal["mean", "sum"] = "mean") -> None:
         self.reduction = reduction
@@ -54,7 +62,7 @@ class Regression(Task):
             rows=self._rows(prediction, test),
             shown=test,
             weights=prediction.weights,
-            notes=self._notes(model, weights, test),
+            notes=self._notes(model, weights, test, metrics),
         )
 
     @staticmethod
@@ -68,8 +76,15 @@ class Regression(Task):
         return [dict(zip(("x", "truth", "prediction"), point, strict=True)) for point in points]
 
     @staticmethod
-    def _notes(model: Architecture, weights: Tensor, test: Batch) -> tuple[str, ...]:
+    def _notes(
+        model: Architecture, weights: Tensor, test: Batch, metrics: Mapping[str, Tensor]
+    ) -> tuple[str, ...]:
         notes = []
+        if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
+            notes.append(
+                "test_mse is above baseline_mse: always answering with the mean of the training "
+                "values would be better"
+            )
         empty = int((weights.sum(dim=-1) == 0).sum())
         if empty:
             notes.append(

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -27,7 +28,14 @@ class Evaluation:
 
 
 class Task(ABC):
-    """The loss and the metrics of a kind of data. Stateless."""
+    """The loss and the metrics of a kind of data. Stateless.
+
+    `primary` is the metric by which runs are compared first. `better` says of every metric that can
+    be compared whether "lower" or "higher" is better; other metrics describe and do not rank.
+    """
+
+    primary: ClassVar[str]
+    better: ClassVar[Mapping[str, Literal["lower", "higher"]]]
 
     @abstractmethod
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:

@@ -1,0 +1,37 @@
+"""Dropout that draws from a generator of its own."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+
+class Dropout(nn.Module):
+    """y = m x / (1 - p) in training, with m = 0 with probability p and else 1; y = x otherwise.
+
+    Srivastava et al. (2014), scaled in training and not in evaluation. The masks come from a
+    generator that one draw at construction seeds, so that whoever seeds the construction of a model
+    decides its masks too, and training draws nothing from the global generator. Parameters and
+    masks have nothing else in common: a loaded state dict does not restore the generator.
+
+    With p = 0, or in evaluation, the module is the identity: the forward pass is pure, and many
+    copies of a model can go through `torch.func.vmap` together. With p above 0 each call moves the
+    generator on.
+
+    Raises ValueError for a p outside [0, 1).
+    """
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        if not 0 <= p < 1:
+            raise ValueError(f"dropout must be at least 0 and less than 1, got {p}")
+        self.p = p
+        self.generator = torch.Generator().manual_seed(int(torch.randint(2**62, ())))
+
+    def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        if not self.training or self.p == 0:
+            return x
+        if self.generator.device != x.device:
+            seed = self.generator.initial_seed()
+            self.generator = torch.Generator(x.device).manual_seed(seed)
+        kept = torch.rand(x.shape, generator=self.generator, device=x.device) >= self.p
+        return x * kept / (1 - self.p)

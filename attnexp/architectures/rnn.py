@@ -1,0 +1,136 @@
+"""The recurrent encoder-decoder with attention."""
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attnexp.architectures.dropout import Dropout
+from attnexp.architectures.recurrent import Cell, Encoder, cell_named
+from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
+from attnexp.attention.attention import Memory
+from attnexp.attention.build import single_or_multihead
+from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.scores.score import ScoreFactory, require_positive
+
+
+class RnnState(NamedTuple):
+    """What the decoder attends to, and its own state, one a layer."""
+
+    memory: Memory
+    hidden: tuple[Float[Tensor, "batch state_dim"], ...]
+
+
+class Rnn(Seq2Seq[RnnState]):
+    """Bahdanau's encoder-decoder, with any score in the place of the additive one.
+
+    Bahdanau, Cho and Bengio (2015), section 3 and appendix A. The encoder's top layer gives one
+    state h_j for each source symbol: these are keys and values. At step t the decoder, whose state
+    is s, writes
+
+        c_t = sum_j alpha(s_{t-1}, h_j) h_j           s_{t-1} of its top layer
+        s_t = cell([c_t; E y_{t-1}], s_{t-1})         layers above the first read the one below
+        logits_t = W_o [s_t; c_t] + b_o
+
+    and starts from the final state of the encoder, layer by layer. Different from the paper: the
+    output layer is linear in the new state and the context (the paper has a maxout layer over the
+    last state, the last symbol and the context), so that what attention has found reaches the
+    output in one step; the encoder reads in one direction unless `bidirectional`, and then merges
+    both (see `BothWays`). Keys and queries both have `hidden_dim` features, so that every score
+    fits. With `heads` above 1 the attention is multi-head, hidden_dim / heads features a head; one
+    head is the bare score. Dropout is applied to embeddings, between layers and before the output.
+
+    Raises ValueError for sizes, layers or heads below 1, heads that do not divide hidden_dim, a
+    dropout outside [0, 1) and an unknown cell.
+    """
+
+    def __init__(
+        self,
+        spec: Seq2SeqSpec,
+        score: ScoreFactory,
+        cell: Literal["gru", "lstm"] = "gru",
+        embed_dim: int = 64,
+        hidden_dim: int = 64,
+        layers: int = 1,
+        bidirectional: bool = True,
+        dropout: float = 0.0,
+        heads: int = 1,
+    ) -> None:
+        super().__init__(spec)
+        require_positive("embed_dim", embed_dim)
+        head_dim = features_a_head("hidden_dim", hidden_dim, heads)
+        self.dropout = Dropout(dropout)
+        self.embed_source = nn.Embedding(len(spec.source_vocab), embed_dim)
+        self.embed_target = nn.Embedding(len(spec.target_vocab), embed_dim)
+        self.encoder = Encoder(cell, embed_dim, hidden_dim, layers, bidirectional, dropout)
+        self.attention = single_or_multihead(
+            score, hidden_dim, hidden_dim, hidden_dim, heads, head_dim
+        )
+        kind = cell_named(cell)
+        self.bottom = kind(embed_dim, hidden_dim)
+        self.above = cast(
+            "Sequence[Cell]",
+            nn.ModuleList(kind(hidden_dim, hidden_dim) for _ in range(layers - 1)),
+        )
+        self.W_c = nn.Linear(hidden_dim, self.bottom.W_x.out_features, bias=False)
+        self.W_o = nn.Linear(2 * hidden_dim, len(spec.target_vocab))
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
+        memory, hidden = self.encode(batch.keys, batch.mask)
+        outputs, maps = [], []
+        for projected in self._project(batch.queries).unbind(dim=1):
+            output, weights, hidden = self._advance(projected, memory, hidden, need_weights)
+            outputs.append(output)
+            if weights is not None:
+                maps.append(weights)
+        logits = self.W_o(self.dropout(torch.stack(outputs, dim=1)))
+        cross = {"cross": torch.cat(maps, dim=-2).unsqueeze(1)} if maps else {}
+        return Prediction(logits, cross)
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
+    ) -> RnnState:
+        embedded = self.dropout(self.embed_source(source))
+        outputs, finals = self.encoder(embedded, mask.squeeze(1).sum(dim=-1))
+        return RnnState(self.attention.remember(outputs, outputs, mask), finals)
+
+    def step(
+        self, ids: Int[Tensor, " batch"], state: RnnState
+    ) -> tuple[Float[Tensor, "batch target_vocab"], RnnState]:
+        memory, hidden = state
+        output, _, hidden = self._advance(self._project(ids), memory, hidden, need_weights=False)
+        return self.W_o(self.dropout(output)), RnnState(memory, hidden)
+
+    def _project(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch gates"]:
+        """What the last symbols add to the gates of the first layer."""
+        return self.bottom.project(self.dropout(self.embed_target(ids)))
+
+    def _advance(
+        self,
+        projected: Float[Tensor, "batch gates"],
+        memory: Memory,
+        hidden: tuple[Float[Tensor, "batch state_dim"], ...],
+        need_weights: bool,
+    ) -> tuple[
+        Float[Tensor, "batch output_dim"],
+        Float[Tensor, "batch heads 1 source"] | None,
+        tuple[Float[Tensor, "batch state_dim"], ...],
+    ]:
+        """One step: [s_t; c_t], the weights, and the new state of every layer."""
+        query = self._output(hidden).unsqueeze(1)
+        contexts, weights = self.attention.attend(query, memory, need_weights)
+        context = contexts.squeeze(1)
+        gates = torch.addmm(projected, context, self.W_c.weight.mT)
+        states = [self.bottom.step(gates, hidden[0])]
+        for cell, state in zip(self.above, hidden[1:], strict=True):
+            below = self.dropout(self.bottom.output(states[-1]))
+            states.append(cell.step(cell.project(below), state))
+        return torch.cat([self._output(states), context], dim=-1), weights, tuple(states)
+
+    def _output(
+        self, states: Sequence[Float[Tensor, "batch state_dim"]]
+    ) -> Float[Tensor, "batch hidden_dim"]:
+        """What the top layer shows of its state."""
+        return self.bottom.output(states[-1])

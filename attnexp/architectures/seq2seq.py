@@ -1,0 +1,82 @@
+"""The contract of an encoder-decoder."""
+
+from abc import abstractmethod
+from typing import Generic, TypeVar
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attnexp.architectures.architecture import Architecture
+from attnexp.batch import Seq2SeqSpec
+from attnexp.scores.score import require_positive
+
+State = TypeVar("State")
+
+
+class Seq2Seq(Architecture, Generic[State]):
+    """Reads a source sequence, then writes a target sequence one symbol at a time.
+
+    `forward` is teacher-forced: `queries` are the target ids shifted right, beginning with `bos`,
+    `keys` the source ids, and `mask` (batch, 1, source) is true on the source and false on the
+    padding behind it. The outputs are logits over the target vocabulary. The weights have an entry
+    `cross`, from decoder to encoder.
+
+    The same function in steps is `encode`, once a sequence, then `step`, once a symbol. `forward`
+    is what training uses, and may do all symbols at once. A state is a named tuple of tensors (a
+    pytree), and is never changed: a step returns a new one.
+    """
+
+    def __init__(self, spec: Seq2SeqSpec) -> None:
+        super().__init__()
+        self.bos, self.eos, self.pad = spec.bos, spec.eos, spec.pad
+
+    @abstractmethod
+    def encode(
+        self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
+    ) -> State:
+        """All that decoding needs, before the first symbol: keys are projected here, once."""
+
+    @abstractmethod
+    def step(
+        self, ids: Int[Tensor, " batch"], state: State
+    ) -> tuple[Float[Tensor, "batch target_vocab"], State]:
+        """The logits of the symbol that follows `ids`, and the state after it."""
+
+    @torch.no_grad()
+    def greedy(
+        self,
+        source: Int[Tensor, "batch source"],
+        mask: Bool[Tensor, "batch 1 source"],
+        max_length: int,
+    ) -> Int[Tensor, "batch target"]:
+        """The likeliest symbol at each step, for the whole batch together.
+
+        It stops when every sequence has reached its end symbol, or after `max_length` symbols; what
+        follows an end symbol is padding. Put the model in evaluation mode first.
+
+        Raises ValueError for a max_length below 1.
+        """
+        require_positive("max_length", max_length)
+        state = self.encode(source, mask)
+        ids = source.new_full(source.shape[:1], self.bos)
+        done = torch.zeros_like(ids, dtype=torch.bool)
+        written: list[Tensor] = []
+        while len(written) < max_length and not bool(done.all()):
+            logits, state = self.step(ids, state)
+            ids = logits.argmax(dim=-1).masked_fill(done, self.pad)
+            done = done | (ids == self.eos)
+            written.append(ids)
+        return torch.stack(written, dim=-1)
+
+
+def features_a_head(name: str, dim: int, heads: int) -> int:
+    """`dim` / `heads`, where `name` is the name of `dim`.
+
+    Raises ValueError for a number below 1, and for heads that do not divide `dim`.
+    """
+    require_positive("heads", heads)
+    require_positive(name, dim)
+    if dim % heads:
+        raise ValueError(f"{name} must be a multiple of heads, got {name} {dim} and heads {heads}")
+    return dim // heads

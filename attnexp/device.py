@@ -1,0 +1,47 @@
+"""The device a run computes on."""
+
+import re
+
+import torch
+
+from attnexp.errors import RequestError
+
+FORMS = "auto, cpu, cuda, cuda:N or mps"
+
+
+def choose_device(name: str) -> tuple[torch.device, str]:
+    """The device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and why.
+
+    Raises RequestError for another name and for a device that is not there. There is no fallback.
+    """
+    if name == "auto":
+        return _best()
+    if name == "cpu":
+        return torch.device("cpu"), "as asked"
+    if name == "mps":
+        if not torch.backends.mps.is_available():
+            raise RequestError(
+                "device=mps is not there: PyTorch finds no Apple GPU. Use device=cpu"
+            )
+        return torch.device("mps"), "as asked"
+    if re.fullmatch(r"cuda(:\d+)?", name):
+        count = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        index = int(name.partition(":")[2] or 0)
+        if index >= count:
+            there = f"only cuda:0 to cuda:{count - 1}" if count else "no CUDA device"
+            raise RequestError(f"device={name} is not there: PyTorch finds {there}. Use device=cpu")
+        return torch.device("cuda", index), "as asked"
+    raise RequestError(f"device must be {FORMS}, got '{name}'")
+
+
+def device_name(device: torch.device) -> str:
+    """What the device calls itself: the GPU's product name, or the kind of device."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+
+
+def _best() -> tuple[torch.device, str]:
+    if torch.cuda.is_available():
+        return torch.device("cuda", 0), "auto: the first CUDA device"
+    if torch.backends.mps.is_available():
+        return torch.device("mps"), "auto: an Apple GPU, and no CUDA device"
+    return torch.device("cpu"), "auto: no CUDA device and no Apple GPU"

@@ -1,0 +1,49 @@
+"""The help page: what attnexp is, what can be chosen, how it is used."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.markup import escape
+
+from attnexp.catalogue import GROUPS, choices
+from attnexp.cli import VERBS
+from attnexp.screen import console
+
+EXAMPLES = (
+    ("attnexp", "fit a noisy curve with a learned Gaussian kernel"),
+    ("attnexp model=additive seed=3", "the same data set with another scoring function"),
+    ("attnexp model=dot arch.features=16", "a dot product of learned features of x"),
+    ("attnexp -m model=average,gaussian,gaussian_learned seed=0,1,2", "a sweep: nine runs"),
+    ("attnexp results --sort test_mse", "compare the runs in a table"),
+)
+
+
+def show_help(argv: Sequence[str]) -> None:
+    """Print the page, with the choices of a --config-dir where the command line names one."""
+    extra = _config_dir(argv)
+    console.print("[bold]attnexp[/] runs and compares attention mechanisms.\n")
+    console.print("[bold]Usage[/]")
+    console.print("  attnexp \\[NAME=VALUE ...]           one run")
+    console.print("  attnexp -m NAME=VALUE,VALUE ...    a sweep: one run for every combination")
+    for verb, (_, line) in VERBS.items():
+        console.print(f"  {f'attnexp {verb} --help':<35}{escape(line)}")
+    console.print("  attnexp --cfg job                  the whole configuration, and no run")
+    console.print("  attnexp --hydra-help               Hydra's own options\n")
+    for group in GROUPS:
+        console.print(f"[bold]{group}=[/]")
+        listed = choices(group, extra)
+        width = max((len(choice.name) for choice in listed), default=0)
+        for choice in listed:
+            console.print(f"  [cyan]{choice.name:<{width}}[/]  {escape(choice.line)}")
+    console.print("\n[bold]Examples[/]")
+    for command, line in EXAMPLES:
+        console.print(f"  {escape(command)}\n      {escape(line)}", soft_wrap=True)
+
+
+def _config_dir(argv: Sequence[str]) -> Path | None:
+    for flag, value in zip(argv, [*argv[1:], ""], strict=True):
+        if flag in ("--config-dir", "-cd"):
+            return Path(value)
+        if flag.startswith("--config-dir="):
+            return Path(flag.partition("=")[2])
+    return None

@@ -1,0 +1,49 @@
+"""The identity of a run: what its resolved configuration says."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+RESULTS_VERSION = 1
+"""Version of the code as far as it decides a run's numbers. Raise it when the numbers change."""
+
+NEUTRAL = frozenset(
+    {"device", "threads", "figures", "rerun", "output_dir", "train.attention_every"}
+)
+"""Settings, by dotted path, that do not change the numbers of a run, and so not what it is."""
+
+
+def identity(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a resolved configuration that decides the numbers."""
+    whole: dict[str, Any] = _plain(config, "")
+    return whole
+
+
+def run_key(config: Mapping[str, Any]) -> str:
+    """Ten hexadecimal digits of the SHA-256 of the identity and of the results version."""
+    whole = {"results": RESULTS_VERSION, **identity(config)}
+    text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:10]
+
+
+def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None]) -> str:
+    """A folder name to read: model, data, architecture, seed, key."""
+    words = [str(choices.get(group)).replace("/", "_") for group in ("model", "data", "arch")]
+    return "-".join([*words, f"seed{config['seed']}", run_key(config)])
+
+
+def _plain(value: Any, path: str) -> Any:
+    """A value without neutral settings; 1.0 and 1 are one number, whichever way it was written."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        inside = {f"{path}.{key}" if path else str(key): (str(key), value[key]) for key in value}
+        return {
+            key: _plain(entry, where)
+            for where, (key, entry) in inside.items()
+            if where not in NEUTRAL
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(entry, path) for entry in value]
+    return value

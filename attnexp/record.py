@@ -1,0 +1,195 @@
+"""What a run leaves on disk, and how it is read back.
+
+A run is one folder. Files appear whole or not at all: they are written aside, synced, and renamed.
+Only `metrics.csv` and the log grow line by line; a reader drops a last line that was cut short.
+Nothing is pickled. This module imports neither torch nor pandas.
+"""
+
+import csv
+import io
+import json
+import math
+import os
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SCHEMA = 1
+"""Version of the files of a run folder."""
+
+SUMMARY = "summary.json"
+METRICS = "metrics.csv"
+ATTENTION = "attention.safetensors"
+SNAPSHOTS = "attention_snapshots.safetensors"
+PREDICTIONS = "predictions.csv"
+MODEL = "model.safetensors"
+FIGURES = "figures"
+ASIDE = ".tmp"
+
+RUNNING, FINISHED, FAILED, INTERRUPTED = "running", "finished", "failed", "interrupted"
+
+
+class UnreadableRunError(Exception):
+    """A folder that is no run, or not one that this version can read. The text says why."""
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, replacing what was there."""
+    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{ASIDE}")
+    try:
+        with aside.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON that any reader takes: NaN and infinities become null."""
+    text = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+    write_bytes(path, (text + "\n").encode())
+
+
+def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write a CSV file with the keys of the first row as its header."""
+    text = io.StringIO()
+    if rows:
+        writer = csv.DictWriter(text, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    write_bytes(path, text.getvalue().encode())
+
+
+def read_rows(path: Path) -> list[dict[str, str]]:
+    """The rows of a CSV file that `write_rows` wrote, as text; none where there is no file."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return []
+    return list(csv.DictReader(io.StringIO(text, newline="")))
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, "NDArray[Any]"], metadata: Mapping[str, object]
+) -> None:
+    """Write a safetensors file; every metadata entry is stored as JSON text."""
+    from safetensors.numpy import save
+
+    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
+    write_bytes(path, save(dict(tensors), metadata=texts or None))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]:
+    """The arrays and the metadata of a file that `write_tensors` wrote.
+
+    Raises FileNotFoundError where there is none, and UnreadableRunError for any other content.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            metadata = {key: json.loads(text) for key, text in (file.metadata() or {}).items()}
+    except (SafetensorError, ValueError) as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+    return arrays, metadata
+
+
+class MetricsFile:
+    """metrics.csv, a row an epoch, each written as soon as it is known."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file: TextIO = (folder / METRICS).open("w", newline="", encoding="utf-8")
+        self._columns: list[str] = []
+
+    def append(self, row: Mapping[str, object]) -> None:
+        """Write a row; the first one decides the columns."""
+        line = io.StringIO()
+        writer = csv.writer(line, lineterminator="\n")
+        if not self._columns:
+            self._columns = list(row)
+            writer.writerow(self._columns)
+        writer.writerow([row[column] for column in self._columns])
+        self._file.write(line.getvalue())
+        self._file.flush()
+
+    def close(self) -> None:
+        """Make sure that every row is on disk."""
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._file.close()
+
+
+def read_metrics(folder: Path) -> list[dict[str, float]]:
+    """The rows of metrics.csv as numbers, without a last row that was cut short.
+
+    Raises UnreadableRunError where a value is no number.
+    """
+    try:
+        text = (folder / METRICS).read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return []
+    whole = text[: text.rfind("\n") + 1]
+    rows = csv.DictReader(io.StringIO(whole))
+    try:
+        return [
+            {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
+        ]
+    except (TypeError, ValueError) as error:
+        raise UnreadableRunError(f"{folder / METRICS} cannot be read: {error}") from error
+
+
+def clear(folder: Path) -> None:
+    """Remove what an earlier attempt left in a run folder, and nothing else."""
+    for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL):
+        (folder / name).unlink(missing_ok=True)
+    for leftover in [*(folder / FIGURES).glob("*"), *folder.glob(f".*{ASIDE}")]:
+        leftover.unlink()
+
+
+def read_summary(folder: Path) -> dict[str, Any]:
+    """The summary of a run folder.
+
+    Raises UnreadableRunError, with the reason, for a folder without a summary, with one that is no
+    JSON or no summary, and for one of another schema version.
+    """
+    try:
+        content = json.loads((folder / SUMMARY).read_bytes())
+    except FileNotFoundError:
+        raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise UnreadableRunError(f"{folder / SUMMARY} cannot be read: {error}") from error
+    if not isinstance(content, dict) or not isinstance(content.get("config"), dict):
+        raise UnreadableRunError(f"{folder / SUMMARY} is not the summary of a run")
+    if content.get("schema") != SCHEMA:
+        raise UnreadableRunError(
+            f"{folder / SUMMARY} has schema version {content.get('schema')!r}; "
+            f"this attnexp reads version {SCHEMA}"
+        )
+    return content
+
+
+def run_folders(root: Path) -> Iterable[Path]:
+    """The folders below `root` that hold a summary, `root` itself included, in order of name."""
+    for folder, subfolders, files in os.walk(root):
+        subfolders.sort()
+        if SUMMARY in files:
+            subfolders.clear()
+            yield Path(folder)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return value

@@ -1,0 +1,1 @@
+"""Tables and statistics of runs, read back from what runs left on disk."""

@@ -1,0 +1,232 @@
+"""Finds run folders and reads their summaries.
+
+What cannot be read is set aside with the reason; one bad folder never spoils a table. Needs neither
+pandas nor torch.
+"""
+
+import os
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from attnexp import record
+from attnexp.errors import RequestError
+from attnexp.key import NEUTRAL
+
+Value = str | int | float | bool | None
+"""A setting as one cell of a table holds it."""
+
+STATUSES = (record.RUNNING, record.FINISHED, record.FAILED, record.INTERRUPTED)
+BEGUN = (".hydra", "attnexp.log")
+"""What a run folder holds before its summary is written."""
+
+FACTS: Mapping[str, tuple[type, ...]] = {
+    "parameters": (int,),
+    "seconds": (int, float),
+    "peak_memory_mb": (int, float),
+    "device": (str,),
+    "started": (str,),
+    "ended": (str,),
+    "error": (str,),
+}
+"""What a summary says beside settings and metrics, and the types it may have; null always may."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """What a table needs of one run.
+
+    `settings` are flat, by dotted path, without the seed and without settings that change no
+    number. `metrics` holds only those that are finite numbers. `facts` is how the run came about.
+    """
+
+    folder: str
+    status: str
+    key: str
+    seed: int
+    choices: dict[str, str]
+    settings: dict[str, Value]
+    metrics: dict[str, float]
+    primary: str
+    better: dict[str, str]
+    facts: dict[str, Value]
+
+
+@dataclass
+class Collected:
+    """The runs below some folders, in order of path, and why other folders were set aside."""
+
+    runs: list[RunSummary] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+
+
+def collect(roots: Iterable[str | Path]) -> Collected:
+    """Read every run at or below the folders; a run that is met twice counts once.
+
+    Raises RequestError for a path that is no folder.
+    """
+    collected = Collected()
+    met: set[str] = set()
+    for root in roots:
+        if not os.path.isdir(root):
+            there = "is no folder" if os.path.exists(root) else "is not there"
+            raise RequestError(f"{root} {there}: give the folder of a run, or one that holds runs")
+        for folder in find(os.fspath(root), collected.skipped):
+            path = os.path.realpath(folder)
+            if path in met:
+                continue
+            met.add(path)
+            try:
+                collected.runs.append(parse(folder, record.read_summary(Path(folder))))
+            except record.UnreadableRunError as error:
+                collected.skipped.append(clean(str(error)))
+    return collected
+
+
+def find(root: str, skipped: list[str]) -> Iterator[str]:
+    """The folders at or below `root` that hold a summary, in order of path.
+
+    Hidden folders and links are not followed, and nothing is sought inside a run. A folder that
+    cannot be opened, or that a run has begun in without a summary, adds a sentence to `skipped`.
+    """
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        if os.path.isfile(f"{folder}/{record.SUMMARY}"):
+            yield folder
+            continue
+        try:
+            with os.scandir(folder) as entries:
+                inside = sorted(entries, key=lambda entry: entry.name, reverse=True)
+        except OSError as error:
+            skipped.append(clean(f"{folder} cannot be opened: {error.strerror}"))
+            continue
+        if any(entry.name in BEGUN for entry in inside):
+            skipped.append(clean(f"{folder} holds no {record.SUMMARY} yet, or never will"))
+            continue
+        waiting += [
+            entry.path
+            for entry in inside
+            if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+        ]
+
+
+def parse(folder: str, content: Mapping[str, Any]) -> RunSummary:
+    """The fields that tables need from the content of a summary.json.
+
+    Raises UnreadableRunError for a field that is missing or of another type.
+    """
+    try:
+        settings = dict(flatten(content["config"], ""))
+        seed = settings.pop("seed", None)
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise _WrongFieldError("seed", seed)
+        status = content.get("status")
+        if status not in STATUSES:
+            raise _WrongFieldError("status", status)
+        facts = {name: _fact(content, name, types) for name, types in FACTS.items()}
+        better = _texts(content, "better")
+        return RunSummary(
+            folder=clean(folder),
+            status=status,
+            key=_text(content, "key"),
+            seed=seed,
+            choices=_texts(content, "choices"),
+            settings=settings,
+            metrics=_numbers(content, "metrics"),
+            primary=_text(content, "primary"),
+            better={name: way for name, way in better.items() if way in ("lower", "higher")},
+            facts=facts | _origin(content),
+        )
+    except _WrongFieldError as error:
+        raise record.UnreadableRunError(
+            f"{folder}/{record.SUMMARY} is not the summary of a run: its {error}"
+        ) from None
+
+
+class _WrongFieldError(Exception):
+    """A field of a summary is not what it should be."""
+
+    def __init__(self, name: str, value: object) -> None:
+        text = repr(value)
+        super().__init__(f"{name} is {text if len(text) < 60 else text[:57] + '...'}")
+
+
+def flatten(config: Mapping[str, Any], path: str) -> Iterator[tuple[str, Value]]:
+    """The leaves of a configuration by dotted path, without the neutral settings."""
+    for key, value in config.items():
+        name = sys.intern(clean(f"{path}.{key}" if path else key))
+        if name in NEUTRAL:
+            continue
+        if isinstance(value, Mapping):
+            yield from flatten(value, name)
+        else:
+            yield name, _cell(value)
+
+
+def clean(text: str) -> str:
+    """Text that can be printed: halves of surrogate pairs and control characters are marked."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
+    )
+
+
+def _cell(value: Any) -> Value:
+    """1.0 and 1 are one number, as in a run's key; a list is its text."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return f"[{', '.join('null' if v is None else str(_cell(v)) for v in value)}]"
+    return clean(value) if isinstance(value, str) else value
+
+
+def _origin(content: Mapping[str, Any]) -> dict[str, Value]:
+    """Which code computed the run."""
+    versions = content.get("versions")
+    git = content.get("git")
+    versions = versions if isinstance(versions, dict) else {}
+    git = git if isinstance(git, dict) else {}
+    return {
+        "attnexp": _fact(versions, "attnexp", (str,)),
+        "torch": _fact(versions, "torch", (str,)),
+        "commit": _fact(git, "commit", (str,)),
+        "dirty": _fact(git, "dirty", (bool,)),
+    }
+
+
+def _fact(content: Mapping[str, Any], name: str, types: tuple[type, ...]) -> Value:
+    value = content.get(name)
+    if value is not None and type(value) not in types:
+        raise _WrongFieldError(name, value)
+    return clean(value) if isinstance(value, str) else cast(Value, value)
+
+
+def _text(content: Mapping[str, Any], name: str) -> str:
+    value = content.get(name)
+    if not isinstance(value, str):
+        raise _WrongFieldError(name, value)
+    return clean(value)
+
+
+def _texts(content: Mapping[str, Any], name: str) -> dict[str, str]:
+    value = content.get(name)
+    if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
+        raise _WrongFieldError(name, value)
+    return {sys.intern(clean(key)): clean(entry) for key, entry in value.items()}
+
+
+def _numbers(content: Mapping[str, Any], name: str) -> dict[str, float]:
+    value = content.get(name)
+    if not isinstance(value, dict):
+        raise _WrongFieldError(name, value)
+    numbers = {}
+    for key, entry in value.items():
+        if entry is not None and (isinstance(entry, bool) or not isinstance(entry, int | float)):
+            raise _WrongFieldError(f"{name}.{key}", entry)
+        if entry is not None and abs(entry) <= sys.float_info.max:
+            numbers[sys.intern(clean(key))] = float(entry)
+    return numbers

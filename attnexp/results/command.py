@@ -1,0 +1,145 @@
+"""`attnexp results`: reads the command line, and nothing else does."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from attnexp import record, screen
+from attnexp.errors import RequestError, choices_text
+
+if TYPE_CHECKING:
+    from attnexp.results.grid import Report
+
+FORMATS = ("table", "csv", "markdown", "latex", "json", "html")
+ENDINGS = {
+    ".txt": "table",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".json": "json",
+    ".html": "html",
+}
+"""The format that a file name asks for."""
+
+EPILOG = """examples:
+  attnexp results                              all runs below outputs/
+  attnexp results --sort test_mse              the best first
+  attnexp results --sort=-test_mse             the worst first
+  attnexp results outputs --format csv --output runs.csv
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Show the runs that the arguments name.
+
+    Raises RequestError for arguments that make no sense and a file that cannot be written.
+    """
+    arguments = parse(argv)
+    form = chosen_format(arguments.format, arguments.output)
+    from attnexp.results.collect import collect
+
+    collected = collect(arguments.paths or ["outputs"])
+    tell_skipped(collected.skipped)
+    if not collected.runs:
+        places = ", ".join(arguments.paths or ["outputs"])
+        screen.say(f"There are no runs below {places} yet: `attnexp` makes one.")
+        return
+    from attnexp.results.frame import make_frame
+    from attnexp.results.naming import meant
+    from attnexp.results.order import sort_runs
+    from attnexp.results.runs import runs_report
+
+    frame = make_frame(collected.runs)
+    metrics = [meant(name, frame.metrics, "metric") for name in arguments.metric]
+    frame = sort_runs(frame, arguments.sort)
+    emit(runs_report(frame, metrics), form, arguments.output, arguments.limit)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments. A sort that begins with - needs no = sign."""
+    parser = _Parser(
+        prog="attnexp results",
+        description="Compare runs in a table.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
+    parser.add_argument(
+        "--metric", type=names, default=[], metavar="NAME,...", help="which metrics"
+    )
+    parser.add_argument(
+        "--sort",
+        metavar="NAME",
+        help="order by a metric, best first, or by a setting; -NAME reverses",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
+    )
+    parser.add_argument(
+        "--limit", type=int, default=100, metavar="N", help="rows on the screen (100); 0 for all"
+    )
+    return parser.parse_intermixed_args(_join_sort(argv))
+
+
+def chosen_format(form: str | None, output: Path | None) -> str:
+    """The format that was asked for, or the one that the file's name ends with."""
+    if form is not None or output is None:
+        return form or "table"
+    if output.suffix not in ENDINGS:
+        raise RequestError(
+            f"--output: {output} ends with none of {', '.join(ENDINGS)}: "
+            f"add --format {choices_text(FORMATS)}"
+        )
+    return ENDINGS[output.suffix]
+
+
+def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
+    """Put a report on the screen or into a file."""
+    if form == "table" and output is None:
+        from attnexp.results.terminal import show
+
+        show(report, limit)
+        return
+    from attnexp.results.formats import WRITERS
+
+    text = WRITERS[form](report)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        record.write_bytes(output, text.encode())
+    except OSError as error:
+        raise RequestError(f"--output: {output} cannot be written: {error.strerror}") from error
+    screen.say(f"{len(report.records)} rows in {output}")
+
+
+def tell_skipped(reasons: Sequence[str]) -> None:
+    """One line about the folders that could not be read."""
+    if reasons:
+        more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+        count = f"{len(reasons)} folder{'s' if len(reasons) > 1 else ''}"
+        screen.warn_aside(f"skipped {count}: {'; '.join(reasons[:3])}{more}")
+
+
+def names(text: str) -> list[str]:
+    """`a, b` as a list."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise RequestError(f"{message}. `attnexp results --help` shows what there is")
+
+
+def _join_sort(argv: Sequence[str]) -> list[str]:
+    joined: list[str] = []
+    for word in argv:
+        if joined and joined[-1] == "--sort":
+            joined[-1] = f"--sort={word}"
+        else:
+            joined.append(word)
+    return joined

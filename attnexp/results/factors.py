@@ -1,0 +1,47 @@
+"""Which settings tell runs apart."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from attnexp.results.frame import Frame
+
+
+def varying(frame: Frame) -> list[str]:
+    """The choices and settings that differ between the runs.
+
+    A setting that differs only because its group's choice does, such as the hidden size that
+    `additive` alone has, is part of that choice and not counted. `experiment` is a way to write
+    settings down, and those are seen themselves.
+    """
+    table = frame.table
+    found = [name for name in frame.choices if name != "experiment" and differs(table[name])]
+    for path in frame.settings:
+        group = path.partition(".")[0]
+        within = [group] if group in found else []
+        if not depends_only_on(table, path, within):
+            found.append(path)
+    return found
+
+
+def differs(column: pd.Series) -> bool:
+    """Whether a column holds more than one value; to be missing is a value."""
+    return column.nunique(dropna=False) > 1
+
+
+def depends_only_on(table: pd.DataFrame, column: str, others: Sequence[str]) -> bool:
+    """Whether rows that agree in the other columns agree in this one."""
+    before = codes(table, others)
+    after = before * (len(table) + 1) + codes(table, [column])
+    return len(np.unique(after)) == len(np.unique(before))
+
+
+def codes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
+    """A whole number for each row, the same for rows that agree in all the columns."""
+    number = np.zeros(len(table), dtype=np.int64)
+    for column in columns:
+        own, _ = pd.factorize(table[column], use_na_sentinel=False)
+        number = np.unique(number * (len(table) + 1) + own, return_inverse=True)[1]
+    return number.astype(np.int64)

@@ -1,0 +1,108 @@
+"""Runs as a tidy pandas DataFrame: a row a run, a column a setting, metric or fact."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from attnexp.catalogue import GROUPS
+from attnexp.results.collect import RunSummary, collect
+
+RUN = ("folder", "key", "status", "primary")
+"""Columns of every frame that say which run a row is."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Runs in a table, and what its columns are.
+
+    `choices` and `settings` together are what was asked for; `choices` are the names chosen in the
+    groups, which the settings spell out. `better` says which metrics rank and in which direction.
+    """
+
+    table: pd.DataFrame
+    choices: tuple[str, ...]
+    settings: tuple[str, ...]
+    metrics: tuple[str, ...]
+    better: dict[str, str]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Everything that was asked for, apart from the seed."""
+        return (*self.choices, *self.settings)
+
+    def only(self, chosen: "pd.Series[bool]") -> "Frame":
+        """The rows that are chosen; columns stay."""
+        return replace(self, table=self.table[chosen])
+
+
+def make_frame(runs: Sequence[RunSummary]) -> Frame:
+    """A row a run, in the order given. What a run does not have is missing in its row.
+
+    A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
+    """
+    choices = _in_order((name for run in runs for name in run.choices), GROUPS)
+    facts = tuple(dict.fromkeys(name for run in runs for name in run.facts))
+    taken = {*choices, *facts, *RUN, "seed"}
+    settings = _apart("config", (name for run in runs for name in run.settings), taken)
+    metrics = _apart("metrics", (name for run in runs for name in run.metrics), taken)
+    columns: dict[str, list[Any] | Any] = {
+        name: [run.choices.get(name) for run in runs] for name in choices
+    }
+    columns["seed"] = [run.seed for run in runs]
+    for name, column in settings.items():
+        columns[column] = [run.settings.get(name) for run in runs]
+    columns["status"] = [run.status for run in runs]
+    for name, column in metrics.items():
+        columns[column] = np.array([run.metrics.get(name, np.nan) for run in runs], dtype=float)
+    for name in facts:
+        columns[name] = [run.facts.get(name) for run in runs]
+    columns["primary"] = [metrics.get(run.primary, run.primary) for run in runs]
+    columns["key"] = [run.key for run in runs]
+    columns["folder"] = [run.folder for run in runs]
+    directions = {name: way for run in runs for name, way in run.better.items()}
+    return Frame(
+        pd.DataFrame(columns),
+        choices,
+        tuple(settings.values()),
+        tuple(metrics.values()),
+        {column: directions[name] for name, column in metrics.items() if name in directions},
+    )
+
+
+def load_results(*paths: str | Path) -> pd.DataFrame:
+    """All runs at or below the folders (`outputs` by default), a row a run.
+
+    Columns: the choice in each group (`model`, `data`, ...), `seed`, every setting by its dotted
+    path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
+    `peak_memory_mb`), where it ran (`device`, `torch`, `commit`, ...), `key` and `folder`.
+    `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
+    read are left out; `frame.attrs["skipped"]` says which and why.
+
+    Raises RequestError for a path that is no folder.
+    """
+    collected = collect(paths or ("outputs",))
+    frame = make_frame(collected.runs)
+    frame.table.attrs |= {"better": frame.better, "skipped": collected.skipped}
+    return frame.table
+
+
+def _in_order(names: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:
+    found = dict.fromkeys(names)
+    known = [name for name in first if name in found]
+    return (*known, *(name for name in found if name not in first))
+
+
+def _apart(prefix: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """A column for each name, with the prefix as often as it takes to be the only one."""
+    columns: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        column = name
+        while column in taken:
+            column = f"{prefix}.{column}"
+        taken.add(column)
+        columns[name] = column
+    return columns

@@ -1,0 +1,284 @@
+"""What holds for every encoder-decoder with every score."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch.func import functional_call, stack_module_state, vmap
+
+from attnexp.architectures.rnn import Rnn
+from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
+from attnexp.architectures.transformer import Transformer
+from attnexp.batch import Batch
+from attnexp.scores.boxcar import Boxcar
+
+MODELS = {
+    "rnn": lambda spec, score: Rnn(spec, score, embed_dim=5, hidden_dim=6),
+    "rnn_one_way": lambda spec, score: Rnn(
+        spec, score, embed_dim=5, hidden_dim=6, bidirectional=False
+    ),
+    "rnn_deep": lambda spec, score: Rnn(
+        spec, score, cell="lstm", embed_dim=5, hidden_dim=6, layers=3, heads=2
+    ),
+    "transformer": lambda spec, score: Transformer(
+        spec, score, layers=3, heads=2, dim=6, ff_dim=11
+    ),
+    "transformer_learned": lambda spec, score: Transformer(
+        spec, score, layers=1, heads=1, dim=6, ff_dim=11, positions="learned"
+    ),
+}
+SHAPES = {
+    "rnn": {"cross": (3, 1, 1, 5, 7)},
+    "rnn_one_way": {"cross": (3, 1, 1, 5, 7)},
+    "rnn_deep": {"cross": (3, 1, 2, 5, 7)},
+    "transformer": {
+        "cross": (3, 3, 2, 5, 7),
+        "encoder": (3, 3, 2, 7, 7),
+        "decoder": (3, 3, 2, 5, 5),
+    },
+    "transformer_learned": {
+        "cross": (3, 1, 1, 5, 7),
+        "encoder": (3, 1, 1, 7, 7),
+        "decoder": (3, 1, 1, 5, 5),
+    },
+}
+
+
+@pytest.fixture(params=MODELS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def model(model_name, kind, spec, scored):
+    torch.manual_seed(3)
+    return MODELS[kind](spec, scored(model_name)).double()
+
+
+@pytest.fixture
+def additive(kind, spec, scored):
+    torch.manual_seed(3)
+    return MODELS[kind](spec, scored("additive")).double()
+
+
+def test_a_training_step_is_finite(model, kind, spec, batch):
+    prediction = model(batch, need_weights=True)
+    assert prediction.outputs.shape == (3, 5, 11)
+    assert {name: tuple(w.shape) for name, w in prediction.weights.items()} == SHAPES[kind]
+    for weights in prediction.weights.values():
+        sums = weights.sum(dim=-1)
+        assert weights.min() >= 0
+        assert weights.max() <= 1 + 1e-12
+        assert torch.minimum(sums, (sums - 1).abs()).max() < 1e-12
+        assert weights.isfinite().all()
+    loss = F.cross_entropy(prediction.outputs[batch.target_mask], batch.targets[batch.target_mask])
+    loss.backward()
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+    optimizer.step()
+    assert all(parameter.isfinite().all() for parameter in model.parameters())
+    assert model(batch).outputs.isfinite().all()
+
+
+def test_weights_are_only_given_where_they_are_asked_for(model, batch):
+    plain = model(batch)
+    assert plain.weights == {}
+    torch.testing.assert_close(plain.outputs, model(batch, need_weights=True).outputs)
+
+
+def test_hidden_keys_have_no_weight(model, batch):
+    for name, weights in model(batch, need_weights=True).weights.items():
+        if name == "decoder":
+            hidden = ~torch.ones(5, 5, dtype=torch.bool).tril()
+        else:
+            hidden = ~batch.mask[:, None, None]
+        assert weights.masked_select(hidden).eq(0).all()
+
+
+def test_padding_has_no_influence_whatever_it_holds(model, kind, spec, batch):
+    other = replace(
+        batch,
+        keys=torch.where(batch.mask[:, 0], batch.keys, 9),
+        queries=torch.where(batch.target_mask, batch.queries, 7),
+    )
+    expected = model(batch).outputs[batch.target_mask]
+    torch.testing.assert_close(model(other).outputs[batch.target_mask], expected)
+    if kind == "transformer_learned":
+        return
+    longer = replace(
+        other,
+        keys=F.pad(other.keys, (0, 4), value=11),
+        values=F.pad(other.values, (0, 4), value=11),
+        mask=F.pad(other.mask, (0, 4)),
+        queries=F.pad(other.queries, (0, 2), value=3),
+        targets=F.pad(other.targets, (0, 2)),
+        target_mask=F.pad(other.target_mask, (0, 2)),
+    )
+    torch.testing.assert_close(model(longer).outputs[:, :5][batch.target_mask], expected)
+
+
+def test_an_output_does_not_depend_on_later_target_symbols(model, batch):
+    before = model(batch).outputs
+    for position in range(1, 5):
+        queries = batch.queries.clone()
+        queries[:, position:] = (queries[:, position:] + 3) % 11
+        after = model(replace(batch, queries=queries)).outputs
+        torch.testing.assert_close(after[:, :position], before[:, :position], rtol=0, atol=1e-12)
+        assert not torch.allclose(after[:, position], before[:, position])
+
+
+def test_step_by_step_is_the_full_forward(model, batch):
+    state = model.encode(batch.keys, batch.mask)
+    outputs = []
+    for ids in batch.queries.unbind(dim=1):
+        logits, state = model.step(ids, state)
+        outputs.append(logits)
+    torch.testing.assert_close(
+        torch.stack(outputs, dim=1), model(batch).outputs, rtol=1e-9, atol=1e-9
+    )
+
+
+def test_a_step_leaves_the_state_before_it_as_it_was(additive, batch):
+    state = additive.encode(batch.keys, batch.mask)
+    first, _ = additive.step(batch.queries[:, 0], state)
+    again, _ = additive.step(batch.queries[:, 0], state)
+    torch.testing.assert_close(again, first, rtol=0, atol=0)
+
+
+def test_greedy_decoding_is_teacher_forcing_on_its_own_output(model, spec, batch):
+    for parameter in model.W_o.parameters():
+        parameter.data.mul_(20)
+    written = model.greedy(batch.keys, batch.mask, max_length=5)
+    queries = F.pad(written[:, :-1], (1, 0), value=spec.bos)
+    likeliest = model(replace(batch, queries=queries)).outputs.argmax(dim=-1)
+    alive = (written == spec.eos).cumsum(dim=-1) - (written == spec.eos).long() == 0
+    assert torch.equal(likeliest[alive], written[alive])
+    assert (written[~alive] == spec.pad).all()
+
+
+def test_each_example_is_decoded_as_if_alone(additive, batch):
+    together = additive.greedy(batch.keys, batch.mask, max_length=5)
+    for row in range(3):
+        length = int(batch.mask[row].sum())
+        alone = additive.greedy(
+            batch.keys[row : row + 1, :length], batch.mask[row : row + 1, :, :length], max_length=5
+        )
+        assert torch.equal(alone[0], together[row, : alone.shape[1]])
+        assert (together[row, alone.shape[1] :] == 0).all()
+
+
+def test_copies_with_stacked_parameters_run_as_one(kind, spec, scored, batch):
+    models = [MODELS[kind](spec, scored("additive")).double() for _ in range(2)]
+    parameters, buffers = stack_module_state(models)
+
+    def outputs(one, held):
+        return functional_call(models[0], (one, held), (batch,)).outputs
+
+    together = vmap(outputs)(parameters, buffers)
+    apart = torch.stack([model(batch).outputs for model in models])
+    torch.testing.assert_close(together, apart)
+
+
+def test_training_with_dropout_leaves_the_global_generator_alone(kind, spec, scored, batch):
+    model = MODELS[kind](spec, scored("scaled_dot"))
+    for module in model.modules():
+        if hasattr(module, "p"):
+            module.p = 0.5
+    state = torch.get_rng_state()
+    first, second = model(batch).outputs, model(batch).outputs
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not torch.equal(first, second)
+    model.eval()
+    assert torch.equal(model(batch).outputs, model(batch).outputs)
+
+
+def test_a_kernel_that_reaches_nothing_gives_zero_contexts(kind, spec, batch):
+    model = MODELS[kind](spec, lambda **sizes: Boxcar(width=1e9, **sizes))
+    prediction = model(batch, need_weights=True)
+    # the first query of a one-way encoder is its last key, at distance 0
+    assert prediction.weights["cross"][..., 1:, :].eq(0).all()
+    prediction.outputs.sum().backward()
+    gradients = [p.grad for p in model.parameters() if p.grad is not None]
+    assert all(gradient.isfinite().all() for gradient in gradients)
+
+
+@pytest.mark.parametrize("build", [Rnn, Transformer])
+def test_a_few_steps_of_training_learn_to_reverse(build, spec, scored):
+    """Pairs of symbols, reversed: 60 steps on all 64 of them."""
+    torch.manual_seed(0)
+    pairs = torch.cartesian_prod(torch.arange(3, 11), torch.arange(3, 11))
+    end = torch.full((len(pairs), 1), spec.eos)
+    source, target = torch.cat([pairs, end], 1), torch.cat([pairs.flip(1), end], 1)
+    batch = Batch(
+        F.pad(target[:, :-1], (1, 0), value=spec.bos),
+        source,
+        source,
+        target,
+        torch.ones(len(pairs), 1, 3, dtype=torch.bool),
+        torch.ones(len(pairs), 3, dtype=torch.bool),
+    )
+    model = build(spec, scored("additive"))
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        optimizer.zero_grad()
+        F.cross_entropy(model(batch).outputs.flatten(0, 1), target.flatten()).backward()
+        optimizer.step()
+    assert torch.equal(model.greedy(source, batch.mask, max_length=3), target)
+
+
+class Scripted(Seq2Seq[int]):
+    """Writes what it is told to, whatever it reads."""
+
+    def __init__(self, spec, script):
+        super().__init__(spec)
+        self.script = script
+        self.asked = []
+
+    def forward(self, batch, need_weights=False):
+        raise NotImplementedError
+
+    def encode(self, source, mask):
+        return 0
+
+    def step(self, ids, state):
+        self.asked.append(ids.tolist())
+        return F.one_hot(self.script[:, state], 11).float(), state + 1
+
+
+def test_greedy_decoding_stops_at_the_end_and_pads_behind_it(spec):
+    script = torch.tensor([[5, 2, 6, 7, 8], [3, 4, 9, 2, 10]])
+    model = Scripted(spec, script)
+    source, mask = torch.full((2, 3), 4), torch.ones(2, 1, 3, dtype=torch.bool)
+    assert model.greedy(source, mask, max_length=5).tolist() == [[5, 2, 0, 0], [3, 4, 9, 2]]
+    assert model.asked == [[1, 1], [5, 3], [2, 4], [0, 9]]
+    assert model.greedy(source, mask, max_length=3).tolist() == [[5, 2, 0], [3, 4, 9]]
+
+
+def test_greedy_decoding_refuses_to_write_nothing(spec):
+    model = Scripted(spec, torch.zeros(1, 1, dtype=torch.long))
+    with pytest.raises(ValueError, match="max_length must be greater than 0, got 0"):
+        model.greedy(torch.full((1, 1), 4), torch.ones(1, 1, 1, dtype=torch.bool), max_length=0)
+
+
+def test_features_a_head():
+    assert features_a_head("dim", 12, 3) == 4
+    with pytest.raises(ValueError, match="dim must be a multiple of heads, got dim 12 and heads 5"):
+        features_a_head("dim", 12, 5)
+    with pytest.raises(ValueError, match="heads must be greater than 0, got 0"):
+        features_a_head("dim", 12, 0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"layers": 0}, "layers must be greater than 0, got 0"),
+        ({"heads": 0}, "heads must be greater than 0, got 0"),
+        ({"heads": 7}, "must be a multiple of heads, got (hidden_)?dim 64 and heads 7"),
+        ({"dropout": 1.0}, "dropout must be at least 0 and less than 1, got 1.0"),
+        ({"dropout": -0.1}, "dropout must be at least 0 and less than 1, got -0.1"),
+    ],
+)
+@pytest.mark.parametrize("build", [Rnn, Transformer])
+def test_settings_that_cannot_work_are_refused(build, settings, message, spec, scored):
+    with pytest.raises(ValueError, match=message):
+        build(spec, scored("additive"), **settings)

@@ -1,0 +1,85 @@
+"""The transformer against PyTorch's own layers, with copied weights."""
+
+import pytest
+import torch
+from torch import nn
+
+from attnexp.architectures.transformer import DecoderLayer, EncoderLayer, Transformer
+
+DIM, HEADS, FF = 6, 2, 11
+
+
+def copy_attention(theirs, ours):
+    """Give nn.MultiheadAttention the weights of MultiHead, and no biases."""
+    theirs.in_proj_weight.copy_(torch.cat([ours.W_q.weight, ours.W_k.weight, ours.W_v.weight]))
+    theirs.in_proj_bias.zero_()
+    theirs.out_proj.weight.copy_(ours.W_o.weight)
+    theirs.out_proj.bias.zero_()
+
+
+def copy_rest(theirs, ours, norms):
+    for name, norm in norms.items():
+        getattr(theirs, name).load_state_dict(norm.state_dict())
+    theirs.linear1.load_state_dict(ours.feed_forward.W_1.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.W_2.state_dict())
+
+
+def randomised(layer):
+    """The layer with all parameters random, also those of the norms, which start at 1 and 0."""
+    for parameter in layer.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return layer.double()
+
+
+@pytest.fixture
+def sizes():
+    torch.manual_seed(4)
+    return {"dropout": 0.0, "batch_first": True, "norm_first": True}
+
+
+@torch.no_grad()
+def test_the_encoder_layer_is_that_of_pytorch(scored, batch, sizes):
+    ours = randomised(EncoderLayer(scored("scaled_dot"), DIM, HEADS, FF, dropout=0.0))
+    theirs = nn.TransformerEncoderLayer(DIM, HEADS, FF, **sizes).double()
+    copy_attention(theirs.self_attn, ours.own)
+    copy_rest(theirs, ours, {"norm1": ours.own_norm, "norm2": ours.feed_forward.norm})
+    x = torch.randn(3, 7, DIM, dtype=torch.float64)
+    valid = batch.mask[:, 0]
+    expected = theirs(x, src_key_padding_mask=~valid)
+    for need_weights in (False, True):
+        found, _ = ours(x, batch.mask, need_weights)
+        torch.testing.assert_close(found[valid], expected[valid])
+
+
+@torch.no_grad()
+def test_the_decoder_layer_is_that_of_pytorch(scored, batch, sizes):
+    ours = randomised(DecoderLayer(scored("scaled_dot"), DIM, HEADS, FF, dropout=0.0))
+    theirs = nn.TransformerDecoderLayer(DIM, HEADS, FF, **sizes).double()
+    copy_attention(theirs.self_attn, ours.own)
+    copy_attention(theirs.multihead_attn, ours.cross)
+    norms = {"norm1": ours.own_norm, "norm2": ours.cross_norm, "norm3": ours.feed_forward.norm}
+    copy_rest(theirs, ours, norms)
+    x = torch.randn(3, 5, DIM, dtype=torch.float64)
+    encoded = torch.randn(3, 7, DIM, dtype=torch.float64)
+    future = ~torch.ones(5, 5, dtype=torch.bool).tril()
+    expected = theirs(x, encoded, tgt_mask=future, memory_key_padding_mask=~batch.mask[:, 0])
+    source = ours.cross.remember(encoded, encoded, batch.mask)
+    for need_weights in (False, True):
+        torch.testing.assert_close(ours(x, source, need_weights)[0], expected)
+
+
+def test_learned_positions_end_with_the_longest_sequence(spec, scored, batch):
+    model = Transformer(spec, scored("scaled_dot"), positions="learned")
+    with pytest.raises(ValueError, match="sequences of at most 5 symbols, got one of 6"):
+        model.greedy(batch.keys, batch.mask, max_length=6)
+
+
+def test_one_head_has_projections_too(spec, scored):
+    model = Transformer(spec, scored("additive"), heads=1, layers=1)
+    assert model.encoder[0].own.W_q.weight.shape == (64, 64)
+
+
+@pytest.mark.parametrize("name", ["dim", "ff_dim"])
+def test_sizes_must_be_positive(name, spec, scored):
+    with pytest.raises(ValueError, match=f"{name} must be greater than 0, got 0"):
+        Transformer(spec, scored("additive"), **{name: 0})

@@ -1,0 +1,127 @@
+"""Every wrong request gets its sentence and exit code 2, and leaves nothing behind."""
+
+import os
+import re
+
+import pytest
+
+SENTENCES = [
+    ("sed=1", "There is no setting 'sed' at the top level: it has .* Did you mean 'seed'?"),
+    ("modle=dot", "There is no setting 'modle' .* Did you mean 'model'?"),
+    ("arch.head=2", "There is no setting 'head' in 'arch': .* Did you mean 'heads'?"),
+    ("+arch.depth=2", "There is no setting 'depth' in 'arch': it has features, head_dim, heads."),
+    ("+colour=red", "There is no setting 'colour' at the top level"),
+    (
+        "model=dott",
+        "'dott' is not one of the choices for 'model': additive, .* Did you mean 'dot'?",
+    ),
+    ("experiment=nope", "'nope' is not one of the choices for 'experiment'"),
+    ("hydra/launcher=nope", "'nope' is not one of the choices for 'hydra/launcher'"),
+    ("seed=abc", "seed must be a whole number, got 'abc'"),
+    ("seed=1.5", "seed must be a whole number, got 1.5"),
+    ("seed=-1", "seed must be 0 or more, got -1"),
+    ("threads=0", "threads must be 1 or more, got 0"),
+    ("figures=perhaps", "figures must be true or false, got 'perhaps'"),
+    ("data.noise=loud", "data.noise must be a number, got 'loud'"),
+    ("optim=sgd optim.lr=fast", "optim.lr must be a number, got .fast."),
+    ("data.num_train=null", "data.num_train must be a whole number, got None"),
+    ("task.reduction=max", "task.reduction must be mean or sum, got 'max'"),
+    ("data.num_train=1", "num_train must be at least 2"),
+    ("train.max_epochs=0", "max_epochs must be greater than 0, got 0"),
+    ("optim.lr=0", "lr must be greater than 0, got 0"),
+    ("data.low=${nowhere}", "data.low: Interpolation key 'nowhere' not found"),
+    ("+model.query_dim=3", "model.query_dim cannot be set: it follows from the rest of the run"),
+    ("seed=0,1", "seed=0,1 names several values: add -m to run a job for each of them"),
+    ("seed=[1", "'seed=\\[1' is not a setting: write name=value"),
+    ("seed", "'seed' is not a setting: write name=value"),
+    ("model._target_=attnexp.scores.dot.Dott", "cannot be imported: .* no attribute 'Dott'"),
+    ("model._target_=nowhere.Score", "cannot be imported: No module named 'nowhere'"),
+    ("model._target_=attnexp.scores.dot.__doc__", "is not a class or a function"),
+    ("~optim.lr", "optim.lr has no value, and there is no default"),
+    ("device=gpu", "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
+    ("device=cuda:77", "device=cuda:77 is not there: PyTorch finds .*. Use device=cpu"),
+    ("--nonsense", "unrecognized arguments: --nonsense. `attnexp --help` shows what there is"),
+    ("--config-dir=nowhere", "--config-dir: there is no folder .*nowhere"),
+]
+
+
+@pytest.mark.parametrize(("argument", "sentence"), SENTENCES, ids=[s[0] for s in SENTENCES])
+def test_wrong_request(in_process, tmp_path, argument, sentence):
+    answer = in_process(*argument.split())
+    assert answer.returncode == 2
+    (line,) = answer.stderr.splitlines()
+    assert re.search(sentence, line), line
+    assert "Traceback" not in answer.stdout + answer.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_broken_yaml_names_file_and_line(in_process, tmp_path):
+    folder = tmp_path / "mine" / "data"
+    folder.mkdir(parents=True)
+    (folder / "broken.yaml").write_text("# Broken.\n_target_: a\nnoise: [1, 2\nlow: 3\n")
+    answer = in_process("--config-dir", "mine", "data=broken")
+    assert answer.returncode == 2
+    assert "broken.yaml, line 4: not valid YAML" in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_unknown_key_in_a_users_yaml(in_process, tmp_path):
+    folder = tmp_path / "mine" / "model"
+    folder.mkdir(parents=True)
+    (folder / "wide.yaml").write_text(
+        "# A wide kernel.\n_target_: attnexp.scores.gaussian.Gaussian\nwidht: 9\n"
+    )
+    answer = in_process("--config-dir", "mine", "model=wide")
+    assert answer.returncode == 2
+    assert "There is no setting 'widht' in 'model': it has width. Did you mean 'width'?" in (
+        answer.stderr
+    )
+
+
+def test_folder_that_cannot_be_written(in_process, tmp_path):
+    (tmp_path / "file").write_text("in the way")
+    answer = in_process("output_dir=file/outputs", "figures=false")
+    assert answer.returncode == 2
+    assert "output_dir: " in answer.stderr
+    assert "cannot be written: Not a directory" in answer.stderr
+
+
+def test_failed_run_says_where_the_traceback_is(in_process, tmp_path):
+    answer = in_process("model=additive", "optim=sgd", "optim.lr=inf", "figures=false")
+    assert answer.returncode == 1
+    assert "the run failed: TrainingDivergedError: the loss is nan" in answer.stderr
+    assert "Traceback" not in answer.stdout + answer.stderr
+    (folder,) = (tmp_path / "outputs").iterdir()
+    assert "Traceback (most recent call last)" in (folder / "attnexp.log").read_text()
+    assert str(folder / "attnexp.log") in answer.stderr
+
+
+def test_an_error_in_a_users_score_is_a_failed_run(in_process, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from attnexp.scores.score import Score\n"
+        "class Broken(Score):\n"
+        "    def compare(self, queries, keys):\n"
+        "        return queries / 0 + undefined\n"
+    )
+    answer = in_process("model=average", "model._target_=mine.Broken", "figures=false")
+    assert answer.returncode == 1
+    assert "the run failed: NameError: name 'undefined' is not defined" in answer.stderr
+
+
+def test_architecture_for_other_data(in_process, tmp_path):
+    (tmp_path / "sequences.py").write_text(
+        "from attnexp.architectures.architecture import Architecture\n"
+        "from attnexp.batch import Seq2SeqSpec\n"
+        "class Sequences(Architecture):\n"
+        "    def __init__(self, spec: Seq2SeqSpec, score):\n"
+        "        super().__init__()\n"
+        "    def forward(self, batch, need_weights=False):\n"
+        "        raise NotImplementedError\n"
+    )
+    (tmp_path / "conf" / "arch").mkdir(parents=True)
+    (tmp_path / "conf" / "arch" / "mine.yaml").write_text(
+        "# Mine.\n_target_: sequences.Sequences\n"
+    )
+    answer = in_process("--config-dir", "conf", "arch=mine")
+    assert answer.returncode == 2
+    assert "arch=mine is not for data=sine: choose arch=kernel_regression" in answer.stderr

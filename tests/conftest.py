@@ -1,0 +1,86 @@
+"""What the tests share. It must not import attnexp: shapes are checked from the import on."""
+
+import logging
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+CONF = ROOT / "conf"
+
+Command = Callable[..., subprocess.CompletedProcess[str]]
+
+
+def choice_names(group: str) -> list[str]:
+    """The choices of a group, found by listing the folder: a new file is tested at once."""
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `model_name`, `data_name`, ... runs for every choice of that group."""
+    for group in ("model", "data", "arch", "optim", "schedule", "experiment"):
+        if f"{group}_name" in metafunc.fixturenames:
+            metafunc.parametrize(f"{group}_name", choice_names(group))
+
+
+@pytest.fixture
+def settings_of() -> Callable[[str, str], dict]:
+    """The content of a YAML file of conf/, without its defaults list."""
+
+    def read(group: str, name: str) -> dict:
+        content = yaml.safe_load((CONF / group / f"{name}.yaml").read_text())
+        content.pop("defaults", None)
+        return content
+
+    return read
+
+
+@pytest.fixture
+def attnexp(tmp_path: Path) -> Command:
+    """Runs `python -m attnexp` in a process of its own, in an empty folder."""
+
+    def command(*arguments: str, cwd: Path = tmp_path, **options: object) -> object:
+        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        environment["PYTHONPATH"] = str(ROOT)
+        return subprocess.run(
+            [sys.executable, "-W", "error", "-m", "attnexp", *arguments],
+            check=False,
+            cwd=cwd,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            **options,
+        )
+
+    return command
+
+
+@pytest.fixture
+def in_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Command]:
+    """Runs a command line in this process, which saves importing torch again."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    before = logging.root.handlers[:]
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        from attnexp.cli import run
+
+        capfd.readouterr()
+        code = run(arguments)
+        out, err = capfd.readouterr()
+        return subprocess.CompletedProcess(arguments, code, out, err)
+
+    yield command
+    for handler in logging.root.handlers:
+        if handler not in before:
+            handler.close()
+    logging.root.handlers[:] = before

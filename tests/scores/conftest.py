@@ -1,0 +1,34 @@
+"""Oracles and examples for scores."""
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+QUERIES, KEYS, DIM = 3, 5, 7
+"""Unequal primes, so that swapped axes cannot pass."""
+
+
+@pytest.fixture
+def vectors() -> Callable[..., tuple[Tensor, Tensor]]:
+    """Random queries and keys in float64, with the leading axes asked for."""
+
+    def draw(*batch: int, query_dim: int = DIM, key_dim: int = DIM) -> tuple[Tensor, Tensor]:
+        generator = torch.Generator().manual_seed(3)
+        queries = torch.randn(*batch, QUERIES, query_dim, generator=generator, dtype=torch.float64)
+        keys = torch.randn(*batch, KEYS, key_dim, generator=generator, dtype=torch.float64)
+        return queries, keys
+
+    return draw
+
+
+@pytest.fixture
+def pairwise() -> Callable[[Callable[[Tensor, Tensor], float], Tensor, Tensor], Tensor]:
+    """A score of one query and one key, looped over all pairs."""
+
+    def loop(one: Callable[[Tensor, Tensor], float], queries: Tensor, keys: Tensor) -> Tensor:
+        rows = [[float(one(query, key)) for key in keys] for query in queries]
+        return torch.tensor(rows, dtype=torch.float64)
+
+    return loop

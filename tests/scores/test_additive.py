@@ -1,0 +1,33 @@
+import math
+
+import pytest
+import torch
+
+from attnexp.scores.additive import Additive
+
+
+def test_equals_the_formula(vectors, pairwise):
+    queries, keys = vectors(query_dim=2, key_dim=7)
+    score = Additive(2, 7, hidden_dim=11).double()
+    w_q, w_k = score.W_q.weight.tolist(), score.W_k.weight.tolist()
+    w_v = score.w_v.weight[0].tolist()
+
+    def one(query, key):
+        total = 0.0
+        for unit in range(11):
+            inside = sum(w * x for w, x in zip(w_q[unit], query.tolist(), strict=True))
+            inside += sum(w * x for w, x in zip(w_k[unit], key.tolist(), strict=True))
+            total += w_v[unit] * math.tanh(inside)
+        return total
+
+    torch.testing.assert_close(score(queries, keys), pairwise(one, queries, keys))
+
+
+def test_has_three_matrices_and_no_bias():
+    shapes = {name: tuple(p.shape) for name, p in Additive(2, 3, hidden_dim=5).named_parameters()}
+    assert shapes == {"W_q.weight": (5, 2), "W_k.weight": (5, 3), "w_v.weight": (1, 5)}
+
+
+def test_refuses_no_hidden_units():
+    with pytest.raises(ValueError, match="hidden_dim must be greater than 0, got 0"):
+        Additive(2, 3, hidden_dim=0)

@@ -1,0 +1,139 @@
+"""What every scoring function of conf/model promises, whoever wrote it."""
+
+import pytest
+import torch
+from hydra.utils import get_object
+from torch.func import functional_call
+
+BATCH = (2, 11)
+
+
+@pytest.fixture
+def make_score(model_name, settings_of):
+    def make(query_dim=7, key_dim=7):
+        settings = settings_of("model", model_name)
+        target = get_object(settings.pop("_target_"))
+        torch.manual_seed(0)
+        return target(query_dim=query_dim, key_dim=key_dim, **settings).double()
+
+    return make
+
+
+def test_takes_any_leading_axes(make_score, vectors):
+    score = make_score()
+    for batch in ((), (2,), BATCH):
+        assert score(*vectors(*batch)).shape == (*batch, 3, 5)
+
+
+def test_a_batch_is_a_stack_of_singles(make_score, vectors):
+    score = make_score()
+    queries, keys = vectors(*BATCH)
+    singles = torch.stack(
+        [
+            torch.stack([score(q, k) for q, k in zip(*row, strict=True)])
+            for row in zip(queries, keys, strict=True)
+        ]
+    )
+    torch.testing.assert_close(score(queries, keys), singles)
+
+
+def test_permuting_keys_permutes_columns(make_score, vectors):
+    score = make_score()
+    queries, keys = vectors()
+    order = torch.tensor([4, 2, 0, 1, 3])
+    torch.testing.assert_close(score(queries, keys[order]), score(queries, keys)[:, order])
+
+
+def test_permuting_queries_permutes_rows(make_score, vectors):
+    score = make_score()
+    queries, keys = vectors()
+    order = torch.tensor([2, 0, 1])
+    torch.testing.assert_close(score(queries[order], keys), score(queries, keys)[order])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_keeps_the_dtype(make_score, vectors, dtype):
+    queries, keys = vectors()
+    assert make_score().to(dtype)(queries.to(dtype), keys.to(dtype)).dtype == dtype
+
+
+def test_never_gives_nan_or_plus_infinity(make_score, vectors):
+    queries, keys = vectors()
+    scores = make_score()(queries, torch.cat([keys, queries, 1e3 * keys]))
+    assert not scores.isnan().any()
+    assert not (scores == torch.inf).any()
+
+
+def test_gradients_are_finite_where_query_and_key_are_equal(make_score, vectors):
+    queries, _ = vectors()
+    queries.requires_grad_()
+    scores = make_score()(queries, queries)
+    # A constant beside it, so that a score that does not depend on the queries has a gradient: 0.
+    (scores.masked_fill(scores == -torch.inf, 0.0).sum() + 0 * queries.sum()).backward()
+    assert queries.grad.isfinite().all()
+
+
+def test_gradients_are_right(make_score, vectors):
+    score = make_score()
+    queries, keys = vectors()
+
+    def finite(queries, keys, *parameters):
+        named = dict(zip(dict(score.named_parameters()), parameters, strict=True))
+        scores = functional_call(score, named, (queries, keys))
+        # A constant beside it, so that a score without parameters has a gradient too: zero.
+        still = 0 * (queries.sum() + keys.sum())
+        return scores.masked_fill(scores == -torch.inf, 0.0) + still
+
+    inputs = [queries, keys, *score.parameters()]
+    leaves = [tensor.detach().clone().requires_grad_() for tensor in inputs]
+    assert torch.autograd.gradcheck(finite, leaves)
+
+
+def test_state_dict_round_trip(make_score, vectors):
+    first, second = make_score(), make_score()
+    with torch.no_grad():
+        for parameter in first.parameters():
+            parameter.add_(1.0)
+    second.load_state_dict(first.state_dict())
+    torch.testing.assert_close(second(*vectors()), first(*vectors()))
+
+
+def test_one_dimension_works(make_score, vectors):
+    assert make_score(1, 1)(*vectors(query_dim=1, key_dim=1)).shape == (3, 5)
+
+
+def test_unequal_dimensions_work_or_are_refused_in_words(make_score, vectors):
+    try:
+        score = make_score(query_dim=2, key_dim=7)
+    except ValueError as error:
+        assert "got 2 and 7" in str(error)  # noqa: PT017
+    else:
+        assert score(*vectors(query_dim=2, key_dim=7)).shape == (3, 5)
+
+
+def test_dot_product_in_disguise_has_the_same_weights(make_score, vectors):
+    score = make_score()
+    queries, keys = vectors(*BATCH)
+    projected = score.project_queries(queries), score.project_keys(keys)
+    pair = score.as_dot_product(*projected)
+    if pair is None:
+        pytest.skip("this score is no dot product in disguise")
+    plain = score.compare(*projected).softmax(dim=-1)
+    torch.testing.assert_close((pair[0] @ pair[1].mT).softmax(dim=-1), plain)
+
+
+def test_copies_train_as_one_batched_program(make_score, vectors):
+    """Stacked parameters under vmap give what each copy gives on its own."""
+    copies = [make_score() for _ in range(2)]
+    with torch.no_grad():
+        for number, copy in enumerate(copies):
+            for parameter in copy.parameters():
+                parameter.add_(0.1 * number)
+    if not list(copies[0].parameters()):
+        pytest.skip("this score has no parameters")
+    stacked, buffers = torch.func.stack_module_state(copies)
+    inputs = vectors()
+    together = torch.vmap(
+        lambda parameters, buffers: functional_call(copies[0], (parameters, buffers), inputs)
+    )(stacked, buffers)
+    torch.testing.assert_close(together, torch.stack([copy(*inputs) for copy in copies]))

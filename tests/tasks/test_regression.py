@@ -1,0 +1,90 @@
+import math
+
+import pytest
+import torch
+
+from attnexp.architectures.kernel_regression import KernelRegression
+from attnexp.batch import Batch, Prediction
+from attnexp.data.sine import Sine
+from attnexp.scores.average import Average
+from attnexp.scores.boxcar import Boxcar
+from attnexp.scores.gaussian import Gaussian
+from attnexp.scores.gaussian_learned import GaussianLearned
+from attnexp.tasks.regression import Regression
+
+
+@pytest.fixture
+def data():
+    return Sine(torch.Generator().manual_seed(0))
+
+
+def evaluate(score, data, **sizes):
+    with torch.no_grad():
+        return Regression().evaluate(KernelRegression(data.spec, score, **sizes), data)
+
+
+def tiny_batch(target_mask):
+    column = torch.tensor([[[1.0], [2.0], [4.0]]])
+    mask = torch.ones(1, 3, 3, dtype=torch.bool)
+    return Batch(column, column, column, column, mask, torch.tensor([target_mask]))
+
+
+def test_loss_by_hand():
+    batch = tiny_batch([True, True, True])
+    prediction = Prediction(torch.zeros(1, 3, 1), {})
+    assert Regression().loss(prediction, batch) == pytest.approx((1 + 4 + 16) / 3)
+    assert Regression(reduction="sum").loss(prediction, batch) == 21
+
+
+def test_masked_targets_do_not_count():
+    batch = tiny_batch([True, False, True])
+    prediction = Prediction(torch.zeros(1, 3, 1), {})
+    assert Regression(reduction="sum").loss(prediction, batch) == 17
+
+
+def test_average_pooling_is_the_trivial_answer(data):
+    metrics = evaluate(Average, data).metrics
+    assert metrics["test_mse"] == pytest.approx(metrics["baseline_mse"], rel=1e-5)
+    assert metrics["neighbours"] == pytest.approx(50, rel=1e-4)
+
+
+def test_neighbours_and_bandwidth_by_hand(data):
+    """A boxcar weighs its keys alike: exp(H) counts them."""
+    metrics = evaluate(lambda **k: Boxcar(**k, width=2.0), data).metrics
+    gaps = (data.test.queries[0] - data.train.keys[0, :, 0]).abs()
+    near = gaps <= 0.5
+    reach = [math.sqrt(sum(gaps[q][near[q]] ** 2) / near[q].sum()) for q in range(50)]
+    assert metrics["neighbours"] == pytest.approx(near.sum(dim=1).float().mean().item(), rel=1e-4)
+    assert metrics["bandwidth"] == pytest.approx(sum(reach) / 50, rel=1e-4)
+
+
+def test_a_narrow_gaussian_sees_one_neighbour(data):
+    metrics = evaluate(lambda **k: Gaussian(**k, width=1e4), data).metrics
+    assert metrics["neighbours"] == pytest.approx(1, abs=0.05)
+
+
+def test_collapse_to_average_pooling_is_said(data):
+    collapsed = evaluate(lambda **k: GaussianLearned(**k, initial_width=0.01), data)
+    assert "collapsed to average pooling" in collapsed.notes[0]
+    assert not evaluate(lambda **k: GaussianLearned(**k, initial_width=1.0), data).notes
+    assert not evaluate(Average, data).notes
+
+
+def test_queries_without_a_key_in_reach_are_counted(data):
+    evaluation = evaluate(lambda **k: Boxcar(**k, width=50.0), data)
+    empty = int((evaluation.weights["pooling"].sum(dim=-1) == 0).sum())
+    assert empty > 0
+    assert evaluation.notes[0].startswith(f"{empty} of 50 test queries have no training point")
+
+
+def test_rows_hold_truth_and_prediction(data):
+    rows = evaluate(Gaussian, data).rows
+    assert len(rows) == 50
+    assert rows[10]["x"] == pytest.approx(1.0)
+    assert rows[10]["truth"] == pytest.approx(2 * math.sin(1.0) + 1.0, abs=1e-6)
+
+
+def test_every_metric_that_ranks_is_measured(data):
+    metrics = evaluate(Gaussian, data).metrics
+    assert Regression.primary in Regression.better
+    assert set(Regression.better) <= set(metrics)
