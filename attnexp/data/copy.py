@@ -11,8 +11,8 @@ class Copy(Rearrangement):
     """target[t] = source[t].
 
     Example:
-        source     3 1 4 1 5 <eos>
-        target     3 1 4 1 5 <eos>
+        source     3 1 4 1 5
+        target     3 1 4 1 5
         alignment  0 1 2 3 4 -1
 
     Settings and errors: see `Rearrangement`.

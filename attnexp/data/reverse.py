@@ -11,8 +11,8 @@ class Reverse(Rearrangement):
     """target[t] = source[n - 1 - t], n the length of the source without its end symbol.
 
     Example:
-        source     3 1 4 1 5 <eos>
-        target     5 1 4 1 3 <eos>
+        source     3 1 4 1 5
+        target     5 1 4 1 3
         alignment  4 3 2 1 0 -1
 
     Settings and errors: see `Rearrangement`.

@@ -19,9 +19,8 @@ PAD, BOS, EOS = range(len(SPECIALS))
 FIRST = len(SPECIALS)
 """Id of the first content symbol."""
 
-EXACT = 2**53
-"""Up to here a draw of an integer below a bound is even to one part in a thousand or better: it is
-the remainder of 64 random bits."""
+MOST_CODES = 2**62
+"""How many rows of digits can be told apart by a code in 63 bits, on the safe side."""
 
 
 def sequence_spec(
@@ -70,9 +69,11 @@ def split(
     return train, validation, test
 
 
-def stack(rows: Sequence[Int[Tensor, "_ _"]], width: int) -> Int[Tensor, "examples width"]:
-    """Sequences of several lengths below each other, padded to one width."""
-    return torch.cat([F.pad(block, (0, width - block.shape[1]), value=PAD) for block in rows])
+def stack(
+    rows: Sequence[Int[Tensor, "_ _"]], width: int, fill: int = PAD
+) -> Int[Tensor, "examples {width}"]:
+    """Sequences of several lengths below each other, filled up to one width."""
+    return torch.cat([F.pad(block, (0, width - block.shape[1]), value=fill) for block in rows])
 
 
 def check_sizes(num_train: int, num_validation: int, num_test: int) -> None:
@@ -103,8 +104,8 @@ def draw_distinct(
     """`total` different rows of digits, shared among families as evenly as their sizes allow.
 
     A family is a list of radices r_1, ..., r_n. Its members are the rows (d_1, ..., d_n) with
-    0 <= d_i < r_i, and those drawn are a uniform sample without repetition. So sets that are cut out
-    of the drawn rows are disjoint, and a family that is too small for an even share, as short
+    0 <= d_i < r_i, and those drawn are a uniform sample without repetition. So sets that are cut
+    out of the drawn rows are disjoint, and a family that is too small for an even share, as short
     sequences are, is used up and leaves the rest to the larger ones.
 
     Raises ValueError if the families have fewer members than `total`; `allowed` says in the message
@@ -114,7 +115,7 @@ def draw_distinct(
     if total > sum(rooms):
         raise ValueError(
             f"num_train + num_validation + num_test is {total}, but {allowed} make only "
-            f"{sum(rooms)} different sources: ask for fewer examples or allow more"
+            f"{sum(rooms)} different examples: ask for fewer examples or allow more"
         )
     shares = even_shares(total, rooms)
     return [
@@ -157,17 +158,16 @@ def _ended(ids: Int[Tensor, "examples length"]) -> Int[Tensor, "examples length+
 def _distinct_rows(
     count: int, radices: Sequence[int], generator: torch.Generator
 ) -> Int[Tensor, "count digits"]:
-    """Rows that differ in their leading digits, as many of these as one exact draw can hold.
+    """Rows that differ in their leading digits, as many of these as a code can hold.
 
-    Where those are not all digits, rows that differ only in the others are never drawn together.
-    That pair is rarer than one in 10^9 for any vocabulary below a million symbols.
+    Where those are not all digits, rows that differ in the others alone are never drawn together.
+    By chance such a pair is rarer than one in 10^12, for vocabularies below a million symbols.
     """
-    columns, room = [], 1
     leading = 0
-    while leading < len(radices) and room * radices[leading] <= EXACT:
-        room *= radices[leading]
+    while leading < len(radices) and math.prod(radices[: leading + 1]) <= MOST_CODES:
         leading += 1
-    codes = _distinct_integers(count, room, generator)
+    codes = _distinct_codes(count, radices[:leading], generator)
+    columns = []
     for radix in radices[:leading]:
         columns.append(codes % radix)
         codes = codes // radix
@@ -176,14 +176,20 @@ def _distinct_rows(
     return torch.stack(columns, dim=1)
 
 
-def _distinct_integers(
-    count: int, bound: int, generator: torch.Generator
+def _distinct_codes(
+    count: int, radices: Sequence[int], generator: torch.Generator
 ) -> Int[Tensor, " count"]:
-    """Different integers in [0, bound), all choices equally likely, in random order."""
-    if bound <= 4 * count:
-        return torch.randperm(bound, generator=generator)[:count]
+    """Different rows of digits, each as one integer, all choices equally likely, in random order.
+
+    Digits are drawn one by one, because PyTorch's integers below a large bound are uneven.
+    """
+    room = math.prod(radices)
+    if room <= 4 * count:
+        return torch.randperm(room, generator=generator)[:count]
     pool = torch.empty(0, dtype=torch.int64)
     while len(pool) < count:
-        fresh = torch.randint(bound, (2 * count,), generator=generator)
+        fresh = torch.zeros(2 * count, dtype=torch.int64)
+        for radix in reversed(radices):
+            fresh = fresh * radix + torch.randint(radix, fresh.shape, generator=generator)
         pool = torch.cat([pool, fresh]).unique()
     return pool[torch.randperm(len(pool), generator=generator)[:count]]

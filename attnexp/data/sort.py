@@ -16,8 +16,8 @@ class Sort(Rearrangement):
     right and is counted as looking in the wrong place.
 
     Example:
-        source     3 1 4 1 5 <eos>
-        target     1 1 3 4 5 <eos>
+        source     3 1 4 1 5
+        target     1 1 3 4 5
         alignment  1 3 0 2 4 -1
 
     Settings and errors: see `Rearrangement`.
