@@ -4,8 +4,8 @@ import pytest
 from attnexp.pictures.blocks import Means, draw_curve, draw_map
 from attnexp.pictures.maps import Axis, Map
 
-PLAIN = Means(colours=False, letters=False, width=20)
-LETTERS = Means(colours=False, letters=True, width=20)
+PLAIN = Means(colours=False, letters=False, width=24)
+LETTERS = Means(colours=False, letters=True, width=24)
 COLOURS = Means(colours=True, letters=True, width=20)
 
 
@@ -20,7 +20,7 @@ def numbers(name, values):
 def test_a_straight_line_is_drawn_as_one():
     lines = draw_curve(np.array([1.0, 3.0]), np.array([0.0, 2.0]), 5, PLAIN)
     assert [line[:3] for line in lines] == ["2 |", "  |", "  |", "  |", "0 |", "   "]
-    picture = np.array([list(line[3:].ljust(17)) for line in lines[:-1]]) == "*"
+    picture = np.array([list(line[3:].ljust(21)) for line in lines[:-1]]) == "*"
     assert picture.any(axis=0).all()
     assert picture[0].nonzero()[0].min() > picture[4].nonzero()[0].max()
     assert lines[-1].split() == ["1", "3"]
@@ -70,8 +70,8 @@ def test_numbers_go_upwards_and_are_reduced_to_what_fits():
     assert lines[-3].split()[0] == "0"
     assert cells[0].rstrip().endswith("@")
     assert cells[-1].startswith("@")
-    assert all(len(line) <= 20 for line in lines[:-1])
-    assert len(cells) == 7
+    assert all(len(line) <= PLAIN.width for line in lines[:-1])
+    assert len(cells) == 9
 
 
 def test_colours_put_two_rows_in_a_line():
