@@ -28,7 +28,8 @@ LAYERS = {
     "record": set(),
     "screen": set(),
     "results": {"catalogue", "key", "record", "screen"},
-    "pictures": {"record", "screen", "key"},
+    "arguments": set(),
+    "pictures": {"arguments", "record", "results", "screen"},
     "run": {
         "architectures",
         "catalogue",
