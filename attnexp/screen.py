@@ -86,10 +86,10 @@ def show_run(summary: Mapping[str, object], folder: Path) -> None:
     if isinstance(notes, Sequence):
         for note in notes:
             warn(str(note))
-    console.print(f"[bold]{escape(_near(folder))}[/]", soft_wrap=True)
+    console.print(f"[bold]{escape(near(folder))}[/]", soft_wrap=True)
 
 
-def _near(path: Path) -> str:
+def near(path: Path) -> str:
     """The path from here where that is shorter to read."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
