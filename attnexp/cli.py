@@ -37,10 +37,10 @@ def run(argv: Sequence[str]) -> int:
 
         complain(str(error))
         return REQUEST if isinstance(error, RequestError) else FAILURE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         from attnexp.screen import complain
 
-        complain("interrupted; what had finished is kept")
+        complain(str(interrupt) or "interrupted; what had finished is kept")
         return INTERRUPT
     except BrokenPipeError:
         # Whoever read our output has left. Python would complain again when it closes the stream.

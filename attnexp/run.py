@@ -6,18 +6,14 @@ The only place that turns configuration into objects.
 import hashlib
 import inspect
 import logging
-import platform
 import resource
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -32,8 +28,9 @@ from attnexp.catalogue import choices
 from attnexp.data.dataset import Dataset
 from attnexp.device import choose_device, device_name
 from attnexp.errors import RequestError, choices_text
-from attnexp.key import run_key
+from attnexp.job import resolved
 from attnexp.settings import check_settings
+from attnexp.summary import ended_early, error_text, now, opened
 from attnexp.tasks.task import Attended, Evaluation, Task
 from attnexp.train import (
     Epoch,
@@ -68,6 +65,7 @@ class Settings:
     seed: int
     figures: bool
     rerun: bool
+    fail_fast: bool
     output_dir: str
 
 
@@ -148,14 +146,6 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
     )
 
 
-def resolved(config: DictConfig) -> dict[str, Any]:
-    """The configuration as plain values, interpolations resolved."""
-    plain = cast(
-        dict[str, Any], OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    )
-    return {name: value for name, value in plain.items() if name != "hydra"}
-
-
 def build(node: DictConfig, **given: Any) -> Any:
     """Call the `_target_` of a node with its settings and with what the run gives it."""
     return instantiate(node, _partial_=True, _convert_="all")(**given)
@@ -224,15 +214,7 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
 
             figures.draw_run(folder, summary)
     except BaseException as error:
-        stopped = isinstance(error, KeyboardInterrupt)
-        log.info("the run ended early", exc_info=True)
-        summary |= {
-            "status": record.INTERRUPTED if stopped else record.FAILED,
-            "error": f"{type(error).__name__}: {error}".rstrip(": "),
-            "seconds": time.perf_counter() - start,
-            "ended": now(),
-        }
-        record.write_json(folder / record.SUMMARY, summary)
+        record_end(folder, summary, error, time.perf_counter() - start)
         raise
     record.write_json(folder / record.SUMMARY, summary)
     for note in summary["notes"]:
@@ -241,32 +223,24 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
     return summary
 
 
+def record_end(
+    folder: Path, summary: Mapping[str, Any], error: BaseException, seconds: float | None = None
+) -> None:
+    """Record what ended a run early: the traceback in its log, the error in its summary."""
+    log.info("the run ended early", exc_info=error)
+    status = record.INTERRUPTED if isinstance(error, KeyboardInterrupt) else record.FAILED
+    ending = ended_early(summary, status, error_text(error), seconds)
+    record.write_json(folder / record.SUMMARY, ending)
+
+
 def first_summary(run: Run) -> dict[str, Any]:
     """What is known of a run before it begins."""
-    return {
-        "schema": record.SCHEMA,
-        "status": record.RUNNING,
-        "key": run_key(run.config),
-        "choices": dict(run.chosen),
-        "config": run.config,
-        "metrics": {},
+    return opened(run.config, run.chosen) | {
         "primary": run.task.primary,
         "better": dict(run.task.better),
         "details": {},
-        "notes": [],
         "parameters": sum(parameter.numel() for parameter in run.model.parameters()),
-        "seconds": None,
-        "peak_memory_mb": None,
         "device": device_name(run.device),
-        "versions": {
-            "attnexp": version("attnexp"),
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-        },
-        "git": git_state(),
-        "started": now(),
-        "ended": None,
-        "error": None,
     }
 
 
@@ -407,29 +381,6 @@ def peak_memory_mb(device: torch.device) -> float:
         return torch.cuda.max_memory_allocated(device) / 2**20
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def git_state() -> dict[str, Any] | None:
-    """Commit and dirtiness of the working directory, or None where there is no git."""
-    commit = _git("rev-parse", "HEAD")
-    if commit is None:
-        return None
-    return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "-uno"))}
-
-
-def now() -> str:
-    """The time in UTC, ISO 8601, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _git(*arguments: str) -> str | None:
-    try:
-        answer = subprocess.run(
-            ("git", *arguments), capture_output=True, text=True, timeout=10, check=True
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout.strip()
 
 
 def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:

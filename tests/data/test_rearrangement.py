@@ -91,8 +91,9 @@ def test_sequences_longer_than_a_code_are_distinct_too():
 
 
 def test_every_sequence_there_is_can_be_asked_for():
-    data = build(Sort, num_train=6, num_validation=1, num_test=1, max_length=3, vocab_size=2,
-                 min_length=3)
+    data = build(
+        Sort, num_train=6, num_validation=1, num_test=1, max_length=3, vocab_size=2, min_length=3
+    )
     rows = torch.cat([data.train.keys, data.validation.keys, data.test.keys])
     assert len(rows.unique(dim=0)) == 8
 
