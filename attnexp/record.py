@@ -29,6 +29,7 @@ PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FIGURES = "figures"
 ASIDE = ".tmp"
+METADATA = "attnexp"
 
 RUNNING, FINISHED, FAILED, INTERRUPTED = "running", "finished", "failed", "interrupted"
 
@@ -90,11 +91,14 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 def write_tensors(
     path: Path, tensors: Mapping[str, "NDArray[Any]"], metadata: Mapping[str, object]
 ) -> None:
-    """Write a safetensors file; every metadata entry is stored as JSON text."""
+    """Write a safetensors file; the metadata are stored as JSON text.
+
+    They stand under one key, because safetensors writes several in an order that changes.
+    """
     from safetensors.numpy import save
 
-    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
-    write_bytes(path, save(dict(tensors), metadata=texts or None))
+    text = json.dumps(metadata, ensure_ascii=False)
+    write_bytes(path, save(dict(tensors), metadata={METADATA: text}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]:
@@ -107,7 +111,7 @@ def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]
     try:
         with safe_open(path, framework="numpy") as file:
             arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            metadata = {key: json.loads(text) for key, text in (file.metadata() or {}).items()}
+            metadata = json.loads((file.metadata() or {}).get(METADATA, "{}"))
     except (SafetensorError, ValueError) as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
     return arrays, metadata
