@@ -4,7 +4,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from attnexp import lock, record, screen
 from attnexp.errors import RunFailedError
@@ -23,6 +23,7 @@ JobOf = Callable[[Planned], Job]
 """Makes of a planned job what a process needs to run it."""
 
 
+@runtime_checkable
 class Engine(Protocol):
     """Runs jobs, on this machine or elsewhere."""
 

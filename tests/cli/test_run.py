@@ -25,6 +25,7 @@ def test_a_run_leaves_what_it_promises(in_process, tmp_path):
         ".hydra/config.yaml",
         ".hydra/hydra.yaml",
         ".hydra/overrides.yaml",
+        ".lock",
         "attention.safetensors",
         "attnexp.log",
         "figures/attention.png",
