@@ -14,6 +14,7 @@ from attnexp.errors import RequestError, RunFailedError
 VERBS = {
     "results": ("attnexp.results.command", "compare runs in a table"),
     "plot": ("attnexp.pictures.plot", "draw pictures of runs"),
+    "decode": ("attnexp.decode", "answer a source with a run's trained sequence model"),
     "show": ("attnexp.pictures.show", "show a run's losses and attention in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""

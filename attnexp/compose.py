@@ -31,7 +31,7 @@ from attnexp.sweeps.outcome import look, old_folders
 from attnexp.sweeps.report import STATES, warn_of_old
 
 if TYPE_CHECKING:
-    from attnexp.run import Run
+    from attnexp.build import Run
 
 CONFIG = "config"
 """Name of the primary configuration file."""
@@ -84,10 +84,10 @@ def run_once(app: Hydra, name: str, overrides: list[str], dry: bool) -> None:
     if _shown_before(job):
         return
 
-    from attnexp import run
+    from attnexp import build
 
     try:
-        prepared = run.prepare(config, job.chosen)
+        prepared = build.prepare(config, job.chosen)
     except ValueError as error:
         raise RequestError(str(error)) from error
     callbacks = Callbacks(config)

@@ -30,27 +30,50 @@ LAYERS = {
     "results": {"catalogue", "key", "record", "screen"},
     "arguments": set(),
     "pictures": {"arguments", "record", "results", "screen"},
-    "arguments": set(),
     "lock": {"screen"},
     "summary": {"key", "record"},
     "job": {"key", "record"},
-    "run": {
+    "tensors": {"batch", "record", "tasks"},
+    "build": {
         "architectures",
         "catalogue",
         "data",
         "device",
         "job",
+        "settings",
+        "tasks",
+        "tensors",
+        "train",
+    },
+    "run": {
+        "architectures",
+        "build",
+        "data",
+        "device",
         "pictures",
         "record",
         "screen",
-        "settings",
         "summary",
         "tasks",
+        "tensors",
         "train",
     },
-    "sweeps": {"job", "key", "lock", "record", "run", "screen", "summary"},
+    "answer": {"architectures", "batch", "data"},
+    "decode": {
+        "answer",
+        "architectures",
+        "arguments",
+        "batch",
+        "build",
+        "pictures",
+        "record",
+        "screen",
+        "tensors",
+    },
+    "sweeps": {"build", "job", "key", "lock", "record", "run", "screen", "summary"},
     "explain": {"settings"},
     "compose": {
+        "build",
         "catalogue",
         "explain",
         "job",
@@ -65,7 +88,7 @@ LAYERS = {
     "cli": {"arguments", "compose", "help", "screen"},
 }
 
-HYDRA = {"compose", "explain", "job", "run", "sweeps"}
+HYDRA = {"build", "compose", "explain", "job", "sweeps"}
 """The only parts that know Hydra and OmegaConf."""
 
 

@@ -85,10 +85,10 @@ def unfit(outcome: Outcome, changed: bool) -> bool:
 
 
 def _attempt(job: Job) -> None:
-    from attnexp import run
+    from attnexp import build, run
 
     try:
-        prepared = run.prepare(job.config, job.chosen)
+        prepared = build.prepare(job.config, job.chosen)
     except BaseException as error:
         record.clear(job.folder)
         run.record_end(job.folder, opened(job.settings, job.chosen), error)

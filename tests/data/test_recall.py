@@ -38,9 +38,9 @@ def test_answers_by_reading_the_source():
         assert len(set(keys)) == pairs
         assert len(set(queries)) == len(queries)
         assert asked == tuple(dict(zip(keys, values, strict=True))[key] for key in queries)
-        places = places[: len(asked)].tolist()
-        assert [told[place - 1] for place in places] == list(queries)
-        assert [told[place] for place in places] == list(asked)
+        spots = places[: len(asked)].tolist()
+        assert [told[place - 1] for place in spots] == list(queries)
+        assert [told[place] for place in spots] == list(asked)
         shapes.add((pairs, len(asked)))
     assert shapes == {(n, m) for n in range(2, 6) for m in range(1, 4) if m <= n}
 
