@@ -113,9 +113,10 @@ def train(run: Run, folder: Path) -> Training:
     snapshots: dict[int, Attended] = {}
     every = run.settings.attention_every
     try:
-        if not trainable(run.model):
-            screen.say(f"model={run.chosen['model']} has no parameters: nothing to train")
-            return Training({}, ["nothing was trained: no parameters"])
+        idle = nothing_to_train(run)
+        if idle:
+            screen.say(f"nothing to train: {idle}")
+            return Training({}, [f"nothing was trained: {idle}"])
         if every is not None:
             snapshots[0] = measure(run, run.task.attend)
         with screen.progress(f"seed {run.config['seed']}: epoch", run.settings.max_epochs) as show:
@@ -143,6 +144,16 @@ def train(run: Run, folder: Path) -> Training:
         {"train_loss": rows[-1].loss, "steps": rows[-1].step, **milestones(rows)},
         [f"training ended early: {ended}"] if ended else [],
     )
+
+
+def nothing_to_train(run: Run) -> str:
+    """Why training would change nothing, or an empty text where it would."""
+    if not trainable(run.model):
+        return f"model={run.chosen['model']} has no parameters here"
+    example = run.dataset.train.select(slice(1))
+    if not run.task.loss(run.model(example), example).requires_grad:
+        return f"with model={run.chosen['model']} the loss depends on no parameter"
+    return ""
 
 
 def columns(row: Epoch) -> dict[str, object]:
