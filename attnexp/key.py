@@ -9,7 +9,15 @@ RESULTS_VERSION = 1
 """Version of the code as far as it decides a run's numbers. Raise it when the numbers change."""
 
 NEUTRAL = frozenset(
-    {"device", "threads", "figures", "rerun", "output_dir", "train.attention_every"}
+    {
+        "device",
+        "threads",
+        "figures",
+        "rerun",
+        "fail_fast",
+        "output_dir",
+        "train.attention_every",
+    }
 )
 """Settings, by dotted path, that do not change the numbers of a run, and so not what it is."""
 
@@ -20,9 +28,9 @@ def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def run_key(config: Mapping[str, Any]) -> str:
+def run_key(config: Mapping[str, Any], results_version: int = RESULTS_VERSION) -> str:
     """Ten hexadecimal digits of the SHA-256 of the identity and of the results version."""
-    whole = {"results": RESULTS_VERSION, **identity(config)}
+    whole = {"results": results_version, **identity(config)}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 

@@ -29,6 +29,7 @@ PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FIGURES = "figures"
 ASIDE = ".tmp"
+METADATA = "attnexp"
 
 RUNNING, FINISHED, FAILED, INTERRUPTED = "running", "finished", "failed", "interrupted"
 
@@ -53,8 +54,19 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON that any reader takes: NaN and infinities become null."""
-    text = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
     write_bytes(path, (text + "\n").encode())
+
+
+def finite(value: Any) -> Any:
+    """A nested value as JSON can hold it: NaN and infinities become None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(entry) for entry in value]
+    return value
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
@@ -79,11 +91,14 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 def write_tensors(
     path: Path, tensors: Mapping[str, "NDArray[Any]"], metadata: Mapping[str, object]
 ) -> None:
-    """Write a safetensors file; every metadata entry is stored as JSON text."""
+    """Write a safetensors file; the metadata are stored as JSON text.
+
+    They stand under one key, because safetensors writes several in an order that changes.
+    """
     from safetensors.numpy import save
 
-    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
-    write_bytes(path, save(dict(tensors), metadata=texts or None))
+    text = json.dumps(metadata, ensure_ascii=False)
+    write_bytes(path, save(dict(tensors), metadata={METADATA: text}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]:
@@ -96,7 +111,7 @@ def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]
     try:
         with safe_open(path, framework="numpy") as file:
             arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            metadata = {key: json.loads(text) for key, text in (file.metadata() or {}).items()}
+            metadata = json.loads((file.metadata() or {}).get(METADATA, "{}"))
     except (SafetensorError, ValueError) as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
     return arrays, metadata
@@ -146,6 +161,21 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
         raise UnreadableRunError(f"{folder / METRICS} cannot be read: {error}") from error
 
 
+def last_metrics(folder: Path) -> dict[str, str]:
+    """The last whole row of metrics.csv as text, empty where there is none yet."""
+    try:
+        with (folder / METRICS).open("rb") as file:
+            head = file.readline()
+            file.seek(max(len(head), file.seek(0, os.SEEK_END) - 4 * len(head) - 1000))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return {}
+    if len(lines) < 2 or not lines[-2]:
+        return {}
+    columns, values = (line.decode(errors="replace").strip() for line in (head, lines[-2]))
+    return dict(zip(columns.split(","), values.split(","), strict=False))
+
+
 def clear(folder: Path) -> None:
     """Remove what an earlier attempt left in a run folder, and nothing else."""
     for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL):
@@ -183,13 +213,3 @@ def run_folders(root: Path) -> Iterable[Path]:
         if SUMMARY in files:
             subfolders.clear()
             yield Path(folder)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
-    return value

@@ -3,7 +3,6 @@
 On a terminal there are colours and a bar; piped, plain lines at a rate that fits a log file.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +28,7 @@ WIDE = 1000
 def make_console(stderr: bool = False) -> Console:
     """A console that wraps at the terminal's width, and nowhere when piped."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    sized = terminal or "COLUMNS" in os.environ
-    return Console(stderr=stderr, width=None if sized else WIDE, highlight=False)
+    return Console(stderr=stderr, width=None if terminal else WIDE, highlight=False)
 
 
 console = make_console()

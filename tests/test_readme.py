@@ -15,7 +15,9 @@ def blocks(language):
 
 def commands():
     """The attnexp commands of all shell blocks, without comments."""
-    lines = [line.partition("  #")[0].strip() for block in blocks("sh") for line in block.split("\n")]
+    lines = [
+        line.partition("  #")[0].strip() for block in blocks("sh") for line in block.split("\n")
+    ]
     return [line for line in lines if line.startswith("attnexp")]
 
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from functools import partial
 
+from attnexp.pictures.columns import asked_columns
 from attnexp.pictures.configurations import Comparison
 from attnexp.pictures.curves import draw_curves
 from attnexp.pictures.figures import Picture, file_word
 from attnexp.pictures.fit import has_fit
 from attnexp.pictures.heatmaps import draw_growth
-from attnexp.pictures.losses import asked_columns
 from attnexp.pictures.maps import View
 from attnexp.pictures.overlays import draw_fits
 from attnexp.pictures.side_by_side import draw_attention_grid, draw_difference

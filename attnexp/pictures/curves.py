@@ -17,8 +17,9 @@ from attnexp.pictures.canvas import (
     new_figure,
     plot_axes,
 )
+from attnexp.pictures.columns import words
 from attnexp.pictures.configurations import Comparison, Configuration
-from attnexp.pictures.losses import choose_scale, words
+from attnexp.pictures.losses import choose_scale
 
 
 def draw_curves(comparison: Comparison, columns: Sequence[str]) -> Figure:

@@ -17,16 +17,13 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attnexp.pictures.canvas import HEAD, new_figure, place
-from attnexp.pictures.maps import Axis, Map
+from attnexp.pictures.maps import Axis, Map, scale_end
 
 GAP = 0.16
 """Inches between maps that share their labels."""
 
 LINE = 0.2
 """Inches for one line of tick labels."""
-
-FEW = 0.002
-"""The share of weights that may be above the end of the colour scale."""
 
 BAR = 0.85
 """Inches for a colour bar."""
@@ -162,19 +159,11 @@ def _shades(cells: Sequence[Sequence[Map]], signed: int | None) -> tuple[Shade, 
     for row in cells:
         for j, one in enumerate(row):
             kinds[j == signed].append(np.abs(one.weights).ravel())
-    (weight, weight_cut), (size, size_cut) = map(_end, kinds)
+    (weight, weight_cut), (size, size_cut) = (scale_end(np.concatenate(kind)) for kind in kinds)
     return (
         Shade("viridis", 0.0, weight, "weight", "max" if weight_cut else "neither"),
         Shade("RdBu_r", -size, size, "difference of weights", "both" if size_cut else "neither"),
     )
-
-
-def _end(parts: Sequence[NDArray[np.float64]]) -> tuple[float, bool]:
-    """Where a colour scale ends, and whether that is below a few numbers far above all others."""
-    numbers = np.concatenate(parts)
-    largest, most = float(numbers.max()), float(np.quantile(numbers, 1 - FEW))
-    cut = 0 < most < largest / 2
-    return (most if cut else largest) or 1.0, cut
 
 
 def _same(one: Axis, other: Axis) -> bool:

@@ -15,6 +15,9 @@ FIRST = ("pooling", "cross")
 NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
 """The fields of a batch without which a map cannot be labelled."""
 
+FEW = 0.002
+"""The share of weights that may be above the end of a scale."""
+
 Side = Literal["target", "source", "input"]
 """What stands along a side of a map of sequences: targets, sources, or targets shifted right."""
 
@@ -164,6 +167,14 @@ def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
         source_vocab=tuple(metadata.get("source_vocab", ())),
         target_vocab=tuple(metadata.get("target_vocab", ())),
     )
+
+
+def scale_end(weights: NDArray[np.float64]) -> tuple[float, bool]:
+    """Where a scale from 0 ends, and whether a few weights far above all others are beyond it."""
+    largest = float(weights.max(initial=0))
+    most = float(np.quantile(weights, 1 - FEW)) if weights.size else 0.0
+    beyond = 0 < most < largest / 2
+    return (most if beyond else largest) or 1.0, beyond
 
 
 def same_examples(one: Attention, other: Attention) -> bool:

@@ -25,6 +25,7 @@ def test_a_run_leaves_what_it_promises(in_process, tmp_path):
         ".hydra/config.yaml",
         ".hydra/hydra.yaml",
         ".hydra/overrides.yaml",
+        ".lock",
         "attention.safetensors",
         "attnexp.log",
         "figures/attention.png",
@@ -113,11 +114,18 @@ def test_a_finished_run_is_not_repeated(in_process, tmp_path):
 
 def test_without_parameters_nothing_is_trained_and_that_is_said(in_process, tmp_path):
     answer = in_process("model=gaussian", "model.width=4", "figures=true")
-    assert "model=gaussian has no parameters: nothing to train" in answer.stdout
+    assert "nothing to train: model=gaussian has no parameters here" in answer.stdout
     summary = record.read_summary(only_folder(tmp_path))
-    assert summary["notes"] == ["nothing was trained: no parameters"]
+    assert summary["notes"] == ["nothing was trained: model=gaussian has no parameters here"]
     assert "train_loss" not in summary["metrics"]
     assert not (only_folder(tmp_path) / "figures" / "loss.png").exists()
+
+
+def test_parameters_that_do_not_reach_the_loss_are_not_trained(in_process, tmp_path):
+    """A boxcar of learned features has no gradient: its score is a constant."""
+    answer = in_process("model=boxcar", "arch.features=4", "figures=false")
+    assert answer.returncode == 0, answer.stderr
+    assert "with model=boxcar the loss depends on no parameter" in answer.stdout
 
 
 def test_a_collapsed_run_says_so(in_process, tmp_path):
