@@ -97,6 +97,9 @@ class Dates(Dataset):
         alphabet = sorted({" "}.union(*(text for piece in pieces for text in piece.texts)))
         ids = {character: FIRST + i for i, character in enumerate(alphabet)}
         tables = {piece: _table(piece, ids) for piece in pieces}
+        origins = {
+            piece: _origins(piece, first_year) for piece in pieces if piece.part in ISO_PLACES
+        }
         _check_meanings(forms, tables, calendar, first_year)
 
         sizes = (num_train, num_validation, num_test)
@@ -111,7 +114,7 @@ class Dates(Dataset):
         for number, form in enumerate(forms):
             chosen = days[choice == number]
             dates = {part: index[chosen] for part, index in calendar.items()}
-            source, alignment = _write(form, tables, dates, first_year)
+            source, alignment = _write(form, tables, origins, dates)
             sources.append(source)
             alignments.append(alignment)
             targets.append(_iso(dates, first_year))
@@ -157,7 +160,10 @@ def _table(piece: Piece, ids: Mapping[str, int]) -> Int[Tensor, "values width"]:
 
 
 def _write(
-    form: DateForm, tables: Mapping[Piece, Tensor], dates: Calendar, first_year: int
+    form: DateForm,
+    tables: Mapping[Piece, Tensor],
+    origins: Mapping[Piece, Tensor],
+    dates: Calendar,
 ) -> tuple[Int[Tensor, "dates longest"], Int[Tensor, "dates 10"]]:
     """The texts of dates in one form, and where in them the digits of the target come from."""
     blocks = [tables[piece][dates[piece.part]] for piece in form.pieces]
@@ -167,8 +173,8 @@ def _write(
     start = 0
     for piece, block in zip(form.pieces, blocks, strict=True):
         if piece.part in ISO_PLACES:
-            origins = _origins(piece, first_year)[dates[piece.part]]
-            columns[:, ISO_PLACES[piece.part]] = torch.where(origins < 0, -1, origins + start)
+            inside = origins[piece][dates[piece.part]]
+            columns[:, ISO_PLACES[piece.part]] = torch.where(inside < 0, -1, start + inside)
         start += block.shape[1]
     source = wide.gather(1, (~present).byte().argsort(dim=1, stable=True))
     places = (present.cumsum(dim=1) - 1).gather(1, columns.clamp(min=0))
@@ -208,8 +214,8 @@ def _check_meanings(
 ) -> None:
     """Raise ValueError if any text of any date in one form is a text of another date in any.
 
-    Texts are compared by their hashes. Equal hashes of different texts would be found out here, and
-    they are rarer than one in a million.
+    Texts are compared by their hashes, and those of equal hashes as they are: that different texts
+    share one is possible, if rarer than one in a million.
     """
     different = list({form.pieces: form for form in forms}.values())
     hashes = torch.cat([_hashes(form, tables, calendar) for form in different])

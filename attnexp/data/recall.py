@@ -27,9 +27,8 @@ class Recall(Dataset):
     Keys are named k0, k1, ... and values 0, 1, ...; source and target share one vocabulary of
     `num_keys` + `num_values` symbols and the special ones. There are `min_pairs` to `max_pairs`
     pairs in a source, n, and 1 to `max_queries` queries, m, at most n. All sources are different,
-    so the three sets are disjoint; all (n, m) are equally frequent as far as that allows. Examples
-    with few pairs and one query are there to be learned first: without them the others take a
-    transformer several times as long.
+    so the three sets are disjoint; all (n, m) are equally frequent as far as that allows. Those
+    with few pairs and a single query give a transformer something easy to begin with.
 
     Example:
         source     k0 2 k3 1 k1 2 k1 k3
