@@ -8,11 +8,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
+from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.here import Here
 from attnexp.sweeps.launched import Launched
 from attnexp.sweeps.plan import Composer, make_plan
 from attnexp.sweeps.report import show_plan
-from attnexp.sweeps.sweep import Engine, JobOf, Sweep
+from attnexp.sweeps.sweep import Sweep
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 """Hydra's launcher for one job at a time on this machine, in whose place `Here` does that."""

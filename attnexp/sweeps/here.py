@@ -3,13 +3,13 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import Planned
-from attnexp.sweeps.sweep import JobOf
 from attnexp.sweeps.worker import Worker
 
 
-class Here:
+class Here(Engine):
     """Runs jobs in a process beside this one, which imports torch once."""
 
     def __init__(self, job_of: JobOf) -> None:

@@ -24,6 +24,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp import lock, screen
 from attnexp.job import HYDRA, Job, register_resolvers
+from attnexp.sweeps.engine import Engine
 from attnexp.sweeps.outcome import Outcome, first_line, look
 from attnexp.sweeps.plan import Planned, folder_of
 from attnexp.sweeps.worker import GRACE, Worker
@@ -41,7 +42,7 @@ LOOK = 1.0
 log = logging.getLogger(__name__)
 
 
-class Launched:
+class Launched(Engine):
     """Runs jobs through a launcher.
 
     `max_batch_size` is how many jobs it is given at a time, None for all of them. `share_gpus` says
