@@ -54,5 +54,5 @@ def choose_engine(
     """The engine for the launcher that was chosen."""
     launcher = config.hydra.launcher._target_
     if launcher == BASIC:
-        return Here(job_of)
+        return Here(job_of, ahead=0 if config.fail_fast else 1)
     return Launched(context, config, max_batch_size, share_gpus="joblib" in launcher)

@@ -89,8 +89,8 @@ class Sweep:
                 self._board.elsewhere.add(job.folder)
             else:
                 self._board.settle(job, outcome)
+            self._glance()
         self._board.look()
-        self._glance()
         begun = [job for folder, job in unheard.items() if stamp(folder) != before[folder]]
         for job in begun:
             self._judge(job)
