@@ -12,7 +12,7 @@ from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.here import Here
 from attnexp.sweeps.launched import Launched
 from attnexp.sweeps.plan import Composer, make_plan
-from attnexp.sweeps.report import show_plan
+from attnexp.sweeps.report import show_plan, show_remarks
 from attnexp.sweeps.sweep import Sweep
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
@@ -38,6 +38,7 @@ def sweep(
         given = [f"{name}={value}" for name, value in params.items()]
         axes = composer.axes([*given, *arguments])
         plan = make_plan(composer, axes, config.rerun)
+        show_remarks(plan)
         if dry:
             show_plan(plan)
             return

@@ -18,7 +18,7 @@ from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, QuotedString, Transformer
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.errors import RequestError
@@ -184,7 +184,7 @@ class Composer:
                 path.partition("@")[0],
                 ObjectType.CONFIG,
                 config_name=self._master.hydra.job.config_name,
-                overrides=list(self._master.hydra.overrides.hydra),
+                overrides=_texts(self._master.hydra.overrides.hydra),
             )
             self._groups[path] = bool(options)
         return self._groups[path]
@@ -234,13 +234,20 @@ def _number(config: DictConfig, axes: Sequence[Axis], words: Sequence[Word], num
         config.hydra.job.id = str(number)
 
 
+def _texts(overrides: ListConfig) -> list[str]:
+    """The words of a command line as they were written; they may hold `${...}`."""
+    return cast(list[str], OmegaConf.to_container(overrides, resolve=False))
+
+
 def _words(override: Override) -> tuple[Word, ...]:
     name = override.get_key_element()
     if not override.is_sweep_override():
         assert override.input_line is not None
         return (Word(override.input_line, _plain_value(override.value())),)
     if not override.is_discrete_sweep():
-        raise HydraException(f"{name} spans no list of values: {override.input_line}")
+        raise HydraException(
+            f"{override.input_line} names no list of values: hydra/sweeper=optuna searches it"
+        )
     values = cast(Iterable[Any], override.sweep_iterator())
     return tuple(_word(name, value) for value in values)
 

@@ -11,7 +11,7 @@ from attnexp.sweeps.board import Board
 from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.outcome import Outcome, look, stamp
 from attnexp.sweeps.plan import Plan, Planned
-from attnexp.sweeps.report import show_outcomes, show_remarks
+from attnexp.sweeps.report import show_outcomes
 from attnexp.sweeps.watch import watched
 from attnexp.sweeps.worker import record_end
 
@@ -41,7 +41,6 @@ class Sweep:
         Raises RunFailedError where a job failed, and KeyboardInterrupt with what to do next where
         the sweep was interrupted.
         """
-        show_remarks(self._plan)
         try:
             with watched(self._board):
                 self._run_or_stop()

@@ -30,10 +30,15 @@ def start(home: Path) -> Iterator[Callable[..., Started]]:
     """Starts commands on the score that breaks; none of their processes survives the test."""
     mark = secrets.token_hex(8)
 
+    commands = []
+
     def begin(*arguments: str) -> Started:
-        return Started(home, (*ARGUMENTS, *arguments), mark)
+        commands.append(Started(home, (*ARGUMENTS, *arguments), mark))
+        return commands[-1]
 
     begin.mark = mark
     yield begin
     for number in marked(mark):
         os.kill(number, signal.SIGKILL)
+    for command in commands:
+        command.process.communicate()
