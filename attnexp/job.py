@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from hydra._internal.callbacks import Callbacks
 from hydra.core.hydra_config import HydraConfig
@@ -113,8 +113,9 @@ def _with_callbacks(job: Job, work: Callable[[], Result]) -> Result:
     if not job.config.hydra.callbacks:
         return work()
     callbacks = Callbacks(job.config)
+    words = OmegaConf.to_container(job.config.hydra.overrides.task, resolve=False)
     returned = JobReturn(
-        overrides=list(job.config.hydra.overrides.task),
+        overrides=cast(list[str], words),
         cfg=job.config,
         working_dir=os.getcwd(),
         task_name=job.config.hydra.job.name,

@@ -28,9 +28,12 @@ def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     return whole
 
 
-def run_key(config: Mapping[str, Any], results_version: int = RESULTS_VERSION) -> str:
-    """Ten hexadecimal digits of the SHA-256 of the identity and of the results version."""
-    whole = {"results": results_version, **identity(config)}
+def run_key(config: Mapping[str, Any], results_version: int | None = None) -> str:
+    """Ten hexadecimal digits of the SHA-256 of the identity and of the results version.
+
+    That is this version's, unless another is given.
+    """
+    whole = {"results": results_version or RESULTS_VERSION, **identity(config)}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 

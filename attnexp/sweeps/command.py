@@ -8,10 +8,15 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
+from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.here import Here
+from attnexp.sweeps.launched import Launched
 from attnexp.sweeps.plan import Composer, make_plan
-from attnexp.sweeps.report import show_plan
-from attnexp.sweeps.sweep import Engine, Sweep
+from attnexp.sweeps.report import show_plan, show_remarks
+from attnexp.sweeps.sweep import Sweep
+
+BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
+"""Hydra's launcher for one job at a time on this machine, in whose place `Here` does that."""
 
 
 def sweep(
@@ -19,6 +24,7 @@ def sweep(
     config: DictConfig,
     arguments: Sequence[str],
     params: Mapping[str, Any],
+    max_batch_size: int | None,
     dry: bool,
 ) -> None:
     """Run every combination of the arguments that has not finished.
@@ -32,11 +38,22 @@ def sweep(
         given = [f"{name}={value}" for name, value in params.items()]
         axes = composer.axes([*given, *arguments])
         plan = make_plan(composer, axes, config.rerun)
+        show_remarks(plan)
         if dry:
             show_plan(plan)
             return
         job_of = partial(composer.job, axes)
-        engine: Engine = Here(job_of)
+        engine = choose_engine(context, config, job_of, max_batch_size)
         Sweep(plan, engine, job_of, config.fail_fast).run()
     finally:
         HydraConfig.instance().cfg = before
+
+
+def choose_engine(
+    context: HydraContext, config: DictConfig, job_of: JobOf, max_batch_size: int | None
+) -> Engine:
+    """The engine for the launcher that was chosen."""
+    launcher = config.hydra.launcher._target_
+    if launcher == BASIC:
+        return Here(job_of, ahead=0 if config.fail_fast else 1)
+    return Launched(context, config, max_batch_size, share_gpus="joblib" in launcher)

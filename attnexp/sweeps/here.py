@@ -3,17 +3,21 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import Planned
-from attnexp.sweeps.sweep import JobOf
 from attnexp.sweeps.worker import Worker
 
 
-class Here:
-    """Runs jobs in a process beside this one, which imports torch once."""
+class Here(Engine):
+    """Runs jobs in a process beside this one, which imports torch once.
 
-    def __init__(self, job_of: JobOf) -> None:
+    It is handed `ahead` jobs beyond the one that runs, so that it need not wait for the next.
+    """
+
+    def __init__(self, job_of: JobOf, ahead: int = 1) -> None:
         self._job_of = job_of
+        self._ahead = ahead
         self._worker = Worker()
         self._waiting: deque[Planned] = deque()
         self._cancelled = False
@@ -23,8 +27,8 @@ class Here:
     ) -> Iterator[tuple[Planned, Outcome]]:
         self._worker.start()
         coming = iter(jobs)
-        self._submit(coming)
-        self._submit(coming)  # one ahead, so that the process never waits for us
+        for _ in range(1 + self._ahead):
+            self._submit(coming)
         while self._waiting:
             outcome = self._worker.wait(glance)
             yield self._waiting.popleft(), outcome

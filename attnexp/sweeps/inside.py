@@ -1,4 +1,4 @@
-"""A process of its own for jobs, from inside: `python -m attnexp.sweeps.inside PIPE`.
+"""A process of its own for jobs, from inside.
 
 It reads jobs from the pipe and writes how each ended. When the pipe closes, whoever started it is
 gone, and it ends: at once between jobs, and within a job by interrupting it.
@@ -25,10 +25,9 @@ from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.worker import GRACE, READY, log_name
 
 
-def main() -> None:
-    """Run jobs until the pipe closes, or until a job has left the process unfit for others."""
+def main(number: int) -> None:
+    """Run jobs from the pipe with this file number, until it closes or a job leaves us unfit."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    number = int(sys.argv[1])
     os.set_inheritable(number, False)
     pipe = Connection(number)
     jobs: SimpleQueue[bytes] = SimpleQueue()
@@ -146,14 +145,9 @@ def _traits() -> tuple[Any, ...]:
     return (
         torch.get_default_dtype(),
         torch.get_default_device(),
-        torch.get_num_threads(),
         torch.is_grad_enabled(),
         torch.are_deterministic_algorithms_enabled(),
         torch.get_float32_matmul_precision(),
         os.getcwd(),
         dict(os.environ),
     )
-
-
-if __name__ == "__main__":
-    main()

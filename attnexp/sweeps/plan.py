@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
@@ -18,16 +18,20 @@ from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, QuotedString, Transformer
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.errors import RequestError
-from attnexp.job import Job, resolved
-from attnexp.key import run_key
+from attnexp.job import Job, chosen_of, resolved
+from attnexp.key import run_key, run_name
 from attnexp.sweeps.outcome import Found, look, old_folders
 
 PLAIN = (bool, int, float, str, type(None))
 """Types of values that can be set on a composed configuration without composing it again."""
+
+
+USUAL = {"dir": "${output_dir}", "subdir": "${run_name:}"}
+"""Where the runs of a sweep go unless somebody has set hydra.sweep: known without resolving it."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +92,18 @@ class Plan:
         return tuple(job for job in self.jobs if job.found.state != "finished")
 
 
+@dataclass(frozen=True)
+class Base:
+    """A configuration that Hydra has composed, and what all the jobs made of it share.
+
+    `usual` says that their folders are those of USUAL.
+    """
+
+    config: DictConfig
+    chosen: Mapping[str, str]
+    usual: bool
+
+
 class Composer:
     """Composes the jobs of one sweep.
 
@@ -97,7 +113,7 @@ class Composer:
     def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
         self._loader = loader
         self._master = master
-        self._bases: dict[tuple[str, ...], DictConfig] = {}
+        self._bases: dict[tuple[str, ...], Base] = {}
         self._groups: dict[str, bool] = {}
 
     def axes(self, arguments: Iterable[str]) -> list[Axis]:
@@ -110,46 +126,57 @@ class Composer:
         settings = [path for path in map(_path, words) if not self._is_group(path)]
         return [Axis(name, words[name], _is_plain(words[name], name, settings)) for name in words]
 
-    def compose(self, axes: Sequence[Axis], words: Sequence[Word], number: int) -> DictConfig:
+    def compose(self, axes: Sequence[Axis], words: Sequence[Word], number: int) -> Base:
         """The configuration of the job with these words, one for each axis.
 
-        It belongs to the composer and is good until the next call.
+        It belongs to the composer and is good until the next call. The first of a kind is composed
+        by Hydra, the others are made of it.
         """
         fixed = tuple(word.text for axis, word in zip(axes, words, strict=True) if not axis.plain)
-        texts = [word.text for word in words]
-        config = self._bases.get(fixed)
-        if config is None:
-            config = self._bases[fixed] = self._by_hydra(texts)
+        base = self._bases.get(fixed)
+        if base is None:
+            base = self._bases[fixed] = self._by_hydra(words)
         else:
             try:
                 for axis, word in zip(axes, words, strict=True):
                     if axis.plain and word.value is not None:
-                        OmegaConf.update(config, axis.path, *word.value, force_add=axis.adds)
+                        OmegaConf.update(base.config, axis.path, *word.value, force_add=axis.adds)
             except OmegaConfBaseException:
-                config = self._by_hydra(texts)  # for Hydra's words about what is wrong
-        with open_dict(config.hydra):
-            config.hydra.overrides.task = texts
-            config.hydra.job.override_dirname = self._dirname(axes, texts)
-            config.hydra.job.num = number
-            config.hydra.job.id = str(number)
-        return config
+                base = self._by_hydra(words)  # for Hydra's words about what is wrong
+        if not base.usual:
+            _number(base.config, axes, words, number)
+        return base
 
-    def _by_hydra(self, texts: list[str]) -> DictConfig:
-        config = self._loader.load_sweep_config(self._master, texts)
-        HydraConfig.instance().cfg = config  # type: ignore[assignment]
-        return config
-
-    def _dirname(self, axes: Sequence[Axis], texts: Sequence[str]) -> str:
-        """What `${hydra.job.override_dirname}` stands for."""
-        form = self._master.hydra.job.config.override_dirname
-        named = zip(axes, texts, strict=True)
-        lines = sorted(text for axis, text in named if axis.path not in form.exclude_keys)
-        return re.sub("=", form.kv_sep, form.item_sep.join(lines))
+    def planned(self, axes: Sequence[Axis], words: Sequence[Word], number: int) -> Planned:
+        """The job with these words, with its key and its folder."""
+        base = self.compose(axes, words, number)
+        settings = resolved(base.config)
+        varying = [word.text for axis, word in zip(axes, words, strict=True) if len(axis.words) > 1]
+        if base.usual:
+            folder = Path(settings["output_dir"]).absolute() / run_name(settings, base.chosen)
+        else:
+            folder = folder_of(base.config)
+        return Planned(
+            number=number,
+            words=tuple(words),
+            label=" ".join(varying) or folder.name,
+            folder=folder,
+            key=run_key(settings),
+            settings=settings,
+            found=Found("new"),
+        )
 
     def job(self, axes: Sequence[Axis], planned: Planned) -> Job:
         """A job of the plan as a process needs it to run."""
-        config = copy.deepcopy(self.compose(axes, planned.words, planned.number))
-        return Job(config, planned.folder)
+        config = self.compose(axes, planned.words, planned.number).config
+        _number(config, axes, planned.words, planned.number)
+        return Job(copy.deepcopy(config), planned.folder)
+
+    def _by_hydra(self, words: Sequence[Word]) -> Base:
+        config = self._loader.load_sweep_config(self._master, [word.text for word in words])
+        HydraConfig.instance().cfg = config  # type: ignore[assignment]
+        places = OmegaConf.to_container(config.hydra.sweep, resolve=False)
+        return Base(config, chosen_of(config.hydra.runtime.choices), places == USUAL)
 
     def _is_group(self, path: str) -> bool:
         if path not in self._groups:
@@ -157,7 +184,7 @@ class Composer:
                 path.partition("@")[0],
                 ObjectType.CONFIG,
                 config_name=self._master.hydra.job.config_name,
-                overrides=list(self._master.hydra.overrides.hydra),
+                overrides=_texts(self._master.hydra.overrides.hydra),
             )
             self._groups[path] = bool(options)
         return self._groups[path]
@@ -172,7 +199,7 @@ def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
     jobs: dict[Path, Planned] = {}
     repeated, old = 0, []
     for number, words in enumerate(itertools.product(*(axis.words for axis in axes))):
-        job = planned(composer.compose(axes, words, number), axes, words, number)
+        job = composer.planned(axes, words, number)
         other = jobs.get(job.folder)
         if other is not None:
             if other.key != job.key:
@@ -189,27 +216,27 @@ def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
     return Plan(tuple(jobs.values()), repeated, tuple(old))
 
 
-def planned(
-    config: DictConfig, axes: Sequence[Axis], words: Sequence[Word], number: int
-) -> Planned:
-    """A composed job with its key and its folder."""
-    settings = resolved(config)
-    varying = [word.text for axis, word in zip(axes, words, strict=True) if len(axis.words) > 1]
-    folder = folder_of(config)
-    return Planned(
-        number=number,
-        words=tuple(words),
-        label=" ".join(varying) or folder.name,
-        folder=folder,
-        key=run_key(settings),
-        settings=settings,
-        found=Found("new"),
-    )
-
-
 def folder_of(config: DictConfig) -> Path:
     """The folder of a job of a sweep."""
     return Path(config.hydra.sweep.dir).absolute() / config.hydra.sweep.subdir
+
+
+def _number(config: DictConfig, axes: Sequence[Axis], words: Sequence[Word], number: int) -> None:
+    """Set what Hydra's node says of one job alone."""
+    texts = [word.text for word in words]
+    form = config.hydra.job.config.override_dirname
+    named = zip(axes, texts, strict=True)
+    lines = sorted(text for axis, text in named if axis.path not in form.exclude_keys)
+    with open_dict(config.hydra):
+        config.hydra.overrides.task = texts
+        config.hydra.job.override_dirname = re.sub("=", form.kv_sep, form.item_sep.join(lines))
+        config.hydra.job.num = number
+        config.hydra.job.id = str(number)
+
+
+def _texts(overrides: ListConfig) -> list[str]:
+    """The words of a command line as they were written; they may hold `${...}`."""
+    return cast(list[str], OmegaConf.to_container(overrides, resolve=False))
 
 
 def _words(override: Override) -> tuple[Word, ...]:
@@ -218,8 +245,11 @@ def _words(override: Override) -> tuple[Word, ...]:
         assert override.input_line is not None
         return (Word(override.input_line, _plain_value(override.value())),)
     if not override.is_discrete_sweep():
-        raise HydraException(f"{name} spans no list of values: {override.input_line}")
-    return tuple(override.sweep_iterator(transformer=lambda value: _word(name, value)))
+        raise HydraException(
+            f"{override.input_line} names no list of values: hydra/sweeper=optuna searches it"
+        )
+    values = cast(Iterable[Any], override.sweep_iterator())
+    return tuple(_word(name, value) for value in values)
 
 
 def _word(name: str, value: Any) -> Word:

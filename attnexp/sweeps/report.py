@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from attnexp import screen
-from attnexp.sweeps.outcome import Outcome, first_line
+from attnexp.sweeps.outcome import Outcome, Status, first_line
 from attnexp.sweeps.plan import Plan, Planned
 
 STATES: Mapping[str, str] = {
@@ -22,7 +22,7 @@ STATES: Mapping[str, str] = {
 }
 """What a folder holds, in words and in order."""
 
-STATUSES = ("done", "skipped", "failed", "interrupted", "not run")
+STATUSES: Sequence[Status] = ("done", "skipped", "failed", "interrupted", "not run")
 
 ROWS = 20
 """How many jobs a table names."""

@@ -2,44 +2,21 @@
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 
 from attnexp import lock, record, screen
 from attnexp.errors import RunFailedError
-from attnexp.job import Job
 from attnexp.sweeps.board import Board
+from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.outcome import Outcome, look, stamp
 from attnexp.sweeps.plan import Plan, Planned
-from attnexp.sweeps.report import show_outcomes, show_remarks
+from attnexp.sweeps.report import show_outcomes
 from attnexp.sweeps.watch import watched
 from attnexp.sweeps.worker import record_end
 
 ATTEMPTS = 2
 """How often a job is begun whose process vanishes without a word."""
-
-JobOf = Callable[[Planned], Job]
-"""Makes of a planned job what a process needs to run it."""
-
-
-@runtime_checkable
-class Engine(Protocol):
-    """Runs jobs, on this machine or elsewhere."""
-
-    def run(
-        self, jobs: Sequence[Planned], glance: Callable[[], None]
-    ) -> Iterator[tuple[Planned, Outcome]]:
-        """Run jobs, and yield how each ended as far as that is known.
-
-        A job that another process is at work on is busy. What `glance` raises ends the run.
-        """
-
-    def cancel(self) -> None:
-        """Begin nothing more. Called from any thread."""
-
-    def stop(self) -> Iterable[tuple[Planned, Outcome]]:
-        """Interrupt what runs, begin nothing more, and return how the interrupted jobs ended."""
 
 
 class FailedFastError(Exception):
@@ -64,7 +41,6 @@ class Sweep:
         Raises RunFailedError where a job failed, and KeyboardInterrupt with what to do next where
         the sweep was interrupted.
         """
-        show_remarks(self._plan)
         try:
             with watched(self._board):
                 self._run_or_stop()
@@ -112,8 +88,8 @@ class Sweep:
                 self._board.elsewhere.add(job.folder)
             else:
                 self._board.settle(job, outcome)
+            self._glance()
         self._board.look()
-        self._glance()
         begun = [job for folder, job in unheard.items() if stamp(folder) != before[folder]]
         for job in begun:
             self._judge(job)

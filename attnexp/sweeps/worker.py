@@ -24,6 +24,9 @@ from attnexp.job import Job
 from attnexp.summary import ended_early, opened
 from attnexp.sweeps.outcome import Outcome, Stamp, stamp
 
+BOOT = "import sys; sys.path[:] = {path}; import attnexp.sweeps.inside as m; m.main({number})"
+"""What the process is given to run: it imports what we would import."""
+
 READY = "ready"
 """What the process says when it has imported all that jobs need."""
 
@@ -59,8 +62,9 @@ class Worker:
         self._pipe, theirs = Pipe()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         options = [f"-W{option}" for option in sys.warnoptions]
+        program = BOOT.format(path=sys.path, number=theirs.fileno())
         self._process = subprocess.Popen(
-            [sys.executable, *options, "-m", "attnexp.sweeps.inside", str(theirs.fileno())],
+            [sys.executable, *options, "-c", program],
             # Threads that wait without spinning leave the cores to other processes.
             env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ, **self._environment},
             stdin=subprocess.DEVNULL,
