@@ -5,6 +5,7 @@ import io
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from attnexp import screen
 from attnexp.results.grid import Grid, Report
@@ -46,12 +47,7 @@ def _table(grid: Grid, columns: list[int], rows: int) -> Table:
         [head.title for head in heads], right=[head.title for head in heads if head.right]
     )
     for row in grid.rows[:rows]:
-        table.add_row(
-            *(
-                f"[bold]{escape(row[i].text)}[/]" if row[i].strong else escape(row[i].text)
-                for i in columns
-            )
-        )
+        table.add_row(*(Text(row[i].text, "bold" if row[i].strong else "") for i in columns))
     return table
 
 
