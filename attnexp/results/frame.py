@@ -1,5 +1,6 @@
 """Runs as a tidy pandas DataFrame: a row a run, a column a setting, metric or fact."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -108,12 +109,10 @@ def plain(column: pd.Series) -> NDArray[Any]:
 
 
 def _typed(values: list[Any]) -> Any:
-    """Whole numbers stay whole where some are missing; a mixture stays as it is."""
+    """Whole numbers stay whole where others are missing or have a fraction."""
     types = {type(value) for value in values}
-    if types == {int, NoneType} and all(abs(v) < 2**63 for v in values if v is not None):
-        return pd.array(values, dtype="Int64")
-    if types == {int, float}:
-        return np.array(values, dtype=object)
+    if int in types and types <= {int, float, NoneType} and len(types) > 1:
+        return np.array([math.nan if value is None else value for value in values], dtype=object)
     return values
 
 
