@@ -20,6 +20,8 @@ START = 5
 
 def advice(part: Part) -> Iterator[str]:
     """Sentences about rows that one table cannot tell apart."""
+    if not part.metrics:
+        return
     metric = part.metrics[0]
     standing = {
         name: [
@@ -83,9 +85,9 @@ def name(part: Part, entry: Entry) -> str:
 
 
 def _seeds(part: Part, entry: Entry) -> str:
-    verdict = entry.verdicts[part.metrics[0]]
-    count = verdict.pairs or entry.spreads[part.metrics[0]].n
-    return f"{count} {'seeds' if verdict.pairs else 'seeds each'}"
+    test = entry.verdicts[part.metrics[0]].test
+    pairs = test.pairs if test else 0
+    return f"{pairs} common seeds" if pairs else "seeds that they do not share"
 
 
 def _how(part: Part, entries: list[Entry], seeds: list[int]) -> str:

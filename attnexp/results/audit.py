@@ -8,9 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.record import FINISHED
+from attnexp.results.factors import codes
 from attnexp.results.gather import Gathered, is_data, panels
 
-CODE = {"attnexp": "version of attnexp", "torch": "version of torch", "commit": "git commit"}
+CODE = {
+    "results_version": "version of the results",
+    "attnexp": "version of attnexp",
+    "torch": "version of torch",
+    "commit": "git commit",
+}
 """The columns that say which code computed a run."""
 
 FEW = 4
@@ -152,9 +158,11 @@ def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
     failed = int((status == "failed").sum())
     if failed:
         yield f"means leave out {_count(failed, 'failed run')}, which flatters their rows"
+    data = codes(gathered.frame.table, [name for name in ("data",) if name in gathered.frame.table])
     for metric in metrics:
-        primary = gathered.frame.column("primary") == metric
-        gone = int((finished & primary & ~np.isfinite(gathered.frame.column(metric))).sum())
+        measured = np.isfinite(gathered.frame.column(metric))
+        known = np.isin(data, data[measured])
+        gone = int((finished & known & ~measured).sum())
         if gone:
             yield f"means leave out {_count(gone, 'finished run')} without a finite {metric}"
     if gathered.repeats:

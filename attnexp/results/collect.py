@@ -26,6 +26,7 @@ BEGUN = (".hydra", "attnexp.log")
 """What a run folder holds before its summary is written."""
 
 FACTS: Mapping[str, tuple[type, ...]] = {
+    "results_version": (int,),
     "parameters": (int,),
     "seconds": (int, float),
     "peak_memory_mb": (int, float),
@@ -42,7 +43,8 @@ class RunSummary:
     """What a table needs of one run.
 
     `settings` are flat, by dotted path, without the seed and without settings that change no
-    number. `metrics` holds only those that are finite numbers. `facts` is how the run came about.
+    number. `metrics` holds only those that are finite numbers. `primary` is not known of a run that
+    ended before its task was built. `facts` is how the run came about.
     """
 
     folder: str
@@ -52,7 +54,7 @@ class RunSummary:
     choices: dict[str, str]
     settings: dict[str, Value]
     metrics: dict[str, float]
-    primary: str
+    primary: str | None
     better: dict[str, str]
     facts: dict[str, Value]
 
@@ -157,7 +159,7 @@ def parse(folder: str, content: Mapping[str, Any]) -> RunSummary:
             choices=_texts(content, "choices"),
             settings=settings,
             metrics=_numbers(content, "metrics"),
-            primary=_text(content, "primary"),
+            primary=cast(str | None, _fact(content, "primary", (str,))),
             better={name: way for name, way in better.items() if way in ("lower", "higher")},
             facts=facts | _origin(content),
         )

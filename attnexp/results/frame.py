@@ -73,7 +73,7 @@ def make_frame(runs: Sequence[RunSummary]) -> Frame:
         columns[column] = np.array([run.metrics.get(name, np.nan) for run in runs], dtype=float)
     for name in facts:
         columns[name] = _typed([run.facts.get(name) for run in runs])
-    columns["primary"] = [metrics.get(run.primary, run.primary) for run in runs]
+    columns["primary"] = [metrics.get(str(run.primary), run.primary) for run in runs]
     columns["key"] = [run.key for run in runs]
     columns["folder"] = [run.folder for run in runs]
     directions = {name: way for run in runs for name, way in run.better.items()}

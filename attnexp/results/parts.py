@@ -1,7 +1,7 @@
 """Divides runs into tables, and computes what stands in each of their rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -46,6 +46,7 @@ class Entry:
 class Part:
     """One table: runs that are compared by the same metric and, if not divided by hand, data.
 
+    `metrics` are those that some run has measured, the one that matters first; there may be none.
     `warnings` say what makes the comparison less than fair.
     """
 
@@ -73,27 +74,35 @@ def divide(frame: Frame, request: Request) -> list[Part]:
     Unless `by` is given there is one a data set, and its rows are told apart by the model and by
     every setting that differs.
     """
-    kinds = ["primary"] if request.by or "data" not in frame.choices else ["data", "primary"]
-    numbers = codes(frame.table, kinds)
+    apart = ["data"] if "data" in frame.choices and not request.by else []
+    frame = _with_primary(frame)
+    numbers = codes(frame.table, apart if request.metrics else [*apart, "primary"])
     parts = []
     for number in dict.fromkeys(numbers.tolist()):
         own = frame.only(numbers == number)
-        data = own.column("data")[0] if "data" in kinds else None
+        data = own.column("data")[0] if apart else None
         parts.append(_part(own, data, request))
     return parts
+
+
+def _with_primary(frame: Frame) -> Frame:
+    """Gives runs that ended too early to know it the primary metric of runs on the same data."""
+    primary = frame.table["primary"]
+    if "data" in frame.choices:
+        primary = primary.fillna(primary.groupby(frame.table["data"]).transform("first"))
+    return replace(frame, table=frame.table.assign(primary=primary))
 
 
 def _part(frame: Frame, data: str | None, request: Request) -> Part:
     always = ["model"] if "model" in frame.choices else []
     by = request.by or tuple(dict.fromkeys([*always, *varying(frame)]))
     measured = [name for name in frame.metrics if np.isfinite(frame.column(name)).any()]
-    primary = str(frame.column("primary")[0])
-    metrics = tuple(name for name in request.metrics if name in measured) or (
-        request.metrics or (primary,)
-    )
+    primary = frame.column("primary")[0]
+    wanted = request.metrics or ((primary,) if primary in measured else ())
+    metrics = tuple(name for name in wanted if name in measured)
     gathered = gather(frame, by, request.apart)
     spent = costs(gathered)
-    entries = _sorted(_entries(gathered, spent, metrics), request, metrics[0], frame.better)
+    entries = _sorted(_entries(gathered, spent, metrics), request, metrics, frame.better)
     return Part(data, by, metrics, gathered, entries, warnings(gathered, spent, metrics))
 
 
@@ -127,10 +136,10 @@ def _entries(gathered: Gathered, spent: Sequence[Cost], metrics: Sequence[str]) 
 
 
 def _sorted(
-    entries: list[Entry], request: Request, first: str, better: dict[str, str]
+    entries: list[Entry], request: Request, metrics: Sequence[str], better: dict[str, str]
 ) -> list[Entry]:
     """Best first, in portions of the same data; or as asked. What is missing comes last."""
-    by = request.sort or first
+    by = request.sort or next(iter(metrics), "")
     falling = (better.get(by) == "higher") != request.reverse
 
     def place(entry: Entry) -> Any:

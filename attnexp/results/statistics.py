@@ -41,8 +41,8 @@ class Spread:
 def spread(values: Sequence[float]) -> Spread:
     """Student's interval, mean -/+ t(1 - 0.05/2, n - 1) sd / sqrt(n).
 
-    Not a bootstrap: of five normal values, percentile intervals cover the mean in 84% of cases and
-    BCa intervals in 83%, where Student's cover it in 95% (benchmarks/intervals.py).
+    Not a bootstrap: of five normal values, percentile and BCa intervals cover the mean in about 84%
+    of cases, where Student's cover it in 95% (benchmarks/honesty.py).
     """
     n = len(values)
     if n == 0:
@@ -143,5 +143,5 @@ def _power(effect: float, n: int, level: float) -> float:
     return 1 - float(nctdtr(n - 1, shift, critical))
 
 
-def _two_sided(t: float, freedom: float) -> float:
+def _two_sided(t: float, freedom: float | int) -> float:
     return float(2 * stdtr(freedom, -abs(t)))

@@ -12,7 +12,7 @@ from attnexp.results.grid import NOTHING, Cell, Column, Grid, Report, cell, sett
 from attnexp.results.naming import short_names
 from attnexp.results.order import natural
 from attnexp.results.parts import Entry, Part, Request, divide
-from attnexp.results.statistics import MOST_SEEDS, Spread
+from attnexp.results.statistics import MOST_SEEDS, Spread, spread
 from attnexp.screen import number_text
 
 AHEAD = ("best", "tied")
@@ -35,9 +35,20 @@ def configurations_report(frame: Frame, request: Request) -> Report:
 
 
 def pivot_report(frame: Frame, request: Request, down: str, across: str) -> Report:
-    """A table a metric: one column down, another across. Compared is within a column."""
+    """One column down, another across. Compared is within a column of the table.
+
+    There is one table, or one for each metric where several are asked for, or where several would
+    share a cell.
+    """
     parts = divide(frame, request)
-    return Report([pivot_grid(parts, down, across)], records(parts), notes(parts))
+    cells = [set(_cells(part, down, across)) for part in parts]
+    if len(request.metrics) > 1:
+        grids = [pivot_grid(parts, down, across, name) for name in request.metrics]
+    elif sum(map(len, cells)) == len(set().union(*cells)):
+        grids = [pivot_grid(parts, down, across)]
+    else:
+        grids = [pivot_grid([part], down, across) for part in parts]
+    return Report(grids, records(parts), notes(parts))
 
 
 def result_grid(part: Part) -> Grid:
@@ -55,7 +66,7 @@ def result_grid(part: Part) -> Grid:
     rows = []
     for entry in part.entries:
         row = [cell(entry.row.labels[name]) for name in part.by]
-        row.append(cell(max(own.n for own in entry.spreads.values())))
+        row.append(cell(max((own.n for own in entry.spreads.values()), default=0)))
         ahead = {
             name: entry.row.panel in decided[name] and _standing(entry, name) in AHEAD
             for name in part.metrics
@@ -87,12 +98,12 @@ def cost_grid(part: Part) -> Grid:
     return Grid(columns, rows, caption="What a run took: seconds on average, memory at most.")
 
 
-def pivot_grid(parts: Sequence[Part], down: str, across: str) -> Grid:
-    """Mean, deviation and seeds of one column against another, in the first metric of each cell."""
+def pivot_grid(parts: Sequence[Part], down: str, across: str, metric: str | None = None) -> Grid:
+    """Mean, deviation and seeds in each cell, of a metric or of the first that a part has."""
     found = {
-        (entry.row.labels[down], entry.row.labels[across]): (entry, part.metrics[0])
+        key: (entry, metric or next(iter(part.metrics), ""))
         for part in parts
-        for entry in part.entries
+        for key, entry in _cells(part, down, across).items()
     }
     heads, sides = (sorted({key[i] for key in found}, key=natural) for i in (1, 0))
     short = short_names([down, across])
@@ -124,7 +135,7 @@ def records(parts: Sequence[Part]) -> list[dict[str, object]]:
         given = {"data": part.data} if part.data else {}
         for entry in part.entries:
             own = given | entry.row.labels
-            for name in part.metrics:
+            for name in part.metrics or (None,):
                 found.append(
                     {label: own.get(label) for label in labels} | _record(part, entry, name)
                 )
@@ -142,12 +153,13 @@ def notes(parts: Sequence[Part]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _record(part: Part, entry: Entry, name: str) -> dict[str, object]:
-    own, verdict = entry.spreads[name], entry.verdicts.get(name)
+def _record(part: Part, entry: Entry, name: str | None) -> dict[str, object]:
+    own = entry.spreads[name] if name else spread([])
+    verdict = entry.verdicts.get(name) if name else None
     parameters, steps = entry.cost.parameters, entry.cost.steps
     return {
         "metric": name,
-        "better": part.frame.better.get(name),
+        "better": part.frame.better.get(name) if name else None,
         "n": own.n,
         "mean": own.mean,
         "sd": own.sd,
@@ -155,7 +167,7 @@ def _record(part: Part, entry: Entry, name: str) -> dict[str, object]:
         "high": own.high,
         "standing": verdict.standing if verdict else None,
         "p": verdict.p if verdict else None,
-        "pairs": verdict.pairs if verdict else None,
+        "pairs": verdict.test.pairs if verdict and verdict.test else None,
         "more_seeds": verdict.more if verdict else None,
         **entry.row.lost,
         "parameters": parameters[1] if parameters else None,
@@ -201,11 +213,15 @@ def _short_cell(own: Spread, ahead: bool, also: str = "") -> Cell:
     return Cell(f"{number_text(own.mean)}{deviation}{also}{' *' if ahead else ''}", ahead)
 
 
+def _cells(part: Part, down: str, across: str) -> dict[tuple[Any, Any], Entry]:
+    return {(e.row.labels[down], e.row.labels[across]): e for e in part.entries}
+
+
 def _pivot_cell(held: tuple[Entry, str] | None, decided: bool) -> Cell:
     if held is None:
         return Cell(NOTHING)
     entry, metric = held
-    own, lost = entry.spreads[metric], _lost_text(entry)
+    own, lost = entry.spreads.get(metric, spread([])), _lost_text(entry)
     if own.mean is None:
         return Cell(lost or NOTHING)
     ahead = decided and _standing(entry, metric) in AHEAD
@@ -236,7 +252,7 @@ def _caption(part: Part) -> str:
         else f"{name} describes and does not rank"
         for name in part.metrics
     ]
-    told = [f"{'; '.join(ways)}."]
+    told = [f"{'; '.join(ways)}."] if ways else ["No run has a result."]
     if part.seeded:
         told.append(FULL if len(part.metrics) == 1 else SHORT)
         if any(name in part.frame.better for name in part.metrics):
