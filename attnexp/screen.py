@@ -30,7 +30,7 @@ def make_console(stderr: bool = False) -> Console:
     """A console that wraps at the terminal's width, and nowhere when piped."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     sized = terminal or "COLUMNS" in os.environ
-    return Console(stderr=stderr, width=None if sized else WIDE, highlight=False)
+    return Console(stderr=stderr, width=None if sized else WIDE, highlight=False, emoji=False)
 
 
 console = make_console()

@@ -57,7 +57,8 @@ def advice(part: Part) -> Iterator[str]:
             f"tell, with a chance of {100 * POWER:.0f}%" + _how(part, [best, entry], seeds)
         )
     if len(near) > SHOWN:
-        yield f"{len(near) - SHOWN} more rows are tied with the best; see the column `more seeds`"
+        rest = len(near) - SHOWN
+        yield f"{rest} more {'row is' if rest == 1 else 'rows are'} tied with the best"
     far = len(standing["tied"]) - len(near)
     if far:
         yield (

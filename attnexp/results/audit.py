@@ -119,10 +119,7 @@ def _data(gathered: Gathered) -> Iterable[str]:
     """Rows on different data, which are not tested against each other."""
     names = [name for name in gathered.rows[0].labels if is_data(name)]
     if len({tuple(row.labels[name] for name in names) for row in gathered.rows}) > 1:
-        yield (
-            f"rows that differ in {_listed(names)} saw different data: only rows that agree in it "
-            "are compared"
-        )
+        yield f"rows that differ in {_listed(names)} saw different data and are not compared"
 
 
 def _code(gathered: Gathered) -> Iterable[str]:

@@ -29,7 +29,8 @@ SETTLED = 2_000_000_000
 A file system's clock may tick so slowly that a second change leaves the same time behind.
 """
 
-Stamp = list[int]
+Entries = dict[str, list[Any]]
+"""By the path of a run below the folder: the state of its summary, and what was read."""
 
 
 class Cache:
@@ -37,8 +38,8 @@ class Cache:
 
     def __init__(self, root: str) -> None:
         self._path = Path(root, NAME)
-        self._known: dict[str, tuple[Stamp, list[Any]]] = _load(self._path)
-        self._kept: dict[str, tuple[Stamp, list[Any]]] = {}
+        self._known = _load(self._path)
+        self._kept: Entries = {}
         self._root = root
         self._new = 0
 
@@ -54,7 +55,7 @@ class Cache:
     def keep(self, folder: str, state: os.stat_result, content: list[Any]) -> None:
         """Remember a run, unless its summary has only just changed."""
         if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) > SETTLED:
-            self._kept[self._inside(folder)] = (_stamp(state), content)
+            self._kept[self._inside(folder)] = [_stamp(state), content]
             self._new += 1
 
     def save(self) -> None:
@@ -69,7 +70,7 @@ class Cache:
         return os.fsencode(folder[len(self._root) :]).decode("latin-1")
 
 
-def _load(path: Path) -> dict[str, tuple[Stamp, list[Any]]]:
+def _load(path: Path) -> Entries:
     try:
         heading, _, body = path.read_bytes().partition(b"\n")
     except OSError:
@@ -83,5 +84,5 @@ def _heading(body: bytes) -> str:
     return f"attnexp {__version__} results cache {VERSION} {digest}"
 
 
-def _stamp(state: os.stat_result) -> Stamp:
+def _stamp(state: os.stat_result) -> list[int]:
     return [state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino]

@@ -188,10 +188,10 @@ def _all_numbers(part: Part, name: str) -> bool:
 
 def _full_columns(part: Part) -> list[Column]:
     metric = part.metrics[0]
-    columns = [Column(metric, right=True), Column("sd", right=True)]
+    columns = [Column(metric, right=True), Column("sd", right=True, spare=True)]
     columns.append(Column("95% interval", right=True))
     if metric in part.frame.better:
-        columns += [Column("standing"), Column("more seeds", right=True)]
+        columns += [Column("standing"), Column("more seeds", right=True, spare=True)]
     return columns
 
 

@@ -72,7 +72,7 @@ def tokens(test: str) -> list[Token]:
         place += len(test[place:]) - len(test[place:].lstrip())
         match = TOKEN.match(test, place)
         if match is None:
-            raise RequestError(f"--where: '{test[place:]}' is not understood")
+            raise RequestError(f'--where: "{test[place:]}" is not understood')
         kind, text = str(match.lastgroup), match.group()
         if kind == "word" and text.lower() in KEYWORDS:
             kind, text = "key", text.lower()
@@ -124,7 +124,7 @@ class _Reader:
         name = self._take("word") or self._take("quoted")
         if name is None:
             raise self._expected("a setting or a metric")
-        cells = self._frame.column(meant(name.text, list(self._frame.table.columns)))
+        cells = self._frame.column(meant(name.text, list(self._frame.table.columns))).tolist()
         if self._take("key", "in"):
             return self._among(cells)
         if self._take("key", "not"):
@@ -140,7 +140,7 @@ class _Reader:
         same = _equal(cells, value)
         return same if sign.text in EQUAL else ~same
 
-    def _among(self, cells: NDArray[Any]) -> Mask:
+    def _among(self, cells: list[Any]) -> Mask:
         if not self._take("mark", "["):
             raise self._expected("'[' after 'in'")
         fits = _equal(cells, self._value())
@@ -183,7 +183,7 @@ def _meaning(value: Token) -> Any:
     return value.text
 
 
-def _equal(cells: NDArray[Any], value: Token) -> Mask:
+def _equal(cells: list[Any], value: Token) -> Mask:
     """Cells that are the value, or text that reads the same."""
     wanted = _meaning(value)
     if wanted is None:
@@ -194,7 +194,7 @@ def _equal(cells: NDArray[Any], value: Token) -> Mask:
     )
 
 
-def _in_order(cells: NDArray[Any], order: Callable[[Any, Any], bool], wanted: Any) -> Mask:
+def _in_order(cells: list[Any], order: Callable[[Any, Any], bool], wanted: Any) -> Mask:
     if not isinstance(wanted, float | str):
         raise RequestError("--where: <, <=, > and >= compare numbers, or text")
     alike = _is_number if isinstance(wanted, float) else _is_text

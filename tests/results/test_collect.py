@@ -69,7 +69,7 @@ def test_metrics_that_are_no_finite_number_are_missing(write_run):
         ("metrics", None),
         ("metrics", {"test_mse": "small"}),
         ("metrics", {"test_mse": True}),
-        ("primary", None),
+        ("primary", 3),
         ("better", "lower"),
         ("parameters", 1.5),
         ("parameters", True),
