@@ -191,7 +191,8 @@ def read_summary(folder: Path) -> dict[str, Any]:
     JSON or no summary, and for one of another schema version.
     """
     try:
-        content = json.loads((folder / SUMMARY).read_bytes())
+        with open(os.path.join(folder, SUMMARY), "rb") as file:
+            content = json.loads(file.read())
     except FileNotFoundError:
         raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
     except (OSError, ValueError, RecursionError) as error:

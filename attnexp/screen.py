@@ -28,7 +28,8 @@ WIDE = 1000
 def make_console(stderr: bool = False) -> Console:
     """A console that wraps at the terminal's width, and nowhere when piped."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    return Console(stderr=stderr, width=None if terminal else WIDE, highlight=False)
+    width = None if terminal else WIDE
+    return Console(stderr=stderr, width=width, highlight=False, emoji=False)
 
 
 console = make_console()

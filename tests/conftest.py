@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+# Two test processes with two threads each would spend their time waiting for each other.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 
