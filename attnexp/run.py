@@ -138,7 +138,7 @@ def train(run: Run, folder: Path) -> Training:
     finally:
         metrics.close()
         if snapshots:
-            write_snapshots(snapshots, folder)
+            write_snapshots(snapshots, run.dataset.spec, folder)
     ended = rows[-1].ended
     return Training(
         {"train_loss": rows[-1].loss, "steps": rows[-1].step, **milestones(rows)},
