@@ -26,6 +26,8 @@ from attnexp.job import resolved
 from attnexp.settings import check_settings
 from attnexp.tasks.task import Task
 from attnexp.tensors import read_parameters
+from attnexp.trackers.forgiving import Forgiving
+from attnexp.trackers.tracker import Tracker
 from attnexp.train import OptimizerFactory, Schedule, TrainSettings, without_compiler
 
 
@@ -40,6 +42,7 @@ class Settings:
     optim: dict[str, Any]
     schedule: dict[str, Any]
     train: dict[str, Any]
+    tracker: dict[str, Any]
     device: str
     threads: int
     seed: int
@@ -57,6 +60,7 @@ GIVEN = {
     "optim": ("params",),
     "schedule": (),
     "train": (),
+    "tracker": (),
 }
 """Each group of settings, and the arguments of its target that come from the run."""
 
@@ -75,6 +79,7 @@ class Run:
     optimizer: OptimizerFactory
     schedule: Schedule
     settings: TrainSettings
+    tracker: Tracker
     order: torch.Generator
 
 
@@ -114,6 +119,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
         optimizer=optimizer,
         schedule=build(config.schedule),
         settings=build(config.train),
+        tracker=Forgiving(build(config.tracker)),
         order=generator(seed, "order"),
     )
 
@@ -154,7 +160,8 @@ def restore(summary: Mapping[str, Any], folder: Path) -> Run:
 
     Raises RequestError where the folder holds no parameters that fit.
     """
-    config = OmegaConf.create({**summary["config"], "device": "cpu"})
+    apart = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
+    config = OmegaConf.create({**summary["config"], **apart})
     run = prepare(config, summary["choices"])
     try:
         run.model.load_state_dict(read_parameters(folder))

@@ -14,6 +14,7 @@ from attnexp.errors import RequestError, RunFailedError
 VERBS = {
     "results": ("attnexp.results.command", "compare runs in a table"),
     "plot": ("attnexp.pictures.plot", "draw pictures of runs"),
+    "report": ("attnexp.pictures.report", "write one page with tables, curves and attention"),
     "decode": ("attnexp.decode", "answer a source with a run's trained sequence model"),
     "show": ("attnexp.pictures.show", "show a run's losses and attention in the terminal"),
 }

@@ -14,7 +14,7 @@ from hydra.core.utils import JobReturn, JobStatus, configure_log, env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp import record
-from attnexp.key import identity, run_key, run_name
+from attnexp.key import NEUTRAL, identity, run_key, run_name
 
 HYDRA = "hydra"
 """Hydra's own node in a composed configuration. Everything else there is ours."""
@@ -51,11 +51,11 @@ def resolved(config: DictConfig) -> dict[str, Any]:
 
 
 def chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
-    """The name chosen in each group of ours, without Hydra's groups."""
+    """The name chosen in each group that decides numbers, without Hydra's groups."""
     return {
         str(group): str(name)
         for group, name in choices.items()
-        if name is not None and not str(group).startswith("hydra/")
+        if name is not None and not str(group).startswith("hydra/") and group not in NEUTRAL
     }
 
 

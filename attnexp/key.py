@@ -17,6 +17,7 @@ NEUTRAL = frozenset(
         "fail_fast",
         "output_dir",
         "train.attention_every",
+        "tracker",
     }
 )
 """Settings, by dotted path, that do not change the numbers of a run, and so not what it is."""

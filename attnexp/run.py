@@ -53,6 +53,7 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
     screen.say(opening)
     log.info(opening)
     try:
+        run.tracker.begin(folder, summary)
         trained = train(run, folder)
         evaluation = measure(run, run.task.evaluate)
         record.write_rows(folder / record.PREDICTIONS, evaluation.rows)
@@ -76,9 +77,11 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
 
             figures.draw_run(folder, summary)
     except BaseException as error:
-        record_end(folder, summary, error, time.perf_counter() - start)
+        ending = record_end(folder, summary, error, time.perf_counter() - start)
+        run.tracker.end(folder, ending)
         raise
     record.write_json(folder / record.SUMMARY, summary)
+    run.tracker.end(folder, summary)
     for note in summary["notes"]:
         log.info("note: %s", note)
     log.info("metrics %s", summary["metrics"])
@@ -87,12 +90,13 @@ def execute(run: Run, folder: Path) -> dict[str, Any]:
 
 def record_end(
     folder: Path, summary: Mapping[str, Any], error: BaseException, seconds: float | None = None
-) -> None:
+) -> dict[str, Any]:
     """Record what ended a run early: the traceback in its log, the error in its summary."""
     log.info("the run ended early", exc_info=error)
     status = record.INTERRUPTED if isinstance(error, KeyboardInterrupt) else record.FAILED
     ending = ended_early(summary, status, error_text(error), seconds)
     record.write_json(folder / record.SUMMARY, ending)
+    return ending
 
 
 def first_summary(run: Run) -> dict[str, Any]:
@@ -131,6 +135,7 @@ def train(run: Run, folder: Path) -> Training:
             ):
                 rows.append(row)
                 metrics.append(columns(row))
+                run.tracker.epoch(columns(row))
                 log.info("epoch %d %s", row.epoch, headline(row))
                 show(row.epoch, headline(row))
                 if every is not None and row.epoch % every == 0:
@@ -138,7 +143,7 @@ def train(run: Run, folder: Path) -> Training:
     finally:
         metrics.close()
         if snapshots:
-            write_snapshots(snapshots, folder)
+            write_snapshots(snapshots, run.dataset.spec, folder)
     ended = rows[-1].ended
     return Training(
         {"train_loss": rows[-1].loss, "steps": rows[-1].step, **milestones(rows)},

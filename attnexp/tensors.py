@@ -33,7 +33,7 @@ def read_parameters(folder: Path) -> dict[str, Tensor]:
     return {name: torch.from_numpy(array) for name, array in stored.items()}
 
 
-def write_snapshots(snapshots: Mapping[int, Attended], folder: Path) -> None:
+def write_snapshots(snapshots: Mapping[int, Attended], spec: DataSpec, folder: Path) -> None:
     """Write the attention of several epochs: as the attention file, but with an axis of epochs."""
     several = list(snapshots.values())
     weights = {
@@ -43,7 +43,7 @@ def write_snapshots(snapshots: Mapping[int, Attended], folder: Path) -> None:
     record.write_tensors(
         folder / record.SNAPSHOTS,
         arrays(several[0].shown.tensors() | weights | {"epochs": torch.tensor(list(snapshots))}),
-        axes(weights, "epochs"),
+        {**vars(spec), **axes(weights, "epochs")},
     )
 
 

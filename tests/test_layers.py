@@ -29,6 +29,7 @@ LAYERS = {
     "screen": set(),
     "results": {"catalogue", "key", "record", "screen"},
     "arguments": set(),
+    "trackers": {"lock", "record", "screen"},
     "pictures": {"arguments", "record", "results", "screen"},
     "lock": {"screen"},
     "summary": {"key", "record"},
@@ -43,6 +44,7 @@ LAYERS = {
         "settings",
         "tasks",
         "tensors",
+        "trackers",
         "train",
     },
     "run": {

@@ -1,5 +1,6 @@
 """Columns of metrics.csv: which are losses, what they are called, how wide their values reach."""
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -38,7 +39,8 @@ def asked_columns(runs: Sequence[StoredRun], metric: str | None) -> list[str]:
 
 def words(column: str) -> str:
     """A column of metrics.csv in words."""
-    return "training loss" if column == "loss" else column.replace("_", " ")
+    plain = column.replace("_", " ")
+    return "training loss" if plain == "loss" else re.sub("^val ", "validation ", plain)
 
 
 def spans_powers(values: NDArray[np.float64]) -> bool:

@@ -7,7 +7,7 @@ from attnexp.pictures.columns import asked_columns
 from attnexp.pictures.configurations import Comparison
 from attnexp.pictures.curves import draw_curves
 from attnexp.pictures.figures import Picture, file_word
-from attnexp.pictures.fit import has_fit
+from attnexp.pictures.fitted import has_fit
 from attnexp.pictures.heatmaps import draw_growth
 from attnexp.pictures.maps import View
 from attnexp.pictures.overlays import draw_fits

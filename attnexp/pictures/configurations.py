@@ -5,6 +5,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from attnexp.pictures.stored import StoredRun, open_run
 from attnexp.record import FINISHED
 from attnexp.results.collect import RunSummary
@@ -52,6 +55,17 @@ class Comparison:
         """What a title goes on with: the data, and the scoring function where all have one."""
         models = {run.model for one in self.configurations for run in one.runs}
         return (f" of {models.pop()}" if len(models) == 1 else "") + f" on {self.data}"
+
+
+def seeds_by_epoch(
+    one: Configuration, column: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The epochs that all runs have, and the values of the column, a row a run."""
+    epochs = one.runs[0].metrics["epoch"]
+    for run in one.runs[1:]:
+        epochs = np.intersect1d(epochs, run.metrics["epoch"])
+    rows = [run.metrics[column][np.isin(run.metrics["epoch"], epochs)] for run in one.runs]
+    return epochs, np.stack(rows)
 
 
 def comparisons(runs: Iterable[RunSummary]) -> list[Comparison]:

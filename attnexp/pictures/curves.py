@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from attnexp.errors import RequestError, choices_text
 from attnexp.pictures.canvas import (
@@ -18,7 +17,7 @@ from attnexp.pictures.canvas import (
     plot_axes,
 )
 from attnexp.pictures.columns import words
-from attnexp.pictures.configurations import Comparison, Configuration
+from attnexp.pictures.configurations import Comparison, Configuration, seeds_by_epoch
 from attnexp.pictures.losses import choose_scale
 
 
@@ -61,17 +60,6 @@ def draw_curves(comparison: Comparison, columns: Sequence[str]) -> Figure:
     axes.margins(x=0.02)
     name_lines(axes, beside=True)
     return figure
-
-
-def seeds_by_epoch(
-    one: Configuration, column: str
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The epochs that all runs have, and the values of the column, a row a run."""
-    epochs = one.runs[0].metrics["epoch"]
-    for run in one.runs[1:]:
-        epochs = np.intersect1d(epochs, run.metrics["epoch"])
-    rows = [run.metrics[column][np.isin(run.metrics["epoch"], epochs)] for run in one.runs]
-    return epochs, np.stack(rows)
 
 
 def _counted(one: Configuration) -> str:

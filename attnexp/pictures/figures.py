@@ -12,7 +12,8 @@ from matplotlib.figure import Figure
 from attnexp import record
 from attnexp.pictures import canvas
 from attnexp.pictures.columns import asked_columns
-from attnexp.pictures.fit import draw_fit, has_fit
+from attnexp.pictures.fit import draw_fit
+from attnexp.pictures.fitted import has_fit
 from attnexp.pictures.heatmaps import draw_attention, draw_growth
 from attnexp.pictures.losses import draw_losses
 from attnexp.pictures.maps import View

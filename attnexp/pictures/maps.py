@@ -18,6 +18,8 @@ NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
 FEW = 0.002
 """The share of weights that may be above the end of a scale."""
 
+SPACE = "\N{OPEN BOX}"
+
 Side = Literal["target", "source", "input"]
 """What stands along a side of a map of sequences: targets, sources, or targets shifted right."""
 
@@ -147,7 +149,12 @@ class Attention:
         else:
             seen = self.batch["target_mask"][example]
         order = np.flatnonzero(seen)
-        return Axis(side, order, symbols=tuple(vocab[i] for i in ids[order]))
+        return Axis(side, order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
+
+
+def visible(symbol: str) -> str:
+    """A symbol to read: a blank as the open box that stands for one."""
+    return SPACE if symbol.isspace() else symbol
 
 
 def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Attention:

@@ -5,7 +5,8 @@ from matplotlib.figure import Figure
 
 from attnexp.pictures.canvas import BANDS, WIDE, line_styles, name_lines, new_figure, plot_axes
 from attnexp.pictures.configurations import Comparison
-from attnexp.pictures.fit import curve, draw_truth, scatter
+from attnexp.pictures.fit import draw_truth, scatter
+from attnexp.pictures.fitted import curve
 from attnexp.pictures.maps import same_examples
 
 

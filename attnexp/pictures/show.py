@@ -12,7 +12,7 @@ from attnexp import record, screen
 from attnexp.arguments import Arguments, place
 from attnexp.pictures.blocks import Means, draw_curve, draw_map
 from attnexp.pictures.columns import asked_columns, words
-from attnexp.pictures.maps import Attention, View
+from attnexp.pictures.maps import SPACE, Attention, View
 from attnexp.pictures.stored import open_run
 
 WIDTH, HEIGHT = 80, 10
@@ -84,5 +84,5 @@ def attention_lines(attention: Attention, view: View, means: Means) -> list[Text
 
 def _say(means: Means, text: Text) -> None:
     """Print a line; only its ASCII where there may be no other letters."""
-    plain = Text(text.plain.encode("ascii", "replace").decode())
+    plain = Text(text.plain.replace(SPACE, "_").encode("ascii", "replace").decode())
     screen.console.print(text if means.letters else plain, soft_wrap=True)

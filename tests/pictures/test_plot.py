@@ -5,8 +5,7 @@ import pytest
 
 from attnexp import record
 from attnexp.errors import RequestError
-from attnexp.pictures.configurations import comparisons
-from attnexp.pictures.curves import seeds_by_epoch
+from attnexp.pictures.configurations import comparisons, seeds_by_epoch
 from attnexp.pictures.plot import main
 from attnexp.results.collect import collect
 
