@@ -210,7 +210,7 @@ def _main_first(attention: Attention) -> list[str]:
 def _configuration(one: Configuration) -> dict[str, Any]:
     """Everything that was asked for, and how to ask for it again."""
     summary = one.runs[0].summary
-    settings = dict(flatten(summary["config"], ""))
+    settings = flatten(summary["config"])
     settings.pop("seed", None)
     return {
         "label": one.label,
