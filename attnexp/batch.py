@@ -43,15 +43,16 @@ class Batch:
 
     def to(self, device: torch.device) -> "Batch":
         """The same batch with every tensor on `device`."""
-        return replace(self, **{name: tensor.to(device) for name, tensor in self._tensors()})
+        return replace(self, **{name: tensor.to(device) for name, tensor in self.tensors().items()})
 
     def select(self, index: Int[Tensor, " chosen"] | slice) -> "Batch":
         """The examples at `index`, along the batch axis."""
-        return replace(self, **{name: tensor[index] for name, tensor in self._tensors()})
+        return replace(self, **{name: tensor[index] for name, tensor in self.tensors().items()})
 
-    def _tensors(self) -> list[tuple[str, Tensor]]:
+    def tensors(self) -> dict[str, Tensor]:
+        """The fields that hold something, by name."""
         pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return [(name, tensor) for name, tensor in pairs if tensor is not None]
+        return {name: tensor for name, tensor in pairs if tensor is not None}
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,10 @@ from attnexp.errors import RequestError, RunFailedError
 
 VERBS = {
     "results": ("attnexp.results.command", "compare runs in a table"),
+    "plot": ("attnexp.pictures.plot", "draw pictures of runs"),
+    "report": ("attnexp.pictures.report", "write one page with tables, curves and attention"),
+    "decode": ("attnexp.decode", "answer a source with a run's trained sequence model"),
+    "show": ("attnexp.pictures.show", "show a run's losses and attention in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""
 
@@ -35,10 +39,10 @@ def run(argv: Sequence[str]) -> int:
 
         complain(str(error))
         return REQUEST if isinstance(error, RequestError) else FAILURE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         from attnexp.screen import complain
 
-        complain("interrupted; what had finished is kept")
+        complain(str(interrupt) or "interrupted; what had finished is kept")
         return INTERRUPT
     except BrokenPipeError:
         # Whoever read our output has left. Python would complain again when it closes the stream.

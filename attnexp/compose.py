@@ -1,31 +1,37 @@
-"""Hydra's part: compose the configuration, make the run's folder, and say what is wrong in words.
+"""Hydra's part: compose the configuration, run one job or many, and say what is wrong in words.
 
 `hydra.main` composes twice, makes a folder before anything is checked, and prints and exits where
-we want to explain. So this module drives Hydra itself; no other module does.
+we want to explain. So this module drives Hydra itself.
 """
 
 import os
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path, get_args_parser
 from hydra.core.config_search_path import SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
-from hydra.core.hydra_config import HydraConfig
-from hydra.core.utils import run_job
-from hydra.types import HydraContext, RunMode
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.types import RunMode
 from hydra.version import setbase
-from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, OmegaConf
 
 from attnexp import record, screen
 from attnexp.catalogue import conf_dir
 from attnexp.errors import RequestError, RunFailedError
 from attnexp.explain import ComposeErrors, explain
-from attnexp.key import identity, run_key, run_name
+from attnexp.job import HYDRA, Job, at_work, finished_before, register_resolvers
+from attnexp.key import run_key
+from attnexp.lock import hold
+from attnexp.sweeps.outcome import look, old_folders
+from attnexp.sweeps.report import STATES, warn_of_old
+
+if TYPE_CHECKING:
+    from attnexp.build import Run
 
 CONFIG = "config"
 """Name of the primary configuration file."""
@@ -50,64 +56,91 @@ def main(argv: Sequence[str]) -> None:
         elif arguments.info:
             app.show_info(arguments.info, config_name=name, overrides=overrides)
         elif arguments.multirun:
-            app.multirun(config_name=name, task_function=run_job_of_sweep, overrides=overrides)
+            run_many(app, name, overrides, arguments.dry_run)
         else:
-            run_once(app, name, overrides)
+            run_once(app, name, overrides, arguments.dry_run)
     except ComposeErrors as error:
         raise RequestError(explain(error, overrides, _siblings(app, name))) from error
 
 
-def run_once(app: Hydra, name: str, overrides: list[str]) -> None:
+def run_once(app: Hydra, name: str, overrides: list[str], dry: bool) -> None:
     """Run the one job that the overrides describe, unless the same job has finished before.
 
     Nothing is written before everything is built.
     """
     config = app.compose_config(name, overrides, RunMode.RUN)
     if config.hydra.mode == RunMode.MULTIRUN:
-        app.multirun(config_name=name, task_function=run_job_of_sweep, overrides=overrides)
+        run_many(app, name, overrides, dry)
         return
     config.hydra.mode = RunMode.RUN
-    folder = Path(config.hydra.run.dir).absolute()
-    finished = _finished_before(config, folder)
-    if finished is not None:
-        screen.say("This run has finished before; rerun=true runs it again.")
-        screen.show_run(finished, folder)
+    job = Job(config, Path(config.hydra.run.dir).absolute())
+    if not config.rerun:
+        found = look(job.folder, run_key(job.settings), job.settings)
+        warn_of_old(old_folders(job.folder, job.settings))
+    if dry:
+        state = "new" if config.rerun else found.state
+        screen.say(f"{STATES[state]}: {screen.near(job.folder)}")
         return
-    own, chosen = _own(config), _chosen(config)
+    if _shown_before(job):
+        return
 
-    from attnexp import run
+    from attnexp import build
 
     try:
-        prepared = run.prepare(own, chosen)
+        prepared = build.prepare(config, job.chosen)
     except ValueError as error:
         raise RequestError(str(error)) from error
-    outcome: list[Any] = []
-    context = HydraContext(config_loader=app.config_loader, callbacks=Callbacks(config))
-    context.callbacks.on_run_start(config=config, config_name=name)
+    callbacks = Callbacks(config)
+    callbacks.on_run_start(config=config, config_name=name)
+    returned = JobReturn()
     try:
-        returned = run_job(
-            task_function=lambda _: outcome.append(run.execute(prepared, folder)),
-            config=config,
-            job_dir_key="hydra.run.dir",
-            job_subdir_key=None,
-            hydra_context=context,
-        )
+        with hold(job.folder, tell=_waiting):
+            if _shown_before(job):
+                return
+            summary = at_work(job, lambda: _executed(prepared, job.folder))
+            returned.return_value, returned.status = summary, JobStatus.COMPLETED
     except OSError as error:
-        raise RequestError(f"output_dir: {folder} cannot be written: {error.strerror}") from error
-    context.callbacks.on_run_end(config=config, config_name=name, job_return=returned)
-    if not outcome:
-        raise RunFailedError(_failure(folder))
-    screen.show_run(outcome[0], folder)
+        raise RequestError(
+            f"output_dir: {job.folder} cannot be written: {error.strerror}"
+        ) from error
+    except RunFailedError as error:
+        returned.return_value, returned.status = error, JobStatus.FAILED
+        raise
+    finally:
+        callbacks.on_run_end(config=config, config_name=name, job_return=returned)
+    screen.show_run(summary, job.folder)
 
 
-def run_job_of_sweep(config: DictConfig) -> None:
-    """One job of a sweep, in whichever process a launcher has put it."""
+def run_many(app: Hydra, name: str, overrides: list[str], dry: bool) -> None:
+    """Run a job for every combination of the overrides' values, through Hydra's sweeper."""
+    asked = ["hydra.sweeper.dry_run=true"] if dry else []
+    app.multirun(config_name=name, task_function=_no_task, overrides=[*overrides, *asked])
+
+
+def _no_task(config: DictConfig) -> None:
+    raise RequestError("hydra/sweeper must be attnexp or optuna: others forget what they have done")
+
+
+def _executed(prepared: "Run", folder: Path) -> dict[str, Any]:
     from attnexp import run
 
-    hydra = HydraConfig.get()
-    folder = Path(hydra.runtime.output_dir)
-    prepared = run.prepare(config, _chosen_of(hydra.runtime.choices))
-    screen.show_run(run.execute(prepared, folder), folder)
+    try:
+        return run.execute(prepared, folder)
+    except (Exception, SystemExit) as error:
+        raise RunFailedError(_failure(folder)) from error
+
+
+def _shown_before(job: Job) -> bool:
+    """Show the run of a job where it has finished before, and return whether it has."""
+    summary = finished_before(job)
+    if summary is not None:
+        screen.say("This run has finished before; rerun=true runs it again.")
+        screen.show_run(summary, job.folder)
+    return summary is not None
+
+
+def _waiting(holder: str) -> None:
+    screen.say(f"{holder} is at work on this run; waiting for it")
 
 
 def _parse(argv: Sequence[str]) -> Any:
@@ -117,6 +150,11 @@ def _parse(argv: Sequence[str]) -> Any:
         raise RequestError(f"{message}. `attnexp --help` shows what there is")
 
     parser = get_args_parser()
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="Say what is done and what would run, and run nothing",
+    )
     parser.error = refuse  # type: ignore[method-assign]
     arguments = parser.parse_intermixed_args(list(argv))
     chosen = [
@@ -148,51 +186,9 @@ def _start(config_dir: str | None) -> Hydra:
         if not folder.is_dir():
             raise RequestError(f"--config-dir: there is no folder {folder}")
         search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
-    OmegaConf.register_new_resolver("run_name", _resolve_run_name, replace=True)
+    register_resolvers()
     GlobalHydra.instance().clear()
     return Hydra.create_main_hydra2(task_name="attnexp", config_search_path=search_path)
-
-
-def _resolve_run_name(*, _root_: DictConfig) -> str:
-    return run_name(_plain(_root_), _chosen(_root_))
-
-
-def _own(config: DictConfig) -> DictConfig:
-    """The configuration without Hydra's node."""
-    own = config.copy()
-    with open_dict(own):
-        own.pop("hydra", None)
-    return own
-
-
-def _plain(config: DictConfig) -> dict[str, Any]:
-    return cast(dict[str, Any], OmegaConf.to_container(_own(config), resolve=True))
-
-
-def _chosen(config: DictConfig) -> dict[str, str]:
-    return _chosen_of(config.hydra.runtime.choices)
-
-
-def _chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
-    """The name chosen in each group of ours, without Hydra's groups."""
-    return {
-        str(group): str(name)
-        for group, name in choices.items()
-        if name is not None and not str(group).startswith("hydra/")
-    }
-
-
-def _finished_before(config: DictConfig, folder: Path) -> dict[str, Any] | None:
-    """The summary of the same run, where it has finished and is not asked for again."""
-    if config.rerun:
-        return None
-    try:
-        summary = record.read_summary(folder)
-    except record.UnreadableRunError:
-        return None
-    plain = _plain(config)
-    same = summary.get("key") == run_key(plain) and identity(summary["config"]) == identity(plain)
-    return summary if same and summary.get("status") == record.FINISHED else None
 
 
 def _failure(folder: Path) -> str:
@@ -214,9 +210,9 @@ def _siblings(app: Hydra, name: str) -> Callable[[str, Sequence[str]], Collectio
         except ComposeErrors:
             return ()
         where = path.rpartition(".")[0]
-        node = OmegaConf.select(_own(config), where) if where else _own(config)
-        return (
-            [str(key) for key in node if key != "_target_"] if isinstance(node, DictConfig) else ()
-        )
+        node = OmegaConf.select(config, where) if where else config
+        if not isinstance(node, DictConfig):
+            return ()
+        return [str(key) for key in node if key not in (HYDRA, "_target_")]
 
     return siblings

@@ -10,6 +10,14 @@ from yaml import MarkedYAMLError, YAMLError
 from attnexp.errors import choices_text, nearest_text
 from attnexp.settings import unknown_setting
 
+EXTRAS = {
+    "hydra/launcher/joblib": "joblib",
+    "hydra/launcher/submitit_slurm": "slurm",
+    "hydra/launcher/submitit_local": "slurm",
+    "hydra/launcher/ray": "ray",
+}
+"""Choices that other packages bring, and which of our extras installs each."""
+
 ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
 """What composing a configuration raises when the request is wrong."""
 
@@ -62,6 +70,8 @@ def _bad_yaml(error: MarkedYAMLError) -> str:
 
 def _missing_choice(error: MissingConfigException) -> str:
     missing = str(error.missing_cfg_file)
+    if missing in EXTRAS:
+        return f"{missing} is not installed: pip install 'attnexp[{EXTRAS[missing]}]'"
     group, _, name = missing.rpartition("/")
     if not group:
         return f"there is no configuration '{missing}'"

@@ -8,18 +8,33 @@ from typing import Any
 RESULTS_VERSION = 1
 """Version of the code as far as it decides a run's numbers. Raise it when the numbers change."""
 
-NEUTRAL = frozenset({"device", "figures", "rerun", "output_dir"})
-"""Settings that do not change the numbers of a run, and so are not part of what it is."""
+NEUTRAL = frozenset(
+    {
+        "device",
+        "threads",
+        "figures",
+        "rerun",
+        "fail_fast",
+        "output_dir",
+        "train.attention_every",
+        "tracker",
+    }
+)
+"""Settings, by dotted path, that do not change the numbers of a run, and so not what it is."""
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a resolved configuration that decides the numbers."""
-    return {name: _plain(value) for name, value in config.items() if name not in NEUTRAL}
+    whole: dict[str, Any] = _plain(config, "")
+    return whole
 
 
-def run_key(config: Mapping[str, Any]) -> str:
-    """Ten hexadecimal digits of the SHA-256 of the identity and of the results version."""
-    whole = {"results": RESULTS_VERSION, **identity(config)}
+def run_key(config: Mapping[str, Any], results_version: int | None = None) -> str:
+    """Ten hexadecimal digits of the SHA-256 of the identity and of the results version.
+
+    That is this version's, unless another is given.
+    """
+    whole = {"results": results_version or RESULTS_VERSION, **identity(config)}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
@@ -30,12 +45,17 @@ def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None]) -> st
     return "-".join([*words, f"seed{config['seed']}", run_key(config)])
 
 
-def _plain(value: Any) -> Any:
-    """1.0 and 1 are one number, whichever way it was written."""
+def _plain(value: Any, path: str) -> Any:
+    """A value without neutral settings; 1.0 and 1 are one number, whichever way it was written."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(entry) for key, entry in value.items()}
+        inside = {f"{path}.{key}" if path else str(key): (str(key), value[key]) for key in value}
+        return {
+            key: _plain(entry, where)
+            for where, (key, entry) in inside.items()
+            if where not in NEUTRAL
+        }
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [_plain(entry, path) for entry in value]
     return value

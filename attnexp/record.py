@@ -24,10 +24,12 @@ SCHEMA = 1
 SUMMARY = "summary.json"
 METRICS = "metrics.csv"
 ATTENTION = "attention.safetensors"
+SNAPSHOTS = "attention_snapshots.safetensors"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 FIGURES = "figures"
 ASIDE = ".tmp"
+METADATA = "attnexp"
 
 RUNNING, FINISHED, FAILED, INTERRUPTED = "running", "finished", "failed", "interrupted"
 
@@ -52,8 +54,19 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write JSON that any reader takes: NaN and infinities become null."""
-    text = json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False)
+    text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
     write_bytes(path, (text + "\n").encode())
+
+
+def finite(value: Any) -> Any:
+    """A nested value as JSON can hold it: NaN and infinities become None."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(entry) for entry in value]
+    return value
 
 
 def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
@@ -78,20 +91,29 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 def write_tensors(
     path: Path, tensors: Mapping[str, "NDArray[Any]"], metadata: Mapping[str, object]
 ) -> None:
-    """Write a safetensors file; every metadata entry is stored as JSON text."""
+    """Write a safetensors file; the metadata are stored as JSON text.
+
+    They stand under one key, because safetensors writes several in an order that changes.
+    """
     from safetensors.numpy import save
 
-    texts = {key: json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
-    write_bytes(path, save(dict(tensors), metadata=texts or None))
+    text = json.dumps(metadata, ensure_ascii=False)
+    write_bytes(path, save(dict(tensors), metadata={METADATA: text}))
 
 
 def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]:
-    """The arrays and the metadata of a file that `write_tensors` wrote."""
-    from safetensors import safe_open
+    """The arrays and the metadata of a file that `write_tensors` wrote.
 
-    with safe_open(path, framework="numpy") as file:
-        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        metadata = {key: json.loads(text) for key, text in (file.metadata() or {}).items()}
+    Raises FileNotFoundError where there is none, and UnreadableRunError for any other content.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            metadata = json.loads((file.metadata() or {}).get(METADATA, "{}"))
+    except (SafetensorError, ValueError) as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error}") from error
     return arrays, metadata
 
 
@@ -121,21 +143,42 @@ class MetricsFile:
 
 
 def read_metrics(folder: Path) -> list[dict[str, float]]:
-    """The rows of metrics.csv as numbers, without a last row that was cut short."""
+    """The rows of metrics.csv as numbers, without a last row that was cut short.
+
+    Raises UnreadableRunError where a value is no number.
+    """
     try:
         text = (folder / METRICS).read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
     whole = text[: text.rfind("\n") + 1]
     rows = csv.DictReader(io.StringIO(whole))
-    return [
-        {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
-    ]
+    try:
+        return [
+            {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
+        ]
+    except (TypeError, ValueError) as error:
+        raise UnreadableRunError(f"{folder / METRICS} cannot be read: {error}") from error
+
+
+def last_metrics(folder: Path) -> dict[str, str]:
+    """The last whole row of metrics.csv as text, empty where there is none yet."""
+    try:
+        with (folder / METRICS).open("rb") as file:
+            head = file.readline()
+            file.seek(max(len(head), file.seek(0, os.SEEK_END) - 4 * len(head) - 1000))
+            lines = file.read().split(b"\n")
+    except OSError:
+        return {}
+    if len(lines) < 2 or not lines[-2]:
+        return {}
+    columns, values = (line.decode(errors="replace").strip() for line in (head, lines[-2]))
+    return dict(zip(columns.split(","), values.split(","), strict=False))
 
 
 def clear(folder: Path) -> None:
     """Remove what an earlier attempt left in a run folder, and nothing else."""
-    for name in (SUMMARY, METRICS, ATTENTION, PREDICTIONS, MODEL):
+    for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL):
         (folder / name).unlink(missing_ok=True)
     for leftover in [*(folder / FIGURES).glob("*"), *folder.glob(f".*{ASIDE}")]:
         leftover.unlink()
@@ -148,7 +191,8 @@ def read_summary(folder: Path) -> dict[str, Any]:
     JSON or no summary, and for one of another schema version.
     """
     try:
-        content = json.loads((folder / SUMMARY).read_bytes())
+        with open(os.path.join(folder, SUMMARY), "rb") as file:
+            content = json.loads(file.read())
     except FileNotFoundError:
         raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
     except (OSError, ValueError, RecursionError) as error:
@@ -170,13 +214,3 @@ def run_folders(root: Path) -> Iterable[Path]:
         if SUMMARY in files:
             subfolders.clear()
             yield Path(folder)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(entry) for key, entry in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(entry) for entry in value]
-    return value

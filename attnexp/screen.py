@@ -3,7 +3,6 @@
 On a terminal there are colours and a bar; piped, plain lines at a rate that fits a log file.
 """
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,8 +28,8 @@ WIDE = 1000
 def make_console(stderr: bool = False) -> Console:
     """A console that wraps at the terminal's width, and nowhere when piped."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    sized = terminal or "COLUMNS" in os.environ
-    return Console(stderr=stderr, width=None if sized else WIDE, highlight=False)
+    width = None if terminal else WIDE
+    return Console(stderr=stderr, width=width, highlight=False, emoji=False)
 
 
 console = make_console()
@@ -86,10 +85,10 @@ def show_run(summary: Mapping[str, object], folder: Path) -> None:
     if isinstance(notes, Sequence):
         for note in notes:
             warn(str(note))
-    console.print(f"[bold]{escape(_near(folder))}[/]", soft_wrap=True)
+    console.print(f"[bold]{escape(near(folder))}[/]", soft_wrap=True)
 
 
-def _near(path: Path) -> str:
+def near(path: Path) -> str:
     """The path from here where that is shorter to read."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

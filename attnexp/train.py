@@ -3,8 +3,8 @@
 import inspect
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
@@ -36,30 +36,53 @@ class TrainSettings:
     """How long and in what portions to train.
 
     An epoch is one pass over the training batch, in portions of `batch_size` examples or, where it
-    is None, all at once. Gradients longer than `clip_norm` are scaled down to it.
+    is None, all at once. Gradients longer than `clip_norm` are scaled down to it. With
+    `attention_every` the test attention is kept before training and after every so many epochs.
+
+    Budgets: training ends after `max_epochs`, or after `max_steps` updates, or at the first epoch
+    that ends after `max_minutes`. Where the data have a validation set, training also ends once the
+    metric `stop_metric` reaches `stop_at`, or after `patience` epochs without a lower loss, and the
+    parameters of the epoch with the lowest validation loss are kept.
 
     Raises ValueError for a number that is not positive.
     """
 
     max_epochs: int
+    max_steps: int | None = None
+    max_minutes: float | None = None
     batch_size: int | None = None
     clip_norm: float | None = None
+    stop_metric: str | None = None
+    stop_at: float | None = None
+    patience: int | None = None
+    attention_every: int | None = None
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if value is not None and not value > 0:
+            if isinstance(value, int | float) and not value > 0:
                 raise ValueError(f"{name} must be greater than 0, got {value}")
+        if (self.stop_metric is None) != (self.stop_at is None):
+            raise ValueError(
+                "stop_metric and stop_at go together: "
+                f"got stop_metric {self.stop_metric} and stop_at {self.stop_at}"
+            )
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One row of metrics.csv. `loss` is the mean over the epoch's steps, each before its update."""
+    """One row of metrics.csv. `loss` is the mean over the epoch's steps, each before its update.
+
+    `validation` holds the metrics of the validation set, where there is one. `ended` says why this
+    is the last epoch although others were planned.
+    """
 
     epoch: int
     step: int
     loss: float
     lr: float
     seconds: float
+    validation: Mapping[str, float] = field(default_factory=dict)
+    ended: str = ""
 
 
 def fit(
@@ -73,10 +96,11 @@ def fit(
 ) -> Iterator[Epoch]:
     """Train the model in place, and yield a row an epoch.
 
-    `generator` orders the examples. The learning rate of step s of n is lr * schedule(s / n).
+    `generator` orders the examples. The learning rate of step s of n planned ones is
+    lr * schedule(s / n).
 
     Raises TrainingDivergedError when the loss is infinite or NaN, and ValueError when the model
-    has nothing to train.
+    has nothing to train or the task does not measure `stop_metric`.
     """
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not parameters:
@@ -84,41 +108,81 @@ def fit(
     descent, update = without_compiler(optimizer, parameters)
     base_rates = [group["lr"] for group in descent.param_groups]
     size = settings.batch_size or len(dataset.train)
-    last_step = settings.max_epochs * math.ceil(len(dataset.train) / size)
+    planned = planned_steps(dataset, settings)
+    best = Best(model)
     start, step = time.perf_counter(), 0
     for epoch in range(1, settings.max_epochs + 1):
         losses = []
         for batch in portions(dataset.train, size, generator):
-            factor = schedule(step / last_step)
+            if step == planned:
+                break
+            factor = schedule(step / planned)
             for group, rate in zip(descent.param_groups, base_rates, strict=True):
                 group["lr"] = rate * factor
             losses.append(update(partial(_loss_and_gradient, model, task, batch, settings)))
             step += 1
+        loss = float(torch.stack(losses).mean())
+        validation = validate(model, dataset, task) if math.isfinite(loss) else {}
+        best.see(epoch, validation)
         row = Epoch(
             epoch=epoch,
             step=step,
-            loss=float(torch.stack(losses).mean()),
+            loss=loss,
             lr=descent.param_groups[0]["lr"],
             seconds=time.perf_counter() - start,
+            validation=validation,
         )
-        yield row
-        if not math.isfinite(row.loss):
+        ended = _end(row, settings, planned, epoch - best.epoch)
+        yield replace(row, ended=ended)
+        if not math.isfinite(loss):
             raise TrainingDivergedError(
-                f"the loss is {row.loss} in epoch {epoch}; try a learning rate below "
+                f"the loss is {loss} in epoch {epoch}; try a learning rate below "
                 f"{base_rates[0]:g} (optim.lr)"
             )
+        if ended:
+            break
+    best.restore()
 
 
-def _loss_and_gradient(
-    model: Architecture, task: Task, batch: Batch, settings: TrainSettings
-) -> Float[Tensor, ""]:
-    """What an optimizer may call as often as it likes within one step."""
-    model.zero_grad()
-    loss = task.loss(model(batch), batch)
-    loss.backward()
-    if settings.clip_norm is not None:
-        nn.utils.clip_grad_norm_(model.parameters(), settings.clip_norm)
-    return loss.detach()
+def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:
+    """How many updates the budgets of epochs and steps allow."""
+    size = settings.batch_size or len(dataset.train)
+    steps = settings.max_epochs * math.ceil(len(dataset.train) / size)
+    return min(steps, settings.max_steps or steps)
+
+
+def validate(model: Architecture, dataset: Dataset, task: Task) -> Mapping[str, float]:
+    """The task's metrics on the validation set, or nothing where the data have none."""
+    if dataset.validation is None:
+        return {}
+    model.eval()
+    with torch.no_grad():
+        measured = task.validate(model, dataset.validation)
+    model.train()
+    return measured
+
+
+class Best:
+    """The parameters with the lowest validation loss so far; the last ones without validation."""
+
+    def __init__(self, model: Architecture) -> None:
+        self.model = model
+        self.epoch = 0
+        self._loss = math.inf
+        self._state: dict[str, Tensor] | None = None
+
+    def see(self, epoch: int, validation: Mapping[str, float]) -> None:
+        """Remember the model as it is, if its validation loss is the lowest."""
+        if not validation:
+            self.epoch = epoch
+        elif validation["loss"] < self._loss:
+            self.epoch, self._loss = epoch, validation["loss"]
+            self._state = {name: value.clone() for name, value in self.model.state_dict().items()}
+
+    def restore(self) -> None:
+        """Give the model the parameters remembered."""
+        if self._state is not None:
+            self.model.load_state_dict(self._state)
 
 
 def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Batch]:
@@ -147,3 +211,42 @@ def without_compiler(
             setattr(plain, "__dynamo_disable", plain)
     descent = optimizer(params=parameters)
     return descent, torch.no_grad()(partial(inspect.unwrap(type(descent).step), descent))
+
+
+def _loss_and_gradient(
+    model: Architecture, task: Task, batch: Batch, settings: TrainSettings
+) -> Float[Tensor, ""]:
+    """What an optimizer may call as often as it likes within one step."""
+    with torch.enable_grad():
+        model.zero_grad()
+        loss = task.loss(model(batch), batch)
+        loss.backward()
+    if settings.clip_norm is not None:
+        nn.utils.clip_grad_norm_(model.parameters(), settings.clip_norm)
+    return loss.detach()
+
+
+def _end(row: Epoch, settings: TrainSettings, planned: int, stale: int) -> str:
+    """Why training ends after this row although epochs are left, or nothing.
+
+    Raises ValueError where the validation does not measure `stop_metric`.
+    """
+    if row.epoch == settings.max_epochs:
+        return ""
+    if row.step == planned:
+        return f"train.max_steps = {settings.max_steps} reached in epoch {row.epoch}"
+    if settings.stop_metric is not None and settings.stop_at is not None and row.validation:
+        if settings.stop_metric not in row.validation:
+            raise ValueError(
+                f"train.stop_metric must be one of {', '.join(row.validation)}, "
+                f"got {settings.stop_metric}"
+            )
+        if row.validation[settings.stop_metric] >= settings.stop_at:
+            return (
+                f"validation {settings.stop_metric} reached {settings.stop_at} in epoch {row.epoch}"
+            )
+    if settings.patience is not None and stale >= settings.patience:
+        return f"no lower validation loss for {stale} epochs, in epoch {row.epoch}"
+    if settings.max_minutes is not None and row.seconds > 60 * settings.max_minutes:
+        return f"train.max_minutes = {settings.max_minutes:g} reached in epoch {row.epoch}"
+    return ""

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+# Two test processes with two threads each would spend their time waiting for each other.
+os.environ["OMP_NUM_THREADS"] = "1"
+
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 
@@ -45,8 +48,7 @@ def attnexp(tmp_path: Path) -> Command:
     """Runs `python -m attnexp` in a process of its own, in an empty folder."""
 
     def command(*arguments: str, cwd: Path = tmp_path, **options: object) -> object:
-        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-        environment["PYTHONPATH"] = str(ROOT)
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
         return subprocess.run(
             [sys.executable, "-W", "error", "-m", "attnexp", *arguments],
             check=False,

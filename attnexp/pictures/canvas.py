@@ -61,6 +61,11 @@ NO_DATES: dict[str, dict[str, None]] = {
 HEAD = 0.62
 """Inches above the axes for title and subtitle."""
 
+WIDE, BESIDE = 7.6, 2.1
+"""Inches of a picture with names beside its axes, and for these names."""
+
+BANDS = "line: mean over seeds, band: smallest to largest"
+
 
 def new_figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
     """An empty figure, sizes in inches, with its title at the upper left."""
@@ -79,10 +84,19 @@ def place(figure: Figure, left: float, bottom: float, width: float, height: floa
     return figure.add_axes((left / across, bottom / up, width / across, height / up))
 
 
-def plot_axes(figure: Figure, right: float = 0.2) -> Axes:
-    """One pair of axes that fills the figure below its title, `right` inches free on the right."""
+def plot_axes(figure: Figure, beside: bool = False) -> Axes:
+    """One pair of axes that fills the figure below its title, with room for names beside it."""
     across, up = figure.get_size_inches()
+    right = BESIDE if beside else 0.2
     return place(figure, 0.7, 0.52, across - 0.7 - right, up - 0.52 - HEAD)
+
+
+def name_lines(axes: Axes, beside: bool = False) -> None:
+    """The legend: where it covers least, or beside the axes in the order of the lines."""
+    if beside:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0)
+    else:
+        axes.legend(loc="best")
 
 
 def style() -> Any:

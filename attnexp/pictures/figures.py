@@ -1,6 +1,8 @@
-"""The pictures of a run, drawn from the files in its folder."""
+"""Which pictures there are of a run, drawn from the files in its folder."""
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,29 +11,58 @@ from matplotlib.figure import Figure
 
 from attnexp import record
 from attnexp.pictures import canvas
-from attnexp.pictures.fit import draw_fit, has_fit
-from attnexp.pictures.heatmaps import draw_attention
-from attnexp.pictures.losses import draw_losses, loss_columns
+from attnexp.pictures.columns import asked_columns
+from attnexp.pictures.fit import draw_fit
+from attnexp.pictures.fitted import has_fit
+from attnexp.pictures.heatmaps import draw_attention, draw_growth
+from attnexp.pictures.losses import draw_losses
+from attnexp.pictures.maps import View
 from attnexp.pictures.stored import StoredRun
 
-Drawing = Callable[[], Figure]
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture that can be drawn: its kind, its file name without ending, and how."""
+
+    kind: str
+    name: str
+    draw: Callable[[], Figure]
 
 
 def draw_run(folder: Path, summary: Mapping[str, Any]) -> None:
-    """Draw the fit, the attention and the losses of a run into its folder, as PNG."""
-    run = StoredRun(folder, summary)
+    """Draw what there is to draw of a run into its folder, as PNG."""
+    write(run_pictures(StoredRun(folder, summary), View()), folder / record.FIGURES, ["png"])
+
+
+def write(pictures: Iterable[Picture], folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Draw pictures into a folder, in every format, and return the files."""
+    files = []
     with canvas.style():
-        for name, draw in pictures(run):
-            canvas.save(draw(), folder / record.FIGURES / f"{name}.png")
+        for picture in pictures:
+            figure = picture.draw()
+            for form in formats:
+                files.append(folder / f"{picture.name}.{form}")
+                canvas.save(figure, files[-1])
+    return files
 
 
-def pictures(run: StoredRun) -> Iterator[tuple[str, Drawing]]:
-    """What there is to draw of a run, by file name: only what its files hold."""
-    if has_fit(run):
-        yield "fit", partial(draw_fit, run)
-    attention = run.attention
-    for name in attention.weights:
-        file = "attention" if name == attention.main else f"attention_{name}"
-        yield file, partial(draw_attention, run, name)
-    if loss_columns(run):
-        yield "loss", partial(draw_losses, run)
+def file_word(text: str) -> str:
+    """Text as part of a file name."""
+    return re.sub(r"[^\w.=-]+", "_", text).strip("_.")
+
+
+def run_pictures(run: StoredRun, view: View, metric: str | None = None) -> Iterator[Picture]:
+    """What there is to draw of a run: only what its files hold."""
+    if run.has_attention:
+        if has_fit(run):
+            yield Picture("fit", "fit", partial(draw_fit, run))
+        names = [view.attention] if view.attention else list(run.attention.weights)
+        for name in names:
+            file = "attention" if name == run.attention.main else f"attention_{file_word(name)}"
+            seen = replace(view, attention=name)
+            yield Picture("attention", file, partial(draw_attention, run, seen))
+    columns = asked_columns([run], metric)
+    if columns:
+        yield Picture("loss", file_word(metric or "loss"), partial(draw_losses, run, columns))
+    if run.snapshots:
+        yield Picture("growth", "growth", partial(draw_growth, [("", run)], view, run.title))

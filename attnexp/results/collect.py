@@ -7,22 +7,26 @@ pandas nor torch.
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
 
 from attnexp import record
 from attnexp.errors import RequestError
 from attnexp.key import NEUTRAL
+from attnexp.results.cache import Cache
 
 Value = str | int | float | bool | None
 """A setting as one cell of a table holds it."""
 
 STATUSES = (record.RUNNING, record.FINISHED, record.FAILED, record.INTERRUPTED)
+UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 BEGUN = (".hydra", "attnexp.log")
 """What a run folder holds before its summary is written."""
 
 FACTS: Mapping[str, tuple[type, ...]] = {
+    "results_version": (int,),
     "parameters": (int,),
     "seconds": (int, float),
     "peak_memory_mb": (int, float),
@@ -39,7 +43,8 @@ class RunSummary:
     """What a table needs of one run.
 
     `settings` are flat, by dotted path, without the seed and without settings that change no
-    number. `metrics` holds only those that are finite numbers. `facts` is how the run came about.
+    number. `metrics` holds only those that are finite numbers. `primary` is not known of a run that
+    ended before its task was built. `facts` is how the run came about.
     """
 
     folder: str
@@ -49,9 +54,13 @@ class RunSummary:
     choices: dict[str, str]
     settings: dict[str, Value]
     metrics: dict[str, float]
-    primary: str
+    primary: str | None
     better: dict[str, str]
     facts: dict[str, Value]
+
+    def content(self) -> list[Any]:
+        """Everything but the folder, in order, as plain JSON."""
+        return [getattr(self, field.name) for field in fields(self)[1:]]
 
 
 @dataclass
@@ -68,25 +77,35 @@ def collect(roots: Iterable[str | Path]) -> Collected:
     Raises RequestError for a path that is no folder.
     """
     collected = Collected()
-    met: set[str] = set()
-    for root in roots:
+    met: set[tuple[int, int]] = set()
+    for path in roots:
+        root = os.fspath(path)
         if not os.path.isdir(root):
             there = "is no folder" if os.path.exists(root) else "is not there"
             raise RequestError(f"{root} {there}: give the folder of a run, or one that holds runs")
-        for folder in find(os.fspath(root), collected.skipped):
-            path = os.path.realpath(folder)
-            if path in met:
+        cache = Cache(root)
+        for folder, stat in find(root, collected.skipped):
+            identity = (stat.st_dev, stat.st_ino)
+            if identity in met:
                 continue
-            met.add(path)
+            met.add(identity)
+            known = cache.look_up(folder, stat)
+            if known is not None:
+                collected.runs.append(RunSummary(clean(folder), *known))
+                continue
             try:
-                collected.runs.append(parse(folder, record.read_summary(Path(folder))))
+                run = parse(folder, record.read_summary(Path(folder)))
             except record.UnreadableRunError as error:
                 collected.skipped.append(clean(str(error)))
+                continue
+            collected.runs.append(run)
+            cache.keep(folder, stat, run.content())
+        cache.save()
     return collected
 
 
-def find(root: str, skipped: list[str]) -> Iterator[str]:
-    """The folders at or below `root` that hold a summary, in order of path.
+def find(root: str, skipped: list[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """The folders at or below `root` that hold a summary, in order of path, and its state.
 
     Hidden folders and links are not followed, and nothing is sought inside a run. A folder that
     cannot be opened, or that a run has begun in without a summary, adds a sentence to `skipped`.
@@ -94,8 +113,12 @@ def find(root: str, skipped: list[str]) -> Iterator[str]:
     waiting = [root]
     while waiting:
         folder = waiting.pop()
-        if os.path.isfile(f"{folder}/{record.SUMMARY}"):
-            yield folder
+        try:
+            state = os.stat(f"{folder}/{record.SUMMARY}")
+        except OSError:
+            pass
+        else:
+            yield folder, state
             continue
         try:
             with os.scandir(folder) as entries:
@@ -119,7 +142,7 @@ def parse(folder: str, content: Mapping[str, Any]) -> RunSummary:
     Raises UnreadableRunError for a field that is missing or of another type.
     """
     try:
-        settings = dict(flatten(content["config"], ""))
+        settings = flatten(content["config"])
         seed = settings.pop("seed", None)
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise _WrongFieldError("seed", seed)
@@ -136,7 +159,7 @@ def parse(folder: str, content: Mapping[str, Any]) -> RunSummary:
             choices=_texts(content, "choices"),
             settings=settings,
             metrics=_numbers(content, "metrics"),
-            primary=_text(content, "primary"),
+            primary=cast(str | None, _fact(content, "primary", (str,))),
             better={name: way for name, way in better.items() if way in ("lower", "higher")},
             facts=facts | _origin(content),
         )
@@ -154,31 +177,38 @@ class _WrongFieldError(Exception):
         super().__init__(f"{name} is {text if len(text) < 60 else text[:57] + '...'}")
 
 
-def flatten(config: Mapping[str, Any], path: str) -> Iterator[tuple[str, Value]]:
-    """The leaves of a configuration by dotted path, without the neutral settings at its top."""
+def flatten(config: Mapping[str, Any]) -> dict[str, Value]:
+    """The leaves of a configuration by dotted path, without the neutral settings."""
+    flat: dict[str, Value] = {}
     for key, value in config.items():
-        if not path and key in NEUTRAL:
-            continue
-        name = sys.intern(clean(f"{path}.{key}" if path else key))
-        if isinstance(value, Mapping):
-            yield from flatten(value, name)
-        else:
-            yield name, _cell(value)
+        _flatten(clean(key), value, flat)
+    return flat
+
+
+def _flatten(path: str, value: Any, flat: dict[str, Value]) -> None:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            _flatten(_joined(path, key), inner, flat)
+    elif path not in NEUTRAL:
+        flat[path] = _cell(value)
+
+
+@lru_cache(maxsize=4096)
+def _joined(path: str, key: str) -> str:
+    return f"{path}.{clean(key)}"
 
 
 def clean(text: str) -> str:
     """Text that can be printed: halves of surrogate pairs and control characters are marked."""
     if text.isprintable():
         return text
-    return "".join(
-        letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text
-    )
+    return "".join(letter if letter.isprintable() else UNPRINTABLE for letter in text)
 
 
 def _cell(value: Any) -> Value:
     """1.0 and 1 are one number, as in a run's key; a list is its text."""
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else value
     if isinstance(value, list):
         return f"[{', '.join('null' if v is None else str(_cell(v)) for v in value)}]"
     return clean(value) if isinstance(value, str) else value
@@ -216,7 +246,7 @@ def _texts(content: Mapping[str, Any], name: str) -> dict[str, str]:
     value = content.get(name)
     if not isinstance(value, dict) or not all(isinstance(entry, str) for entry in value.values()):
         raise _WrongFieldError(name, value)
-    return {sys.intern(clean(key)): clean(entry) for key, entry in value.items()}
+    return {clean(key): clean(entry) for key, entry in value.items()}
 
 
 def _numbers(content: Mapping[str, Any], name: str) -> dict[str, float]:
@@ -228,5 +258,5 @@ def _numbers(content: Mapping[str, Any], name: str) -> dict[str, float]:
         if entry is not None and (isinstance(entry, bool) or not isinstance(entry, int | float)):
             raise _WrongFieldError(f"{name}.{key}", entry)
         if entry is not None and abs(entry) <= sys.float_info.max:
-            numbers[sys.intern(clean(key))] = float(entry)
+            numbers[clean(key)] = float(entry)
     return numbers

@@ -10,6 +10,7 @@ from attnexp import record, screen
 from attnexp.errors import RequestError, choices_text
 
 if TYPE_CHECKING:
+    from attnexp.results.collect import RunSummary
     from attnexp.results.grid import Report
 
 FORMATS = ("table", "csv", "markdown", "latex", "json", "html")
@@ -46,15 +47,40 @@ def main(argv: Sequence[str]) -> None:
         places = ", ".join(arguments.paths or ["outputs"])
         screen.say(f"There are no runs below {places} yet: `attnexp` makes one.")
         return
+    emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
+
+
+def report(runs: "Sequence[RunSummary]", arguments: argparse.Namespace) -> "Report":
+    """The tables that the arguments ask for. Raises RequestError for names that are not there."""
     from attnexp.results.frame import make_frame
     from attnexp.results.naming import meant
     from attnexp.results.order import sort_runs
-    from attnexp.results.runs import runs_report
+    from attnexp.results.parts import Request
 
-    frame = make_frame(collected.runs)
-    metrics = [meant(name, frame.metrics, "metric") for name in arguments.metric]
-    frame = sort_runs(frame, arguments.sort)
-    emit(runs_report(frame, metrics), form, arguments.output, arguments.limit)
+    frame = make_frame(runs)
+    if arguments.where:
+        from attnexp.results.where import matching
+
+        frame = frame.only(matching(frame, arguments.where))
+        if frame.table.empty:
+            raise RequestError(f"--where: none of the {len(runs)} runs fits {arguments.where}")
+    metrics = tuple(meant(name, frame.metrics, "metric") for name in arguments.metric)
+    if arguments.runs:
+        from attnexp.results.runs import runs_report
+
+        return runs_report(sort_runs(frame, arguments.sort), metrics)
+    from attnexp.results.tables import configurations_report, pivot_report
+
+    frame = sort_runs(frame, None)
+    by = tuple(meant(name, frame.factors) for name in arguments.by)
+    sort = arguments.sort and meant(
+        arguments.sort.removeprefix("-"), [*frame.metrics, *frame.factors]
+    )
+    reverse = bool(arguments.sort) and arguments.sort.startswith("-")
+    if arguments.pivot is None:
+        return configurations_report(frame, Request(by, metrics, sort=sort, reverse=reverse))
+    down, across = (meant(name, frame.factors) for name in arguments.pivot)
+    return pivot_report(frame, Request((down, across), metrics, apart=(across,)), down, across)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -67,6 +93,16 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         allow_abbrev=False,
     )
     parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
+    parser.add_argument("--runs", action="store_true", help="a row a run, seeds not gathered")
+    parser.add_argument(
+        "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
+    )
+    parser.add_argument(
+        "--by", type=names, default=[], metavar="NAME,...", help="what the rows are, such as model"
+    )
+    parser.add_argument(
+        "--pivot", type=crossed, metavar="A x B", help='"model x data": one down, one across'
+    )
     parser.add_argument(
         "--metric", type=names, default=[], metavar="NAME,...", help="which metrics"
     )
@@ -80,7 +116,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
     )
     parser.add_argument(
-        "--limit", type=int, default=100, metavar="N", help="rows on the screen (100); 0 for all"
+        "--limit",
+        type=int,
+        default=40,
+        metavar="N",
+        help="rows of a table on the screen (40); 0 for all",
     )
     return parser.parse_intermixed_args(_join_sort(argv))
 
@@ -128,6 +168,14 @@ def tell_skipped(reasons: Sequence[str]) -> None:
 def names(text: str) -> list[str]:
     """`a, b` as a list."""
     return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def crossed(text: str) -> tuple[str, str]:
+    """`model x data` as two names."""
+    parts = text.split(" x ")
+    if len(parts) != 2 or not all(part.strip() for part in parts):
+        raise argparse.ArgumentTypeError(f"'{text}' is not like 'model x data'")
+    return parts[0].strip(), parts[1].strip()
 
 
 class _Parser(argparse.ArgumentParser):

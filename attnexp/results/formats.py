@@ -47,7 +47,8 @@ def as_markdown(report: Report) -> str:
         blocks.append(_markdown_table(grid))
         if grid.caption:
             blocks.append(markdown_text(grid.caption))
-    blocks += [f"- {markdown_text(note)}" for note in report.notes]
+    if report.notes:
+        blocks.append("\n".join(f"- {markdown_text(note)}" for note in report.notes))
     return "\n\n".join(blocks) + "\n"
 
 
@@ -104,7 +105,6 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
     "±": r"$\pm$",
     "\N{EN DASH}": "--",
     # After a line break LaTeX reads these as arguments.

@@ -1,12 +1,16 @@
 """Runs as a tidy pandas DataFrame: a row a run, a column a setting, metric or fact."""
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from attnexp.catalogue import GROUPS
 from attnexp.results.collect import RunSummary, collect
@@ -34,7 +38,18 @@ class Frame:
         """Everything that was asked for, apart from the seed."""
         return (*self.choices, *self.settings)
 
-    def only(self, chosen: "pd.Series[bool]") -> "Frame":
+    @cached_property
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A column as an array: of floats for a metric, else of plain objects."""
+        if name not in self._columns:
+            own = self.table[name]
+            self._columns[name] = own.to_numpy() if name in self.metrics else plain(own)
+        return self._columns[name]
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Frame":
         """The rows that are chosen; columns stay."""
         return replace(self, table=self.table[chosen])
 
@@ -49,18 +64,16 @@ def make_frame(runs: Sequence[RunSummary]) -> Frame:
     taken = {*choices, *facts, *RUN, "seed"}
     settings = _apart("config", (name for run in runs for name in run.settings), taken)
     metrics = _apart("metrics", (name for run in runs for name in run.metrics), taken)
-    columns: dict[str, list[Any] | Any] = {
-        name: [run.choices.get(name) for run in runs] for name in choices
-    }
-    columns["seed"] = [run.seed for run in runs]
+    columns: dict[str, Any] = {name: [run.choices.get(name) for run in runs] for name in choices}
+    columns["seed"] = _typed([run.seed for run in runs])
     for name, column in settings.items():
-        columns[column] = [run.settings.get(name) for run in runs]
+        columns[column] = _typed([run.settings.get(name) for run in runs])
     columns["status"] = [run.status for run in runs]
     for name, column in metrics.items():
         columns[column] = np.array([run.metrics.get(name, np.nan) for run in runs], dtype=float)
     for name in facts:
-        columns[name] = [run.facts.get(name) for run in runs]
-    columns["primary"] = [metrics.get(run.primary, run.primary) for run in runs]
+        columns[name] = _typed([run.facts.get(name) for run in runs])
+    columns["primary"] = [metrics.get(str(run.primary), run.primary) for run in runs]
     columns["key"] = [run.key for run in runs]
     columns["folder"] = [run.folder for run in runs]
     directions = {name: way for run in runs for name, way in run.better.items()}
@@ -88,6 +101,19 @@ def load_results(*paths: str | Path) -> pd.DataFrame:
     frame = make_frame(collected.runs)
     frame.table.attrs |= {"better": frame.better, "skipped": collected.skipped}
     return frame.table
+
+
+def plain(column: pd.Series) -> NDArray[Any]:
+    """The values as Python has them, with None for what is missing."""
+    return column.astype(object).where(column.notna(), None).to_numpy()
+
+
+def _typed(values: list[Any]) -> Any:
+    """Whole numbers stay whole where others are missing or have a fraction."""
+    types = {type(value) for value in values}
+    if int in types and types <= {int, float, NoneType} and len(types) > 1:
+        return np.array([math.nan if value is None else value for value in values], dtype=object)
+    return values
 
 
 def _in_order(names: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:

@@ -49,6 +49,13 @@ class Report:
     notes: Sequence[str] = field(default=())
 
 
+def setting_text(value: object) -> str:
+    """A setting as it is written on the command line."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return number_text(value)
+
+
 def cell(value: object, strong: bool = False) -> Cell:
     """A plain value as a cell: numbers to four digits, a dash for what is missing."""
     missing = value is None or value != value

@@ -1,70 +1,72 @@
 """A report on the screen, and the same as plain text."""
 
 import io
+from collections.abc import Sequence
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from attnexp import screen
-from attnexp.results.grid import Grid, Report
+from attnexp.results.grid import Cell, Column, Report
+
+GAP = 3
+"""Blanks between two columns."""
 
 
 def show(report: Report, limit: int, console: Console = screen.console) -> None:
     """Print a report, at most `limit` rows a table; 0 prints all."""
     for grid in report.grids:
         if grid.title:
-            console.print(f"[bold]{escape(grid.title)}[/]", soft_wrap=True)
-        shown = grid.rows[: limit or None]
-        columns = _fitting(grid, console.width)
-        console.print(_table(grid, columns, len(shown)))
+            _say(console, grid.title, "bold")
+        rows = grid.rows[: limit or None]
+        columns = fitting(grid.columns, rows, console.width)
+        console.print(
+            _table([grid.columns[i] for i in columns], [[r[i] for i in columns] for r in rows])
+        )
         left = [column.title for i, column in enumerate(grid.columns) if i not in columns]
         if left:
             _say(console, f"No room for {', '.join(left)}: see --metric and --format.")
-        if len(shown) < len(grid.rows):
-            _say(console, f"{len(grid.rows) - len(shown)} more rows: --limit 0 shows all.")
+        if len(rows) < len(grid.rows):
+            _say(console, f"{len(grid.rows) - len(rows)} more rows: --limit 0 shows all.")
         if grid.caption:
-            _say(console, grid.caption)
+            _say(console, grid.caption, "dim")
     for note in report.notes:
-        console.print(f"[yellow]note:[/] {escape(note)}", soft_wrap=True)
+        console.print(Text.assemble(("note:", "yellow"), " ", note), soft_wrap=True)
 
 
 def as_text(report: Report) -> str:
     """What the screen shows, without colours and as wide as it needs to be."""
     text = io.StringIO()
-    show(report, 0, Console(file=text, width=screen.WIDE, highlight=False, color_system=None))
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines()) + "\n"
+    console = Console(file=text, width=screen.WIDE, highlight=False, emoji=False, color_system=None)
+    show(report, 0, console)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
-def _say(console: Console, text: str) -> None:
-    console.print(escape(text), soft_wrap=True)
-
-
-def _table(grid: Grid, columns: list[int], rows: int) -> Table:
-    heads = [grid.columns[i] for i in columns]
-    table = screen.plain_table(
-        [head.title for head in heads], right=[head.title for head in heads if head.right]
-    )
-    for row in grid.rows[:rows]:
-        table.add_row(
-            *(
-                f"[bold]{escape(row[i].text)}[/]" if row[i].strong else escape(row[i].text)
-                for i in columns
-            )
-        )
-    return table
-
-
-def _fitting(grid: Grid, width: int) -> list[int]:
-    """The columns there is room for: spare ones go first, from the right."""
+def fitting(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
+    """The columns that there is room for: spare ones go first, from the right."""
     widths = [
-        max(len(column.title), *(len(row[i].text) for row in grid.rows), 0) + 2
-        for i, column in enumerate(grid.columns)
+        max(len(column.title), *(len(row[i].text) for row in rows), 0)
+        for i, column in enumerate(columns)
     ]
-    columns = list(range(len(widths)))
-    for i in reversed(range(len(widths))):
-        if sum(widths[i] for i in columns) <= width + 2:
+    kept = list(range(len(columns)))
+    for i in reversed(range(len(columns))):
+        if sum(widths[k] + GAP for k in kept) - GAP <= width:
             break
-        if grid.columns[i].spare:
-            columns.remove(i)
-    return columns
+        if columns[i].spare:
+            kept.remove(i)
+    return kept
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    console.print(Text(text, style), soft_wrap=True)
+
+
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Table:
+    table = screen.plain_table(
+        [column.title for column in columns],
+        right=[column.title for column in columns if column.right],
+    )
+    for row in rows:
+        table.add_row(*(Text(cell.text, "bold" if cell.strong else "") for cell in row))
+    return table

@@ -10,7 +10,7 @@ from attnexp.architectures.architecture import Architecture
 from attnexp.attention.statistics import entropy, is_uniform
 from attnexp.batch import Batch, Prediction
 from attnexp.data.dataset import Dataset
-from attnexp.tasks.task import Evaluation, Task
+from attnexp.tasks.task import Attended, Evaluation, Task
 
 
 class Regression(Task):
@@ -41,6 +41,10 @@ class Regression(Task):
         errors = self._errors(prediction, batch).square()
         return errors.mean() if self.reduction == "mean" else errors.sum()
 
+    def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
+        errors = self._errors(model(batch), batch).square()
+        return {"loss": errors.mean().item()}
+
     def evaluate(self, model: Architecture, dataset: Dataset) -> Evaluation:
         train, test = dataset.train, dataset.test
         prediction = model(test, need_weights=True)
@@ -60,10 +64,11 @@ class Regression(Task):
         return Evaluation(
             metrics={name: float(value) for name, value in metrics.items()},
             rows=self._rows(prediction, test),
-            shown=test,
-            weights=prediction.weights,
-            notes=self._notes(model, weights, test),
+            notes=self._notes(model, weights, test, metrics),
         )
+
+    def attend(self, model: Architecture, dataset: Dataset) -> Attended:
+        return Attended(dataset.test, model(dataset.test, need_weights=True).weights)
 
     @staticmethod
     def _errors(prediction: Prediction, batch: Batch) -> Float[Tensor, " points"]:
@@ -76,8 +81,15 @@ class Regression(Task):
         return [dict(zip(("x", "truth", "prediction"), point, strict=True)) for point in points]
 
     @staticmethod
-    def _notes(model: Architecture, weights: Tensor, test: Batch) -> tuple[str, ...]:
+    def _notes(
+        model: Architecture, weights: Tensor, test: Batch, metrics: Mapping[str, Tensor]
+    ) -> tuple[str, ...]:
         notes = []
+        if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
+            notes.append(
+                "test_mse is above baseline_mse: always answering with the mean of the training "
+                "values would be better"
+            )
         empty = int((weights.sum(dim=-1) == 0).sum())
         if empty:
             notes.append(

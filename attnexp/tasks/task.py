@@ -15,16 +15,23 @@ from attnexp.data.dataset import Dataset
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a trained model is worth: metrics, test predictions as rows, attention, remarks.
+    """What a trained model is worth: metrics, test predictions as rows, remarks.
 
-    `shown` is the part of the test set whose attention is kept, and `weights` is that attention.
+    `details` are metrics cut into parts, such as accuracy by length.
     """
 
     metrics: Mapping[str, float]
     rows: list[dict[str, object]]
+    notes: tuple[str, ...] = ()
+    details: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Attended:
+    """Examples of the test set, always the same ones, and a model's attention on them."""
+
     shown: Batch
     weights: Mapping[str, Float[Tensor, "batch layers heads _ _"]]
-    notes: tuple[str, ...] = field(default=())
 
 
 class Task(ABC):
@@ -42,5 +49,16 @@ class Task(ABC):
         """What training makes small."""
 
     @abstractmethod
+    def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
+        """Metrics on held-out examples during training; `loss` is among them."""
+
+    @abstractmethod
     def evaluate(self, model: Architecture, dataset: Dataset) -> Evaluation:
-        """Measure a model on the test set. Called without gradients, on the model's device."""
+        """Measure a model on the test set."""
+
+    @abstractmethod
+    def attend(self, model: Architecture, dataset: Dataset) -> Attended:
+        """The attention that a run keeps.
+
+        These three are called without gradients, on the model's device and in evaluation mode.
+        """

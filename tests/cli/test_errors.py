@@ -11,12 +11,16 @@ SENTENCES = [
     ("arch.head=2", "There is no setting 'head' in 'arch': .* Did you mean 'heads'?"),
     ("+arch.depth=2", "There is no setting 'depth' in 'arch': it has features, head_dim, heads."),
     ("+colour=red", "There is no setting 'colour' at the top level"),
-    ("model=dott", "'dott' is not one of the choices for 'model': additive, .* Did you mean 'dot'?"),
+    (
+        "model=dott",
+        "'dott' is not one of the choices for 'model': additive, .* Did you mean 'dot'?",
+    ),
     ("experiment=nope", "'nope' is not one of the choices for 'experiment'"),
     ("hydra/launcher=nope", "'nope' is not one of the choices for 'hydra/launcher'"),
     ("seed=abc", "seed must be a whole number, got 'abc'"),
     ("seed=1.5", "seed must be a whole number, got 1.5"),
     ("seed=-1", "seed must be 0 or more, got -1"),
+    ("threads=0", "threads must be 1 or more, got 0"),
     ("figures=perhaps", "figures must be true or false, got 'perhaps'"),
     ("data.noise=loud", "data.noise must be a number, got 'loud'"),
     ("optim=sgd optim.lr=fast", "optim.lr must be a number, got .fast."),
@@ -115,7 +119,9 @@ def test_architecture_for_other_data(in_process, tmp_path):
         "        raise NotImplementedError\n"
     )
     (tmp_path / "conf" / "arch").mkdir(parents=True)
-    (tmp_path / "conf" / "arch" / "mine.yaml").write_text("# Mine.\n_target_: sequences.Sequences\n")
+    (tmp_path / "conf" / "arch" / "mine.yaml").write_text(
+        "# Mine.\n_target_: sequences.Sequences\n"
+    )
     answer = in_process("--config-dir", "conf", "arch=mine")
     assert answer.returncode == 2
     assert "arch=mine is not for data=sine: choose arch=kernel_regression" in answer.stderr

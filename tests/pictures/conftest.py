@@ -51,7 +51,9 @@ def write_epochs(folder, losses):
 def regression_run(tmp_path) -> WriteRun:
     """Writes a regression run: 7 test points, 5 training points that are not in order."""
 
-    def write(name="run", heads=1, losses=(1.0, 0.5, 0.25), seed=0, **changes) -> Path:
+    def write(
+        name="run", heads=1, losses=(1.0, 0.5, 0.25), seed=0, snapshots=(), **changes
+    ) -> Path:
         from attnexp import record
 
         folder = tmp_path / name
@@ -71,6 +73,10 @@ def regression_run(tmp_path) -> WriteRun:
             "weights.pooling": weights,
         }
         record.write_tensors(folder / record.ATTENTION, arrays, {})
+        if snapshots:
+            growing = [softmax(scores * epoch) for epoch in snapshots]
+            kept = {"weights.pooling": np.stack(growing), "epochs": np.array(snapshots)}
+            record.write_tensors(folder / record.SNAPSHOTS, arrays | kept, {})
         outputs = (weights[:, 0, 0] @ np.sin(x)).ravel()
         record.write_rows(
             folder / record.PREDICTIONS,

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from attnexp import record
 from attnexp.errors import RequestError
+from attnexp.pictures.maps import as_attention
 from attnexp.pictures.stored import open_run
 
 
@@ -33,6 +36,31 @@ def test_a_missing_run_and_missing_attention_are_said(tmp_path, regression_run):
         _ = run.attention
 
 
-def test_an_unknown_attention_is_said_with_the_choices(sequence_run):
-    with pytest.raises(RequestError, match=r"no attention 'pooling' in .*: it holds cross"):
-        open_run(sequence_run()).attention_named("pooling")
+def test_snapshots_are_attentions_by_epoch(regression_run):
+    snapshots = open_run(regression_run(snapshots=(0, 5))).snapshots
+    assert list(snapshots) == [0, 5]
+    first = snapshots[0].map("pooling", example=0, layer=0, head=0)
+    assert np.allclose(first.weights, 1 / 5)
+    assert open_run(regression_run("other")).snapshots == {}
+
+
+def test_without_a_head_a_map_is_the_mean_over_heads(sequence_run):
+    attention = open_run(sequence_run(heads=3)).attention
+    heads = [attention.map("cross", 1, 0, head).weights for head in range(3)]
+    assert np.allclose(attention.map("cross", 1, 0, None).weights, np.mean(heads, axis=0))
+
+
+def test_self_attention_has_one_side_twice_and_no_gold_path(sequence_run):
+    attention = open_run(sequence_run()).attention
+    weights = attention.weights["cross"]
+    both = replace(attention, weights={"cross": weights, "encoder": weights, "decoder": weights})
+    encoder, decoder = (both.map(name, 0, 0, 0) for name in ("encoder", "decoder"))
+    assert encoder.rows.symbols == encoder.columns.symbols
+    assert decoder.rows.symbols == decoder.columns.symbols
+    assert decoder.rows.symbols[0] == "<bos>"
+    assert encoder.gold is decoder.gold is None
+
+
+def test_attention_without_its_examples_is_refused():
+    with pytest.raises(RequestError, match="has no keys and no mask and no queries"):
+        as_attention({"weights.cross": np.zeros((1, 1, 1, 2, 2))}, {})

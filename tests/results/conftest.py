@@ -72,3 +72,40 @@ def write_run(tmp_path: Path, summary: Callable[..., dict[str, Any]]) -> Callabl
         return folder
 
     return write
+
+
+@pytest.fixture
+def frame(summary: Callable[..., dict[str, Any]]) -> Callable[..., Any]:
+    """Makes a frame of runs, each given as (settings, fields), without any files."""
+
+    def make(*runs: tuple[dict[str, Any], dict[str, Any]]) -> Any:
+        from attnexp.results.collect import parse
+        from attnexp.results.frame import make_frame
+
+        return make_frame(
+            [
+                parse(f"outputs/{i}", summary(settings, **fields))
+                for i, (settings, fields) in enumerate(runs)
+            ]
+        )
+
+    return make
+
+
+@pytest.fixture
+def sweep_of(frame: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a frame of models x seeds from a list of values for each model."""
+
+    def make(values: dict[str, list[float | None]], **fields: Any) -> Any:
+        return frame(
+            *(
+                (
+                    {"seed": seed, "model._target_": model},
+                    {"choices": {"model": model}, "metrics": {"test_mse": value}, **fields},
+                )
+                for model, several in values.items()
+                for seed, value in enumerate(several)
+            )
+        )
+
+    return make

@@ -51,7 +51,7 @@ def test_settings_are_flat_without_seed_and_neutral_settings(write_run):
 
 
 def test_whole_floats_are_whole_numbers_as_in_the_key():
-    assert dict(flatten({"a": {"b": 2.0, "c": True}}, "")) == {"a.b": 2, "a.c": True}
+    assert flatten({"a": {"b": 2.0, "c": True}}) == {"a.b": 2, "a.c": True}
 
 
 def test_metrics_that_are_no_finite_number_are_missing(write_run):
@@ -69,7 +69,7 @@ def test_metrics_that_are_no_finite_number_are_missing(write_run):
         ("metrics", None),
         ("metrics", {"test_mse": "small"}),
         ("metrics", {"test_mse": True}),
-        ("primary", None),
+        ("primary", 3),
         ("better", "lower"),
         ("parameters", 1.5),
         ("parameters", True),

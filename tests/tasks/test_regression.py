@@ -8,6 +8,7 @@ from attnexp.batch import Batch, Prediction
 from attnexp.data.sine import Sine
 from attnexp.scores.average import Average
 from attnexp.scores.boxcar import Boxcar
+from attnexp.scores.dot import Dot
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.gaussian_learned import GaussianLearned
 from attnexp.tasks.regression import Regression
@@ -65,16 +66,22 @@ def test_a_narrow_gaussian_sees_one_neighbour(data):
 
 def test_collapse_to_average_pooling_is_said(data):
     collapsed = evaluate(lambda **k: GaussianLearned(**k, initial_width=0.01), data)
-    assert "collapsed to average pooling" in collapsed.notes[0]
+    assert "collapsed to average pooling" in collapsed.notes[-1]
     assert not evaluate(lambda **k: GaussianLearned(**k, initial_width=1.0), data).notes
     assert not evaluate(Average, data).notes
 
 
 def test_queries_without_a_key_in_reach_are_counted(data):
     evaluation = evaluate(lambda **k: Boxcar(**k, width=50.0), data)
-    empty = int((evaluation.weights["pooling"].sum(dim=-1) == 0).sum())
+    gaps = (data.test.queries[0] - data.train.keys[0, :, 0]).abs()
+    empty = int((gaps > 1 / 50).all(dim=-1).sum())
     assert empty > 0
-    assert evaluation.notes[0].startswith(f"{empty} of 50 test queries have no training point")
+    assert evaluation.notes[-1].startswith(f"{empty} of 50 test queries have no training point")
+
+
+def test_worse_than_the_trivial_answer_is_said(data):
+    notes = evaluate(Dot, data).notes
+    assert notes[0].startswith("test_mse is above baseline_mse")
 
 
 def test_rows_hold_truth_and_prediction(data):

@@ -1,0 +1,56 @@
+"""The answer of a trained sequence model to one source, and the attention behind it."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attnexp.architectures.seq2seq import Seq2Seq
+from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.data.text import encode_source, target_text
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`text` is what the model wrote, `ended` whether it wrote its end symbol.
+
+    `batch` holds the source and the answer as if the answer were the target, and `weights` the
+    attention that the model has on them.
+    """
+
+    text: str
+    ended: bool
+    batch: Batch
+    weights: dict[str, Tensor]
+
+
+@torch.no_grad()
+def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
+    """Decode a source greedily, up to twice the longest target of the data.
+
+    The attention is that of a teacher-forced pass over the answer, which sees the same symbols.
+
+    Raises ValueError for a source with no symbols or with symbols that are not in the vocabulary.
+    """
+    ids = encode_source(source, spec).unsqueeze(0)
+    mask = torch.ones(1, 1, ids.shape[1], dtype=torch.bool)
+    written = model.greedy(ids, mask, 2 * spec.max_target)
+    batch = Batch(
+        queries=_shifted(written, spec.bos),
+        keys=ids,
+        values=ids,
+        targets=written,
+        mask=mask,
+        target_mask=torch.ones_like(written, dtype=torch.bool),
+    )
+    return Answer(
+        text=target_text(written[0], spec),
+        ended=bool((written == spec.eos).any()),
+        batch=batch,
+        weights=dict(model(batch, need_weights=True).weights),
+    )
+
+
+def _shifted(ids: Int[Tensor, "batch length"], bos: int) -> Int[Tensor, "batch length"]:
+    return torch.cat([torch.full_like(ids[:, :1], bos), ids[:, :-1]], dim=1)

@@ -1,0 +1,42 @@
+"""The command lines of our own verbs."""
+
+import argparse
+from typing import NoReturn
+
+from attnexp.errors import RequestError
+
+
+class Arguments(argparse.ArgumentParser):
+    """An argument parser that refuses in our words and takes no abbreviations.
+
+    Raises RequestError for arguments that make no sense.
+    """
+
+    def __init__(self, verb: str, description: str, epilog: str) -> None:
+        super().__init__(
+            prog=f"attnexp {verb}",
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise RequestError(f"{message}. `{self.prog} --help` shows what there is")
+
+
+def listed(text: str) -> list[str]:
+    """`a, b` as a list."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def place(text: str) -> int:
+    """A number that counts from 1, as one that counts from 0."""
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
+    return int(text) - 1
+
+
+def places(text: str) -> tuple[int, ...]:
+    """`1, 3` as (0, 2)."""
+    return tuple(place(part) for part in listed(text))

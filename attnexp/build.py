@@ -1,0 +1,214 @@
+"""The composition root: turns a configuration into the objects of a run, and writes nothing.
+
+The only place that builds from configuration.
+"""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+import torch
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from attnexp.architectures.architecture import Architecture
+from attnexp.catalogue import choices
+from attnexp.data.dataset import Dataset
+from attnexp.device import choose_device
+from attnexp.errors import RequestError, choices_text
+from attnexp.job import resolved
+from attnexp.settings import check_settings
+from attnexp.tasks.task import Task
+from attnexp.tensors import read_parameters
+from attnexp.trackers.forgiving import Forgiving
+from attnexp.trackers.tracker import Tracker
+from attnexp.train import OptimizerFactory, Schedule, TrainSettings, without_compiler
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings at the top level of a run. Groups are checked against what they name."""
+
+    model: dict[str, Any]
+    arch: dict[str, Any]
+    data: dict[str, Any]
+    task: dict[str, Any]
+    optim: dict[str, Any]
+    schedule: dict[str, Any]
+    train: dict[str, Any]
+    tracker: dict[str, Any]
+    device: str
+    threads: int
+    seed: int
+    figures: bool
+    rerun: bool
+    fail_fast: bool
+    output_dir: str
+
+
+GIVEN = {
+    "model": ("query_dim", "key_dim"),
+    "arch": ("spec", "score"),
+    "data": ("generator",),
+    "task": (),
+    "optim": ("params",),
+    "schedule": (),
+    "train": (),
+    "tracker": (),
+}
+"""Each group of settings, and the arguments of its target that come from the run."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that is built and has not begun."""
+
+    config: Mapping[str, Any]
+    chosen: Mapping[str, str]
+    device: torch.device
+    why_device: str
+    dataset: Dataset
+    model: Architecture
+    task: Task
+    optimizer: OptimizerFactory
+    schedule: Schedule
+    settings: TrainSettings
+    tracker: Tracker
+    order: torch.Generator
+
+
+def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
+    """Build everything that a run needs, and write nothing.
+
+    `chosen` holds the names of the choices, a group each. Raises RequestError or ValueError for a
+    configuration that cannot work.
+    """
+    plain = resolved(config)
+    check_settings(plain, Settings, "")
+    if plain["seed"] < 0:
+        raise RequestError(f"seed must be 0 or more, got {plain['seed']}")
+    if plain["threads"] < 1:
+        raise RequestError(f"threads must be 1 or more, got {plain['threads']}")
+    torch.set_num_threads(plain["threads"])
+    device, why_device = choose_device(plain["device"])
+    for group, given in GIVEN.items():
+        check_settings(plain[group], _target(plain[group], group), group, given)
+    seed = plain["seed"]
+    dataset: Dataset = build(config.data, generator=generator(seed, "data"))
+    task: Task = build(config.task)
+    _check_fit(plain, chosen, dataset)
+    with seeded(seed, "initialisation"):
+        model = build(config.arch, spec=dataset.spec, score=partial(build, config.model))
+    optimizer = partial(build, config.optim)
+    if trainable(model):
+        without_compiler(optimizer, list(model.parameters()))  # a rate it refuses is refused now
+    return Run(
+        config=plain,
+        chosen=chosen,
+        device=device,
+        why_device=why_device,
+        dataset=dataset.to(device),
+        model=model.to(device),
+        task=task,
+        optimizer=optimizer,
+        schedule=build(config.schedule),
+        settings=build(config.train),
+        tracker=Forgiving(build(config.tracker)),
+        order=generator(seed, "order"),
+    )
+
+
+def build(node: DictConfig, **given: Any) -> Any:
+    """Call the `_target_` of a node with its settings and with what the run gives it."""
+    return instantiate(node, _partial_=True, _convert_="all")(**given)
+
+
+def generator(seed: int, stream: str) -> torch.Generator:
+    """A generator for one purpose: streams of one seed are independent of each other."""
+    return torch.Generator().manual_seed(stream_seed(seed, stream))
+
+
+def stream_seed(seed: int, stream: str) -> int:
+    """A seed of 63 bits, made of the run's seed and the name of a stream."""
+    digest = hashlib.sha256(f"{seed} {stream}".encode()).digest()
+    return int.from_bytes(digest[:8]) >> 1
+
+
+@contextmanager
+def seeded(seed: int, stream: str) -> Iterator[None]:
+    """Within the block PyTorch's global generator follows a stream; afterwards it is as before.
+
+    Modules draw their first parameters from the global generator, those of users included. Models
+    are built on the CPU, so that the first parameters are the same on every device.
+    """
+    before = torch.default_generator.get_state()
+    torch.default_generator.manual_seed(stream_seed(seed, stream))
+    try:
+        yield
+    finally:
+        torch.default_generator.set_state(before)
+
+
+def restore(summary: Mapping[str, Any], folder: Path) -> Run:
+    """A finished run as it was after training, built on the CPU from what its folder holds.
+
+    Raises RequestError where the folder holds no parameters that fit.
+    """
+    apart = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
+    config = OmegaConf.create({**summary["config"], **apart})
+    run = prepare(config, summary["choices"])
+    try:
+        run.model.load_state_dict(read_parameters(folder))
+    except (FileNotFoundError, RuntimeError) as error:
+        raise RequestError(f"{folder} holds no parameters of its model: {error}") from error
+    run.model.eval()
+    return run
+
+
+def trainable(model: Architecture) -> bool:
+    """Whether there is a parameter to train."""
+    return any(parameter.requires_grad for parameter in model.parameters())
+
+
+def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:
+    name = node.get("_target_")
+    if name is None:
+        raise RequestError(f"{group} has no _target_: choose one with {group}=NAME")
+    try:
+        module, _, attribute = str(name).rpartition(".")
+        found = getattr(import_module(module), attribute)
+    except Exception as error:  # a module of the user's may raise anything
+        raise RequestError(f"{group}._target_: '{name}' cannot be imported: {error}") from error
+    if not callable(found):
+        raise RequestError(f"{group}._target_: '{name}' is not a class or a function")
+    return found
+
+
+def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:
+    """Raise RequestError unless the architecture is for this kind of data."""
+    needed = spec_type(_target(plain["arch"], "arch"))
+    if isinstance(dataset.spec, needed):
+        return
+    fitting = [
+        choice.name
+        for choice in choices("arch")
+        if isinstance(
+            dataset.spec, spec_type(_target(cast(DictConfig, OmegaConf.load(choice.path)), "arch"))
+        )
+    ]
+    raise RequestError(
+        f"arch={chosen['arch']} is not for data={chosen['data']}: "
+        f"choose arch={choices_text(fitting)}"
+    )
+
+
+def spec_type(architecture: Callable[..., Any]) -> type:
+    """The kind of data that an architecture is for, from the annotation of its `spec`."""
+    inside = architecture.__init__ if inspect.isclass(architecture) else architecture
+    return get_type_hints(inside).get("spec", object)

@@ -1,0 +1,125 @@
+"""The forms in which people write a date: a locale's words in a pattern's order."""
+
+import datetime
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from typing import Literal
+
+from babel import Locale
+from babel.dates import format_date, tokenize_pattern
+from babel.localedata import locale_identifiers
+
+CLDR_FORMATS = ("short", "medium", "long", "full")
+"""Names of the formats that CLDR has for every locale."""
+
+Part = Literal["year", "month", "day", "weekday", "literal"]
+
+FIELDS: dict[str, Part] = {
+    "y": "year",
+    "M": "month",
+    "L": "month",
+    "d": "day",
+    "E": "weekday",
+    "c": "weekday",
+}
+"""Letters of a CLDR pattern that a format may use, and the part of the date that each writes."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A part of a date in writing: the texts of all its values, in their order.
+
+    Months and days count from the first, weekdays from Monday, years from the first of the range. A
+    literal, which every date has alike, has one text.
+    """
+
+    part: Part
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DateForm:
+    """A locale and a format, as the pieces that make up a written date from left to right."""
+
+    locale: str
+    format: str
+    pieces: tuple[Piece, ...]
+
+    def __str__(self) -> str:
+        return f"{self.locale} {self.format!r}"
+
+
+def date_forms(locales: Sequence[str], formats: Sequence[str], years: range) -> list[DateForm]:
+    """Every format in every locale.
+
+    Raises ValueError for no locale or format, an unknown locale, and a pattern that has other
+    fields than those of `FIELDS` or not exactly one year, one month and one day.
+    """
+    _check_list("locales", locales, "[de, en_GB]")
+    _check_list("formats", formats, "[short, long]")
+    for locale in locales:
+        _check_locale(locale)
+    return [
+        DateForm(locale, format, _pieces(locale, format, years))
+        for locale in locales
+        for format in formats
+    ]
+
+
+def _pieces(locale: str, format: str, years: range) -> tuple[Piece, ...]:
+    named = format in CLDR_FORMATS
+    pattern = Locale.parse(locale).date_formats[format].pattern if named else format
+    pieces = []
+    for _, token in tokenize_pattern(pattern):
+        if isinstance(token, str):
+            pieces.append(Piece("literal", (token,)))
+            continue
+        letter, count = token
+        if letter not in FIELDS:
+            raise ValueError(
+                f"format {format!r} of locale {locale} has the field {letter!r}: choose one of "
+                f"{', '.join(CLDR_FORMATS)} or a pattern of the fields {', '.join(FIELDS)}"
+            )
+        try:
+            pieces.append(_field(locale, letter, count, years))
+        except ValueError as error:
+            raise ValueError(
+                f"format {format!r} of locale {locale} cannot be written: {error}"
+            ) from error
+    parts = sorted(piece.part for piece in pieces if piece.part not in ("weekday", "literal"))
+    if parts != ["day", "month", "year"]:
+        raise ValueError(
+            f"a format must have one year, one month and one day, as in 'd MMMM y', "
+            f"got {format!r} of locale {locale}, which is {pattern!r}"
+        )
+    return tuple(pieces)
+
+
+@cache
+def _field(locale: str, letter: str, count: int, years: range) -> Piece:
+    """A field of a pattern with each of its values written once."""
+    examples = {
+        "year": [datetime.date(year, 1, 1) for year in years],
+        "month": [datetime.date(2000, month, 1) for month in range(1, 13)],
+        "day": [datetime.date(2000, 1, day) for day in range(1, 32)],
+        "weekday": [datetime.date(2001, 1, day) for day in range(1, 8)],
+    }
+    part = FIELDS[letter]
+    return Piece(part, tuple(format_date(day, letter * count, locale) for day in examples[part]))
+
+
+def _check_list(name: str, values: Sequence[str], example: str) -> None:
+    if isinstance(values, str) or not values:
+        raise ValueError(
+            f"{name} must be a list of at least one, such as {example}, got {values!r}"
+        )
+
+
+def _check_locale(locale: str) -> None:
+    known = sorted(locale_identifiers())
+    if locale in known:
+        return
+    near = get_close_matches(str(locale), known) or ["de", "en_GB", "zh_Hant"]
+    raise ValueError(f"unknown locale {locale!r}: choose one of CLDR's, such as {', '.join(near)}")

@@ -1,0 +1,259 @@
+"""Written dates of several languages, to be turned into ISO 8601 a character at a time."""
+
+import datetime
+import unicodedata
+from collections.abc import Mapping, Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attnexp.data.dataset import Dataset
+from attnexp.data.date_forms import DateForm, Piece, date_forms
+from attnexp.data.sequences import (
+    FIRST,
+    PAD,
+    check_sizes,
+    draw_distinct,
+    sequence_batch,
+    sequence_spec,
+    split,
+    stack,
+)
+
+ISO = "0123456789-"
+ISO_PLACES = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}
+ISO_LENGTH = 10
+
+MOST_YEARS = 400
+"""Longest range: every text of every date in it is compared with every other."""
+
+BASE = 6364136223846793005
+"""Base of the polynomial hash of a text, modulo 2^64: odd, with bits all over."""
+
+Calendar = Mapping[str, Int[Tensor, " days"]]
+"""For each part of a date, the index of its value on each day: see `Piece`."""
+
+
+class Dates(Dataset):
+    """source = a date as people write it, target = the same date as yyyy-mm-dd; characters.
+
+    Each date is written in a locale and a format, both drawn uniformly. A format is one of CLDR's
+    own for the locale (short, medium, long or full) or a CLDR pattern (Unicode Technical Standard
+    35, part 4) of the fields y, M, L, d, E and c, such as "d MMM yy", which every locale fills with
+    its own names. The texts are Babel's, in its version of CLDR; upper and lower case are kept.
+    Dates are uniform over the years `first_year` to `last_year` and all different: those of the
+    test set are in no other set, however they are written.
+
+    No text may mean two dates, and all texts of all dates in the range are checked for that.
+    1/2/20 is in January or in February, so en_US and es do not go together in short formats, and a
+    year in two digits needs a range of at most 100.
+
+    The gold alignment leads from a digit to the character that it was copied from, except for
+
+    - a month that is written as a name: to the first character of the name;
+    - the zero before a day or a month that is written as one digit: to that digit;
+    - the century of a year that is written in two digits, and a hyphen: to nothing (-1).
+
+    The source vocabulary is the characters that occur in any text of any date in the range, with
+    the space, which tells `attnexp.data.text` that symbols are characters. It depends on the
+    settings alone. The target vocabulary is 0 to 9 and the hyphen.
+
+    Example, in locale de and format long:
+        source     3. März 2021
+        target     2021-03-03
+        alignment  8 9 10 11 -1 3 3 -1 0 0 -1
+
+    Raises ValueError for a set without examples, a range of years that is empty, above 400 years or
+    not within 1000 to 9999, more examples than dates, an unknown locale, a format of other fields
+    or without exactly one year, month and day, and for a text that means two dates.
+    """
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 10_000,
+        num_validation: int = 500,
+        num_test: int = 500,
+        first_year: int = 1950,
+        last_year: int = 2049,
+        locales: Sequence[str] = ("de", "en_GB", "es", "fr", "it", "nl"),
+        formats: Sequence[str] = (
+            "short",
+            "medium",
+            "long",
+            "full",
+            "d.M.y",
+            "y/MM/dd",
+            "MMMM d, y",
+            "EEE d MMM yy",
+        ),
+    ) -> None:
+        check_sizes(num_train, num_validation, num_test)
+        years = _years(first_year, last_year)
+        forms = date_forms(locales, formats, years)
+        calendar = _calendar(years)
+        pieces = {piece for form in forms for piece in form.pieces}
+        alphabet = sorted({" "}.union(*(text for piece in pieces for text in piece.texts)))
+        ids = {character: FIRST + i for i, character in enumerate(alphabet)}
+        tables = {piece: _table(piece, ids) for piece in pieces}
+        origins = {
+            piece: _origins(piece, first_year) for piece in pieces if piece.part in ISO_PLACES
+        }
+        _check_meanings(forms, tables, calendar, first_year)
+
+        sizes = (num_train, num_validation, num_test)
+        days = draw_distinct(
+            sum(sizes),
+            [[len(calendar["day"])]],
+            f"the years {first_year} to {last_year}",
+            generator,
+        )[0][:, 0]
+        choice = torch.randint(len(forms), days.shape, generator=generator)
+        sources, targets, alignments = [], [], []
+        for number, form in enumerate(forms):
+            chosen = days[choice == number]
+            dates = {part: index[chosen] for part, index in calendar.items()}
+            source, alignment = _write(form, tables, origins, dates)
+            sources.append(source)
+            alignments.append(alignment)
+            targets.append(_iso(dates, first_year))
+        longest = max(source.shape[1] for source in sources)
+        whole = sequence_batch(stack(sources, longest), torch.cat(targets), torch.cat(alignments))
+        self.spec = sequence_spec(alphabet, ISO, longest, ISO_LENGTH)
+        self.train, self.validation, self.test = split(whole, sizes, generator)
+
+
+def _years(first_year: int, last_year: int) -> range:
+    if not 1000 <= first_year <= last_year <= 9999:
+        raise ValueError(
+            "first_year and last_year must be within 1000 to 9999, the first not after the last, "
+            f"got {first_year} and {last_year}"
+        )
+    if last_year - first_year >= MOST_YEARS:
+        raise ValueError(
+            f"first_year to last_year must be at most {MOST_YEARS} years, because every text of "
+            f"every date is checked, got {first_year} to {last_year}"
+        )
+    return range(first_year, last_year + 1)
+
+
+def _calendar(years: range) -> Calendar:
+    firsts = [datetime.date(year, month, 1).toordinal() for year in years for month in range(1, 13)]
+    days = torch.arange(firsts[0], datetime.date(years[-1], 12, 31).toordinal() + 1)
+    starts = torch.tensor(firsts)
+    months = torch.searchsorted(starts, days, right=True) - 1
+    return {
+        "year": months // 12,
+        "month": months % 12,
+        "day": days - starts[months],
+        "weekday": (days - 1) % 7,
+        "literal": torch.zeros_like(days),
+    }
+
+
+def _table(piece: Piece, ids: Mapping[str, int]) -> Int[Tensor, "values width"]:
+    """The ids of the texts of a piece, padded."""
+    width = max(map(len, piece.texts))
+    rows = [[ids[character] for character in text] for text in piece.texts]
+    return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
+
+
+def _write(
+    form: DateForm,
+    tables: Mapping[Piece, Tensor],
+    origins: Mapping[Piece, Tensor],
+    dates: Calendar,
+) -> tuple[Int[Tensor, "dates longest"], Int[Tensor, "dates 10"]]:
+    """The texts of dates in one form, and where in them the digits of the target come from."""
+    blocks = [tables[piece][dates[piece.part]] for piece in form.pieces]
+    wide = torch.cat(blocks, dim=1)
+    present = wide != PAD
+    columns = torch.full((len(wide), ISO_LENGTH), -1)
+    start = 0
+    for piece, block in zip(form.pieces, blocks, strict=True):
+        if piece.part in ISO_PLACES:
+            inside = origins[piece][dates[piece.part]]
+            columns[:, ISO_PLACES[piece.part]] = torch.where(inside < 0, -1, start + inside)
+        start += block.shape[1]
+    source = wide.gather(1, (~present).byte().argsort(dim=1, stable=True))
+    places = (present.cumsum(dim=1) - 1).gather(1, columns.clamp(min=0))
+    return source, places.masked_fill(columns < 0, -1)
+
+
+def _origins(piece: Piece, first_year: int) -> Int[Tensor, "values digits"]:
+    """Which character of each text of a year, a month or a day each digit of the target is from."""
+    if piece.part == "year":
+        digits = [str(first_year + i) for i in range(len(piece.texts))]
+    else:
+        digits = [f"{1 + i:02}" for i in range(len(piece.texts))]
+    return torch.tensor([_origin(*pair) for pair in zip(piece.texts, digits, strict=True)])
+
+
+def _origin(text: str, digits: str) -> list[int]:
+    """Positions in `text` that `digits` are from, as the docstring of `Dates` has it."""
+    text = "".join(str(unicodedata.decimal(character, character)) for character in text)
+    if digits in text:
+        return [text.index(digits) + i for i in range(len(digits))]
+    if len(digits) == 4:
+        return [-1, -1, text.index(digits[2:]), text.index(digits[2:]) + 1]
+    return [max(0, text.find(digits[1:]) if digits[0] == "0" else 0)] * 2
+
+
+def _iso(dates: Calendar, first_year: int) -> Int[Tensor, "dates 10"]:
+    """The ids of yyyy-mm-dd."""
+    year, month, day = dates["year"] + first_year, dates["month"] + 1, dates["day"] + 1
+    hyphen = torch.full_like(year, ISO.index("-"))
+    columns = [year // 1000, year // 100 % 10, year // 10 % 10, year % 10, hyphen]
+    columns += [month // 10, month % 10, hyphen, day // 10, day % 10]
+    return FIRST + torch.stack(columns, dim=1)
+
+
+def _check_meanings(
+    forms: Sequence[DateForm], tables: Mapping[Piece, Tensor], calendar: Calendar, first_year: int
+) -> None:
+    """Raise ValueError if any text of any date in one form is a text of another date in any.
+
+    Texts are compared by their hashes, and those of equal hashes as they are: that different texts
+    share one is possible, if rarer than one in a million.
+    """
+    different = list({form.pieces: form for form in forms}.values())
+    hashes = torch.cat([_hashes(form, tables, calendar) for form in different])
+    order = torch.from_numpy(hashes.numpy().argsort())  # a third of the time of PyTorch's
+    hashes = hashes[order]
+    num_days = len(calendar["day"])
+    clash = (hashes[1:] == hashes[:-1]) & (order[1:] % num_days != order[:-1] % num_days)
+    for place in clash.nonzero()[:, 0].tolist():
+        pair = [divmod(number, num_days) for number in order[place : place + 2].tolist()]
+        (one, a), (other, b) = ((different[number], day) for number, day in pair)
+        if _text(one, calendar, a) == _text(other, calendar, b):
+            raise ValueError(
+                f"{_text(one, calendar, a)!r} would mean {_date(calendar, a, first_year)} in "
+                f"{one} and {_date(calendar, b, first_year)} in {other}: leave out a locale or a "
+                "format, or take fewer years"
+            )
+
+
+def _hashes(
+    form: DateForm, tables: Mapping[Piece, Tensor], calendar: Calendar
+) -> Int[Tensor, " days"]:
+    """sum_i id_i BASE^i over the text of every date, from the hashes of its pieces."""
+    total = torch.zeros_like(calendar["day"])
+    shift = torch.ones_like(total)
+    for piece in form.pieces:
+        table, index = tables[piece], calendar[piece.part]
+        powers = torch.full((table.shape[1] + 1,), BASE)
+        powers[0] = 1
+        powers = powers.cumprod(dim=0)
+        total += shift * (table * powers[:-1]).sum(dim=1)[index]
+        shift *= powers[(table != PAD).sum(dim=1)][index]
+    return total
+
+
+def _text(form: DateForm, calendar: Calendar, day: int) -> str:
+    return "".join(piece.texts[int(calendar[piece.part][day])] for piece in form.pieces)
+
+
+def _date(calendar: Calendar, day: int, first_year: int) -> datetime.date:
+    year, month, number = (int(calendar[part][day]) for part in ISO_PLACES)
+    return datetime.date(first_year + year, 1 + month, 1 + number)

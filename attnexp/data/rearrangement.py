@@ -1,0 +1,75 @@
+"""Sequences of symbols to be put into another order."""
+
+from abc import abstractmethod
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attnexp.data.dataset import Dataset
+from attnexp.data.sequences import (
+    FIRST,
+    PAD,
+    check_positive,
+    check_range,
+    check_sizes,
+    draw_distinct,
+    sequence_batch,
+    sequence_spec,
+    split,
+    stack,
+)
+
+
+class Rearrangement(Dataset):
+    """Sources of uniform length and uniform symbols; target[t] = source[p(t)], p a permutation.
+
+    The gold alignment is p itself. Symbols are named 0, 1, ..., vocab_size - 1, and source and
+    target share one vocabulary, in which the special symbols come on top of `vocab_size`. Lengths,
+    `min_length` to `max_length`, count content symbols; the end symbol comes on top as well.
+
+    All sources are different, so the three sets are disjoint. Lengths are equally frequent as far
+    as that allows: where there are too few sequences of a short length, all of them are drawn.
+
+    Raises ValueError for a set without examples, a length or a vocabulary below 1, a range of
+    lengths that is empty, and more examples than there are different sources.
+    """
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int,
+        num_validation: int,
+        num_test: int,
+        min_length: int,
+        max_length: int,
+        vocab_size: int,
+    ) -> None:
+        check_sizes(num_train, num_validation, num_test)
+        check_range("min_length", min_length, "max_length", max_length)
+        check_positive("vocab_size", vocab_size)
+        sizes = (num_train, num_validation, num_test)
+        rows = draw_distinct(
+            sum(sizes),
+            [[vocab_size] * length for length in range(min_length, max_length + 1)],
+            f"lengths {min_length} to {max_length} over {vocab_size} symbols",
+            generator,
+        )
+        source = stack([block + FIRST for block in rows], max_length)
+        present = source != PAD
+        places = self.places(source, present.sum(dim=1, keepdim=True))
+        places = places.where(present, torch.zeros_like(places))
+        whole = sequence_batch(
+            source,
+            target=source.gather(1, places).masked_fill(~present, PAD),
+            alignment=places.masked_fill(~present, -1),
+        )
+        symbols = [str(number) for number in range(vocab_size)]
+        self.spec = sequence_spec(symbols, symbols, max_length, max_length)
+        self.train, self.validation, self.test = split(whole, sizes, generator)
+
+    @abstractmethod
+    def places(
+        self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
+    ) -> Int[Tensor, "examples length"]:
+        """p: the source position that each target symbol is taken from; anything after the end."""

@@ -1,0 +1,104 @@
+"""Associative recall: what belongs to what, as told a moment ago."""
+
+import torch
+
+from attnexp.data.dataset import Dataset
+from attnexp.data.sequences import (
+    FIRST,
+    arrangements,
+    check_positive,
+    check_range,
+    check_sizes,
+    draw_distinct,
+    sequence_batch,
+    sequence_spec,
+    split,
+    stack,
+)
+
+
+class Recall(Dataset):
+    """source = k_1 v_1 ... k_n v_n, then m of the keys again; target = the values of those m.
+
+    Multi-query associative recall (Arora et al. 2023, "Zoology"), as a task of an encoder and a
+    decoder. The keys of an example are all different, and none is asked for twice; values are free
+    to repeat. The gold alignment is the place of the value.
+
+    Keys are named k0, k1, ... and values 0, 1, ...; source and target share one vocabulary of
+    `num_keys` + `num_values` symbols and the special ones. There are `min_pairs` to `max_pairs`
+    pairs in a source, n, and 1 to `max_queries` queries, m, at most n. All sources are different,
+    so the three sets are disjoint; all (n, m) are equally frequent as far as that allows. Those
+    with few pairs and a single query give a transformer something easy to begin with.
+
+    Example:
+        source     k0 2 k3 1 k1 2 k1 k3
+        target     2 1
+        alignment  5 3 -1
+
+    Raises ValueError for a set without examples, no pair, no query or no value, an empty range of
+    pairs, more pairs than keys, more queries than pairs, and more examples than there are
+    different sources.
+    """
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 30_000,
+        num_validation: int = 500,
+        num_test: int = 500,
+        min_pairs: int = 1,
+        max_pairs: int = 4,
+        max_queries: int = 2,
+        num_keys: int = 8,
+        num_values: int = 8,
+    ) -> None:
+        check_sizes(num_train, num_validation, num_test)
+        check_range("min_pairs", min_pairs, "max_pairs", max_pairs)
+        check_positive("max_queries", max_queries)
+        check_positive("num_values", num_values)
+        if num_keys < max_pairs:
+            raise ValueError(
+                f"num_keys must be at least max_pairs ({max_pairs}), because the keys of an "
+                f"example are all different, got {num_keys}"
+            )
+        if max_queries > max_pairs:
+            raise ValueError(
+                f"max_queries must be at most max_pairs ({max_pairs}), because no key is asked "
+                f"for twice, got {max_queries}"
+            )
+        sizes = (num_train, num_validation, num_test)
+        shapes = [
+            (pairs, queries)
+            for pairs in range(min_pairs, max_pairs + 1)
+            for queries in range(1, min(pairs, max_queries) + 1)
+        ]
+        digits = draw_distinct(
+            sum(sizes),
+            [
+                [num_keys - i for i in range(pairs)]
+                + [pairs - i for i in range(queries)]
+                + [num_values] * pairs
+                for pairs, queries in shapes
+            ],
+            f"{min_pairs} to {max_pairs} pairs of {num_keys} keys and {num_values} values",
+            generator,
+        )
+        sources, targets, alignments = [], [], []
+        for (pairs, queries), block in zip(shapes, digits, strict=True):
+            key_digits, asked_digits, values = block.split([pairs, queries, pairs], dim=1)
+            keys = FIRST + arrangements(key_digits, num_keys)
+            values = FIRST + num_keys + values
+            asked = arrangements(asked_digits, pairs)
+            told = torch.stack([keys, values], dim=2).flatten(1)
+            sources.append(torch.cat([told, keys.gather(1, asked)], dim=1))
+            targets.append(values.gather(1, asked))
+            alignments.append(2 * asked + 1)
+        longest = 2 * max_pairs + max_queries
+        whole = sequence_batch(
+            stack(sources, longest),
+            stack(targets, max_queries),
+            stack(alignments, max_queries, fill=-1),
+        )
+        symbols = [f"k{i}" for i in range(num_keys)] + [str(i) for i in range(num_values)]
+        self.spec = sequence_spec(symbols, symbols, longest, max_queries)
+        self.train, self.validation, self.test = split(whole, sizes, generator)

@@ -1,0 +1,38 @@
+"""The smallest task whose attention has to go against the order of reading."""
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attnexp.data.rearrangement import Rearrangement
+
+
+class Reverse(Rearrangement):
+    """target[t] = source[n - 1 - t], n the length of the source without its end symbol.
+
+    Example:
+        source     3 1 4 1 5
+        target     5 1 4 1 3
+        alignment  4 3 2 1 0 -1
+
+    Settings and errors: see `Rearrangement`.
+    """
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 10_000,
+        num_validation: int = 500,
+        num_test: int = 500,
+        min_length: int = 3,
+        max_length: int = 10,
+        vocab_size: int = 20,
+    ) -> None:
+        super().__init__(
+            generator, num_train, num_validation, num_test, min_length, max_length, vocab_size
+        )
+
+    def places(
+        self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
+    ) -> Int[Tensor, "examples length"]:
+        return lengths - 1 - torch.arange(source.shape[1])

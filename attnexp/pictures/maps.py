@@ -1,0 +1,205 @@
+"""Stored attention as maps that can be shown: sorted or in reading order, padding left out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.errors import RequestError, choices_text
+
+FIRST = ("pooling", "cross")
+"""The attentions that a picture shows where it shows one: from queries to what they ask."""
+
+NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
+"""The fields of a batch without which a map cannot be labelled."""
+
+FEW = 0.002
+"""The share of weights that may be above the end of a scale."""
+
+SPACE = "\N{OPEN BOX}"
+
+Side = Literal["target", "source", "input"]
+"""What stands along a side of a map of sequences: targets, sources, or targets shifted right."""
+
+SIDES: Mapping[str, tuple[Side, Side]] = {
+    "encoder": ("source", "source"),
+    "decoder": ("input", "input"),
+}
+"""Rows and columns of self-attention, by its name; any other attention is target by source."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis."""
+
+    name: str
+    order: NDArray[np.int64]
+    numbers: NDArray[np.float64] | None = None
+    symbols: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+
+@dataclass(frozen=True)
+class Map:
+    """Attention weights (queries, keys) of one example, padding left out.
+
+    `gold` holds the column that each row should look at, -1 where there is none.
+    """
+
+    weights: NDArray[np.float64]
+    rows: Axis
+    columns: Axis
+    gold: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """Which of the stored maps to show, counted from 0.
+
+    Where nothing is said: the main attention, its last layer, the mean over its heads, and the
+    first examples.
+    """
+
+    attention: str | None = None
+    layer: int | None = None
+    head: int | None = None
+    examples: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Attention:
+    """attention.safetensors: weights (batch, layers, heads, queries, keys) by name, and the batch.
+
+    The symbols of sequence data are in the metadata, as `source_vocab` and `target_vocab`.
+    """
+
+    weights: Mapping[str, NDArray[Any]]
+    batch: Mapping[str, NDArray[Any]]
+    source_vocab: tuple[str, ...] = ()
+    target_vocab: tuple[str, ...] = ()
+
+    @property
+    def main(self) -> str:
+        """The name of the attention to show first."""
+        return next((name for name in FIRST if name in self.weights), next(iter(self.weights)))
+
+    def resolve(self, view: View, most: int) -> View:
+        """The view with everything said but a head, which None means the mean of; `most` examples.
+
+        Raises RequestError for what is not stored, with what is.
+        """
+        name = view.attention or self.main
+        if name not in self.weights:
+            raise RequestError(
+                f"there is no attention '{name}': the run kept {choices_text(self.weights)}"
+            )
+        batch, layers, heads = self.weights[name].shape[:3]
+        examples = view.examples or tuple(range(min(most, batch)))
+        layer = layers - 1 if view.layer is None else view.layer
+        _check("example", examples, batch)
+        _check("layer", [layer], layers)
+        _check("head", [] if view.head is None else [view.head], heads)
+        head = 0 if heads == 1 else view.head
+        return replace(view, attention=name, layer=layer, head=head, examples=examples)
+
+    def words(self, view: View) -> str:
+        """A resolved view in words, without its examples."""
+        name = view.attention or self.main
+        _, layers, heads = self.weights[name].shape[:3]
+        parts = [f"{name} attention"]
+        if layers > 1 and view.layer is not None:
+            parts.append(f"layer {view.layer + 1}")
+        if heads > 1:
+            parts.append(f"mean of {heads} heads" if view.head is None else f"head {view.head + 1}")
+        return ", ".join(parts)
+
+    def map(self, name: str, example: int, layer: int, head: int | None) -> Map:
+        """One map, sorted where the axes are numbers, in reading order where they are symbols.
+
+        Without a head, the mean over the heads. Only the main attention has a gold path.
+        """
+        heads = self.weights[name][example, layer].astype(np.float64)
+        weights = heads.mean(axis=0) if head is None else heads[head]
+        rows, columns = self._sides(name, example)
+        gold = self.batch.get("alignment") if name == self.main else None
+        return Map(
+            weights[np.ix_(rows.order, columns.order)],
+            rows,
+            columns,
+            None if gold is None else gold[example][rows.order].astype(np.int64),
+        )
+
+    def _sides(self, name: str, example: int) -> tuple[Axis, Axis]:
+        if not self.source_vocab:
+            queries, keys = (self.batch[side][example] for side in ("queries", "keys"))
+            return _numbers("test x", queries), _numbers("training x", keys)
+        rows, columns = SIDES.get(name, ("target", "source"))
+        return self._symbols(example, rows), self._symbols(example, columns)
+
+    def _symbols(self, example: int, side: Side) -> Axis:
+        field = {"target": "targets", "source": "keys", "input": "queries"}[side]
+        ids = self.batch[field][example]
+        vocab = self.source_vocab if side == "source" else self.target_vocab
+        if side == "source":
+            seen = self.batch["mask"][example].any(axis=0)
+        else:
+            seen = self.batch["target_mask"][example]
+        order = np.flatnonzero(seen)
+        return Axis(side, order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
+
+
+def visible(symbol: str) -> str:
+    """A symbol to read: a blank as the open box that stands for one."""
+    return SPACE if symbol.isspace() else symbol
+
+
+def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Attention:
+    """Stored arrays, sorted into weights and batch.
+
+    Raises RequestError for arrays that are not those of a run.
+    """
+    prefix = "weights."
+    weights = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    batch = {k: v for k, v in arrays.items() if not k.startswith(prefix)}
+    missing = sorted(NEEDED - set(batch))
+    if missing or not weights:
+        raise RequestError(f"the stored attention has no {' and no '.join(missing or ['weights'])}")
+    return Attention(
+        weights,
+        batch,
+        source_vocab=tuple(metadata.get("source_vocab", ())),
+        target_vocab=tuple(metadata.get("target_vocab", ())),
+    )
+
+
+def scale_end(weights: NDArray[np.float64]) -> tuple[float, bool]:
+    """Where a scale from 0 ends, and whether a few weights far above all others are beyond it."""
+    largest = float(weights.max(initial=0))
+    most = float(np.quantile(weights, 1 - FEW)) if weights.size else 0.0
+    beyond = 0 < most < largest / 2
+    return (most if beyond else largest) or 1.0, beyond
+
+
+def same_examples(one: Attention, other: Attention) -> bool:
+    """Whether two runs were looked at on the same examples."""
+    fields = ("keys", "queries", "targets")
+    return all(np.array_equal(one.batch[field], other.batch[field]) for field in fields)
+
+
+def _numbers(name: str, points: NDArray[Any]) -> Axis:
+    """Points sorted by their first coordinate."""
+    x = points.reshape(len(points), -1)[:, 0].astype(np.float64)
+    order = np.argsort(x, kind="stable")
+    return Axis(name, order, numbers=x[order])
+
+
+def _check(what: str, chosen: Sequence[int], count: int) -> None:
+    """Raise RequestError for a number that is not there; people count from 1."""
+    for number in chosen:
+        if not 0 <= number < count:
+            there = f"only {what} 1" if count == 1 else f"{what}s 1 to {count}"
+            raise RequestError(f"there is no {what} {number + 1}: the run kept {there}")

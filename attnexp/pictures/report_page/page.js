@@ -1,0 +1,432 @@
+"use strict";
+(() => {
+  const content = JSON.parse(document.getElementById("content").textContent);
+  const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a51a3"];
+  const DASHES = ["", "7 3", "2 3", "8 3 2 3"];
+  const INK = "#222222", FAINT = "#8a8a8a", GOLD = "#ff5f52", MISSING = "\u2013";
+  const MAP = 320, MARGIN = 8;
+
+  // Elements. Text only ever enters the page as text.
+
+  function fill(element, attributes, children) {
+    for (const [name, value] of Object.entries(attributes)) {
+      if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else element.setAttribute(name, value);
+    }
+    element.append(...children);
+    return element;
+  }
+  const make = (tag, attributes = {}, ...children) =>
+    fill(document.createElement(tag), attributes, children);
+  const draw = (tag, attributes = {}, ...children) =>
+    fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+  function number(value) {
+    if (value === null || value === undefined) return MISSING;
+    return String(Number(value.toPrecision(4)));
+  }
+
+  // Tables that sort by the column whose head is pressed.
+
+  function sortable(text) {
+    const plain = text.replace("\u2212", "-").replace(/,/g, "");
+    return /^\s*[-+]?(\d|\.\d)/.test(plain) ? parseFloat(plain) : null;
+  }
+
+  function table(grid) {
+    const body = make("tbody");
+    const heads = grid.columns.map((column, place) => {
+      const button = make("button", { type: "button", onclick: () => sortBy(place) }, column.title);
+      return make("th", { scope: "col", class: column.right ? "right" : "" }, button);
+    });
+    const rows = grid.rows.map((cells) =>
+      make("tr", {}, ...cells.map((cell, place) =>
+        make("td", { class: grid.columns[place].right ? "right" : "" },
+          cell.strong ? make("strong", {}, cell.text) : cell.text))));
+    body.append(...rows);
+
+    function sortBy(place) {
+      const falling = heads[place].getAttribute("aria-sort") === "ascending";
+      heads.forEach((head) => head.removeAttribute("aria-sort"));
+      heads[place].setAttribute("aria-sort", falling ? "descending" : "ascending");
+      const texts = grid.rows.map((cells) => cells[place].text);
+      const there = texts.filter((text) => text !== MISSING);
+      const numeric = there.length > 0 && there.every((text) => sortable(text) !== null);
+      const order = texts.map((text, row) => row);
+      const way = falling ? -1 : 1;
+      order.sort((a, b) => {
+        const [one, other] = [texts[a], texts[b]];
+        if ((one === MISSING) !== (other === MISSING)) return one === MISSING ? 1 : -1;
+        if (one === MISSING) return a - b;
+        const difference = numeric
+          ? sortable(one) - sortable(other)
+          : one.localeCompare(other, "en", { numeric: true });
+        return way * difference || a - b;
+      });
+      body.append(...order.map((row) => rows[row]));
+    }
+
+    const whole = make("table", {});
+    if (grid.caption) whole.append(make("caption", {}, grid.caption));
+    whole.append(make("thead", {}, make("tr", {}, ...heads)), body);
+    const parts = [make("div", { class: "scroll", tabindex: "0" }, whole)];
+    return grid.title ? [make("h3", {}, grid.title), ...parts] : parts;
+  }
+
+  // Charts.
+
+  function roundTicks(low, high, count) {
+    if (!(high > low)) return [low];
+    const rough = (high - low) / count;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((m) => m >= rough * 0.999);
+    const ticks = [];
+    for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i += 1) ticks.push(i * step);
+    return ticks;
+  }
+
+  function logTicks(low, high) {
+    const ticks = [];
+    const wide = Math.log10(high / low) > 4;
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+      for (const m of wide ? [1] : [1, 2, 5]) {
+        const tick = m * 10 ** power;
+        if (tick >= low * 0.999 && tick <= high * 1.001) ticks.push(tick);
+      }
+    }
+    return ticks;
+  }
+
+  function look(line) {
+    if (line.place === null) return { colour: INK, dash: "5 3", width: 1.2 };
+    return {
+      colour: PALETTE[line.place % PALETTE.length],
+      dash: DASHES[Math.floor(line.place / PALETTE.length) % DASHES.length],
+      width: 2,
+    };
+  }
+
+  function chart(spec) {
+    const holder = make("div", { class: "chart" });
+    const reading = make("p", { class: "reading" });
+    const picture = make("div", { class: "picture" });
+    const hidden = new Set();
+    const finite = (value) => value !== null && value !== undefined && !(spec.log && value <= 0);
+    const all = spec.lines.flatMap((line) => [...line.mean, ...(line.low || []), ...(line.high || [])]);
+    const ys = [...all, ...spec.points.map((point) => point[1])].filter(finite);
+    const xs = [...spec.lines.flatMap((line) => line.x), ...spec.points.map((point) => point[0])].filter(finite);
+    const ends = { x: [Math.min(...xs), Math.max(...xs)], y: [Math.min(...ys), Math.max(...ys)] };
+    if (!spec.log) {
+      const room = (ends.y[1] - ends.y[0]) * 0.04 || Math.abs(ends.y[0]) * 0.1 || 1;
+      ends.y = [ends.y[0] - room, ends.y[1] + room];
+    }
+    if (ends.x[0] === ends.x[1]) ends.x = [ends.x[0] - 1, ends.x[1] + 1];
+    if (ends.y[0] === ends.y[1]) ends.y = [ends.y[0] / 2, ends.y[1] * 2];
+    const scale = spec.log ? Math.log10 : (value) => value;
+
+    function redraw() {
+      const width = Math.max(holder.clientWidth, 260), height = Math.min(Math.max(width * 0.55, 220), 340);
+      const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, 6);
+      const left = 14 + 6.4 * Math.max(...yTicks.map((tick) => number(tick).length)) + 10;
+      const right = width - 10, top = 8, bottom = height - 34;
+      const [x0, x1] = ends.x, [y0, y1] = ends.y.map(scale);
+      const px = (x) => left + ((x - x0) / (x1 - x0)) * (right - left);
+      const py = (y) => bottom - ((scale(y) - y0) / (y1 - y0)) * (bottom - top);
+      const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": spec.title });
+      for (const tick of yTicks) {
+        svg.append(draw("line", { x1: left, x2: right, y1: py(tick), y2: py(tick), stroke: "#ececec" }));
+        svg.append(draw("text", { x: left - 6, y: py(tick) + 4, "text-anchor": "end" }, number(tick)));
+      }
+      const whole = (tick) => spec.x !== "epoch" || Number.isInteger(tick);
+      for (const tick of roundTicks(x0, x1, Math.max(Math.floor(width / 90), 2)).filter(whole)) {
+        svg.append(draw("line", { x1: px(tick), x2: px(tick), y1: bottom, y2: bottom + 4, stroke: FAINT }));
+        svg.append(draw("text", { x: px(tick), y: bottom + 16, "text-anchor": "middle" }, number(tick)));
+      }
+      svg.append(draw("line", { x1: left, x2: right, y1: bottom, y2: bottom, stroke: FAINT }));
+      svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.x));
+      const middle = (top + bottom) / 2;
+      svg.append(draw("text", { x: 11, y: middle, "text-anchor": "middle", transform: `rotate(-90 11 ${middle})` }, spec.y + (spec.log ? " (log)" : "")));
+      for (const [x, y] of spec.points) {
+        svg.append(draw("circle", { cx: px(x), cy: py(y), r: 3, fill: "none", stroke: FAINT }));
+      }
+      const shown = spec.lines.filter((line, i) => !hidden.has(i));
+      for (const line of shown) {
+        if (!line.low) continue;
+        const steps = line.x.map((x, i) => i).filter((i) => finite(line.low[i]) && finite(line.high[i]));
+        const there = steps.map((i) => `${px(line.x[i])},${py(line.high[i])}`);
+        const back = steps.reverse().map((i) => `${px(line.x[i])},${py(line.low[i])}`);
+        svg.append(draw("polygon", { points: [...there, ...back].join(" "), fill: look(line).colour, opacity: 0.16 }));
+      }
+      for (const line of shown) {
+        const style = look(line);
+        const path = line.x.map((x, i) => [x, line.mean[i]]).filter(([, y]) => finite(y));
+        svg.append(draw("polyline", {
+          points: path.map(([x, y]) => `${px(x)},${py(y)}`).join(" "), fill: "none",
+          stroke: style.colour, "stroke-width": style.width, "stroke-dasharray": style.dash, "stroke-linejoin": "round",
+        }));
+      }
+      const mark = draw("line", { y1: top, y2: bottom, stroke: FAINT, "stroke-dasharray": "2 2", visibility: "hidden" });
+      svg.append(mark);
+      svg.addEventListener("pointermove", (event) => {
+        if (!shown.length) return;
+        const box = svg.getBoundingClientRect();
+        const x = x0 + (((event.clientX - box.left) / box.width) * width - left) / (right - left) * (x1 - x0);
+        const nearest = (line) => line.x.reduce((best, value, i) => Math.abs(value - x) < Math.abs(line.x[best] - x) ? i : best, 0);
+        const at = shown[0].x[nearest(shown[0])];
+        mark.setAttribute("x1", px(at));
+        mark.setAttribute("x2", px(at));
+        mark.setAttribute("visibility", "visible");
+        reading.textContent = `${spec.x} ${number(at)}: ` + shown.map((line) => `${line.label} ${number(line.mean[nearest(line)])}`).join(", ");
+      });
+      picture.replaceChildren(svg);
+    }
+
+    const legend = make("div", { class: "legend" }, ...spec.lines.map((line, i) => {
+      const style = look(line);
+      const swatch = draw("svg", { width: 22, height: 8, "aria-hidden": "true" }, draw("line", {
+        x1: 0, x2: 22, y1: 4, y2: 4, stroke: style.colour, "stroke-width": style.width, "stroke-dasharray": style.dash,
+      }));
+      const seeds = line.seeds > 1 ? ` (${line.seeds} seeds)` : "";
+      const button = make("button", { type: "button", "aria-pressed": "true", onclick: () => {
+        if (hidden.has(i)) hidden.delete(i); else hidden.add(i);
+        button.setAttribute("aria-pressed", String(!hidden.has(i)));
+        redraw();
+      } }, swatch, `${line.label}${seeds}`);
+      return button;
+    }));
+    holder.append(make("h3", {}, spec.title), legend, picture, reading);
+    new ResizeObserver(redraw).observe(holder);
+    return holder;
+  }
+
+  // Attention.
+
+  function colour(share) {
+    const place = Math.min(Math.max(share, 0), 1) * (content.colours.length - 1);
+    const at = Math.min(Math.floor(place), content.colours.length - 2);
+    const part = (hex, i) => parseInt(hex.slice(1 + 2 * i, 3 + 2 * i), 16);
+    return [0, 1, 2].map((i) => {
+      const [low, high] = [part(content.colours[at], i), part(content.colours[at + 1], i)];
+      return Math.round(low + (high - low) * (place - at));
+    });
+  }
+
+  const decoded = new Map();
+  function bytes(map) {
+    if (!decoded.has(map)) decoded.set(map, Uint8Array.from(atob(map.weights), (letter) => letter.charCodeAt(0)));
+    return decoded.get(map);
+  }
+
+  function weights(kept, frame, map, rows, columns, layer, head) {
+    const size = rows * columns, data = bytes(map), found = new Float64Array(size);
+    const heads = head === null ? [...Array(kept.heads).keys()] : [head];
+    for (const one of heads) {
+      const start = (layer * kept.heads + one) * size;
+      for (let i = 0; i < size; i += 1) found[i] += (data[start + i] / 255) * frame.largest / heads.length;
+    }
+    return found;
+  }
+
+  function ticksOf(axis) {
+    if (axis.numbers === null) return axis.symbols.map((text, at) => ({ at, text }));
+    const values = axis.numbers;
+    return roundTicks(values[0], values[values.length - 1], 5).map((tick) => {
+      const after = Math.max(values.findIndex((value) => value >= tick), 0);
+      const before = Math.max(after - 1, 0);
+      const gap = values[after] - values[before];
+      return { at: gap > 0 ? before + (tick - values[before]) / gap : after, text: number(tick) };
+    });
+  }
+
+  function paint(canvas, found, rows, columns, gold, end) {
+    const upwards = rows.numbers !== null;
+    const height = upwards ? rows.numbers.length : rows.symbols.length;
+    const width = columns.numbers !== null ? columns.numbers.length : columns.symbols.length;
+    const context = canvas.getContext("2d");
+    const font = "11px system-ui, sans-serif";
+    context.font = font;
+    const measure = (axis) => Math.max(...ticksOf(axis).map((tick) => context.measureText(tick.text).width), 8);
+    const left = Math.ceil(measure(rows)) + MARGIN + 14;
+    const room = Math.min(MAP, document.documentElement.clientWidth - 40) - left;
+    const cell = upwards ? room / width : Math.min(room / width, 24);
+    const across = cell * width, down = upwards ? across : Math.min(cell, 24) * height;
+    const upright = columns.numbers === null && measure(columns) > cell - 2;
+    const below = (upright ? Math.ceil(measure(columns)) : 12) + MARGIN + 16;
+    const ratio = window.devicePixelRatio || 1;
+    canvas.width = Math.round((left + across + 2) * ratio);
+    canvas.height = Math.round((down + below) * ratio);
+    canvas.style.width = `${left + across + 2}px`;
+    context.scale(ratio, ratio);
+    context.font = font;
+    const high = down / height;
+    const y = (row) => (upwards ? height - 1 - row : row) * high;
+    // One dot a weight, enlarged without smoothing: no seams between cells.
+    const small = make("canvas", { width, height });
+    const dots = new ImageData(width, height);
+    for (let row = 0; row < height; row += 1) {
+      for (let column = 0; column < width; column += 1) {
+        const at = (upwards ? height - 1 - row : row) * width + column;
+        dots.data.set([...colour(found[row * width + column] / end), 255], 4 * at);
+      }
+    }
+    small.getContext("2d").putImageData(dots, 0, 0);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(small, left, 0, across, down);
+    if (gold) {
+      context.strokeStyle = GOLD;
+      context.lineWidth = 1.5;
+      gold.forEach((column, row) => {
+        if (column >= 0) context.strokeRect(left + column * cell, y(row), cell, high);
+      });
+    }
+    context.fillStyle = INK;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    for (const tick of ticksOf(rows)) context.fillText(tick.text, left - 5, y(tick.at) + high / 2);
+    for (const tick of ticksOf(columns)) {
+      const x = left + (tick.at + 0.5) * cell;
+      context.save();
+      context.translate(x, down + 5);
+      if (upright) context.rotate(-Math.PI / 2);
+      context.textAlign = upright ? "right" : "center";
+      context.textBaseline = upright ? "middle" : "top";
+      context.fillText(tick.text, 0, 0);
+      context.restore();
+    }
+    context.textAlign = "center";
+    context.textBaseline = "bottom";
+    context.fillText(columns.name, left + across / 2, down + below - 1);
+    context.save();
+    context.translate(2, down / 2);
+    context.rotate(-Math.PI / 2);
+    context.textBaseline = "top";
+    context.fillText(rows.name, 0, 0);
+    context.restore();
+    return { left, cell, high, height, width, upwards };
+  }
+
+  function attention(spec) {
+    const state = { name: spec.names[0], example: 0, layer: Infinity, head: null, frame: Infinity };
+    const reading = make("p", { class: "reading", "aria-live": "polite" }, "Touch a map to read a weight.");
+    const maps = make("div", { class: "maps" });
+    const controls = make("div", { class: "controls" });
+    const bar = make("span"), top = make("output");
+    bar.style.background = `linear-gradient(to right, ${content.colours.join(",")})`;
+
+    const keeping = () => spec.configurations.map((one) => one.attentions[state.name]).filter(Boolean);
+    const most = (count) => Math.max(...keeping().map(count));
+    const sides = (value, count) => Math.min(value, count - 1);
+
+    function slider(text, count, value, show, change) {
+      const output = make("output", {}, show(value));
+      const input = make("input", { type: "range", min: 0, max: count - 1, step: 1, value, "aria-label": text, oninput: () => {
+        change(Number(input.value));
+        output.textContent = show(Number(input.value));
+        redraw();
+      } });
+      return make("label", {}, text, input, output);
+    }
+
+    function rebuild() {
+      const examples = most((kept) => kept.frames[0].maps.length);
+      const layers = most((kept) => kept.layers), heads = most((kept) => kept.heads);
+      const longest = keeping().reduce((a, b) => (b.frames.length > a.frames.length ? b : a)).frames;
+      state.layer = sides(state.layer, layers);
+      state.frame = sides(state.frame, longest.length);
+      if (state.head !== null) state.head = sides(state.head, heads);
+      const parts = [];
+      if (spec.names.length > 1) {
+        const select = make("select", { "aria-label": "attention", onchange: () => {
+          state.name = select.value;
+          rebuild();
+        } }, ...spec.names.map((name) => make("option", { value: name }, name)));
+        select.value = state.name;
+        parts.push(make("label", {}, "attention", select));
+      }
+      if (examples > 1) parts.push(slider("example", examples, state.example, (i) => `${i + 1} of ${examples}`, (i) => { state.example = i; }));
+      if (layers > 1) parts.push(slider("layer", layers, state.layer, (i) => `${i + 1} of ${layers}`, (i) => { state.layer = i; }));
+      if (heads > 1) parts.push(slider("head", heads + 1, state.head === null ? 0 : state.head + 1, (i) => (i ? `${i} of ${heads}` : "mean of all"), (i) => { state.head = i ? i - 1 : null; }));
+      if (longest.length > 1) parts.push(slider("epoch", longest.length, state.frame, (i) => (longest[i].epoch === null ? "the end" : String(longest[i].epoch)), (i) => { state.frame = i; }));
+      top.textContent = number(spec.ends[state.name]);
+      parts.push(make("div", { class: "scale" }, "weight 0", bar, top));
+      controls.replaceChildren(...parts);
+      redraw();
+    }
+
+    function redraw() {
+      const end = spec.ends[state.name];
+      maps.replaceChildren(...spec.configurations.map((one) => {
+        const kept = one.attentions[state.name];
+        const caption = make("figcaption", {}, one.label);
+        if (!kept) return make("figure", {}, caption, make("p", { class: "faint" }, `has no ${state.name} attention`));
+        const frame = kept.frames[sides(state.frame, kept.frames.length)];
+        const map = frame.maps[sides(state.example, frame.maps.length)];
+        const layer = sides(state.layer, kept.layers);
+        const head = state.head === null ? null : sides(state.head, kept.heads);
+        const rows = spec.axes[map.rows], columns = spec.axes[map.columns];
+        const tall = (rows.numbers || rows.symbols).length, wide = (columns.numbers || columns.symbols).length;
+        const found = weights(kept, frame, map, tall, wide, layer, head);
+        const canvas = make("canvas", { role: "img", "aria-label": `${one.label}: ${columns.name} that each ${rows.name} looks at` });
+        const place = paint(canvas, found, rows, columns, map.gold, end);
+        canvas.addEventListener("pointermove", (event) => {
+          const box = canvas.getBoundingClientRect();
+          const shrunk = parseFloat(canvas.style.width) / box.width;
+          const column = Math.floor(((event.clientX - box.left) * shrunk - place.left) / place.cell);
+          const drawn = Math.floor(((event.clientY - box.top) * shrunk) / place.high);
+          const row = place.upwards ? tall - 1 - drawn : drawn;
+          if (column < 0 || column >= wide || row < 0 || row >= tall) return;
+          const text = (axis, i) => (axis.numbers ? `${axis.name} ${number(axis.numbers[i])}` : `${axis.name} ${i + 1} \u201c${axis.symbols[i]}\u201d`);
+          const hit = map.gold && map.gold[row] === column ? ", the gold position" : "";
+          reading.textContent = `${one.label}: ${text(rows, row)} looks at ${text(columns, column)} with weight ${found[row * wide + column].toFixed(3)}${hit}`;
+        });
+        const told = [];
+        if (kept.layers > 1) told.push(`layer ${layer + 1}`);
+        if (kept.heads > 1) told.push(head === null ? `mean of ${kept.heads} heads` : `head ${head + 1}`);
+        if (frame.epoch !== null) told.push(`after epoch ${frame.epoch}`);
+        const which = told.length ? [make("p", { class: "faint" }, told.join(", "))] : [];
+        return make("figure", {}, caption, ...which, canvas);
+      }));
+    }
+
+    rebuild();
+    window.addEventListener("resize", redraw);
+    const gold = spec.configurations.some((one) => Object.values(one.attentions).some((kept) => kept.frames[0].maps.some((map) => map.gold)));
+    const told = [`All maps are of seed ${spec.seed} and share one colour scale.`];
+    if (gold) told.push("Outlined: the gold position.");
+    if (spec.left) told.push(`${spec.left} more configurations are left out.`);
+    return [make("p", { class: "faint" }, told.join(" ")), controls, maps, reading];
+  }
+
+  // Configurations.
+
+  function configuration(one) {
+    const rows = one.settings.map(([path, value]) => [{ text: path }, { text: value }]);
+    const inside = [];
+    if (one.commands.length) inside.push(make("pre", { tabindex: "0" }, make("code", {}, one.commands.join("\n"))));
+    else inside.push(make("p", { class: "faint" }, "What was typed for these runs is not stored with them; the settings below say what was run."));
+    for (const note of one.notes) inside.push(make("p", { class: "note" }, note));
+    inside.push(make("p", { class: "faint" }, `Computed with ${one.code.join("; ")}.`));
+    const choices = Object.entries(one.choices).map(([group, name]) => `${group}=${name}`).join(" ");
+    inside.push(make("p", { class: "faint" }, `Choices: ${choices}`));
+    inside.push(...table({ title: "", caption: "", columns: [{ title: "setting" }, { title: "value" }], rows }));
+    const seeds = `seed${one.seeds.length > 1 ? "s" : ""} ${one.seeds.join(", ")}`;
+    return make("details", {}, make("summary", {}, `${one.label}, ${seeds}`), ...inside);
+  }
+
+  // The page.
+
+  const page = document.getElementById("page");
+  page.querySelector("noscript").remove();
+  const parts = [["Results", [
+    ...content.notes.map((note) => make("p", { class: "note" }, note)),
+    ...content.tables.flatMap(table),
+  ]]];
+  for (const data of content.data) {
+    const inside = [make("div", { class: "charts" }, ...data.charts.map(chart))];
+    if (data.attention) inside.push(make("h3", {}, "Attention"), ...attention(data.attention));
+    inside.push(make("h3", {}, "Settings, and how to run them again"), ...data.configurations.map(configuration));
+    parts.push([data.name, inside]);
+  }
+  page.append(make("nav", {}, ...parts.map(([title], i) => make("a", { href: `#part-${i}` }, title))));
+  parts.forEach(([title, inside], i) => page.append(make("section", { id: `part-${i}` }, make("h2", {}, title), ...inside)));
+})();

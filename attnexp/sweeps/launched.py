@@ -1,0 +1,247 @@
+"""Jobs through one of Hydra's launchers: joblib, submitit, Ray or another.
+
+The launcher decides where and when. In its process a `Task` hands the job to a worker process, as
+on this machine, so that nothing a job does can reach the launcher, which would lose other jobs.
+"""
+
+import copy
+import fcntl
+import logging
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.types import HydraContext
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+
+from attnexp import lock, screen
+from attnexp.job import HYDRA, Job, register_resolvers
+from attnexp.sweeps.engine import Engine
+from attnexp.sweeps.outcome import Outcome, first_line, look
+from attnexp.sweeps.plan import Planned, folder_of
+from attnexp.sweeps.worker import GRACE, Worker
+
+NOTHING_BY_THE_LAUNCHER = (
+    "hydra.sweep.subdir=.",
+    "hydra.output_subdir=null",
+    "hydra/job_logging=none",
+)
+"""What keeps Hydra's launchers from writing into a run's folder, which they would do unlocked."""
+
+LOOK = 1.0
+"""Seconds between two looks at whether the sweep still wants a job."""
+
+log = logging.getLogger(__name__)
+
+
+class Launched(Engine):
+    """Runs jobs through a launcher.
+
+    `max_batch_size` is how many jobs it is given at a time, None for all of them. `share_gpus` says
+    that the jobs run beside each other on this machine, where each should have a GPU of its own.
+    """
+
+    def __init__(
+        self,
+        context: HydraContext,
+        config: DictConfig,
+        max_batch_size: int | None,
+        share_gpus: bool,
+    ) -> None:
+        self._ticket = Ticket(Path(config.hydra.sweep.dir).absolute())
+        task = Task(config.hydra, self._ticket.path, share_gpus)
+        self._launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=context, task_function=task, config=config
+        )
+        self._size = max_batch_size
+        self._begun: list[Planned] = []
+
+    def run(
+        self, jobs: Sequence[Planned], glance: Callable[[], None]
+    ) -> Iterator[tuple[Planned, Outcome]]:
+        self._ticket.open()
+        size = self._size or len(jobs)
+        for start in range(0, len(jobs), size):
+            self._begun = list(jobs[start : start + size])
+            for job, returned in zip(self._begun, self._launch(self._begun), strict=False):
+                if returned.status == JobStatus.COMPLETED:
+                    yield job, returned.return_value
+                else:
+                    log.warning("%s: %s", job.label, returned._return_value)
+            glance()
+        self._begun = []
+
+    def cancel(self) -> None:
+        self._ticket.withdraw()
+
+    def stop(self) -> Iterable[tuple[Planned, Outcome]]:
+        self._ticket.withdraw()
+        end = time.monotonic() + GRACE + 2 * LOOK
+        while time.monotonic() < end and any(lock.is_held(job.folder) for job in self._begun):
+            time.sleep(lock.RETRY)
+        looks = [(job, look(job.folder, job.key, job.settings)) for job in self._begun]
+        self._begun = []
+        return [
+            (job, Outcome("done" if found.state == "finished" else "interrupted"))
+            for job, found in looks
+            if found.state in ("finished", "interrupted", "died")
+        ]
+
+    def _launch(self, jobs: Sequence[Planned]) -> Sequence[JobReturn]:
+        words = [[*(word.text for word in job.words), *NOTHING_BY_THE_LAUNCHER] for job in jobs]
+        try:
+            return self._launcher.launch(words, initial_job_idx=jobs[0].number)
+        except Exception as error:
+            # Launchers give up all results when one of their processes dies. The jobs' own files
+            # tell what was done, and the sweep launches the rest again.
+            screen.warn(f"the launcher stopped early: {first_line(str(error))}")
+            return []
+
+
+class Ticket:
+    """A file that exists as long as a sweep wants its jobs, wherever they wait or run.
+
+    Whoever wrote it holds a lock on it. One that is not locked belongs to a sweep that is gone.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / ".sweeps" / secrets.token_hex(6)
+        self._file: int | None = None
+
+    def open(self) -> None:
+        """Write the file, and withdraw those of sweeps that are gone."""
+        if self._file is not None:
+            return
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        for other in self.path.parent.iterdir():
+            _withdraw_if_orphan(other)
+        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
+        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def withdraw(self) -> None:
+        """Remove the file: jobs that have not begun do not, and those that run are interrupted."""
+        self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # another sweep may have a file there
+            self.path.parent.rmdir()
+
+
+class Task:
+    """What a launcher calls in a process of its own with the configuration of a job."""
+
+    def __init__(self, hydra: DictConfig, ticket: Path, share_gpus: bool) -> None:
+        self._hydra = _portable(hydra)
+        self._ticket = ticket
+        self._share_gpus = share_gpus
+
+    def __call__(self, config: DictConfig) -> Outcome:
+        """Run the job in this process's worker, and return how it ended."""
+        if not self._ticket.exists():
+            return Outcome("not run")
+        worker = _worker(self._share_gpus and config.get("device") in ("auto", "cuda"))
+        looked = time.monotonic()
+
+        def glance() -> None:
+            nonlocal looked
+            if time.monotonic() - looked > LOOK:
+                looked = time.monotonic()
+                if not self._ticket.exists():
+                    raise KeyboardInterrupt
+
+        try:
+            worker.submit(self._job(config))
+            return worker.wait(glance)
+        except KeyboardInterrupt:
+            return worker.interrupt() or Outcome("interrupted")
+        except Exception as error:
+            return Outcome("failed", f"{type(error).__name__}: {error}")
+
+    def _job(self, config: DictConfig) -> Job:
+        """The job as Hydra composed it, with the sweep's own words on where and how to record."""
+        register_resolvers()
+        here = HydraConfig.get()
+        with read_write(config), open_dict(config):
+            config[HYDRA] = self._hydra
+        hydra = config[HYDRA]
+        with read_write(hydra), open_dict(hydra):
+            hydra.overrides.task = here.overrides.task
+            hydra.runtime.choices = {
+                **here.runtime.choices,
+                "hydra/job_logging": hydra.runtime.choices["hydra/job_logging"],
+            }
+            hydra.job.override_dirname = here.job.override_dirname
+            hydra.job.num, hydra.job.id = here.job.num, here.job.id
+        return Job(config, folder_of(config))
+
+
+def _portable(hydra: DictConfig) -> DictConfig:
+    """Hydra's node without the classes of launchers' settings, which pickle cannot find again."""
+    portable = copy.deepcopy(hydra)
+    with read_write(portable), open_dict(portable):
+        for name in ("launcher", "sweeper"):
+            portable[name] = OmegaConf.create(OmegaConf.to_container(hydra[name], resolve=False))
+    return portable
+
+
+_workers: list[Worker] = []
+"""The worker of this process, once there is one."""
+
+
+def _worker(share_gpus: bool) -> Worker:
+    if not _workers:
+        _workers.append(Worker(_gpu_of_our_own() if share_gpus else {}))
+    return _workers[0]
+
+
+def _gpu_of_our_own() -> dict[str, str]:
+    """The variable that leaves one GPU visible: the one that the fewest processes of ours have.
+
+    The choice is a lock on a file, held as long as this process lives.
+    """
+    gpus = visible_gpus()
+    if len(gpus) < 2:
+        return {}
+    folder = Path(tempfile.gettempdir()) / f"attnexp-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for turn in count():
+        for gpu in gpus:
+            file = os.open(folder / f"gpu-{gpu}-{turn}", os.O_RDWR | os.O_CREAT, 0o600)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(file)
+            else:
+                return {"CUDA_VISIBLE_DEVICES": gpu}
+    raise AssertionError
+
+
+def visible_gpus() -> list[str]:
+    """The GPUs that CUDA would show to this process, found without asking CUDA."""
+    asked = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if asked is not None:
+        return [gpu.strip() for gpu in asked.split(",") if gpu.strip() not in ("", "-1")]
+    try:
+        return [str(number) for number, _ in enumerate(os.listdir("/proc/driver/nvidia/gpus"))]
+    except OSError:
+        return []
+
+
+def _withdraw_if_orphan(ticket: Path) -> None:
+    try:
+        file = os.open(ticket, os.O_RDWR)
+    except OSError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        ticket.unlink(missing_ok=True)
+    except OSError:
+        pass  # its sweep is alive
+    finally:
+        os.close(file)

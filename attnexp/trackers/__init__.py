@@ -1,0 +1,1 @@
+"""Where the numbers and pictures of a run go besides its folder."""

@@ -1,0 +1,42 @@
+"""A tracker that cannot cost a run its results."""
+
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attnexp import screen
+from attnexp.trackers.tracker import Tracker
+
+log = logging.getLogger(__name__)
+
+
+class Forgiving(Tracker):
+    """Passes on to another tracker until that fails; then says so once, and goes on without it.
+
+    Only `begin` may fail, so that a tracker that cannot work ends a run before it has begun.
+    """
+
+    def __init__(self, tracker: Tracker) -> None:
+        self._tracker = tracker
+        self._working = False
+
+    def begin(self, folder: Path, summary: Mapping[str, Any]) -> None:
+        self._tracker.begin(folder, summary)
+        self._working = True
+
+    def epoch(self, row: Mapping[str, Any]) -> None:
+        self._attempt(lambda: self._tracker.epoch(row))
+
+    def end(self, folder: Path, summary: Mapping[str, Any]) -> None:
+        self._attempt(lambda: self._tracker.end(folder, summary))
+
+    def _attempt(self, tell: Callable[[], None]) -> None:
+        if not self._working:
+            return
+        try:
+            tell()
+        except Exception as error:  # whatever a tool of others may raise
+            self._working = False
+            log.info("the tracker failed", exc_info=error)
+            screen.warn(f"the tracker failed and is told no more: {type(error).__name__}: {error}")

@@ -1,0 +1,20 @@
+"""No tracker."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from attnexp.trackers.tracker import Tracker
+
+
+class NoTracker(Tracker):
+    """Tells nobody."""
+
+    def begin(self, folder: Path, summary: Mapping[str, Any]) -> None:
+        return
+
+    def epoch(self, row: Mapping[str, Any]) -> None:
+        return
+
+    def end(self, folder: Path, summary: Mapping[str, Any]) -> None:
+        return

@@ -1,0 +1,65 @@
+"""TensorBoard."""
+
+from collections.abc import Mapping
+from numbers import Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnexp.trackers.tracker import Tracker, flat, pictures, require
+
+if TYPE_CHECKING:
+    from torch.utils.tensorboard import SummaryWriter
+
+PLACE = "tensorboard"
+"""The folder of the event files, in the folder of the run."""
+
+
+class TensorBoard(Tracker):
+    """Event files in the folder of the run, so that `tensorboard --logdir outputs` shows all runs.
+
+    Columns of metrics.csv are scalars by epoch under `train/`, final metrics are under `final/`,
+    pictures are images, and the settings are in the HParams tab. Event files of an earlier attempt
+    are removed.
+
+    Raises ValueError where the package tensorboard is not installed.
+    """
+
+    def __init__(self) -> None:
+        require("tensorboard", "tensorboard")
+        self._writer: SummaryWriter | None = None
+        self._last = 0
+
+    def begin(self, folder: Path, summary: Mapping[str, Any]) -> None:
+        from torch.utils.tensorboard import SummaryWriter
+
+        for old in (folder / PLACE).glob("events.out.tfevents.*"):
+            old.unlink()
+        self._writer = SummaryWriter(str(folder / PLACE))
+
+    def epoch(self, row: Mapping[str, Any]) -> None:
+        assert self._writer is not None
+        self._last = int(row["epoch"])
+        for name, value in row.items():
+            if name != "epoch":
+                self._writer.add_scalar(f"train/{name}", value, self._last)
+
+    def end(self, folder: Path, summary: Mapping[str, Any]) -> None:
+        assert self._writer is not None
+        settings = {
+            name: value if isinstance(value, str | bool | Real) else str(value)
+            for name, value in flat(summary["config"])
+        }
+        final = {f"final/{name}": value for name, value in summary["metrics"].items()}
+        self._writer.add_hparams(settings, final, run_name=".", global_step=self._last)
+        self._writer.add_text("status", summary["status"])
+        for path in pictures(folder):
+            self._writer.add_image(path.stem, _pixels(path), self._last, dataformats="HWC")
+        self._writer.close()
+
+
+def _pixels(path: Path) -> Any:
+    import numpy as np
+    from PIL import Image
+
+    with Image.open(path) as image:
+        return np.asarray(image.convert("RGB"))

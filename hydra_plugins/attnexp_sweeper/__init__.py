@@ -1,0 +1,1 @@
+"""attnexp's sweepers, for Hydra to find. Imported at every start, so nothing heavy is here."""

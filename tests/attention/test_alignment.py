@@ -1,0 +1,85 @@
+import math
+
+import pytest
+import torch
+
+from attnexp.attention.alignment import scorecard
+
+
+def card_by_loops(rows, gold, keys):
+    """The same numbers for one head, one query at a time."""
+    pairs = list(zip(rows, gold, strict=True))
+    hits = sum(g >= 0 and max(r) > 0 and r.index(max(r)) == g for r, g in pairs)
+    aligned = [(row, g) for row, g in zip(rows, gold, strict=True) if g >= 0]
+    entropies = [-sum(w * math.log(w) for w in row if w > 0) for row in rows]
+    return {
+        "alignment_accuracy": hits / len(aligned),
+        "before": sum(r.index(max(r)) == g - 1 for r, g in aligned) / len(aligned),
+        "after": sum(r.index(max(r)) == g + 1 for r, g in aligned) / len(aligned),
+        "gold_mass": sum(row[g] for row, g in aligned) / len(aligned),
+        "alignment_error_rate": 1 - 2 * hits / (len(rows) + len(aligned)),
+        "entropy": sum(entropies) / len(rows),
+        "relative_entropy": sum(e / math.log(keys) for e in entropies) / len(rows),
+        "peaked": sum(max(row) > 0.99 for row in rows) / len(rows),
+    }
+
+
+ROWS = [
+    [0.7, 0.1, 0.1, 0.1],  # on gold
+    [0.1, 0.1, 0.7, 0.1],  # one after gold
+    [0.995, 0.005, 0.0, 0.0],  # one before gold, peaked
+    [0.25, 0.25, 0.25, 0.25],  # no gold: the end symbol
+]
+GOLD = [0, 1, 1, -1]
+
+
+def test_equals_loops_and_ignores_padding():
+    weights = torch.tensor([ROWS, [[1.0, 0, 0, 0]] * 4])[:, None, None]
+    alignment = torch.tensor([GOLD, [-1] * 4])
+    mask = torch.ones(2, 1, 4, dtype=torch.bool)
+    target_mask = torch.tensor([[True] * 4, [False] * 4])
+    metrics = scorecard(weights, alignment, mask, target_mask).metrics()
+    assert metrics == pytest.approx(card_by_loops(ROWS, GOLD, 4), abs=1e-6)
+
+
+def test_by_hand():
+    metrics = card_by_loops(ROWS, GOLD, 4)
+    assert metrics["alignment_accuracy"] == pytest.approx(1 / 3)
+    assert metrics["alignment_error_rate"] == pytest.approx(1 - 2 / 7)
+
+
+@pytest.mark.parametrize("keys", [2, 5, 10])
+def test_a_uniform_map_has_entropy_log_n_and_one_nth_on_gold(keys):
+    weights = torch.full((1, 1, 1, keys, keys), 1 / keys)
+    mask = torch.ones(1, 1, keys, dtype=torch.bool)
+    metrics = scorecard(weights, torch.arange(keys)[None], mask, mask[0]).metrics()
+    assert metrics["entropy"] == pytest.approx(math.log(keys), rel=1e-5)
+    assert metrics["relative_entropy"] == pytest.approx(1, rel=1e-5)
+    assert metrics["gold_mass"] == pytest.approx(1 / keys)
+    assert metrics["alignment_accuracy"] == pytest.approx(1 / keys)
+
+
+def test_a_row_of_zeros_is_on_no_key():
+    weights = torch.zeros(1, 1, 1, 1, 3)
+    mask = torch.ones(1, 1, 3, dtype=torch.bool)
+    metrics = scorecard(weights, torch.tensor([[0]]), mask, mask[..., :1].squeeze(1)).metrics()
+    assert metrics["alignment_accuracy"] == metrics["before"] == metrics["after"] == 0
+
+
+def test_each_head_is_scored_and_the_best_leads():
+    good, bad = torch.eye(3), torch.eye(3).roll(1, dims=1)
+    weights = torch.stack([torch.stack([bad, good]), torch.stack([bad, bad])])[None]
+    mask = torch.ones(1, 1, 3, dtype=torch.bool)
+    card = scorecard(weights, torch.arange(3)[None], mask, mask[:, 0])
+    assert card.best() == (0, 1)
+    metrics = card.metrics()
+    assert metrics["alignment_accuracy"] == 1
+    assert metrics["alignment_accuracy.layer1.head2"] == 1
+    assert metrics["alignment_accuracy.layer2.head1"] == 0
+    assert metrics["after.layer1.head1"] == pytest.approx(2 / 3)
+
+
+def test_without_gold_there_is_nothing_to_score():
+    mask = torch.ones(1, 1, 2, dtype=torch.bool)
+    with pytest.raises(ValueError, match="no query has a gold key"):
+        scorecard(torch.ones(1, 1, 1, 2, 2), torch.full((1, 2), -1), mask, mask[:, 0])

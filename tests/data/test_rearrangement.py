@@ -1,0 +1,124 @@
+import re
+
+import pytest
+import torch
+
+from attnexp.batch import Batch
+from attnexp.data.copy import Copy
+from attnexp.data.rearrangement import Rearrangement
+from attnexp.data.reverse import Reverse
+from attnexp.data.sort import Sort
+
+SMALL = {
+    "num_train": 200,
+    "num_validation": 20,
+    "num_test": 30,
+    "min_length": 2,
+    "max_length": 7,
+    "vocab_size": 5,
+}
+
+
+def build(target: type[Rearrangement], seed: int = 0, **settings: int) -> Rearrangement:
+    return target(torch.Generator().manual_seed(seed), **SMALL | settings)
+
+
+def examples(batch: Batch) -> list[tuple[list[int], list[int], list[int]]]:
+    """Source, target and alignment of each example, without padding and end symbols."""
+    rows = []
+    for i in range(len(batch)):
+        source = batch.keys[i][batch.mask[i, 0]].tolist()
+        length = int(batch.target_mask[i].sum())
+        rows.append(
+            (
+                source[:-1],
+                batch.targets[i, : length - 1].tolist(),
+                batch.alignment[i, : length - 1].tolist(),
+            )
+        )
+    return rows
+
+
+@pytest.mark.parametrize("target", [Copy, Reverse, Sort])
+def test_target_is_the_source_at_the_alignment(target):
+    for source, answer, places in examples(build(target).train):
+        assert answer == [source[place] for place in places]
+        assert sorted(places) == list(range(len(source)))
+
+
+def test_copy_repeats():
+    assert all(answer == source for source, answer, _ in examples(build(Copy).train))
+
+
+def test_reverse_goes_backwards():
+    assert all(answer == source[::-1] for source, answer, _ in examples(build(Reverse).train))
+
+
+def test_sort_is_ascending_and_stable():
+    for source, answer, places in examples(build(Sort).train):
+        assert answer == sorted(source)
+        assert places == sorted(range(len(source)), key=lambda place: (source[place], place))
+
+
+def test_all_draw_the_same_sources_at_one_seed():
+    assert torch.equal(build(Copy).train.keys, build(Sort).train.keys)
+
+
+def test_lengths_are_equally_frequent_where_there_is_room():
+    data = build(Copy, num_train=1000, min_length=3, max_length=6, vocab_size=20)
+    lengths = torch.cat([b.mask.sum(dim=-1) for b in (data.train, data.validation, data.test)]) - 1
+    counts = torch.bincount(lengths.flatten(), minlength=7)[3:]
+    assert counts.sum() == 1050
+    assert counts.max() - counts.min() <= 1
+
+
+def test_short_lengths_are_used_up_and_the_rest_goes_to_longer_ones():
+    data = build(Copy, min_length=1, max_length=4, vocab_size=4, num_train=250)
+    lengths = torch.cat([b.mask.sum(dim=-1) for b in (data.train, data.validation, data.test)]) - 1
+    assert torch.bincount(lengths.flatten(), minlength=5).tolist() == [0, 4, 16, 64, 216]
+
+
+def test_symbols_are_uniform():
+    data = build(Copy, num_train=20_000, min_length=6, max_length=6, vocab_size=20)
+    counts = torch.stack([torch.bincount(column, minlength=23) for column in data.train.keys.T])
+    share = counts[:6, 3:] / len(data.train)
+    assert (share - 0.05).abs().max() < 4 * (0.05 * 0.95 / len(data.train)) ** 0.5
+
+
+def test_sequences_longer_than_a_code_are_distinct_too():
+    data = build(Reverse, min_length=30, max_length=40, vocab_size=50)
+    assert len(data.train.keys.unique(dim=0)) == len(data.train)
+    assert data.train.keys.shape[1] == 41
+    assert data.train.keys[:, 29].unique().numel() > 40
+
+
+def test_every_sequence_there_is_can_be_asked_for():
+    data = build(
+        Sort, num_train=6, num_validation=1, num_test=1, max_length=3, vocab_size=2, min_length=3
+    )
+    rows = torch.cat([data.train.keys, data.validation.keys, data.test.keys])
+    assert len(rows.unique(dim=0)) == 8
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_train": 0}, "num_train must be at least 1, got 0"),
+        ({"num_validation": 0}, "num_validation must be at least 1, got 0"),
+        ({"num_test": -3}, "num_test must be at least 1, got -3"),
+        ({"min_length": 0}, "min_length must be at least 1, got 0"),
+        (
+            {"min_length": 8},
+            "min_length must be at most max_length, got min_length 8 and max_length 7",
+        ),
+        ({"vocab_size": 0}, "vocab_size must be at least 1, got 0"),
+        (
+            {"vocab_size": 2},
+            "num_train + num_validation + num_test is 253, but lengths 2 to 7 over 2 symbols make "
+            "only 252 different examples: ask for fewer examples or allow more",
+        ),
+    ],
+)
+def test_settings_that_cannot_work(settings, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        build(Reverse, **{"num_train": 203} | settings)

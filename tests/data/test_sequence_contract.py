@@ -1,0 +1,159 @@
+"""What every sequence data set in conf/data keeps to, at the settings it ships with."""
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import torch
+from omegaconf import OmegaConf
+
+from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.data.dataset import Dataset
+from attnexp.data.text import encode_source, source_text, symbols, target_text
+
+CONF = Path(__file__).parents[2] / "conf" / "data"
+
+
+@cache
+def build(name: str, seed: int) -> Dataset:
+    settings = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"))
+    settings.pop("defaults", None)
+    module, _, target = settings.pop("_target_").rpartition(".")
+    generator = torch.Generator().manual_seed(seed)
+    return getattr(import_module(module), target)(generator, **settings)
+
+
+NAMES = [
+    path.stem
+    for path in sorted(CONF.glob("*.yaml"))
+    if isinstance(build(path.stem, 0).spec, Seq2SeqSpec)
+]
+
+
+@pytest.fixture(params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def splits(dataset: Dataset) -> dict[str, Batch]:
+    return {"train": dataset.train, "validation": dataset.validation, "test": dataset.test}
+
+
+def tensors(batch: Batch) -> dict[str, torch.Tensor]:
+    return vars(batch)
+
+
+def test_the_five_are_there():
+    assert {"copy", "reverse", "sort", "recall", "dates"} <= set(NAMES)
+
+
+def test_a_yaml_repeats_the_defaults_of_its_class_and_brings_its_surroundings(name):
+    node = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"))
+    groups = [key for entry in node.pop("defaults") for key in entry]
+    needed = ("arch", "task", "optim", "schedule", "train")
+    assert groups == [f"override /{group}@_global_.{group}" for group in needed]
+    module, _, target = node.pop("_target_").rpartition(".")
+    plain = getattr(import_module(module), target)(torch.Generator().manual_seed(0))
+    assert plain.spec == build(name, 0).spec
+    for split, batch in splits(plain).items():
+        for field, tensor in tensors(batch).items():
+            assert torch.equal(tensor, getattr(splits(build(name, 0))[split], field)), field
+
+
+def test_no_source_is_in_two_sets_or_twice_in_one(name):
+    rows = torch.cat([batch.keys for batch in splits(build(name, 0)).values()])
+    assert len(rows.unique(dim=0)) == len(rows)
+
+
+def test_sizes_are_those_of_the_settings(name):
+    node = OmegaConf.load(CONF / f"{name}.yaml")
+    for split, batch in splits(build(name, 0)).items():
+        assert len(batch) == node[f"num_{split}"]
+
+
+def test_masks_and_special_symbols(name):
+    dataset = build(name, 0)
+    spec = dataset.spec
+    assert (spec.pad, spec.bos, spec.eos) == (0, 1, 2)
+    for vocab in (spec.source_vocab, spec.target_vocab):
+        assert vocab[:3] == ("<pad>", "<bos>", "<eos>")
+        assert len(set(vocab)) == len(vocab)
+    for batch in splits(dataset).values():
+        assert torch.equal(batch.keys, batch.values)
+        assert batch.keys.shape[1] == spec.max_source
+        assert batch.targets.shape[1] == spec.max_target
+        assert batch.mask.shape == (len(batch), 1, spec.max_source)
+        for ids, mask, vocab in (
+            (batch.keys, batch.mask[:, 0], spec.source_vocab),
+            (batch.targets, batch.target_mask, spec.target_vocab),
+        ):
+            assert ids.dtype == torch.int64
+            assert ids.min() >= 0
+            assert ids.max() < len(vocab)
+            assert torch.equal(mask, ids != spec.pad)
+            lengths = mask.sum(dim=1, keepdim=True)
+            assert torch.equal(mask, torch.arange(ids.shape[1]) < lengths)
+            assert (ids.gather(1, lengths - 1) == spec.eos).all()
+            assert ((ids == spec.eos).sum(dim=1) == 1).all()
+            assert (ids != spec.bos).all()
+            assert lengths.min() > 1
+
+
+def test_longest_lengths_and_all_symbols_occur(name):
+    dataset = build(name, 0)
+    spec, batch = dataset.spec, dataset.train
+    assert batch.mask.sum(dim=-1).max() == spec.max_source
+    assert batch.target_mask.sum(dim=-1).max() == spec.max_target
+    assert batch.keys.unique().tolist() == [0, *range(2, len(spec.source_vocab))]
+    assert len(batch.mask.sum(dim=-1).unique()) > 1
+
+
+def test_queries_are_the_targets_shifted_right(name):
+    dataset = build(name, 0)
+    for batch in splits(dataset).values():
+        assert (batch.queries[:, 0] == dataset.spec.bos).all()
+        assert torch.equal(batch.queries[:, 1:], batch.targets[:, :-1])
+
+
+def test_alignment_points_at_content_of_the_source(name):
+    spec = build(name, 0).spec
+    for batch in splits(build(name, 0)).values():
+        nowhere = batch.alignment < 0
+        assert (batch.alignment[nowhere] == -1).all()
+        assert nowhere[~batch.target_mask | (batch.targets == spec.eos)].all()
+        pointed = batch.keys.gather(1, batch.alignment.clamp(min=0))[~nowhere]
+        assert (pointed > spec.eos).all()
+        assert (~nowhere).any(dim=1).all()
+
+
+def test_one_seed_means_the_same_bits_and_another_seed_other_data_of_one_vocabulary(name):
+    first, other = build(name, 0), build(name, 1)
+    again = build.__wrapped__(name, 0)
+    assert first.spec == again.spec == other.spec
+    for split, batch in splits(first).items():
+        for field, tensor in tensors(batch).items():
+            assert torch.equal(tensor, getattr(splits(again)[split], field)), field
+        assert not torch.equal(batch.keys, splits(other)[split].keys)
+
+
+def test_the_global_generator_is_left_alone(name):
+    before = torch.get_rng_state()
+    build.__wrapped__(name, 3)
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_text_and_back(name):
+    dataset = build(name, 0)
+    spec = dataset.spec
+    for source, mask in zip(dataset.test.keys[:50], dataset.test.mask[:50, 0], strict=True):
+        assert torch.equal(encode_source(source_text(source, spec), spec), source[mask])
+
+
+def test_texts_are_made_of_symbols(name):
+    dataset = build(name, 0)
+    target = dataset.test.targets[0]
+    named = symbols(target, dataset.spec.target_vocab)
+    content = named[: named.index("<eos>")]
+    between = "" if name == "dates" else " "
+    assert target_text(target, dataset.spec) == between.join(content)

@@ -1,0 +1,47 @@
+import re
+
+import pytest
+import torch
+
+from attnexp.data.sequences import sequence_spec
+from attnexp.data.text import encode_source, source_text, symbols, target_text
+
+NUMBERS = sequence_spec(("0", "1", "10"), ("0", "1", "10"), 4, 4)
+CHARACTERS = sequence_spec((" ", "a", "b"), ("0", "-"), 4, 4)
+
+
+def test_numbers_are_joined_by_spaces():
+    assert source_text(torch.tensor([5, 3, 4, 2, 0]), NUMBERS) == "10 0 1"
+    assert encode_source(" 10  0 1 ", NUMBERS).tolist() == [5, 3, 4, 2]
+
+
+def test_characters_are_joined_as_they_are_also_in_targets_without_a_space():
+    assert source_text(torch.tensor([4, 3, 5, 2]), CHARACTERS) == "a b"
+    assert target_text(torch.tensor([3, 4, 3, 2]), CHARACTERS) == "0-0"
+    assert encode_source("a b", CHARACTERS).tolist() == [4, 3, 5, 2]
+
+
+def test_an_answer_without_an_end_is_shown_whole_with_special_symbols_by_name():
+    assert target_text(torch.tensor([3, 0, 1, 5]), NUMBERS) == "0 <pad> <bos> 10"
+
+
+def test_an_answer_that_ends_at_once_is_empty():
+    assert target_text(torch.tensor([2, 3, 3]), NUMBERS) == ""
+
+
+def test_symbols_name_every_id():
+    ids = torch.tensor([5, 2, 0])
+    assert symbols(ids, NUMBERS.source_vocab) == ("10", "<eos>", "<pad>")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 7 1", "unknown symbol '7' in '0 7 1': the symbols are '0', '1', '10'"),
+        ("0 <eos>", "unknown symbol '<eos>' in '0 <eos>': the symbols are '0', '1', '10'"),
+        (" ", "there is no symbol in ' ': the symbols are '0', '1', '10'"),
+    ],
+)
+def test_what_cannot_be_encoded(text, message):
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        encode_source(text, NUMBERS)

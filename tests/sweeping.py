@@ -1,0 +1,140 @@
+"""What tests of sweeps share: a score that breaks as it is told to, and commands to watch."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+FRAGILE = '''
+import os, signal, sys, time
+import torch
+from attnexp.scores.average import Average
+
+def exhaust():
+    raise MemoryError("no memory is left")
+
+def change_precision():
+    torch.set_default_dtype(torch.float64)
+
+WAYS = {
+    "fine": lambda: None,
+    "raise": lambda: 1 / 0,
+    "exit": lambda: sys.exit(3),
+    "os_exit": lambda: os._exit(3),
+    "kill": lambda: os.kill(os.getpid(), signal.SIGKILL),
+    "crash": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "memory": exhaust,
+    "precision": change_precision,
+    "kill_parent": lambda: os.kill(os.getppid(), signal.SIGKILL),
+}
+
+class Fragile(Average):
+    """Writes down that it was begun, waits, and breaks."""
+
+    def __init__(self, query_dim: int, key_dim: int, how: str = "fine", seconds: float = 0.0):
+        super().__init__(query_dim, key_dim)
+        self.how, self.seconds, self.begun = how, seconds, False
+
+    def compare(self, queries, keys):
+        if not self.begun:
+            self.begun = True
+            with open("begun.txt", "a") as file:
+                threads = os.environ.get("OMP_NUM_THREADS")
+                gpus = os.environ.get("CUDA_VISIBLE_DEVICES")
+                file.write(f"{self.how} {self.seconds} {os.getpid()} {threads} {gpus}\\n")
+            print("a word from the score")
+            time.sleep(self.seconds)
+            WAYS[self.how]()
+        return super().compare(queries, keys)
+'''
+
+SETTINGS = """# Breaks as it is told to.
+_target_: fragile.Fragile
+how: fine
+seconds: 0.0
+"""
+
+ARGUMENTS = ("--config-dir", "mine", "model=fragile", "figures=false")
+
+
+class Started:
+    """A command in a process group of its own."""
+
+    def __init__(self, home: Path, arguments: tuple[str, ...], mark: str) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "ATTNEXP_TEST": mark}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "attnexp", *arguments],
+            cwd=home,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def interrupt(self) -> None:
+        """What Ctrl-C does: SIGINT to every process of the group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def end(self, timeout: float = 60) -> tuple[int, str, str]:
+        """Exit code, output and error output."""
+        out, err = self.process.communicate(timeout=timeout)
+        return self.process.returncode, out, err
+
+
+def marked(mark: str) -> list[int]:
+    """The living processes that a test has started, and those that they have started."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            environment = (folder / "environ").read_bytes()
+            alive = " Z " not in (folder / "stat").read_text()
+        except OSError:
+            continue
+        if f"ATTNEXP_TEST={mark}".encode() in environment and alive:
+            found.append(int(folder.name))
+    return found
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    """Wait until a condition holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.02)
+
+
+def begun(home: Path) -> list[list[str]]:
+    """What the scores have written down: how, seconds, process, threads, GPUs."""
+    file = home / "begun.txt"
+    return [line.split() for line in file.read_text().splitlines()] if file.exists() else []
+
+
+def statuses(home: Path) -> dict[str, str]:
+    """The status of every run, by its `how` and seed."""
+    found = {}
+    for path in (home / "outputs").glob("*/summary.json"):
+        summary = json.loads(path.read_text())
+        model = summary["config"]["model"]
+        found[f"{model.get('how')}-{summary['config']['seed']}"] = summary["status"]
+    return found
+
+
+def summaries(home: Path) -> list[dict]:
+    """The summaries of all runs."""
+    return [json.loads(path.read_text()) for path in (home / "outputs").glob("*/summary.json")]
+
+
+def folder_of(home: Path, how: str, seed: int) -> Path:
+    """The folder of a run, by its `how` and seed."""
+    for path in (home / "outputs").glob("*/summary.json"):
+        config = json.loads(path.read_text())["config"]
+        if (config["model"]["how"], config["seed"]) == (how, seed):
+            return path.parent
+    raise AssertionError(f"no run of {how}, seed {seed}")

@@ -1,0 +1,110 @@
+"""A job that breaks neither stops nor spoils the others."""
+
+import json
+import re
+
+import pytest
+from sweeping import begun, folder_of, statuses, summaries
+
+WAYS = {
+    "raise": "ZeroDivisionError: division by zero",
+    "exit": "SystemExit: 3",
+    "os_exit": "its process ended with exit code 3",
+    "kill": "its process was killed by signal 9 (SIGKILL), perhaps for want of memory",
+}
+WORSE = {
+    "crash": "its process was killed by signal 11 (SIGSEGV)",
+    "memory": "MemoryError: no memory is left",
+}
+
+
+def test_whatever_a_job_does_the_others_finish(fragile, home):
+    check_isolation(fragile, home, WAYS)
+    log = (folder_of(home, "raise", 0) / "attnexp.log").read_text()
+    assert "a word from the score" in log  # what a job prints is in its log
+    assert "Traceback (most recent call last)" in log
+
+    # the same command runs what failed, and only that
+    assert len(begun(home)) == len(WAYS) + 1
+    again = fragile("-m", "model.how=fine,raise")
+    assert again.returncode == 1
+    assert re.search(r"skipped +1\n", again.stdout)
+    assert len(begun(home)) == len(WAYS) + 2
+
+
+@pytest.mark.slow
+def test_not_even_a_crash_or_a_want_of_memory_stops_the_others(fragile, home):
+    check_isolation(fragile, home, WORSE)
+    assert "Segmentation fault" in (folder_of(home, "crash", 0) / "attnexp.log").read_text()
+
+
+def check_isolation(fragile, home, ways):
+    """Sweep over ways to break and one that does not, and hold files and screen against them."""
+    answer = fragile("-m", f"model.how={','.join(ways)},fine")
+    assert answer.returncode == 1
+    assert statuses(home) == {f"{how}-0": "failed" for how in ways} | {"fine-0": "finished"}
+    for summary in summaries(home):
+        how = summary["config"]["model"]["how"]
+        if how != "fine":
+            assert summary["error"].startswith(ways[how])
+            assert summary["ended"] is not None
+            # said at once, in a line, and again in the table with the way to the log
+            assert f"failed: model.how={how}: {ways[how]}" in answer.stdout
+            row = rf"model.how={how} +{re.escape(ways[how])}.* outputs/\S+/attnexp.log"
+            assert re.search(row, answer.stdout)
+    assert re.search(r"done +1\n", answer.stdout)
+    assert re.search(rf"failed +{len(ways)}\n", answer.stdout)
+    total = len(ways) + 1
+    assert f"{len(ways)} of {total} jobs failed; the same command runs them again" in answer.stderr
+    assert "Traceback" not in answer.stdout + answer.stderr
+
+
+def test_a_job_that_cannot_be_built_fails_alone(fragile, home):
+    answer = fragile("-m", "model.seconds=0,often", "data.num_train=50,1")
+    assert answer.returncode == 1
+    assert re.search(r"done +1\n", answer.stdout)
+    assert "failed: model.seconds=often data.num_train=50: model.seconds must be a number, got" in (
+        answer.stdout
+    )
+    assert "num_train must be at least 2" in answer.stdout
+    failed = [summary for summary in summaries(home) if summary["status"] == "failed"]
+    assert len(failed) == 3
+    assert all("Traceback" in (path / "attnexp.log").read_text() for path in logs_of(home, failed))
+
+
+def logs_of(home, some):
+    keys = {summary["key"] for summary in some}
+    return [path for path in (home / "outputs").iterdir() if path.name[-10:] in keys]
+
+
+def test_what_a_job_leaves_behind_does_not_reach_the_next(fragile, home):
+    """A job that changes PyTorch's default precision must not change the numbers of others."""
+    assert fragile("seed=1", "output_dir=alone").returncode == 0
+    answer = fragile("-m", "seed=1", "model.how=precision,fine")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    (alone,) = (home / "alone").glob("*/summary.json")
+    beside = folder_of(home, "fine", 1) / "summary.json"
+    metrics = [json.loads(path.read_text())["metrics"] for path in (alone, beside)]
+    assert metrics[0] == metrics[1]
+    processes = [process for how, _, process, *_ in begun(home)[1:]]
+    assert len(set(processes)) == 2
+
+
+def test_fail_fast_ends_the_sweep_at_the_first_failure(fragile, home):
+    answer = fragile("-m", "fail_fast=true", "model.how=raise,fine", "seed=range(0,3)")
+    assert answer.returncode == 1
+    assert "fail_fast=true: the rest is not run" in answer.stdout
+    assert re.search(r"failed +1\n", answer.stdout)
+    assert re.search(r"not run +[45]\n", answer.stdout)
+    assert list(statuses(home).values()).count("failed") == 1
+
+
+def test_a_job_that_cannot_write_fails_alone(fragile, home):
+    plan = fragile("-m", "seed=0,1,2", "--dry-run").stdout
+    (in_the_way,) = re.findall(r"seed=1 .* (outputs/\S+)", plan)
+    (home / "outputs").mkdir()
+    (home / in_the_way).write_text("in the way")
+    answer = fragile("-m", "seed=0,1,2")
+    assert answer.returncode == 1
+    assert "failed: seed=1: FileExistsError" in answer.stdout
+    assert statuses(home) == {"fine-0": "finished", "fine-2": "finished"}

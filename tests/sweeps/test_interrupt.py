@@ -1,0 +1,97 @@
+"""Ctrl-C and worse: what has finished is kept, no process stays behind, and the sweep goes on."""
+
+import os
+import re
+import signal
+
+from sweeping import begun, marked, statuses, summaries, until
+
+
+def ends(home):
+    return [summary["status"] for summary in summaries(home)]
+
+
+def test_ctrl_c_keeps_what_has_finished_and_says_how_to_go_on(start, home):
+    command = start("-m", "model.seconds=0,60", "seed=0,1,2")
+    until(lambda: len(begun(home)) == 4)
+    command.interrupt()
+    code, out, err = command.end(timeout=20)
+    assert code == 130, err
+    assert marked(start.mark) == []
+    assert re.search(r"done +3\ninterrupted +1\nnot run +2\n", out)
+    assert err.strip() == (
+        "attnexp: interrupted: 3 of 6 jobs are done; the same command goes on with the rest"
+    )
+    assert "Traceback" not in out
+    assert sorted(ends(home)) == ["finished"] * 3 + ["interrupted"]
+
+
+def test_an_interrupt_of_the_command_alone_reaches_the_job(start, home):
+    command = start("-m", "seed=0,1", "model.seconds=60")
+    until(lambda: begun(home))
+    command.process.send_signal(signal.SIGINT)
+    assert command.end(timeout=20)[0] == 130
+    assert marked(start.mark) == []
+    assert statuses(home) == {"fine-0": "interrupted"}
+
+
+def test_an_interrupt_before_the_first_job_leaves_nothing(start, home):
+    command = start("-m", "seed=0,1")
+    until(lambda: len(marked(start.mark)) == 2)  # the process for jobs imports torch
+    command.interrupt()
+    code, out, err = command.end(timeout=20)
+    assert code == 130, err
+    assert re.search(r"not run +2\n", out)
+    assert marked(start.mark) == []
+    assert "Traceback" not in out + err
+
+
+def test_a_killed_command_takes_its_job_with_it(start, fragile, home):
+    command = start("-m", "seed=0,1", "model.seconds=60")
+    until(lambda: begun(home))
+    os.kill(command.process.pid, signal.SIGKILL)
+    command.end()
+    until(lambda: marked(start.mark) == [], seconds=20)
+    assert statuses(home) == {"fine-0": "interrupted"}
+    dry = fragile("-m", "seed=0,1", "model.seconds=60", "--dry-run").stdout
+    assert "interrupted, to do again" in dry
+
+
+def test_a_killed_job_process_is_one_failed_job(start, home):
+    command = start("-m", "seed=0,1", "model.seconds=1")
+    until(lambda: begun(home))
+    os.kill(int(begun(home)[0][2]), signal.SIGKILL)
+    code, out, _ = command.end()
+    assert code == 1
+    assert statuses(home) == {"fine-0": "failed", "fine-1": "finished"}
+    assert "its process was killed by signal 9 (SIGKILL)" in out
+
+
+def test_a_job_that_will_not_stop_is_ended(start, home):
+    """A job that ignores the interrupt is killed after a while, and counts as interrupted."""
+    (home / "stubborn.py").write_text(
+        "import signal, time\n"
+        "import fragile\n"
+        "class Stubborn(fragile.Fragile):\n"
+        "    def compare(self, queries, keys):\n"
+        "        signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+        "        return super().compare(queries, keys)\n"
+    )
+    command = start("-m", "seed=0,1", "model._target_=stubborn.Stubborn", "model.seconds=60")
+    until(lambda: begun(home))
+    command.interrupt()
+    code, out, _ = command.end(timeout=30)
+    assert code == 130
+    assert re.search(r"interrupted +1\nnot run +1\n", out)
+    assert marked(start.mark) == []
+    assert statuses(home) == {"fine-0": "interrupted"}
+
+
+def test_a_single_run_is_interrupted_like_a_sweep(start, home):
+    command = start("seed=0", "model.seconds=60")
+    until(lambda: begun(home))
+    command.interrupt()
+    code, out, err = command.end(timeout=20)
+    assert code == 130
+    assert "Traceback" not in out + err
+    assert statuses(home) == {"fine-0": "interrupted"}

@@ -1,0 +1,154 @@
+"""The plan of a sweep: composed as Hydra composes, named by what a job is, each job once."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sweeping
+from omegaconf import OmegaConf, open_dict
+
+MASTERS = [
+    ["seed=range(0,4)"],
+    ["model=gaussian,boxcar", "seed=0,1,2", "figures=false"],
+    ["model=gaussian", "model.width=1,2.5,1e-3", "data.noise=0,0.5"],
+    ["model=gaussian,additive", "+extra=1,two,'3',null,true"],
+    ["++optim.lr=0.5,0.25", "optim=adam,sgd"],
+    ["optim=adam", "optim.betas=[0.9,0.99],[0.5,0.9]", "seed=1,2"],
+    ["data.low=${seed},1.0", "seed=0,1"],
+    ["data.high=${seed}", "seed=6,7"],
+    ["output_dir='with space',b", "device=cpu,auto"],
+    ["experiment=textbook_nw", "optim.lr=0.1,0.2"],
+    ["model=gaussian", "~model.width", "seed=0,1"],
+    ["+model.note=a", "model.note=b,c", "seed=0,1"],
+    ["hydra.sweep.subdir=${hydra.job.num}-${hydra.job.override_dirname}", "seed=3,4"],
+    ["seed=glob(x)"],
+    ["model=glob(gauss*)", "seed=choice(1,2)"],
+    ["schedule=cosine", "schedule.warmup=range(0,1,0.25)"],
+    ["seed=shuffle(range(3))"],
+]
+
+
+@pytest.fixture
+def composer(tmp_path, monkeypatch):
+    """Makes the composer of a command line, and Hydra's loader beside it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
+    from hydra.types import RunMode
+
+    from attnexp import compose
+    from attnexp.sweeps.plan import Composer
+
+    def make(*arguments):
+        app = compose._start(None)
+        master = app.compose_config("config", list(arguments), RunMode.MULTIRUN)
+        made = Composer(app.config_loader, master)
+        words = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
+        return made, made.axes(words), app.config_loader, master
+
+    return make
+
+
+@pytest.fixture
+def plan(composer):
+    """The plan of a command line."""
+    from attnexp.sweeps.plan import make_plan
+
+    def make(*arguments, rerun=False):
+        made, axes, *_ = composer(*arguments)
+        return make_plan(made, axes, rerun)
+
+    return make
+
+
+@pytest.mark.parametrize("arguments", MASTERS, ids=" ".join)
+def test_jobs_are_composed_as_hydra_composes_them(composer, arguments):
+    import itertools
+
+    made, axes, loader, master = composer(*arguments)
+    for number, words in enumerate(itertools.product(*(axis.words for axis in axes))):
+        planned = made.planned(axes, words, number)
+        job = made.job(axes, planned)
+        by_hydra = loader.load_sweep_config(master, [word.text for word in words])
+        with open_dict(by_hydra.hydra):
+            by_hydra.hydra.job.num, by_hydra.hydra.job.id = number, str(number)
+        ours, theirs = (
+            OmegaConf.to_container(config, resolve=False) for config in (job.config, by_hydra)
+        )
+        assert ours == theirs
+        assert list(ours) == list(theirs)
+        expected = Path(by_hydra.hydra.sweep.dir) / str(by_hydra.hydra.sweep.subdir)
+        assert planned.folder == expected.absolute()
+
+
+def test_hydra_composes_once_for_plain_values(composer):
+    made, axes, loader, _ = composer(
+        "model=gaussian,boxcar", "seed=range(0,50)", "model.width=1,2,3"
+    )
+    from attnexp.sweeps.plan import make_plan
+
+    calls = []
+    compose = loader.load_sweep_config
+    loader.load_sweep_config = lambda *given: calls.append(given) or compose(*given)
+    assert len(make_plan(made, axes, rerun=False).jobs) == 300
+    assert len(calls) == 2
+
+
+def test_a_wrong_value_gets_hydras_words(in_process, tmp_path):
+    answer = in_process("-m", "model=gaussian,additive", "model.width=1,2")
+    assert answer.returncode == 2
+    assert "There is no setting 'width' in 'model'" in answer.stderr
+    assert os.listdir(tmp_path) == []
+
+
+def test_an_interval_is_no_list(in_process):
+    answer = in_process("-m", "optim.lr=interval(0,1)")
+    assert answer.returncode == 2
+    assert "optim.lr=interval(0,1) names no list of values: hydra/sweeper=optuna searches it" in (
+        answer.stderr
+    )
+
+
+def test_the_same_job_twice_is_one(plan):
+    planned = plan("data.noise=0,1,0,1.0,2")
+    assert [job.label for job in planned.jobs] == [f"data.noise={noise}" for noise in (0, 1, 2)]
+    assert planned.repeated == 2
+
+
+def test_settings_that_change_no_number_are_not_in_the_key(plan):
+    keys = {
+        job.key
+        for arguments in ("seed=0", "device=cpu", "figures=false", "threads=2", "fail_fast=true")
+        for job in plan(arguments).jobs
+    }
+    assert len(keys) == 1
+
+
+def test_jobs_that_share_a_folder_are_refused(plan):
+    from attnexp.errors import RequestError
+
+    with pytest.raises(RequestError, match=r"'seed=0' and 'seed=1' would share the folder .*same"):
+        plan("seed=0,1", "hydra.sweep.subdir=same")
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
+def test_keys_are_the_same_in_every_process(tmp_path, hash_seed, plan):
+    environment = os.environ | {"PYTHONPATH": str(sweeping.ROOT), "PYTHONHASHSEED": hash_seed}
+    command = [sys.executable, "-m", "attnexp", "-m", "model=dot,additive", "seed=1", "--dry-run"]
+    shown = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    here = {job.key for job in plan("model=dot,additive", "seed=1").jobs}
+    assert set(re.findall(r"-([0-9a-f]{10})\s", shown)) == here
+
+
+def test_a_changed_default_is_another_job(home, fragile):
+    names = []
+    for seconds in ("0.0", "0.5"):
+        text = sweeping.SETTINGS.replace("0.0", seconds)
+        (home / "mine" / "model" / "fragile.yaml").write_text(text)
+        names.append(re.findall(r"outputs/(\S+)", fragile("-m", "seed=0", "--dry-run").stdout))
+    assert names[0] != names[1]

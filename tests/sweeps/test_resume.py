@@ -1,0 +1,172 @@
+"""A sweep that is issued again runs what is missing, and nothing else."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from sweeping import ARGUMENTS, ROOT, begun, folder_of, statuses, summaries
+
+
+def counts(text):
+    """The table at the end of a sweep."""
+    return {status: int(count) for status, count in re.findall(r"^([a-z ]+?) +(\d+)$", text, re.M)}
+
+
+def test_more_values_add_jobs(fragile, home):
+    assert counts(fragile("-m", "seed=range(0,2)").stdout) == {"done": 2}
+    answer = fragile("-m", "seed=range(0,3)")
+    assert answer.returncode == 0
+    assert counts(answer.stdout) == {"done": 1, "skipped": 2}
+    assert len(begun(home)) == 3
+    # what changes no number changes no job, and a dry run says so
+    dry = fragile("-m", "seed=range(0,4)", "device=cpu", "threads=2", "--dry-run")
+    assert counts(dry.stdout) == {"done": 3, "to do": 1}
+    assert re.search(r"seed=3 +to do +outputs/fragile-sine-kernel_regression-seed3-", dry.stdout)
+    assert len(begun(home)) == 3
+
+
+def test_single_runs_and_sweeps_count_for_each_other(fragile, home):
+    assert fragile("seed=1").returncode == 0
+    assert counts(fragile("-m", "seed=0,1").stdout) == {"done": 1, "skipped": 1}
+    assert "This run has finished before" in fragile("seed=0").stdout
+    assert len(begun(home)) == 2
+    assert "done: outputs/fragile" in fragile("seed=0", "--dry-run").stdout
+    assert "to do: outputs/fragile" in fragile("seed=5", "--dry-run").stdout
+
+
+def test_a_run_in_a_sweep_is_the_run_alone(fragile, in_process, home):
+    """Same bits, same files, same record of the configuration."""
+    arguments = ("model=additive", "figures=false", "seed=3", "train.max_epochs=5")
+    assert in_process(*arguments, "output_dir=alone").returncode == 0
+    assert in_process("-m", *arguments, "output_dir=swept").returncode == 0
+    (alone,), (swept,) = (list((home / where).iterdir()) for where in ("alone", "swept"))
+    assert alone.name == swept.name
+    files = [
+        sorted(path.relative_to(folder) for path in folder.rglob("*")) for folder in (alone, swept)
+    ]
+    assert files[0] == files[1]
+    for name in ("model.safetensors", "attention.safetensors", "predictions.csv"):
+        assert (alone / name).read_bytes() == (swept / name).read_bytes()
+    configs = [(folder / ".hydra" / "config.yaml").read_text() for folder in (alone, swept)]
+    assert configs[0].replace("alone", "swept") == configs[1]
+    summaries = [json.loads((folder / "summary.json").read_text()) for folder in (alone, swept)]
+    assert summaries[0].keys() == summaries[1].keys()
+    assert summaries[0]["metrics"] == summaries[1]["metrics"]
+
+
+def test_rerun_runs_again(fragile, home):
+    fragile("-m", "seed=0")
+    assert counts(fragile("-m", "seed=0", "rerun=true").stdout) == {"done": 1}
+    assert len(begun(home)) == 2
+
+
+def change(folder, **changes):
+    path = folder / "summary.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_what_did_not_finish_is_run_and_what_is_foreign_is_not_touched(fragile, home):
+    fragile("-m", "seed=range(0,6)")
+    folders = [folder_of(home, "fine", seed) for seed in range(6)]
+    change(folders[0], status="interrupted")
+    change(folders[1], status="running")
+    change(folders[2], status="failed", error="boom")
+    change(folders[3], key="0000000000")  # of another version of the results
+    (folders[4] / "summary.json").write_text("{")
+    dry = fragile("-m", "seed=range(0,6)", "--dry-run").stdout
+    for seed, state in enumerate(
+        [
+            "interrupted, to do again",
+            "its process is gone, to do again",
+            "failed, to do again",
+            "done by an older version, to do again",
+            "cannot be read, to do again",
+        ]
+    ):
+        assert re.search(rf"seed={seed} +{state}", dry)
+    answer = fragile("-m", "seed=range(0,6)")
+    assert counts(answer.stdout) == {"done": 5, "skipped": 1}
+    assert "summary.json cannot be read" in answer.stdout
+    assert set(statuses(home).values()) == {"finished"}
+
+    config = json.loads((folders[5] / "summary.json").read_text())["config"]
+    change(folders[5], config=config | {"seed": 77})
+    before = (folders[5] / "summary.json").read_bytes()
+    for arguments in (("-m", "seed=4,5"), ("seed=5",)):
+        answer = fragile(*arguments)
+        assert answer.returncode == 2
+        assert (
+            "holds a run with another configuration (seed is 77 there, and 5 here): move it away, "
+            "or overwrite it with rerun=true"
+        ) in answer.stderr
+    assert (folders[5] / "summary.json").read_bytes() == before
+    assert len(begun(home)) == 6 + 5
+
+
+def test_results_of_an_older_version_are_reported_and_not_reused(fragile, home, monkeypatch):
+    from attnexp import key
+    from attnexp.sweeps import outcome
+
+    fragile("seed=0")
+    for module in (key, outcome):
+        monkeypatch.setattr(module, "RESULTS_VERSION", 2)
+    dry = fragile("-m", "seed=0,1", "--dry-run").stdout
+    assert counts(dry) == {"to do": 2}
+    assert re.search(
+        r"outputs/fragile-sine-\S+ hold numbers of an older version of attnexp: they are kept, do "
+        "not count, and are computed anew",
+        dry,
+    )
+
+
+@pytest.mark.parametrize("arguments", [("--dry-run",), ()], ids=["dry run", "finished"])
+def test_without_work_torch_is_not_imported(fragile, home, arguments):
+    fragile("-m", "seed=0,1")
+    script = (
+        "import sys\nfrom attnexp.cli import run\n"
+        f"code = run({[*ARGUMENTS, '-m', 'seed=0,1', *arguments]!r})\n"
+        "heavy = {'torch', 'pandas', 'matplotlib', 'numpy', 'optuna'} & set(sys.modules)\n"
+        "sys.exit(f'{code} {heavy}')"
+    )
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", script]
+    answer = subprocess.run(
+        command, check=False, cwd=home, env=environment, capture_output=True, text=True
+    )
+    assert answer.stderr == "0 set()\n"
+
+
+def test_a_callback_of_hydras_is_called_around_each_job(fragile, home):
+    (home / "calls.py").write_text(
+        "from hydra.experimental.callback import Callback\n"
+        "class Note(Callback):\n"
+        "    def on_job_start(self, config, **rest):\n"
+        "        open('calls.txt', 'a').write(f'start {config.seed}\\n')\n"
+        "    def on_job_end(self, config, job_return, **rest):\n"
+        "        open('calls.txt', 'a').write(f'end {config.seed} {job_return.status.name}\\n')\n"
+    )
+    answer = fragile(
+        "-m", "seed=1", "model.how=fine,raise", "+hydra.callbacks.note._target_=calls.Note"
+    )
+    assert counts(answer.stdout) == {"done": 1, "failed": 1}
+    assert (home / "calls.txt").read_text().split("\n") == [
+        "start 1",
+        "end 1 COMPLETED",
+        "start 1",
+        "end 1 FAILED",
+        "",
+    ]
+
+
+def test_what_hydra_offers_to_a_job_is_there(fragile, home):
+    """Environment variables of the job alone, and no record of the configuration unless asked."""
+    answer = fragile(
+        "-m", "seed=1", "+hydra.job.env_set.OMP_NUM_THREADS='7'", "hydra.output_subdir=null"
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert begun(home)[0][3] == "7"
+    assert not (folder_of(home, "fine", 1) / ".hydra").exists()
+    assert [summary["status"] for summary in summaries(home)] == ["finished"]

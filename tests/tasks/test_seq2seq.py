@@ -1,0 +1,113 @@
+import math
+
+import pytest
+import torch
+
+from attnexp.architectures.rnn import Rnn
+from attnexp.batch import Batch, Prediction
+from attnexp.data.reverse import Reverse
+from attnexp.scores.additive import Additive
+from attnexp.tasks.seq2seq import SequenceToSequence
+
+
+@pytest.fixture
+def data():
+    return Reverse(
+        torch.Generator().manual_seed(0), num_train=40, num_validation=17, num_test=19, max_length=5
+    )
+
+
+@pytest.fixture
+def model(data):
+    torch.manual_seed(0)
+    return Rnn(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
+
+
+class Knowing(Rnn):
+    """Writes the reversed source, except that it gets the first `wrong` examples wrong."""
+
+    wrong = 0
+
+    def greedy(self, source, mask, max_length):
+        answers = torch.full((len(source), max_length), self.pad)
+        for row, ids in enumerate(source.tolist()):
+            content = [i for i in ids if i not in (self.eos, self.pad)][::-1]
+            answers[row, : len(content) + 1] = torch.tensor([*content, self.eos])
+        answers[: self.wrong, 0] = self.eos
+        return answers
+
+
+def test_loss_by_hand():
+    """Two symbols that count, of probability 1/2 and 1/4, and padding that does not."""
+    logits = torch.tensor([[[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [1.0, 0, 0]]]).log()
+    ids, mask = torch.tensor([[0, 1, 2]]), torch.ones(1, 1, 3, dtype=torch.bool)
+    batch = Batch(ids, ids, ids, ids, mask, torch.tensor([[True, True, False]]))
+    loss = SequenceToSequence().loss(Prediction(logits, {}), batch)
+    assert loss == pytest.approx((math.log(2) + math.log(4)) / 2)
+
+
+def test_exact_match_and_token_accuracy_by_hand(data, model):
+    knowing = Knowing(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
+    knowing.wrong = 4
+    with torch.no_grad():
+        evaluation = SequenceToSequence().evaluate(knowing, data)
+    assert evaluation.metrics["exact_match"] == pytest.approx(15 / 19)
+    tokens = int(data.test.target_mask.sum())
+    assert evaluation.metrics["token_accuracy"] == pytest.approx((tokens - 4) / tokens)
+    by_length = evaluation.details["exact_match_by_length"]
+    lengths = (data.test.target_mask.sum(dim=1) - 1).tolist()
+    assert set(by_length) == {str(length) for length in lengths}
+    assert sum(by_length[str(length)] for length in lengths) == pytest.approx(15)
+
+
+def test_rows_show_source_target_and_answer(data):
+    knowing = Knowing(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
+    with torch.no_grad():
+        rows = SequenceToSequence().evaluate(knowing, data).rows
+    assert len(rows) == 19
+    for row in rows:
+        assert row["target"].split() == row["source"].split()[::-1]
+        assert row["decoded"] == row["target"]
+        assert row["exact"] == 1
+
+
+def test_validation_and_test_agree_on_the_same_examples(data, model):
+    """Teacher-forced exact match is greedy exact match; the rest is the same computation."""
+    task = SequenceToSequence()
+    with torch.no_grad():
+        tested = task.evaluate(model, data).metrics
+        validated = task.validate(model, data.test)
+    assert validated.pop("loss") == pytest.approx(tested["test_loss"])
+    validated.pop("token_accuracy")
+    for name, value in validated.items():
+        assert tested[name] == pytest.approx(value), name
+    assert tested["perplexity"] == pytest.approx(math.exp(tested["test_loss"]))
+
+
+def test_the_trivial_answer_is_the_commonest_symbol(data, model):
+    with torch.no_grad():
+        metrics = SequenceToSequence().evaluate(model, data).metrics
+    train = data.train.targets[data.train.target_mask].tolist()
+    commonest = max(set(train), key=train.count)
+    test = data.test.targets[data.test.target_mask].tolist()
+    assert metrics["baseline_token_accuracy"] == pytest.approx(test.count(commonest) / len(test))
+
+
+def test_kept_attention_is_that_of_the_first_examples(data, model):
+    with torch.no_grad():
+        attended = SequenceToSequence(num_shown=3).attend(model, data)
+    assert len(attended.shown) == 3
+    assert attended.shown.keys.equal(data.test.keys[:3])
+    assert attended.weights["cross"].shape[0] == 3
+
+
+def test_every_metric_that_ranks_is_measured(data, model):
+    with torch.no_grad():
+        metrics = SequenceToSequence().evaluate(model, data).metrics
+    assert SequenceToSequence.primary in SequenceToSequence.better
+    assert set(SequenceToSequence.better) <= set(metrics)
+
+
+def test_refuses_to_keep_nothing():
+    with pytest.raises(ValueError, match="num_shown must be at least 1, got 0"):
+        SequenceToSequence(num_shown=0)

@@ -1,0 +1,91 @@
+import json
+import math
+import os
+
+import numpy as np
+import pytest
+
+from attnexp import record
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    record.write_bytes(path, b"first")
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        record.write_bytes(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_json_has_no_nan(tmp_path):
+    record.write_json(tmp_path / "a.json", {"loss": math.nan, "deep": [{"x": math.inf}], "n": 1})
+    assert json.loads((tmp_path / "a.json").read_text()) == {
+        "loss": None,
+        "deep": [{"x": None}],
+        "n": 1,
+    }
+
+
+def test_tensors_and_metadata_come_back(tmp_path):
+    arrays = {"weights": np.arange(6.0).reshape(2, 3), "mask": np.array([True, False])}
+    record.write_tensors(tmp_path / "t.safetensors", arrays, {"axes": ["a", "b"], "x": "ü"})
+    tensors, metadata = record.read_tensors(tmp_path / "t.safetensors")
+    assert metadata == {"axes": ["a", "b"], "x": "ü"}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(tensors[name], array)
+
+
+def test_metrics_grow_row_by_row_and_drop_a_cut_last_line(tmp_path):
+    metrics = record.MetricsFile(tmp_path)
+    metrics.append({"epoch": 1, "loss": 0.5})
+    assert record.read_metrics(tmp_path) == [{"epoch": 1, "loss": 0.5}]
+    metrics.append({"epoch": 2, "loss": 0.25})
+    metrics.close()
+    with (tmp_path / record.METRICS).open("a") as file:
+        file.write("3,0.1")
+    assert [row["epoch"] for row in record.read_metrics(tmp_path)] == [1, 2]
+    assert record.read_metrics(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "is not the summary of a run"),
+        ("{}", "is not the summary of a run"),
+        ('{"schema": 99, "config": {}}', "has schema version 99; this attnexp reads version 1"),
+        (b"\xff\xfe", "cannot be read"),
+    ],
+)
+def test_a_summary_that_cannot_be_read_says_why(tmp_path, content, reason):
+    raw = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / record.SUMMARY).write_bytes(raw)
+    with pytest.raises(record.UnreadableRunError, match=reason):
+        record.read_summary(tmp_path)
+
+
+def test_a_folder_without_a_summary_is_no_run(tmp_path):
+    with pytest.raises(record.UnreadableRunError, match=r"holds no summary.json"):
+        record.read_summary(tmp_path)
+
+
+def test_clearing_removes_a_runs_files_and_no_others(tmp_path):
+    (tmp_path / record.FIGURES).mkdir()
+    for name in (record.SUMMARY, record.METRICS, "figures/fit.png", ".model.safetensors.1.tmp"):
+        (tmp_path / name).write_text("old")
+    (tmp_path / "mine.txt").write_text("keep")
+    record.clear(tmp_path)
+    assert {p.name for p in tmp_path.rglob("*")} == {"mine.txt", record.FIGURES}
+
+
+def test_runs_are_found_at_any_depth(tmp_path):
+    for name in ("b", "a/deep", "c/none"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("b", "a/deep"):
+        (tmp_path / name / record.SUMMARY).write_text("{}")
+    assert list(record.run_folders(tmp_path)) == [tmp_path / "a/deep", tmp_path / "b"]

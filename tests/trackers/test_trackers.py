@@ -1,0 +1,145 @@
+"""What trackers are told is what the real libraries read back."""
+
+import csv
+import json
+import math
+
+import pytest
+
+QUICK = ("model=gaussian_learned", "train.max_epochs=3")
+
+
+@pytest.fixture
+def run_with(in_process, tmp_path):
+    """Runs with a tracker and returns the folder of the run."""
+
+    def run(*arguments):
+        done = in_process(*QUICK, *arguments)
+        assert done.returncode == 0, done.stderr
+        (folder,) = (tmp_path / "outputs").glob("*-seed0-*")
+        return folder
+
+    return run
+
+
+def rows_of(folder):
+    with (folder / "metrics.csv").open() as file:
+        return list(csv.DictReader(file))
+
+
+def summary_of(folder):
+    return json.loads((folder / "summary.json").read_text())
+
+
+def test_tensorboard_reads_back_every_epoch_the_metrics_and_the_pictures(run_with):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder = run_with("tracker=tensorboard")
+    events = EventAccumulator(str(folder / "tensorboard"), size_guidance={"images": 0})
+    events.Reload()
+    losses = [float(row["loss"]) for row in rows_of(folder)]
+    seen = events.Scalars("train/loss")
+    assert [event.step for event in seen] == [1, 2, 3]
+    assert [event.value for event in seen] == pytest.approx(losses)
+    for name, value in summary_of(folder)["metrics"].items():
+        assert events.Scalars(f"final/{name}")[0].value == pytest.approx(value, rel=1e-6)
+    assert sorted(events.Tags()["images"]) == ["attention", "fit", "loss"]
+    (image,) = events.Images("fit")
+    assert image.encoded_image_string.startswith(b"\x89PNG")
+    assert image.width > 300
+
+
+def test_tensorboard_keeps_only_the_last_attempt(run_with):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    for _ in range(2):
+        folder = run_with("tracker=tensorboard", "rerun=true", "figures=false")
+    events = EventAccumulator(str(folder / "tensorboard"))
+    events.Reload()
+    assert len(events.Scalars("train/loss")) == 3
+
+
+@pytest.fixture
+def mlflow(monkeypatch):
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    pytest.importorskip("sqlalchemy", reason="sqlalchemy is not installed")
+    pytest.importorskip("alembic", reason="alembic is not installed")
+    return pytest.importorskip("mlflow", reason="mlflow is not installed")
+
+
+@pytest.mark.filterwarnings("ignore")  # what libraries of others do to each other
+def test_mlflow_reads_back_every_epoch_the_metrics_the_settings_and_the_pictures(
+    run_with, mlflow, tmp_path
+):
+    folder = run_with("tracker=mlflow")
+    client = mlflow.MlflowClient(f"sqlite:///{tmp_path / 'outputs' / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("attnexp")
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert run.info.run_name == folder.name
+    assert run.info.status == "FINISHED"
+    assert run.data.params["data.num_train"] == "50"
+    assert run.data.tags["key"] == summary_of(folder)["key"]
+    history = client.get_metric_history(run.info.run_id, "train.loss")
+    seen = sorted((metric.step, metric.value) for metric in history)
+    losses = [float(row["loss"]) for row in rows_of(folder)]
+    assert [step for step, _ in seen] == [1, 2, 3]
+    assert [value for _, value in seen] == pytest.approx(losses)
+    for name, value in summary_of(folder)["metrics"].items():
+        assert math.isclose(run.data.metrics[name], value)
+    drawn = [file.path for file in client.list_artifacts(run.info.run_id, "figures")]
+    assert drawn == ["figures/attention.png", "figures/fit.png", "figures/loss.png"]
+    assert "metrics {" in (folder / "attnexp.log").read_text()
+
+
+def test_a_tracker_is_no_part_of_what_a_run_is(run_with, in_process):
+    pytest.importorskip("tensorboard", reason="tensorboard is not installed")
+    folder = run_with("tracker=tensorboard", "figures=false")
+    again = in_process(*QUICK, "figures=false")
+    assert "has finished before" in again.stdout
+    assert "tracker" not in summary_of(folder)["choices"]
+
+
+def test_a_library_that_is_not_there_is_said_before_anything_is_written(
+    in_process, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    for name in ("tensorboard", "mlflow"):
+        done = in_process(f"tracker={name}")
+        assert done.returncode == 2
+        assert f"pip install 'attnexp[{name}]'" in done.stderr
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_a_tracker_that_fails_costs_one_line_and_no_run(tmp_path, capsys):
+    from attnexp.trackers.forgiving import Forgiving
+    from attnexp.trackers.none import NoTracker
+
+    class Broken(NoTracker):
+        told = 0
+
+        def epoch(self, row):
+            self.told += 1
+            raise ConnectionError("nobody there")
+
+    broken = Broken()
+    tracker = Forgiving(broken)
+    tracker.begin(tmp_path, {})
+    for epoch in (1, 2):
+        tracker.epoch({"epoch": epoch})
+    tracker.end(tmp_path, {})
+    assert broken.told == 1
+    assert capsys.readouterr().out.count("the tracker failed") == 1
+
+
+def test_a_tracker_that_cannot_begin_ends_the_run(tmp_path):
+    from attnexp.trackers.forgiving import Forgiving
+    from attnexp.trackers.none import NoTracker
+
+    class Broken(NoTracker):
+        def begin(self, folder, summary):
+            raise ConnectionError("nobody there")
+
+    with pytest.raises(ConnectionError):
+        Forgiving(Broken()).begin(tmp_path, {})
