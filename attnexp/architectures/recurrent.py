@@ -42,7 +42,7 @@ class Cell(nn.Module, ABC):
 
     @abstractmethod
     def split(self, projected: Float[Tensor, "*batch gates"]) -> tuple[Tensor, ...]:
-        """The projected inputs in the pieces that `next_state` takes: also for all steps at once."""
+        """Projected inputs, of one step or of all at once, in the pieces `next_state` takes."""
 
     @abstractmethod
     def next_state(

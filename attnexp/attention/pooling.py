@@ -26,7 +26,7 @@ def pool(
             )
             return context, None
     weights = masked_softmax(score.compare(queries, memory.keys), memory.mask)
-    # without heads the plain batched product will do, and `@` would reshape for longer than it takes
+    # without heads the batched product will do: what `@` does around it takes longer
     product = torch.bmm if weights.dim() == 3 else torch.matmul
     return product(weights, memory.values), weights if need_weights else None
 
