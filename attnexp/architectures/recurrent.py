@@ -17,9 +17,8 @@ from attnexp.scores.score import require_positive
 class Cell(nn.Module, ABC):
     """One layer's recurrence: state_t = f(W_x x_t + b_x, state_{t-1}).
 
-    A state is one tensor, whose first `hidden_dim` entries are the layer's output h. The part of
-    the gates that comes from the inputs does not wait for the state: `project` does it for all
-    steps at once.
+    A state is one tensor, of which `output` is what other layers see. The part of the gates that
+    comes from the inputs does not wait for the state: `project` does it for all steps at once.
 
     Parameters are named and start as in PyTorch (uniform up to 1/sqrt(hidden_dim)): `W_x` are
     weight_ih and bias_ih, `W_h` weight_hh and bias_hh, with the gates in the same order.
@@ -42,16 +41,26 @@ class Cell(nn.Module, ABC):
         return self.W_x(inputs)
 
     @abstractmethod
-    def step(
-        self, projected: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state_dim"]
-    ) -> Float[Tensor, "batch state_dim"]:
-        """The next state, from the projected input and the last state."""
+    def split(self, projected: Float[Tensor, "*batch gates"]) -> tuple[Tensor, ...]:
+        """Projected inputs, of one step or of all at once, in the pieces `next_state` takes."""
 
+    @abstractmethod
+    def next_state(
+        self, pieces: tuple[Tensor, ...], state: Float[Tensor, "batch state_dim"]
+    ) -> Float[Tensor, "batch state_dim"]:
+        """The next state, from the pieces of one projected input and the last state."""
+
+    @abstractmethod
     def output(
         self, state: Float[Tensor, "*batch state_dim"]
     ) -> Float[Tensor, "*batch hidden_dim"]:
         """h, the part of a state that other layers see."""
-        return state[..., : self.hidden_dim]
+
+    def step(
+        self, projected: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state_dim"]
+    ) -> Float[Tensor, "batch state_dim"]:
+        """The next state, from one projected input and the last state."""
+        return self.next_state(self.split(projected), state)
 
     def scan(
         self, inputs: Float[Tensor, "batch length input_dim"]
@@ -59,8 +68,9 @@ class Cell(nn.Module, ABC):
         """The state after each input, starting from zeros."""
         state = inputs.new_zeros(inputs.shape[0], self.state_dim)
         states = []
-        for projected in self.project(inputs).unbind(dim=1):
-            state = self.step(projected, state)
+        columns = (piece.unbind(dim=1) for piece in self.split(self.project(inputs)))
+        for pieces in zip(*columns, strict=True):
+            state = self.next_state(pieces, state)
             states.append(state)
         return torch.stack(states, dim=1)
 
@@ -76,14 +86,21 @@ class Gru(Cell):
     gates = 3
     states = 1
 
-    def step(
-        self, projected: Float[Tensor, "batch gates"], state: Float[Tensor, "batch hidden_dim"]
+    def split(self, projected: Float[Tensor, "*batch gates"]) -> tuple[Tensor, ...]:
+        return projected.split_with_sizes((2 * self.hidden_dim, self.hidden_dim), dim=-1)
+
+    def next_state(
+        self, pieces: tuple[Tensor, ...], state: Float[Tensor, "batch hidden_dim"]
     ) -> Float[Tensor, "batch hidden_dim"]:
-        sizes = (2 * self.hidden_dim, self.hidden_dim)
-        x_rz, x_n = projected.split(sizes, dim=-1)
-        h_rz, h_n = self.W_h(state).split(sizes, dim=-1)
-        r, z = (x_rz + h_rz).sigmoid().chunk(2, dim=-1)
-        return torch.lerp(torch.addcmul(x_n, r, h_n).tanh(), state, z)
+        x_rz, x_n = pieces
+        h_rz, h_n = self.split(self.W_h(state))
+        r, z = (x_rz + h_rz).sigmoid_().chunk(2, dim=-1)
+        return torch.lerp(torch.addcmul(x_n, r, h_n).tanh_(), state, z)
+
+    def output(
+        self, state: Float[Tensor, "*batch hidden_dim"]
+    ) -> Float[Tensor, "*batch hidden_dim"]:
+        return state
 
 
 class Lstm(Cell):
@@ -96,13 +113,21 @@ class Lstm(Cell):
     gates = 4
     states = 2
 
-    def step(
-        self, projected: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state_dim"]
+    def split(self, projected: Float[Tensor, "*batch gates"]) -> tuple[Tensor, ...]:
+        return (projected,)
+
+    def next_state(
+        self, pieces: tuple[Tensor, ...], state: Float[Tensor, "batch state_dim"]
     ) -> Float[Tensor, "batch state_dim"]:
         h, c = state.chunk(2, dim=-1)
-        i, f, g, o = (projected + self.W_h(h)).chunk(4, dim=-1)
+        i, f, g, o = (pieces[0] + self.W_h(h)).chunk(4, dim=-1)
         c = f.sigmoid() * c + i.sigmoid() * g.tanh()
         return torch.cat([o.sigmoid() * c.tanh(), c], dim=-1)
+
+    def output(
+        self, state: Float[Tensor, "*batch state_dim"]
+    ) -> Float[Tensor, "*batch hidden_dim"]:
+        return state[..., : self.hidden_dim]
 
 
 CELLS: dict[str, type[Cell]] = {"gru": Gru, "lstm": Lstm}

@@ -74,18 +74,20 @@ class Rnn(Seq2Seq[RnnState]):
             "Sequence[Cell]",
             nn.ModuleList(kind(hidden_dim, hidden_dim) for _ in range(layers - 1)),
         )
-        self.W_c = nn.Linear(hidden_dim, self.bottom.W_x.out_features, bias=False)
+        self.W_c = nn.Parameter(torch.empty(hidden_dim, self.bottom.W_x.out_features))
+        nn.init.uniform_(self.W_c, -(hidden_dim**-0.5), hidden_dim**-0.5)
         self.W_o = nn.Linear(2 * hidden_dim, len(spec.target_vocab))
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         memory, hidden = self.encode(batch.keys, batch.mask)
-        outputs, maps = [], []
-        for projected in self._project(batch.queries).unbind(dim=1):
-            output, weights, hidden = self._advance(projected, memory, hidden, need_weights)
-            outputs.append(output)
+        outputs, contexts, maps = [], [], []
+        for projected in self._project(batch.queries.mT).unbind():
+            hidden, context, weights = self._advance(projected, memory, hidden, need_weights)
+            outputs.append(self._output(hidden))
+            contexts.append(context)
             if weights is not None:
                 maps.append(weights)
-        logits = self.W_o(self.dropout(torch.stack(outputs, dim=1)))
+        logits = self._logits(torch.stack(outputs, dim=1), torch.stack(contexts, dim=1))
         cross = {"cross": torch.cat(maps, dim=-2).unsqueeze(1)} if maps else {}
         return Prediction(logits, cross)
 
@@ -100,8 +102,8 @@ class Rnn(Seq2Seq[RnnState]):
         self, ids: Int[Tensor, " batch"], state: RnnState
     ) -> tuple[Float[Tensor, "batch target_vocab"], RnnState]:
         memory, hidden = state
-        output, _, hidden = self._advance(self._project(ids), memory, hidden, need_weights=False)
-        return self.W_o(self.dropout(output)), RnnState(memory, hidden)
+        hidden, context, _ = self._advance(self._project(ids), memory, hidden, need_weights=False)
+        return self._logits(self._output(hidden), context), RnnState(memory, hidden)
 
     def _project(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch gates"]:
         """What the last symbols add to the gates of the first layer."""
@@ -114,23 +116,29 @@ class Rnn(Seq2Seq[RnnState]):
         hidden: tuple[Float[Tensor, "batch state_dim"], ...],
         need_weights: bool,
     ) -> tuple[
-        Float[Tensor, "batch output_dim"],
-        Float[Tensor, "batch heads 1 source"] | None,
         tuple[Float[Tensor, "batch state_dim"], ...],
+        Float[Tensor, "batch hidden_dim"],
+        Float[Tensor, "batch heads 1 source"] | None,
     ]:
-        """One step: [s_t; c_t], the weights, and the new state of every layer."""
+        """One step: the new state of every layer, the context and the weights behind it."""
         query = self._output(hidden).unsqueeze(1)
         contexts, weights = self.attention.attend(query, memory, need_weights)
         context = contexts.squeeze(1)
-        gates = torch.addmm(projected, context, self.W_c.weight.mT)
-        states = [self.bottom.step(gates, hidden[0])]
+        states = [self.bottom.step(torch.addmm(projected, context, self.W_c), hidden[0])]
         for cell, state in zip(self.above, hidden[1:], strict=True):
-            below = self.dropout(self.bottom.output(states[-1]))
+            below = self.dropout(cell.output(states[-1]))
             states.append(cell.step(cell.project(below), state))
-        return torch.cat([self._output(states), context], dim=-1), weights, tuple(states)
+        return tuple(states), context, weights
 
     def _output(
-        self, states: Sequence[Float[Tensor, "batch state_dim"]]
+        self, hidden: tuple[Float[Tensor, "batch state_dim"], ...]
     ) -> Float[Tensor, "batch hidden_dim"]:
         """What the top layer shows of its state."""
-        return self.bottom.output(states[-1])
+        return self.bottom.output(hidden[-1])
+
+    def _logits(
+        self,
+        outputs: Float[Tensor, "*batch hidden_dim"],
+        contexts: Float[Tensor, "*batch hidden_dim"],
+    ) -> Float[Tensor, "*batch target_vocab"]:
+        return self.W_o(self.dropout(torch.cat([outputs, contexts], dim=-1)))

@@ -33,7 +33,9 @@ class Memory(NamedTuple):
         mask = as_mask(mask, keys.shape[-2])
         if mask is not None:
             unseen = ~mask.any(dim=-2).unsqueeze(-1)
-            keys, values = keys.masked_fill(unseen, 0.0), values.masked_fill(unseen, 0.0)
+            seen = keys.masked_fill(unseen, 0.0)
+            values = seen if values is keys else values.masked_fill(unseen, 0.0)
+            keys = seen
         return cls(keys, values, mask)
 
 

@@ -1,5 +1,6 @@
 """Attention pooling: one score, one softmax, one weighted average."""
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
@@ -25,7 +26,9 @@ def pool(
             )
             return context, None
     weights = masked_softmax(score.compare(queries, memory.keys), memory.mask)
-    return weights @ memory.values, weights if need_weights else None
+    # without heads the batched product will do: what `@` does around it takes longer
+    product = torch.bmm if weights.dim() == 3 else torch.matmul
+    return product(weights, memory.values), weights if need_weights else None
 
 
 class AttentionPooling(Attention):

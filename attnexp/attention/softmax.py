@@ -45,7 +45,8 @@ def masked_softmax(
     Raises ValueError for valid_lens out of range.
     """
     mask = as_mask(mask, scores.shape[-1])
+    unseen = scores == -torch.inf
     if mask is not None:
-        scores = scores.masked_fill(~mask, -torch.inf)
-    empty = (scores == -torch.inf).all(dim=-1, keepdim=True)
-    return scores.masked_fill(empty, 0.0).softmax(dim=-1).masked_fill(empty, 0.0)
+        unseen = unseen | ~mask
+    lowest = torch.finfo(scores.dtype).min
+    return scores.masked_fill(unseen, lowest).softmax(dim=-1).masked_fill(unseen, 0.0)

@@ -39,5 +39,7 @@ class Additive(Score):
         queries: Float[Tensor, "*batch queries projected"],
         keys: Float[Tensor, "*batch keys projected"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        hidden = (queries.unsqueeze(-2) + keys.unsqueeze(-3)).tanh()
+        if queries.shape[-2] == 1:  # a decoder's step: no axis is needed for the queries
+            return self.w_v((queries + keys).tanh_()).mT
+        hidden = (queries.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()
         return self.w_v(hidden).squeeze(-1)

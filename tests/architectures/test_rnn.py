@@ -67,7 +67,7 @@ def oracle(model, source, queries):
         below = (
             bottom.W_x.weight @ model.embed_target.weight[symbol]
             + bottom.W_x.bias
-            + model.W_c.weight @ context
+            + model.W_c.T @ context
         )
         states[0] = gru_from_gates(bottom, below, states[0], len(context))
         for depth, cell in enumerate(model.above, start=1):

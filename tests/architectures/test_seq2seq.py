@@ -149,6 +149,7 @@ def test_greedy_decoding_is_teacher_forcing_on_its_own_output(model, spec, batch
     for parameter in model.W_o.parameters():
         parameter.data.mul_(20)
     written = model.greedy(batch.keys, batch.mask, max_length=5)
+    written = F.pad(written, (0, 5 - written.shape[1]), value=spec.pad)
     queries = F.pad(written[:, :-1], (1, 0), value=spec.bos)
     likeliest = model(replace(batch, queries=queries)).outputs.argmax(dim=-1)
     alive = (written == spec.eos).cumsum(dim=-1) - (written == spec.eos).long() == 0

@@ -1,0 +1,205 @@
+"""Training-step throughput of `Rnn` beside the textbook's loop, on one thread.
+
+The textbook's decoder goes through all of its layers once a target symbol: embedding, attention
+(which projects every key again), `nn.GRU`, output layer. Ours does once a sequence what does not
+depend on the state: key projection, embeddings, input gates, output layer. Both compute the same
+function: the textbook's model gets a copy of our weights, and the losses of 20 steps must agree
+before anything is timed. Then the two are timed in turns (A B A B ...), so that whatever else the
+machine does falls on both.
+
+    python benchmarks/step_time.py --steps 20 --repeats 30
+"""
+
+import argparse
+import statistics
+import time
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+
+from attnexp.architectures.recurrent import Cell, OneWay
+from attnexp.architectures.rnn import Rnn
+from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.scores.additive import Additive
+
+BATCH, LENGTH, HIDDEN, VOCAB = 64, 10, 64, 20
+AGREEMENT_STEPS, TOLERANCE = 20, 1e-4
+
+
+class TextbookAttention(nn.Module):
+    """w_v' tanh(W_q q + W_k k), a masked softmax, and the weighted sum of the values."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.W_q = nn.Linear(HIDDEN, HIDDEN, bias=False)
+        self.W_k = nn.Linear(HIDDEN, HIDDEN, bias=False)
+        self.w_v = nn.Linear(HIDDEN, 1, bias=False)
+
+    def forward(
+        self, query: Tensor, keys: Tensor, values: Tensor, lengths: Tensor
+    ) -> Float[Tensor, "batch 1 hidden"]:
+        hidden = torch.tanh(self.W_q(query).unsqueeze(2) + self.W_k(keys).unsqueeze(1))
+        scores = self.w_v(hidden).squeeze(-1)
+        return torch.bmm(textbook_softmax(scores, lengths), values)
+
+
+def textbook_softmax(scores: Tensor, lengths: Tensor) -> Float[Tensor, "batch queries keys"]:
+    """softmax over the first `lengths` keys of each row; the scores of others become -1e6."""
+    rows = scores.reshape(-1, scores.shape[-1])
+    row_lengths = torch.repeat_interleave(lengths, scores.shape[1])
+    beyond = torch.arange(rows.shape[-1])[None, :] >= row_lengths[:, None]
+    return F.softmax(rows.masked_fill(beyond, -1e6).reshape(scores.shape), dim=-1)
+
+
+class Textbook(nn.Module):
+    """An encoder and a decoder of one `nn.GRU` layer each, decoded symbol by symbol."""
+
+    def __init__(self, symbols: int) -> None:
+        super().__init__()
+        self.embed_source = nn.Embedding(symbols, HIDDEN)
+        self.embed_target = nn.Embedding(symbols, HIDDEN)
+        self.encoder = nn.GRU(HIDDEN, HIDDEN, batch_first=True)
+        self.attention = TextbookAttention()
+        self.decoder = nn.GRU(2 * HIDDEN, HIDDEN, batch_first=True)
+        self.output = nn.Linear(2 * HIDDEN, symbols)
+
+    def forward(
+        self, source: Int[Tensor, "batch source"], lengths: Tensor, target: Tensor
+    ) -> Float[Tensor, "batch target symbols"]:
+        states, hidden = self.encoder(self.embed_source(source))
+        logits = []
+        for step in range(target.shape[1]):
+            embedded = self.embed_target(target[:, step : step + 1])
+            context = self.attention(hidden[-1].unsqueeze(1), states, states, lengths)
+            out, hidden = self.decoder(torch.cat([context, embedded], dim=-1), hidden)
+            logits.append(self.output(torch.cat([out, context], dim=-1)))
+        return torch.cat(logits, dim=1)
+
+    @torch.no_grad()
+    def copy_weights_of(self, model: Rnn) -> None:
+        """Take over the parameters of ours."""
+        copies = {
+            "embed_source": model.embed_source,
+            "embed_target": model.embed_target,
+            "attention": model.attention.score,
+            "output": model.W_o,
+        }
+        for name, module in copies.items():
+            getattr(self, name).load_state_dict(module.state_dict())
+        (layer,) = model.encoder.layers
+        assert isinstance(layer, OneWay)
+        copy_cell(self.encoder, layer.cell, layer.cell.W_x.weight)
+        inputs = torch.cat([model.W_c.mT, model.bottom.W_x.weight], dim=1)
+        copy_cell(self.decoder, model.bottom, inputs)
+
+
+def copy_cell(gru: nn.GRU, cell: Cell, inputs: Float[Tensor, "gates inputs"]) -> None:
+    """Give a one-layer GRU the parameters of a cell, with this matrix for its inputs."""
+    gru.weight_ih_l0.copy_(inputs)
+    gru.bias_ih_l0.copy_(cell.W_x.bias)
+    gru.weight_hh_l0.copy_(cell.W_h.weight)
+    gru.bias_hh_l0.copy_(cell.W_h.bias)
+
+
+class Trainer:
+    """A model, its optimizer, and what one training step does."""
+
+    def __init__(self, model: nn.Module, batch: Batch) -> None:
+        self.model = model
+        self.batch = batch
+        self.lengths = batch.mask[:, 0].sum(dim=-1)
+        self.optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, fused=True)
+
+    def step(self) -> Tensor:
+        self.optimizer.zero_grad()
+        if isinstance(self.model, Textbook):
+            logits = self.model(self.batch.keys, self.lengths, self.batch.queries)
+        else:
+            logits = self.model(self.batch).outputs
+        loss = F.cross_entropy(logits.flatten(0, 1), self.batch.targets.flatten())
+        loss.backward()
+        self.optimizer.step()
+        return loss.detach()
+
+    def seconds_of(self, steps: int) -> float:
+        """Seconds a step."""
+        start = time.process_time()
+        for _ in range(steps):
+            self.step()
+        return (time.process_time() - start) / steps
+
+
+def trainers() -> tuple[Trainer, Trainer]:
+    """Ours and the textbook's, with the same weights and the same random batch to reverse."""
+    torch.manual_seed(0)
+    vocabulary = ("<pad>", "<bos>", "<eos>", *map(str, range(VOCAB)))
+    spec = Seq2SeqSpec(vocabulary, vocabulary, LENGTH + 1, LENGTH + 1, pad=0, bos=1, eos=2)
+    symbols = torch.randint(3, len(vocabulary), (BATCH, LENGTH))
+    source = F.pad(symbols, (0, 1), value=spec.eos)
+    targets = F.pad(symbols.flip(1), (0, 1), value=spec.eos)
+    batch = Batch(
+        queries=F.pad(targets[:, :-1], (1, 0), value=spec.bos),
+        keys=source,
+        values=source,
+        targets=targets,
+        mask=torch.ones(BATCH, 1, LENGTH + 1, dtype=torch.bool),
+        target_mask=torch.ones(BATCH, LENGTH + 1, dtype=torch.bool),
+    )
+    ours = Rnn(spec, Additive, embed_dim=HIDDEN, hidden_dim=HIDDEN, bidirectional=False)
+    textbook = Textbook(len(vocabulary))
+    textbook.copy_weights_of(ours)
+    return Trainer(ours, batch), Trainer(textbook, batch)
+
+
+def check_agreement(ours: Trainer, textbook: Trainer) -> float:
+    """The largest relative difference of the losses over the first steps.
+
+    Raises RuntimeError where it is not small: then the two do not compute the same thing.
+    """
+    worst = 0.0
+    for step in range(AGREEMENT_STEPS):
+        loss, expected = ours.step(), textbook.step()
+        worst = max(worst, float((loss - expected).abs() / expected))
+        if worst > TOLERANCE:
+            raise RuntimeError(f"step {step}: our loss is {loss}, the textbook's {expected}")
+    return worst
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--steps", type=int, default=20, help="steps in one timing (20)")
+    parser.add_argument("--repeats", type=int, default=30, help="timings of each model (30)")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    ours, textbook = trainers()
+    worst = check_agreement(ours, textbook)
+    times = [
+        (ours.seconds_of(arguments.steps), textbook.seconds_of(arguments.steps))
+        for _ in range(arguments.repeats)
+    ]
+    ratios = sorted(theirs / mine for mine, theirs in times)
+    tokens = BATCH * (LENGTH + 1)
+    table = Table(
+        title=f"training steps at batch {BATCH}, length {LENGTH}, hidden {HIDDEN}, one thread"
+    )
+    for heading in ("model", "ms a step", "target tokens a second"):
+        table.add_column(heading, justify="left" if heading == "model" else "right")
+    for name, column in (("rnn, additive", 0), ("textbook's loop", 1)):
+        seconds = statistics.median(pair[column] for pair in times)
+        table.add_row(name, f"{1e3 * seconds:.2f}", f"{tokens / seconds:,.0f}")
+    console = Console()
+    console.print(table)
+    tenth = len(ratios) // 10
+    console.print(
+        f"times as many tokens: median {statistics.median(ratios):.2f}, "
+        f"80% of {len(ratios)} pairs within {ratios[tenth]:.2f} to {ratios[-1 - tenth]:.2f}"
+    )
+    console.print(f"losses of {AGREEMENT_STEPS} steps agree within {worst:.1e} of their size")
+
+
+if __name__ == "__main__":
+    main()
