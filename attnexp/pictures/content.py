@@ -16,7 +16,7 @@ from attnexp.pictures.maps import Attention, Axis, same_examples, scale_end
 from attnexp.pictures.reproduce import commands
 from attnexp.pictures.stored import StoredRun
 from attnexp.results.collect import flatten
-from attnexp.results.grid import Grid, Report
+from attnexp.results.grid import Grid, Report, setting_text
 
 POINTS = 400
 """Points of a line at most; more would not be seen."""
@@ -217,7 +217,7 @@ def _configuration(one: Configuration) -> dict[str, Any]:
         "seeds": list(one.seeds),
         "commands": commands(one),
         "choices": dict(summary["choices"]),
-        "settings": [[path, "null" if v is None else str(v)] for path, v in settings.items()],
+        "settings": [[path, setting_text(v)] for path, v in settings.items()],
         "code": sorted({_code(run.summary) for run in one.runs}),
         "notes": sorted({str(note) for run in one.runs for note in run.summary["notes"]}),
     }
