@@ -56,8 +56,13 @@ def _data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _training(comparison: Comparison, runs: Sequence[StoredRun]) -> Iterable[dict[str, Any]]:
-    """A chart for every loss: a line a configuration, with its band over seeds."""
-    for column in asked_columns(runs, None):
+    """A chart for every loss, and for the primary metric where it was validated.
+
+    A line is a configuration, with its band over seeds.
+    """
+    primary = {f"val_{run.summary['primary']}" for run in runs}
+    there = dict.fromkeys(name for run in runs for name in run.metrics if name in primary)
+    for column in [*asked_columns(runs, None), *there]:
         lines, values = [], []
         for place, one in enumerate(comparison.configurations):
             if all(column in run.metrics for run in one.runs):
