@@ -186,10 +186,12 @@ def flatten(config: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def _flatten(path: str, value: Any, flat: dict[str, Value]) -> None:
+    if path in NEUTRAL:
+        return
     if isinstance(value, dict):
         for key, inner in value.items():
             _flatten(_joined(path, key), inner, flat)
-    elif path not in NEUTRAL:
+    else:
         flat[path] = _cell(value)
 
 
