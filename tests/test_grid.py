@@ -1,4 +1,4 @@
-"""Every scoring function trains on every data set in every architecture for it, by listing conf/."""
+"""Every scoring function trains on every data set in every architecture that is for it."""
 
 import json
 from functools import partial
