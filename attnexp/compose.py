@@ -81,6 +81,9 @@ def run_once(app: Hydra, name: str, overrides: list[str], dry: bool) -> None:
         state = "new" if config.rerun else found.state
         screen.say(f"{STATES[state]}: {screen.near(job.folder)}")
         return
+    if config.hydra.sweeper.get("params"):
+        axes = ", ".join(config.hydra.sweeper.params)
+        screen.say(f"This is one run of an experiment; -m runs it for all values of {axes}.")
     if _shown_before(job):
         return
 

@@ -1,38 +1,90 @@
-"""Every scoring function trains on every data set, found by listing conf/."""
+"""Every scoring function trains on every data set in every architecture that is for it."""
 
 import json
+from functools import partial
+from pathlib import Path
 
 import pytest
+import torch
+from hydra.utils import get_object
 
 from attnexp import record
+from attnexp.build import spec_type
+from attnexp.schedules import Constant
+from attnexp.train import TrainSettings, fit
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
+
+SMALL = {
+    "num_train": 12,
+    "num_validation": 5,
+    "num_test": 5,
+    "hidden_dim": 8,
+    "embed_dim": 6,
+    "dim": 8,
+    "ff_dim": 10,
+    "head_dim": 4,
+}
+"""Sizes that keep a step short, wherever a choice has a setting of that name."""
+
+
+@pytest.fixture
+def make(settings_of):
+    """Builds a choice of conf/ from its YAML, small."""
+
+    def build(group, name, **given):
+        settings = settings_of(group, name)
+        target = get_object(settings.pop("_target_"))
+        small = {key: SMALL.get(key, value) for key, value in settings.items()}
+        return target(**small, **given)
+
+    return build
 
 
 @pytest.mark.parametrize("heads", [1, 4])
-def test_model_trains_on_data(in_process, tmp_path, model_name, data_name, heads):
-    if data_name not in ("sine", "sine_v1"):
-        pytest.skip("sequence data have a grid of their own")
-    answer = in_process(
-        f"model={model_name}",
-        f"data={data_name}",
-        f"arch.heads={heads}",
-        "train.max_epochs=3",
-        "figures=false",
-        "device=cpu",
-    )
-    assert answer.returncode == 0, answer.stderr
-    (folder,) = (tmp_path / "outputs").iterdir()
-    summary = record.read_summary(folder)
-    assert summary["status"] == "finished"
-    assert summary["choices"]["model"] == model_name
-    assert all(value is not None for value in summary["metrics"].values())
-    tensors, metadata = record.read_tensors(folder / record.ATTENTION)
-    weights = tensors["weights.pooling"]
-    assert metadata["axes"]["weights.pooling"] == ["batch", "layers", "heads", "queries", "keys"]
-    assert weights.shape[:3] == (1, 1, heads)
-    assert weights.min() >= 0
-    assert weights.max() <= 1 + 1e-6
-    sums = weights.sum(axis=-1)
-    assert ((abs(sums - 1) < 1e-5) | (sums == 0)).all()
+def test_one_step(make, settings_of, model_name, data_name, arch_name, heads):
+    data = make("data", data_name, generator=torch.Generator().manual_seed(0))
+    architecture = get_object(settings_of("arch", arch_name)["_target_"])
+    if not isinstance(data.spec, spec_type(architecture)):
+        pytest.skip(f"{arch_name} is not for {data_name}")
+    torch.manual_seed(0)
+    score = partial(make, "model", model_name)
+    settings = settings_of("arch", arch_name) | {"heads": heads}
+    settings.pop("_target_")
+    small = {key: SMALL.get(key, value) for key, value in settings.items()}
+    model = architecture(spec=data.spec, score=score, **small)
+    task = make("task", task_of(data_name))
+    if task.loss(model(data.train), data.train).requires_grad:
+        recipe = (partial(torch.optim.SGD, lr=0.1), Constant(), TrainSettings(max_epochs=1))
+        (row,) = fit(model, data, task, *recipe, torch.Generator())
+        assert torch.isfinite(torch.tensor(row.loss))
+    assert all(parameter.isfinite().all() for parameter in model.parameters())
+    with torch.no_grad():
+        model.eval()
+        check_weights(model, data)
+        measured = task.evaluate(model, data).metrics
+    assert set(task.better) <= set(measured)
+    assert all(torch.isfinite(torch.tensor(value)) for value in measured.values())
+
+
+def task_of(data_name):
+    """The task that a data set's YAML brings, or the default one."""
+    text = (CONF / "data" / f"{data_name}.yaml").read_text()
+    return "seq2seq" if "_global_.task: seq2seq" in text else "regression"
+
+
+def check_weights(model, data):
+    """Shares that sum to one, or a row of zeros; nothing on masked keys."""
+    prediction = model(data.test, need_weights=True)
+    assert prediction.weights
+    for name, weights in prediction.weights.items():
+        assert weights.min() >= 0
+        assert weights.max() <= 1 + 1e-5
+        sums = weights.sum(dim=-1)
+        assert ((sums - 1).abs().lt(1e-4) | (sums == 0)).all(), name
+    main = prediction.weights.get("pooling", prediction.weights.get("cross"))
+    hidden = ~data.test.mask[:, None, None].expand_as(main)
+    assert (main[hidden] == 0).all()
 
 
 def test_every_choice_opens_with_a_line_that_says_what_it_is():
@@ -44,11 +96,22 @@ def test_every_choice_opens_with_a_line_that_says_what_it_is():
             assert choice.line.endswith((".", "?")), choice.path
 
 
+def test_data_bring_their_surroundings(in_process, data_name):
+    """Each data set composes with its own architecture and task, and with each it is given."""
+    answer = in_process(f"data={data_name}", "--cfg", "job")
+    assert answer.returncode == 0, answer.stderr
+    sequence = task_of(data_name) == "seq2seq"
+    assert ("attnexp.architectures.rnn.Rnn" in answer.stdout) == sequence
+    assert ("attnexp.tasks.seq2seq" in answer.stdout) == sequence
+    chosen = in_process(f"data={data_name}", "arch=transformer", "--cfg", "job")
+    assert "attnexp.architectures.transformer.Transformer" in chosen.stdout
+
+
 def test_same_data_whichever_model(in_process, tmp_path):
     keys = []
     for model in ("average", "additive"):
         in_process(f"model={model}", "train.max_epochs=1", "figures=false", "seed=5")
-    for folder in (tmp_path / "outputs").iterdir():
+    for folder in (tmp_path / "outputs").glob("*-*"):
         tensors, _ = record.read_tensors(folder / record.ATTENTION)
         keys.append(json.dumps([tensors["keys"].tolist(), tensors["values"].tolist()]))
     assert len(keys) == 2

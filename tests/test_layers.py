@@ -72,7 +72,7 @@ LAYERS = {
         "screen",
         "tensors",
     },
-    "sweeps": {"build", "job", "key", "lock", "record", "run", "screen", "summary"},
+    "sweeps": {"build", "job", "key", "lock", "record", "results", "run", "screen", "summary"},
     "explain": {"settings"},
     "compose": {
         "build",

@@ -24,6 +24,9 @@ SHADES = " \N{LIGHT SHADE}\N{MEDIUM SHADE}\N{DARK SHADE}\N{FULL BLOCK}"
 PLAIN = " .:-=+*#%@"
 """From nothing to the most: where there are no colours, and where there is nothing but ASCII."""
 
+BRIGHT = 0.6
+"""The share of the scale from which black can be read on a colour."""
+
 
 @dataclass(frozen=True)
 class Means:
@@ -175,7 +178,8 @@ def _scale(end: str, gold: bool, means: Means) -> Text:
 def _cell(share: float, means: Means) -> tuple[str, Style]:
     """One letter for a weight's share of the largest."""
     if means.colours:
-        return " ", Style(bgcolor=_colour(share), color=Color.from_rgb(255, 255, 255))
+        readable = (0, 0, 0) if share > BRIGHT else (255, 255, 255)
+        return " ", Style(bgcolor=_colour(share), color=Color.from_rgb(*readable))
     letters = SHADES if means.letters else PLAIN
     return letters[round(min(share, 1.0) * (len(letters) - 1))], Style()
 

@@ -13,8 +13,8 @@ from attnexp.record import FINISHED
 from attnexp.results.collect import RunSummary
 from attnexp.results.factors import varying
 from attnexp.results.frame import make_frame
+from attnexp.results.grid import setting_text
 from attnexp.results.naming import short_names
-from attnexp.screen import number_text
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ def labels(runs: Sequence[RunSummary], only: str = "") -> list[str]:
     rows = frame.table[told].astype(object)
     return [
         ", ".join(
-            str(value) if path in frame.choices else f"{short[path]}={number_text(value)}"
+            str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
             for path, value in zip(told, row, strict=True)
             if value is not None and value == value
         )

@@ -16,7 +16,7 @@ from attnexp.pictures.maps import Attention, Axis, same_examples, scale_end
 from attnexp.pictures.reproduce import commands
 from attnexp.pictures.stored import StoredRun
 from attnexp.results.collect import flatten
-from attnexp.results.grid import Grid, Report
+from attnexp.results.grid import Grid, Report, setting_text
 
 POINTS = 400
 """Points of a line at most; more would not be seen."""
@@ -56,8 +56,13 @@ def _data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _training(comparison: Comparison, runs: Sequence[StoredRun]) -> Iterable[dict[str, Any]]:
-    """A chart for every loss: a line a configuration, with its band over seeds."""
-    for column in asked_columns(runs, None):
+    """A chart for every loss, and for the primary metric where it was validated.
+
+    A line is a configuration, with its band over seeds.
+    """
+    primary = {f"val_{run.summary['primary']}" for run in runs}
+    there = dict.fromkeys(name for run in runs for name in run.metrics if name in primary)
+    for column in [*asked_columns(runs, None), *there]:
         lines, values = [], []
         for place, one in enumerate(comparison.configurations):
             if all(column in run.metrics for run in one.runs):
@@ -217,7 +222,7 @@ def _configuration(one: Configuration) -> dict[str, Any]:
         "seeds": list(one.seeds),
         "commands": commands(one),
         "choices": dict(summary["choices"]),
-        "settings": [[path, "null" if v is None else str(v)] for path, v in settings.items()],
+        "settings": [[path, setting_text(v)] for path, v in settings.items()],
         "code": sorted({_code(run.summary) for run in one.runs}),
         "notes": sorted({str(note) for run in one.runs for note in run.summary["notes"]}),
     }

@@ -15,27 +15,41 @@ EXAMPLES = 3
 """Examples that a picture shows unless told which."""
 
 COLUMNS = 6
-"""Epochs or seeds that a picture shows at most."""
+"""Epochs or seeds that a picture shows at most, and heads in a row where they can be cut."""
+
+ROWS = 6
+"""Layers and examples that a picture shows below each other, unless there are more layers."""
 
 
 def draw_attention(run: StoredRun, view: View) -> Figure:
     """The maps of a run: heads side by side, and a row for every layer of every example.
 
-    With one layer and one head, the examples are side by side. A layer or head of the view is the
-    only one shown.
+    With one layer and one head, the examples are side by side. Many heads of one layer and example
+    take several rows. A layer or head of the view is the only one shown.
     """
     attention = run.attention
-    resolved = attention.resolve(view, EXAMPLES)
-    name, examples = str(resolved.attention), resolved.examples
-    batch, layers, heads = attention.weights[name].shape[:3]
+    layers, heads = attention.weights[attention.resolve(view, 1).attention or ""].shape[1:3]
     shown_layers = range(layers) if view.layer is None else [view.layer]
     shown_heads = range(heads) if view.head is None else [view.head]
-    if len(shown_layers) == len(shown_heads) == 1:
+    alone = len(shown_layers) == len(shown_heads) == 1
+    resolved = attention.resolve(view, EXAMPLES if alone else max(ROWS // len(shown_layers), 1))
+    name, examples = str(resolved.attention), resolved.examples
+    batch = len(attention.batch["keys"])
+    seen = f"{name} attention"
+    if alone:
         layer, head = shown_layers[0], shown_heads[0]
         cells = [[attention.map(name, example, layer, head) for example in examples]]
         across = example_names(examples) if batch > 1 else [""]
         down = [""]
         seen = attention.words(replace(resolved, layer=layer, head=head))
+    elif len(examples) == len(shown_layers) == 1:
+        width = _row_length(len(shown_heads))
+        rows = [shown_heads[i : i + width] for i in range(0, len(shown_heads), width)]
+        cells = [[attention.map(name, examples[0], shown_layers[0], h) for h in r] for r in rows]
+        across = [""] * width
+        down = [f"heads {row[0] + 1} to {row[-1] + 1}" for row in rows]
+        if len(rows) == 1:
+            across, down = [f"head {head + 1}" for head in shown_heads], [""]
     else:
         pairs = [(example, layer) for example in examples for layer in shown_layers]
         cells = [[attention.map(name, i, layer, h) for h in shown_heads] for i, layer in pairs]
@@ -44,7 +58,6 @@ def draw_attention(run: StoredRun, view: View) -> Figure:
             "\n".join([f"example {i + 1}"] * (batch > 1) + [f"layer {layer + 1}"] * (layers > 1))
             for i, layer in pairs
         ]
-        seen = f"{name} attention"
     return draw_grid(cells, across, down, run.title, subtitle_of(seen, run.primary, cells))
 
 
@@ -82,6 +95,12 @@ def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]
 def example_names(examples: Sequence[int]) -> list[str]:
     """Examples as people count them."""
     return [f"example {example + 1}" for example in examples]
+
+
+def _row_length(heads: int) -> int:
+    """Heads in a row, the same number in every row."""
+    fitting = [size for size in range(3, COLUMNS + 1) if heads % size == 0]
+    return heads if heads <= COLUMNS or not fitting else fitting[-1]
 
 
 def _spread(epochs: list[int]) -> list[int]:

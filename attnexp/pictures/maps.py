@@ -121,7 +121,17 @@ class Attention:
         """One map, sorted where the axes are numbers, in reading order where they are symbols.
 
         Without a head, the mean over the heads. Only the main attention has a gold path.
+
+        Raises RequestError where weights and examples do not belong together.
         """
+        try:
+            return self._map(name, example, layer, head)
+        except IndexError:
+            raise RequestError(
+                f"the stored {name} attention does not fit the examples stored with it"
+            ) from None
+
+    def _map(self, name: str, example: int, layer: int, head: int | None) -> Map:
         heads = self.weights[name][example, layer].astype(np.float64)
         weights = heads.mean(axis=0) if head is None else heads[head]
         rows, columns = self._sides(name, example)

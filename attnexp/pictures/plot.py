@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(argv)
     view = View(arguments.attention, arguments.layer, arguments.head, arguments.example)
     paths = [Path(path) for path in arguments.paths or ["outputs"]]
-    plan = plan_pictures(paths, view, arguments.metric)
+    plan = plan_pictures(paths, view, arguments.metric, arguments.where)
     wanted = check_all(arguments.kind, MISSING, "kind")
     formats = check_all(arguments.format, FORMATS, "format")
     folder = arguments.output or plan.folder
@@ -75,7 +75,7 @@ class Plan:
     folder: Path
 
 
-def plan_pictures(paths: Sequence[Path], view: View, metric: str | None) -> Plan:
+def plan_pictures(paths: Sequence[Path], view: View, metric: str | None, where: str | None) -> Plan:
     """The pictures of one run, or of several runs compared.
 
     Raises RequestError where there is nothing to draw.
@@ -83,16 +83,13 @@ def plan_pictures(paths: Sequence[Path], view: View, metric: str | None) -> Plan
     if len(paths) == 1 and (paths[0] / record.SUMMARY).is_file():
         return _plan_run(paths[0], view, metric)
     from attnexp.pictures.configurations import comparisons
-    from attnexp.results.collect import collect
-    from attnexp.results.command import tell_skipped
+    from attnexp.pictures.selection import selected
 
-    collected = collect(paths)
-    tell_skipped(collected.skipped)
-    finished = [run for run in collected.runs if run.status == record.FINISHED]
-    where = ", ".join(map(str, paths))
+    runs = selected([str(path) for path in paths], where)
+    finished = [run for run in runs if run.status == record.FINISHED]
     if not finished:
-        raise RequestError(f"there are no finished runs below {where}")
-    left = len(collected.runs) - len(finished)
+        raise RequestError(f"none of the {len(runs)} runs has finished: name one to see its losses")
+    left = len(runs) - len(finished)
     if left:
         screen.warn(f"left out {left} run{'s' if left > 1 else ''} that did not finish")
     if len(finished) == 1:
@@ -142,6 +139,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         metavar="DIR",
         help="default: the run's own figures/, or figures/ beside the runs",
     )
+    parser.add_argument("--where", metavar="TEST", help='only some runs: "model in [dot, cosine]"')
     parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv, for the loss")
     parser.add_argument(
         "--example", type=places, default=(), metavar="N,...", help="test examples, from 1"

@@ -2,11 +2,17 @@
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attnexp import record, screen
 from attnexp.arguments import Arguments
 from attnexp.errors import RequestError
+
+if TYPE_CHECKING:
+    from attnexp.results.collect import RunSummary
+    from attnexp.results.grid import Report
 
 EPILOG = """examples:
   attnexp report                                   all runs below outputs/, into report.html
@@ -21,30 +27,37 @@ def main(argv: Sequence[str]) -> None:
     a file that cannot be written.
     """
     arguments = parse(argv)
-    from attnexp.results.collect import collect
-    from attnexp.results.command import tell_skipped
+    from attnexp.pictures.selection import selected
 
-    collected = collect(arguments.paths or ["outputs"])
-    tell_skipped(collected.skipped)
-    where = ", ".join(arguments.paths or ["outputs"])
-    if not any(run.status == record.FINISHED for run in collected.runs):
-        raise RequestError(f"there are no finished runs below {where}")
+    runs = selected(arguments.paths, arguments.where)
+    if not any(run.status == record.FINISHED for run in runs):
+        raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
     from attnexp.pictures.configurations import comparisons
     from attnexp.pictures.content import report_content
     from attnexp.pictures.page import page
-    from attnexp.results.frame import make_frame
-    from attnexp.results.order import sort_runs
-    from attnexp.results.runs import runs_report
 
-    tables = runs_report(sort_runs(make_frame(collected.runs), None), [])
-    content = report_content(arguments.title, tables, comparisons(collected.runs))
+    content = report_content(arguments.title, tables(runs), comparisons(runs))
     try:
         record.write_bytes(arguments.output, page(content).encode("utf-8", "replace"))
     except OSError as error:
         raise RequestError(
             f"--output: {arguments.output} cannot be written: {error.strerror}"
         ) from error
-    screen.say(f"{len(collected.runs)} runs in {screen.near(arguments.output)}")
+    screen.say(f"{len(runs)} runs in {screen.near(arguments.output)}")
+
+
+def tables(runs: Sequence["RunSummary"]) -> "Report":
+    """The configurations with their statistics and costs, and then every run."""
+    from attnexp.results.frame import make_frame
+    from attnexp.results.order import sort_runs
+    from attnexp.results.parts import Request
+    from attnexp.results.runs import runs_report
+    from attnexp.results.tables import configurations_report
+
+    frame = sort_runs(make_frame(runs), None)
+    compared = configurations_report(frame, Request())
+    (each,) = runs_report(frame, []).grids
+    return replace(compared, grids=[*compared.grids, replace(each, title="Every run")])
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -54,5 +67,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--output", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
     )
+    parser.add_argument("--where", metavar="TEST", help='only some runs: "data=reverse"')
     parser.add_argument("--title", default="Attention, compared", help="what the page is called")
     return parser.parse_intermixed_args(argv)

@@ -186,10 +186,12 @@ def flatten(config: Mapping[str, Any]) -> dict[str, Value]:
 
 
 def _flatten(path: str, value: Any, flat: dict[str, Value]) -> None:
+    if path in NEUTRAL:
+        return
     if isinstance(value, dict):
         for key, inner in value.items():
             _flatten(_joined(path, key), inner, flat)
-    elif path not in NEUTRAL:
+    else:
         flat[path] = _cell(value)
 
 
@@ -210,8 +212,20 @@ def _cell(value: Any) -> Value:
     if isinstance(value, float):
         return int(value) if value.is_integer() else value
     if isinstance(value, list):
-        return f"[{', '.join('null' if v is None else str(_cell(v)) for v in value)}]"
+        return _listed(value)
     return clean(value) if isinstance(value, str) else value
+
+
+def _listed(value: Any) -> str:
+    """What stands in a list, as it is written on the command line."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(_listed, value))}]"
+    if isinstance(value, dict):
+        inside = (f"{clean(key)}: {_listed(entry)}" for key, entry in value.items())
+        return f"{{{', '.join(inside)}}}"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return str(_cell(value))
 
 
 def _origin(content: Mapping[str, Any]) -> dict[str, Value]:

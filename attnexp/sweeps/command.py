@@ -8,10 +8,12 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
+from attnexp.errors import RunFailedError
 from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.here import Here
 from attnexp.sweeps.launched import Launched
-from attnexp.sweeps.plan import Composer, make_plan
+from attnexp.sweeps.outcome import look
+from attnexp.sweeps.plan import Composer, Plan, make_plan
 from attnexp.sweeps.report import show_plan, show_remarks
 from attnexp.sweeps.sweep import Sweep
 
@@ -44,9 +46,26 @@ def sweep(
             return
         job_of = partial(composer.job, axes)
         engine = choose_engine(context, config, job_of, max_batch_size)
-        Sweep(plan, engine, job_of, config.fail_fast).run()
+        try:
+            Sweep(plan, engine, job_of, config.fail_fast).run()
+        except RunFailedError:
+            show_answer(plan, config)
+            raise
+        show_answer(plan, config)
     finally:
         HydraConfig.instance().cfg = before
+
+
+def show_answer(plan: Plan, config: DictConfig) -> None:
+    """The results table of an experiment, over the jobs of its sweep that have finished."""
+    if config.hydra.runtime.choices.get("experiment") is None:
+        return
+    ends = [(job, look(job.folder, job.key, job.settings)) for job in plan.jobs]
+    folders = [str(job.folder) for job, found in ends if found.state == "finished"]
+    if folders:
+        from attnexp.results.command import main as results
+
+        results(folders)
 
 
 def choose_engine(

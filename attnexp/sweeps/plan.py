@@ -175,6 +175,10 @@ class Composer:
     def _by_hydra(self, words: Sequence[Word]) -> Base:
         config = self._loader.load_sweep_config(self._master, [word.text for word in words])
         HydraConfig.instance().cfg = config  # type: ignore[assignment]
+        if config.hydra.sweeper.params != self._master.hydra.sweeper.params:
+            raise RequestError(
+                "experiments bring axes of their own, so run one at a time: -m experiment=NAME"
+            )
         places = OmegaConf.to_container(config.hydra.sweep, resolve=False)
         return Base(config, chosen_of(config.hydra.runtime.choices), places == USUAL)
 

@@ -96,11 +96,8 @@ class Sweep:
         return len(unheard) < len(jobs) or bool(begun)
 
     def _judge(self, job: Planned) -> None:
-        """Settle a job that was begun and of which nothing was heard, where its process is gone."""
-        found = look(job.folder, job.key, job.settings)
-        if found.state == "interrupted":
-            self._board.settle(job, Outcome("interrupted"))
-        elif found.state == "died":
+        """Give up on a job that was begun and of which nothing was heard, if it happens again."""
+        if look(job.folder, job.key, job.settings).state in ("died", "interrupted"):
             self._vanished[job.folder] += 1
             if self._vanished[job.folder] == ATTEMPTS:
                 why = "its process vanished without a word, twice"

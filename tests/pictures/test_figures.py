@@ -5,6 +5,7 @@ import pytest
 
 from attnexp import record
 from attnexp.pictures.figures import draw_run
+from attnexp.pictures.heatmaps import _row_length
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -27,6 +28,15 @@ def test_what_was_not_trained_has_no_loss(regression_run):
 @pytest.mark.parametrize(("layers", "heads"), [(1, 1), (1, 3), (2, 2)])
 def test_a_sequence_run_gets_attention_and_loss(sequence_run, layers, heads):
     assert sorted(drawn(sequence_run(layers=layers, heads=heads))) == ["attention.png", "loss.png"]
+
+
+@pytest.mark.parametrize(("heads", "length"), [(1, 1), (4, 4), (6, 6), (7, 7), (8, 4), (12, 6)])
+def test_many_heads_are_cut_into_equal_rows(heads, length):
+    assert _row_length(heads) == length
+
+
+def test_many_heads_of_regression_take_several_rows(regression_run):
+    assert "attention.png" in drawn(regression_run(heads=8))
 
 
 def test_the_same_run_gives_the_same_bytes(regression_run):

@@ -141,7 +141,7 @@ def test_what_cannot_be_drawn_is_said(regression_run, arguments, message):
 
 
 def test_places_without_runs_are_said(tmp_path):
-    with pytest.raises(RequestError, match="no finished runs below"):
+    with pytest.raises(RequestError, match="there are no runs below"):
         main([str(tmp_path)])
     with pytest.raises(RequestError, match="nowhere is not there"):
         main([str(tmp_path / "nowhere")])
@@ -163,3 +163,17 @@ def test_runs_without_a_common_seed_have_no_grid(regression_run, tmp_path):
     regression_run("b", seed=1, config={"seed": 1, "model": {"width": 2.0}})
     with pytest.raises(RequestError, match="no seed in common"):
         main([str(tmp_path), "--kind", "attention"])
+
+
+def test_runs_can_be_chosen_by_a_test(sweep, tmp_path):
+    main([str(sweep), "--where", "model.width=2 and seed=1", "--output", str(tmp_path / "out")])
+    assert names(tmp_path / "out") == ["attention.png", "fit.png", "loss.png"]
+    with pytest.raises(RequestError, match="--where: none of the 5 runs fits seed=7"):
+        main([str(sweep), "--where", "seed=7"])
+
+
+def test_without_a_finished_run_there_is_nothing_to_compare(regression_run, tmp_path):
+    for seed in (0, 1):
+        regression_run(f"r{seed}", seed=seed, status="running")
+    with pytest.raises(RequestError, match="none of the 2 runs has finished"):
+        main([str(tmp_path)])

@@ -64,3 +64,10 @@ def test_self_attention_has_one_side_twice_and_no_gold_path(sequence_run):
 def test_attention_without_its_examples_is_refused():
     with pytest.raises(RequestError, match="has no keys and no mask and no queries"):
         as_attention({"weights.cross": np.zeros((1, 1, 1, 2, 2))}, {})
+
+
+def test_weights_that_do_not_fit_their_examples_are_refused(sequence_run):
+    attention = open_run(sequence_run()).attention
+    shorter = {"cross": attention.weights["cross"][..., :2]}
+    with pytest.raises(RequestError, match="cross attention does not fit the examples"):
+        replace(attention, weights=shorter).map("cross", 0, 0, 0)

@@ -37,7 +37,9 @@ def test_nothing_is_sought_inside_runs_hidden_folders_and_links(write_run, tmp_p
 
 
 def test_settings_are_flat_without_seed_and_neutral_settings(write_run):
-    run = collect([write_run("a", {"optim.betas": [0.9, 1.0], "seed": 3, "model.width": None})])
+    run = collect(
+        [write_run("a", {"optim.betas": [0.9, 1.0, {"a": None}], "seed": 3, "model.width": None})]
+    )
     assert run.runs[0].seed == 3
     assert run.runs[0].settings == {
         "model._target_": "scores.Gaussian",
@@ -46,7 +48,7 @@ def test_settings_are_flat_without_seed_and_neutral_settings(write_run):
         "data.num_train": 50,
         "arch._target_": "arch.KernelRegression",
         "arch.heads": 1,
-        "optim.betas": "[0.9, 1]",
+        "optim.betas": "[0.9, 1, {a: null}]",
     }
 
 

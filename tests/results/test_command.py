@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from attnexp import cli
+from attnexp.results.grid import Cell, Column
+from attnexp.results.terminal import fitting
 
 Results = Callable[..., str]
 
@@ -24,7 +26,7 @@ def sweep(write_run) -> None:
         for seed in (0, 1):
             write_run(
                 f"{model}-{seed}",
-                {**settings, "seed": seed},
+                {**settings, "seed": seed, "model._target_": model},
                 choices={"model": model},
                 metrics={"test_mse": round(0.5 - 0.1 * i + 0.01 * seed, 2), "neighbours": 7.25},
             )
@@ -125,12 +127,69 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
         (["nowhere"], "nowhere is not there: give the folder of a run"),
         (["--format", "xls"], "invalid choice: 'xls'"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["--by", "colour"], "There is no column 'colour'"),
+        (["--pivot", "model x colour"], "There is no column 'colour'"),
+        (["--where", "modle=a"], "There is no column 'modle'. Did you mean 'model'?"),
+        (["--limit", "some"], "invalid int value: 'some'"),
         (["--output", "table.xls"], "table.xls ends with none of .txt, .csv"),
     ],
 )
 @pytest.mark.usefixtures("sweep")
 def test_wrong_requests_are_explained(results: Results, arguments: list[str], text: str):
     assert text in results(*arguments, code=2)
+
+
+@pytest.mark.usefixtures("sweep")
+def test_only_some_runs_and_only_some_metrics(results: Results):
+    text = results("--runs", "--where", "model in [boxcar] and seed=1", "--metric", "test_mse")
+    assert text.split()[:4] == ["model", "data", "seed", "test_mse"]
+    assert text.splitlines()[-1].split() == ["boxcar", "sine", "1", "0.41"]
+    text = results("--where", "model=nope", code=2)
+    assert text == "attnexp: --where: none of the 6 runs fits model=nope\n"
+
+
+@pytest.mark.usefixtures("sweep")
+def test_the_usual_table_has_a_row_a_configuration_best_first(results: Results):
+    rows = json.loads(results("--format", "json"))["rows"]
+    assert [row["model"] for row in rows] == ["additive", "boxcar", "gaussian"]
+    assert [row["n"] for row in rows] == [2, 2, 2]
+
+
+@pytest.mark.usefixtures("sweep")
+def test_rows_can_be_sorted_otherwise(results: Results):
+    def models(*arguments: str) -> list[str]:
+        rows = json.loads(results("--format", "json", *arguments))["rows"]
+        return [row["model"] for row in rows]
+
+    assert models("--sort", "-test_mse") == ["gaussian", "boxcar", "additive"]
+    assert models("--sort", "model") == ["additive", "boxcar", "gaussian"]
+    assert models("--sort", "-model") == ["gaussian", "boxcar", "additive"]
+
+
+@pytest.mark.usefixtures("sweep")
+def test_rows_and_columns_by_hand(results: Results):
+    rows = json.loads(results("--by", "data", "--format", "json"))["rows"]
+    assert [(row["data"], row["n"]) for row in rows] == [("sine", 2)]
+    text = results("--pivot", "model x data")
+    assert text.splitlines()[1].split() == ["model", "data=sine"]
+    assert "'model' is not like 'model x data'" in results("--pivot", "model", code=2)
+
+
+@pytest.mark.usefixtures("sweep")
+def test_long_tables_are_cut_on_the_screen_and_say_so(results: Results):
+    text = results("--runs", "--limit", "4")
+    assert text.splitlines()[-1] == "2 more rows: --limit 0 shows all."
+    assert len(results("--runs", "--limit", "0").splitlines()) == 8
+    assert len(results("--runs", "--format", "csv").splitlines()) == 7
+
+
+def test_columns_without_room_are_named():
+    columns = [Column("a"), Column("b", spare=True), Column("c"), Column("d", spare=True)]
+    rows = [[Cell("x" * 10)] * 4]
+    assert fitting(columns, rows, 49) == [0, 1, 2, 3]
+    assert fitting(columns, rows, 48) == [0, 1, 2]
+    assert fitting(columns, rows, 30) == [0, 2]
+    assert fitting(columns, rows, 1) == [0, 2]
 
 
 def test_skipped_folders_are_one_line_apart_from_the_output(write_run, results: Results, capsys):

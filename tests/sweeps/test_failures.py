@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 from sweeping import begun, folder_of, statuses, summaries
@@ -108,3 +109,36 @@ def test_a_job_that_cannot_write_fails_alone(fragile, home):
     assert answer.returncode == 1
     assert "failed: seed=1: FileExistsError" in answer.stdout
     assert statuses(home) == {"fine-0": "finished", "fine-2": "finished"}
+
+
+@pytest.fixture
+def small_disk(home):
+    """A disk of 200 KiB where the results go, or a skipped test where none may be mounted."""
+    outputs = home / "outputs"
+    outputs.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=200k", "tmpfs", str(outputs)]
+    try:
+        refused = subprocess.run(mount, capture_output=True, text=True, check=False).stderr
+    except OSError as error:
+        refused = str(error)
+    if refused:
+        pytest.skip(f"a disk cannot be mounted here: {refused.strip()}")
+    yield outputs
+    subprocess.run(["umount", "-l", str(outputs)], check=True)
+
+
+def test_a_full_disk_fails_what_does_not_fit_and_spoils_nothing(fragile, home, small_disk):
+    answer = fragile("-m", "seed=range(0,8)")
+    assert answer.returncode == 1
+    assert "No space left on device" in answer.stdout
+    assert "Traceback" not in answer.stdout + answer.stderr
+    ends = statuses(home)
+    assert 0 < list(ends.values()).count("finished") < 8
+    assert list(home.rglob("*.tmp*")) == []
+    finished = {path: path.stat().st_mtime_ns for path in home.rglob("predictions.csv")}
+
+    subprocess.run(["mount", "-o", "remount,size=20m", str(small_disk)], check=True)
+    assert fragile("-m", "seed=range(0,8)").returncode == 0
+    assert statuses(home) == {f"fine-{seed}": "finished" for seed in range(8)}
+    kept = [path for path, time in finished.items() if path.stat().st_mtime_ns == time]
+    assert len(kept) >= list(ends.values()).count("finished")

@@ -66,10 +66,9 @@
       body.append(...order.map((row) => rows[row]));
     }
 
-    const whole = make("table", {});
-    if (grid.caption) whole.append(make("caption", {}, grid.caption));
-    whole.append(make("thead", {}, make("tr", {}, ...heads)), body);
+    const whole = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body);
     const parts = [make("div", { class: "scroll", tabindex: "0" }, whole)];
+    if (grid.caption) parts.push(make("p", { class: "caption" }, grid.caption));
     return grid.title ? [make("h3", {}, grid.title), ...parts] : parts;
   }
 
@@ -116,7 +115,8 @@
     const ys = [...all, ...spec.points.map((point) => point[1])].filter(finite);
     const xs = [...spec.lines.flatMap((line) => line.x), ...spec.points.map((point) => point[0])].filter(finite);
     const ends = { x: [Math.min(...xs), Math.max(...xs)], y: [Math.min(...ys), Math.max(...ys)] };
-    if (!spec.log) {
+    if (spec.log) ends.y = [ends.y[0] / 1.15, ends.y[1] * 1.15];
+    else {
       const room = (ends.y[1] - ends.y[0]) * 0.04 || Math.abs(ends.y[0]) * 0.1 || 1;
       ends.y = [ends.y[0] - room, ends.y[1] + room];
     }

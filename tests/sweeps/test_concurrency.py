@@ -1,0 +1,72 @@
+"""Several commands at once never run a job twice, and never write one folder together."""
+
+import os
+import re
+import signal
+
+from sweeping import begun, marked, statuses, summaries, until
+
+from attnexp import lock
+
+
+def test_two_sweeps_over_overlapping_jobs_run_each_job_once(start, home):
+    sweeps = [
+        start("-m", "model.seconds=0.4", "seed=range(0,6)"),
+        start("-m", "model.seconds=0.4", "seed=range(3,9)"),
+    ]
+    ends = [sweep.end() for sweep in sweeps]
+    assert [code for code, *_ in ends] == [0, 0], ends
+    assert len(begun(home)) == 9
+    assert set(statuses(home).values()) == {"finished"}
+    shared = sum(int(n) for _, out, _ in ends for n in re.findall(r"^skipped +(\d)$", out, re.M))
+    done = sum(int(n) for _, out, _ in ends for n in re.findall(r"^done +(\d)$", out, re.M))
+    assert (done, shared) == (9, 3)
+
+
+def test_a_sweep_takes_other_jobs_first_and_waits_for_the_rest(start, home):
+    single = start("model.seconds=8", "seed=0")
+    until(lambda: begun(home))
+    sweep = start("-m", "model.seconds=8,0", "seed=0")
+    code, out, err = sweep.end()
+    assert single.end()[0] == 0
+    assert code == 0, err
+    assert [seconds for _, seconds, *_ in begun(home)] == ["8", "0"]
+    assert "waiting for 1 jobs that another process is at work on" in out
+    assert re.search(r"done +1\nskipped +1\n", out)
+
+
+def test_a_single_run_waits_for_the_sweep_that_has_it(start, home):
+    sweep = start("-m", "model.seconds=6", "seed=0")
+    until(lambda: begun(home))
+    code, out, _ = start("model.seconds=6", "seed=0").end()
+    assert code == 0
+    assert re.search(r"process \d+ on \S+ is at work on this run; waiting for it", out)
+    assert "This run has finished before" in out
+    assert sweep.end()[0] == 0
+    assert len(begun(home)) == 1
+
+
+def test_a_job_is_taken_over_from_a_sweep_that_was_killed(start, home):
+    first = start("-m", "model.seconds=5", "seed=0,1")
+    until(lambda: begun(home))
+    second = start("-m", "model.seconds=5", "seed=0,1")
+    until(lambda: len(begun(home)) == 2)
+    os.kill(first.process.pid, signal.SIGKILL)
+    first.end()
+    code, out, _ = second.end()
+    assert code == 0
+    assert len(begun(home)) == 3
+    assert [summary["status"] for summary in summaries(home)] == ["finished"] * 2
+    assert re.search(r"done +2\n", out)
+    assert marked(start.mark) == []
+
+
+def test_the_dry_run_sees_what_another_process_is_at(start, fragile, home):
+    sweep = start("-m", "model.seconds=20", "seed=0")
+    until(lambda: begun(home))
+    dry = fragile("-m", "model.seconds=20", "seed=0,1", "--dry-run").stdout
+    assert re.search(r"seed=0 +running in another process", dry)
+    sweep.interrupt()
+    sweep.end()
+    (folder,) = (path for path in (home / "outputs").iterdir() if path.is_dir())
+    assert not lock.is_held(folder)

@@ -1,0 +1,57 @@
+"""Every experiment asks a question, names its axes and seeds, and ends in its table."""
+
+import re
+
+import pytest
+import sweeping
+import yaml
+
+ONE_RUN = {"textbook_nw"}
+"""Experiments that are a recipe for one run."""
+
+
+def test_each_opens_with_what_it_asks(experiment_name):
+    lines = (sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml").read_text()
+    directive, question = lines.splitlines()[:2]
+    assert directive == "# @package _global_"
+    assert "?" in question
+
+
+def test_each_can_be_composed_with_its_axes(experiment_name, in_process):
+    answer = in_process("-m", f"experiment={experiment_name}", "--dry-run")
+    assert answer.returncode == 0, answer.stderr
+    (jobs,) = re.findall(r"^to do +(\d+)$", answer.stdout, re.M)
+    file = sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml"
+    axes = yaml.safe_load(file.read_text()).get("hydra", {}).get("sweeper", {}).get("params", {})
+    if experiment_name in ONE_RUN:
+        assert int(jobs) == 1
+    elif "seed" in axes:
+        assert axes["seed"] == "range(5)"
+        assert int(jobs) % 5 == 0
+
+
+@pytest.mark.slow
+def test_an_experiment_ends_in_its_table(in_process):
+    command = ("-m", "experiment=scores_on_sine", "model=average,gaussian", "seed=0,1")
+    answer = in_process(*command)
+    assert answer.returncode == 0, answer.stderr
+    status, _, results = answer.stdout.partition("test_mse")
+    assert re.search(r"done +4\n", status)
+    assert re.search(r"average", results)
+    assert re.search(r"gaussian", results)
+    again = in_process(*command)
+    assert again.stdout.partition("test_mse")[2] == results
+    assert re.search(r"skipped +4\n", again.stdout)
+
+
+def test_the_command_line_replaces_axes_and_a_single_run_says_that_there_are_some(fragile):
+    answer = fragile("-m", "experiment=first_look", "model=dot", "--dry-run")
+    assert re.search(r"to do +1\n", answer.stdout)
+    answer = fragile("experiment=first_look", "model=average")
+    assert "This is one run of an experiment; -m runs it for all values of model." in answer.stdout
+
+
+def test_experiments_with_axes_run_one_at_a_time(in_process):
+    answer = in_process("-m", "experiment=scores_on_sine,first_look", "--dry-run")
+    assert answer.returncode == 2
+    assert "experiments bring axes of their own, so run one at a time" in answer.stderr

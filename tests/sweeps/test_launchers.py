@@ -1,0 +1,146 @@
+"""Real sweeps through joblib and submitit here, with jobs that fail, exit and are killed."""
+
+import os
+import re
+import signal
+from importlib.util import find_spec
+
+import pytest
+from sweeping import begun, folder_of, marked, statuses, until
+
+LAUNCHERS = {
+    "parallel": ("hydra/launcher=parallel", "hydra.launcher.n_jobs=2"),
+    "submitit_local": ("hydra/launcher=submitit_local", "hydra.sweeper.max_batch_size=2"),
+    "ray_tasks": ("hydra/launcher=ray_tasks", "++hydra.launcher.ray.init.num_cpus=2"),
+}
+NEEDS = {
+    "parallel": "hydra_plugins.hydra_joblib_launcher",
+    "submitit_local": "hydra_plugins.hydra_submitit_launcher",
+    "ray_tasks": "hydra_plugins.hydra_ray_launcher",
+}
+
+
+def installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:
+        return False
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(
+            name,
+            marks=[
+                pytest.mark.skipif(not installed(module), reason=f"{module} is not installed"),
+                *([pytest.mark.slow] if name != "parallel" else []),
+            ],
+        )
+        for name, module in NEEDS.items()
+    ]
+)
+def launcher(request):
+    """The words that choose a launcher which is installed."""
+    return LAUNCHERS[request.param]
+
+
+def test_whatever_a_job_does_the_others_finish(start, home, launcher):
+    ways = ("fine", "raise", "exit", "os_exit", "kill", "fine")
+    command = start("-m", *launcher, f"model.how={','.join(ways)}", "model.seconds=0,0.1")
+    code, out, err = command.end(timeout=240)
+    assert code == 1, out + err
+    ends = statuses(home)
+    assert ends.pop("fine-0") == "finished"
+    assert set(ends.values()) == {"failed"}
+    assert re.search(r"done +2\nfailed +8\n", out)
+    assert "failed: model.how=kill model.seconds=0: its process was killed by signal 9" in out
+    assert "failed: model.how=exit model.seconds=0: SystemExit: 3" in out
+    log = (folder_of(home, "raise", 0) / "attnexp.log").read_text()
+    assert "Traceback (most recent call last)" in log
+    assert "ZeroDivisionError" in log
+    assert len(begun(home)) == 10
+    assert marked(start.mark) == []
+
+    # another launcher goes on where this one has ended, and the other way round
+    code, out, _ = start("-m", "model.how=fine,raise", "seed=0,1", "model.seconds=0").end()
+    assert code == 1
+    assert re.search(r"done +1\nskipped +1\nfailed +2\n", out)
+    code, out, _ = start("-m", *launcher, "seed=0,1,2", "model.seconds=0").end(timeout=240)
+    assert code == 0
+    assert re.search(r"done +1\nskipped +2\n", out)
+    assert not (home / "outputs" / ".sweeps").exists()
+
+
+def test_ctrl_c_ends_all_of_it(start, home, launcher):
+    command = start("-m", *launcher, "model.seconds=0,60", "seed=0,1")
+    until(lambda: [seconds for _, seconds, *_ in begun(home)].count("60") == 2, seconds=240)
+    command.interrupt()
+    code, out, err = command.end(timeout=60)
+    assert code == 130, out + err
+    assert "the same command goes on with the rest" in err
+    until(lambda: marked(start.mark) == [], seconds=20)
+    assert re.search(r"done +2\ninterrupted +2\n", out)
+    assert not (home / "outputs" / ".sweeps").exists()
+
+
+def test_fail_fast_begins_nothing_more(start, home, launcher):
+    command = start(
+        "-m",
+        *launcher,
+        "fail_fast=true",
+        "model.how=raise,fine",
+        "seed=range(0,10)",
+        "model.seconds=1",
+    )
+    code, out, _ = command.end(timeout=240)
+    assert code == 1
+    assert "fail_fast=true: the rest is not run" in out
+    assert 1 <= len(begun(home)) <= 8
+
+
+def test_a_killed_process_of_the_launcher_costs_no_job(start, home, launcher):
+    """Launchers give up when one of their own processes dies; the sweep launches the rest again."""
+    command = start("-m", *launcher, "model.seconds=0.5", "seed=range(0,6)")
+    until(lambda: begun(home), seconds=240)
+    worker = int(begun(home)[0][2])
+    with open(f"/proc/{worker}/stat") as file:
+        launchers_own = int(file.read().rpartition(")")[2].split()[1])
+    os.kill(launchers_own, signal.SIGKILL)
+    code, out, err = command.end(timeout=240)
+    assert code == 0, out + err
+    assert set(statuses(home).values()) == {"finished"}
+    assert len(statuses(home)) == 6
+    until(lambda: marked(start.mark) == [], seconds=20)
+
+
+@pytest.mark.skipif(not installed(NEEDS["parallel"]), reason="joblib's launcher is not installed")
+def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkeypatch):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
+    command = start("-m", *LAUNCHERS["parallel"], "model.seconds=2", "seed=range(0,4)")
+    code, out, err = command.end(timeout=240)
+    assert code == 0, out + err
+    cores = max(1, (os.cpu_count() or 1) // 2)
+    assert {threads for *_, threads, _ in begun(home)} == {str(cores)}
+    by_process = {process: gpus for _, _, process, _, gpus in begun(home)}
+    assert sorted(by_process.values()) == ["4", "7"]
+
+
+def test_gpus_are_found_without_cuda(monkeypatch):
+    from attnexp.sweeps.launched import visible_gpus
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", " 2, GPU-77,-1")
+    assert visible_gpus() == ["2", "GPU-77"]
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    assert visible_gpus() == []
+
+
+def test_a_launcher_that_is_not_installed_is_named_with_its_extra(
+    in_process, tmp_path, monkeypatch
+):
+    for name, extra in (("slurm", "slurm"), ("parallel", "joblib"), ("ray_tasks", "ray")):
+        if installed(NEEDS.get(name, NEEDS["submitit_local"])):
+            continue
+        answer = in_process("-m", f"hydra/launcher={name}", "seed=0,1")
+        assert answer.returncode == 2
+        assert f"is not installed: pip install 'attnexp[{extra}]'" in answer.stderr
+        assert os.listdir(tmp_path) == []

@@ -1,0 +1,69 @@
+"""Two hundred jobs, killed without warning ten times over."""
+
+import json
+import os
+import random
+import signal
+import time
+
+import pytest
+import yaml
+from sweeping import Started, marked
+
+JOBS = 200
+STORMS = 10
+ARGUMENTS = ("-m", f"seed=range({JOBS})", "figures=false", "train.max_epochs=10")
+
+
+@pytest.mark.slow
+def test_a_sweep_that_is_killed_again_and_again_finishes_each_job_once(home):
+    from attnexp import record
+
+    random.seed(0)
+    done = []
+    for storm in range(STORMS):
+        mark = f"storm{storm}-{os.getpid()}"
+        command = Started(home, ARGUMENTS, mark)
+        time.sleep(random.uniform(1, 7))
+        # all of it at once, or the command alone, or the process with the jobs
+        killed = marked(mark)
+        for number in random.choice([killed, killed[:1], killed[1:]]) or killed:
+            os.kill(number, signal.SIGKILL)
+        if storm % 2:
+            os.kill(command.process.pid, signal.SIGKILL)
+            command.end()
+        else:
+            time.sleep(random.uniform(0, 2))
+            for number in marked(mark):
+                os.kill(number, signal.SIGKILL)
+            command.end()
+        done.append(count(home))
+    assert done == sorted(done)  # nothing that has finished is lost
+    assert done[-1] > 0
+
+    last = Started(home, ARGUMENTS, f"last-{os.getpid()}")
+    code, out, err = last.end(timeout=600)
+    assert code == 0, out + err
+    folders = sorted((home / "outputs").iterdir())
+    assert len(folders) == JOBS
+    seeds = set()
+    for folder in folders:
+        summary = record.read_summary(folder)
+        assert summary["status"] == "finished"
+        seeds.add(summary["config"]["seed"])
+        assert len(record.read_metrics(folder)) == 10
+        assert len(record.read_rows(folder / record.PREDICTIONS)) == 50
+        for name in (record.ATTENTION, record.MODEL):
+            record.read_tensors(folder / name)
+        for name in ("config.yaml", "hydra.yaml", "overrides.yaml"):
+            assert yaml.safe_load((folder / ".hydra" / name).read_text())
+        assert (folder / "attnexp.log").read_text().count("metrics {") <= 1
+    assert seeds == set(range(JOBS))
+    assert list(home.rglob("*.tmp*")) == []
+    assert marked(f"last-{os.getpid()}") == []
+
+
+def count(home):
+    """How many runs have finished."""
+    ends = [json.loads(path.read_text()) for path in (home / "outputs").glob("*/summary.json")]
+    return sum(end["status"] == "finished" for end in ends)
