@@ -37,10 +37,13 @@ class Rnn(Seq2Seq[RnnState]):
     and starts from the final state of the encoder, layer by layer. Different from the paper: the
     output layer is linear in the new state and the context (the paper has a maxout layer over the
     last state, the last symbol and the context), so that what attention has found reaches the
-    output in one step; the encoder reads in one direction unless `bidirectional`, and then merges
-    both (see `BothWays`). Keys and queries both have `hidden_dim` features, so that every score
-    fits. With `heads` above 1 the attention is multi-head, hidden_dim / heads features a head; one
-    head is the bare score. Dropout is applied to embeddings, between layers and before the output.
+    output in one step; and the two directions of the encoder are merged (see `BothWays`), so that
+    keys have `hidden_dim` features like queries and every score fits. An encoder that reads in one
+    direction, `bidirectional` false, learns as well, but its map may point one place behind the
+    symbol it means, because the state there still holds that symbol.
+
+    With `heads` above 1 the attention is multi-head, hidden_dim / heads features a head; one head
+    is the bare score. Dropout is applied to embeddings, between layers and before the output.
 
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide hidden_dim, a
     dropout outside [0, 1) and an unknown cell.
