@@ -21,14 +21,14 @@ def varying(frame: Frame) -> list[str]:
     for path in frame.settings:
         group = path.partition(".")[0]
         within = [group] if group in found else []
-        if not depends_only_on(table, path, within):
+        if differs(table[path]) and not depends_only_on(table, path, within):
             found.append(path)
     return found
 
 
 def differs(column: pd.Series) -> bool:
     """Whether a column holds more than one value; to be missing is a value."""
-    return column.nunique(dropna=False) > 1
+    return len(pd.factorize(column, use_na_sentinel=False)[1]) > 1
 
 
 def depends_only_on(table: pd.DataFrame, column: str, others: Sequence[str]) -> bool:
