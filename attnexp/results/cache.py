@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp import __version__, record
+from attnexp.key import NEUTRAL
 
 NAME = ".attnexp-results"
 
@@ -107,9 +108,10 @@ def _load(path: Path) -> Entries:
 
 
 def _heading(body: bytes) -> str:
-    """Names the version and vouches for the body."""
-    digest = hashlib.blake2b(body, digest_size=16).hexdigest()
-    return f"attnexp {__version__} results cache {VERSION} {digest}"
+    """Names the version, and vouches for the body and for what was left out of it."""
+    digest = hashlib.blake2b(repr(sorted(NEUTRAL)).encode(), digest_size=16)
+    digest.update(body)
+    return f"attnexp {__version__} results cache {VERSION} {digest.hexdigest()}"
 
 
 def _stamp(state: os.stat_result) -> list[int]:

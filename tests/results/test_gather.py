@@ -37,7 +37,10 @@ def test_settings_that_differ_within_a_choice_do(frame):
 def test_seeds_and_neutral_settings_and_experiments_do_not(frame):
     runs = frame(
         ({"seed": 0, "device": "cpu", "figures": True}, {}),
-        ({"seed": 1, "device": "cuda", "output_dir": "x"}, {"choices": {"experiment": "e"}}),
+        (
+            {"seed": 1, "device": "cuda", "output_dir": "x"},
+            {"choices": {"experiment": "e", "tracker": "t"}},
+        ),
     )
     assert varying(runs) == []
 
