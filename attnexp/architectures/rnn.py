@@ -121,14 +121,17 @@ class Rnn(Seq2Seq[RnnState]):
         Float[Tensor, "batch heads 1 source"] | None,
     ]:
         """One step: the new state of every layer, the context and the weights behind it."""
-        query = self._output(hidden).unsqueeze(1)
+        bottom = self.bottom
+        query = bottom.output(hidden[-1]).unsqueeze(1)
         contexts, weights = self.attention.attend(query, memory, need_weights)
         context = contexts.squeeze(1)
-        states = [self.bottom.step(torch.addmm(projected, context, self.W_c), hidden[0])]
+        states: tuple[Tensor, ...] = (
+            bottom.step(torch.addmm(projected, context, self.W_c), hidden[0]),
+        )
         for cell, state in zip(self.above, hidden[1:], strict=True):
             below = self.dropout(cell.output(states[-1]))
-            states.append(cell.step(cell.project(below), state))
-        return tuple(states), context, weights
+            states += (cell.step(cell.project(below), state),)
+        return states, context, weights
 
     def _output(
         self, hidden: tuple[Float[Tensor, "batch state_dim"], ...]

@@ -57,6 +57,6 @@ class AttentionPooling(Attention):
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch 1 queries keys"] | None,
     ]:
-        projected = self.score.project_queries(queries)
-        context, weights = pool(self.score, projected, memory, need_weights)
+        score = self.score
+        context, weights = pool(score, score.project_queries(queries), memory, need_weights)
         return context, None if weights is None else weights.unsqueeze(-3)

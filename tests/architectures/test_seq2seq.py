@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 import torch.nn.functional as F
-from torch.func import functional_call, stack_module_state, vmap
+from torch.func import functional_call, grad, stack_module_state, vmap
 
 from attnexp.architectures.rnn import Rnn
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
@@ -168,16 +168,21 @@ def test_each_example_is_decoded_as_if_alone(additive, batch):
         assert (together[row, alone.shape[1] :] == 0).all()
 
 
-def test_copies_with_stacked_parameters_run_as_one(kind, spec, scored, batch):
+def test_copies_with_stacked_parameters_train_as_one(kind, spec, scored, batch):
     models = [MODELS[kind](spec, scored("additive")).double() for _ in range(2)]
     parameters, buffers = stack_module_state(models)
 
-    def outputs(one, held):
-        return functional_call(models[0], (one, held), (batch,)).outputs
+    def loss(one, held):
+        outputs = functional_call(models[0], (one, held), (batch,)).outputs
+        return outputs.square().mean(), outputs
 
-    together = vmap(outputs)(parameters, buffers)
-    apart = torch.stack([model(batch).outputs for model in models])
-    torch.testing.assert_close(together, apart)
+    gradients, outputs = vmap(grad(loss, has_aux=True))(parameters, buffers)
+    for i, model in enumerate(models):
+        alone = model(batch).outputs
+        torch.testing.assert_close(outputs[i], alone)
+        alone.square().mean().backward()
+        for name, parameter in model.named_parameters():
+            torch.testing.assert_close(gradients[name][i], parameter.grad)
 
 
 def test_training_with_dropout_leaves_the_global_generator_alone(kind, spec, scored, batch):

@@ -23,6 +23,14 @@ def test_equals_the_formula(vectors, pairwise):
     torch.testing.assert_close(score(queries, keys), pairwise(one, queries, keys))
 
 
+def test_one_query_is_compared_as_it_is_among_many(vectors):
+    queries, keys = vectors(query_dim=2, key_dim=7)
+    score = Additive(2, 7, hidden_dim=11).double()
+    many = score(queries, keys)
+    for i in range(queries.shape[-2]):
+        torch.testing.assert_close(score(queries[..., i : i + 1, :], keys), many[..., i : i + 1, :])
+
+
 def test_has_three_matrices_and_no_bias():
     shapes = {name: tuple(p.shape) for name, p in Additive(2, 3, hidden_dim=5).named_parameters()}
     assert shapes == {"W_q.weight": (5, 2), "W_k.weight": (5, 3), "w_v.weight": (1, 5)}
