@@ -11,7 +11,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -205,12 +205,3 @@ def read_summary(folder: Path) -> dict[str, Any]:
             f"this attnexp reads version {SCHEMA}"
         )
     return content
-
-
-def run_folders(root: Path) -> Iterable[Path]:
-    """The folders below `root` that hold a summary, `root` itself included, in order of name."""
-    for folder, subfolders, files in os.walk(root):
-        subfolders.sort()
-        if SUMMARY in files:
-            subfolders.clear()
-            yield Path(folder)

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from attnexp import record
+from attnexp import __version__, record
 from attnexp.errors import RequestError
 from attnexp.key import RESULTS_VERSION, run_key
 
@@ -64,7 +64,7 @@ def now() -> str:
 def versions() -> dict[str, str]:
     """The versions of what computes."""
     return {
-        "attnexp": version("attnexp"),
+        "attnexp": __version__,
         "torch": version("torch"),
         "python": platform.python_version(),
     }

@@ -17,7 +17,27 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+from rich.table import Table
+
+from attnexp.results.cache import NAME as CACHE
+from attnexp.screen import console, plain_table
+
+CONTESTS = (
+    ("cold, no cache", (), 4.0),
+    ("warm", (), 2.0),
+    ("warm, --runs", ("--runs",), 2.0),
+    ("warm, --by model", ("--by", "model"), 2.0),
+    ("warm, --format csv", ("--format", "csv"), None),
+    ("warm, --runs --format csv", ("--runs", "--format", "csv"), None),
+)
+"""What is measured, and the most seconds that it may take."""
+
+MEMORY = 300
+"""The most MiB that it may take."""
 
 MODELS = ("average", "gaussian", "dot", "scaled_dot", "bilinear", "cosine", "additive", "boxcar")
 DATA = ("copy", "reverse", "sort", "recall", "dates")
@@ -109,19 +129,24 @@ def summary(
         "metrics": {
             name: rng.random()
             for name in (
-                "train_loss",
-                "accuracy",
                 "exact_match",
+                "token_accuracy",
+                "test_loss",
+                "perplexity",
+                "baseline_token_accuracy",
                 "alignment_accuracy",
-                "alignment_mass",
-                "neighbours",
-                "baseline_accuracy",
+                "alignment_error_rate",
+                "gold_mass",
+                "entropy",
+                "train_loss",
+                "steps",
             )
         },
         "primary": "exact_match",
         "better": {
-            "accuracy": "higher",
             "exact_match": "higher",
+            "token_accuracy": "higher",
+            "test_loss": "lower",
             "alignment_accuracy": "higher",
         },
         "notes": [],
@@ -149,8 +174,17 @@ def evict(outputs: Path) -> None:
             os.close(descriptor)
 
 
-def timed(arguments: list[str], cwd: Path) -> tuple[float, float]:
-    """Seconds and MiB of one process."""
+@dataclass(frozen=True)
+class Measured:
+    """One process: seconds on the clock, seconds of the processor, and most memory, MiB."""
+
+    clock: float
+    processor: float
+    memory: float
+
+
+def measure(arguments: Sequence[str], cwd: Path) -> Measured:
+    """Run Python in a folder and wait for it."""
     root = str(Path(__file__).resolve().parents[1])
     start = time.perf_counter()
     process = subprocess.Popen(
@@ -160,50 +194,53 @@ def timed(arguments: list[str], cwd: Path) -> tuple[float, float]:
         stdout=subprocess.DEVNULL,
     )
     _, code, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    if code:
-        raise SystemExit(f"{arguments} failed with status {code}")
-    return seconds, usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+    clock = time.perf_counter() - start
+    process.returncode = os.waitstatus_to_exitcode(code)
+    if process.returncode:
+        raise SystemExit(f"{' '.join(arguments)} failed with status {process.returncode}")
+    unit = 2**20 if sys.platform == "darwin" else 2**10
+    return Measured(clock, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / unit)
 
 
-def main() -> None:
-    """Make the runs, time the command, and print a table."""
-    parser = argparse.ArgumentParser(description=__doc__)
+def main() -> int:
+    """Make the runs, time the command, print a table; exit with 1 where a bound is broken."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--folder", type=Path, help="keep the runs there")
+    parser.add_argument("--folder", type=Path, help="where the runs are, or are to stay")
     arguments = parser.parse_args()
+    columns = ["what", "clock s", "processor s", "memory MiB", "bound s"]
+    table = plain_table(columns, right=columns[1:])
+    broken = 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.folder or Path(scratch)
         outputs = folder / "outputs"
         if not outputs.exists():
             write_runs(outputs, arguments.runs)
-            time.sleep(3)  # what was written a moment ago is not cached
-        results = ["-m", "attnexp", "results"]
-        timed(["-c", "import pandas, scipy.special, rich.table"], folder)
-        print(f"{arguments.runs} runs, Python {sys.version.split()[0]}")
-        for _ in range(arguments.repeats):
-            for cache in outputs.glob(".attnexp*"):
-                cache.unlink()
-            evict(outputs)
-            report("cold, no cache", timed(results, folder))
-        for label, extra in (
-            ("warm", []),
-            ("warm, --runs", ["--runs"]),
-            ("warm, --by model", ["--by", "model"]),
-            ("warm, csv", ["--format", "csv"]),
-            ("warm, --runs csv", ["--runs", "--format", "csv"]),
-        ):
-            found = [timed([*results, *extra], folder) for _ in range(arguments.repeats)]
-            report(label, (statistics.median(s for s, _ in found), max(m for _, m in found)))
-        report("import pandas", timed(["-c", "import pandas"], folder))
-        report("import torch", timed(["-c", "import torch"], folder))
+            time.sleep(3)  # what was written a moment ago is not kept
+        for name, options, bound in CONTESTS:
+            taken = []
+            for _ in range(arguments.repeats):
+                if name.startswith("cold"):
+                    (outputs / CACHE).unlink(missing_ok=True)
+                    evict(outputs)
+                taken.append(measure(["-m", "attnexp", "results", *options], folder))
+            broken += add(table, name, taken, bound)
+        for code in ("import pandas", "import torch"):
+            add(table, code, [measure(["-c", code], folder) for _ in taken], None)
+    console.print(table)
+    return 1 if broken else 0
 
 
-def report(label: str, measured: tuple[float, float]) -> None:
-    """One line."""
-    print(f"{label:<20}{measured[0]:6.2f} s {measured[1]:7.0f} MiB", flush=True)
+def add(table: Table, name: str, taken: list[Measured], bound: float | None) -> bool:
+    """Add the medians to the table, and return whether a bound is broken."""
+    clock = statistics.median(one.clock for one in taken)
+    processor = statistics.median(one.processor for one in taken)
+    memory = max(one.memory for one in taken)
+    limit = "" if bound is None else f"{bound:g}"
+    table.add_row(name, f"{clock:.2f}", f"{processor:.2f}", f"{memory:.0f}", limit)
+    return bound is not None and (clock > bound or memory > MEMORY)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -81,11 +81,3 @@ def test_clearing_removes_a_runs_files_and_no_others(tmp_path):
     (tmp_path / "mine.txt").write_text("keep")
     record.clear(tmp_path)
     assert {p.name for p in tmp_path.rglob("*")} == {"mine.txt", record.FIGURES}
-
-
-def test_runs_are_found_at_any_depth(tmp_path):
-    for name in ("b", "a/deep", "c/none"):
-        (tmp_path / name).mkdir(parents=True)
-    for name in ("b", "a/deep"):
-        (tmp_path / name / record.SUMMARY).write_text("{}")
-    assert list(record.run_folders(tmp_path)) == [tmp_path / "a/deep", tmp_path / "b"]

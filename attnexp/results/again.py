@@ -18,30 +18,45 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 NOT_REPEATED = ("seed", "rerun")
 
+FEW = 2
+"""Configurations that get a command each where one sweep cannot say them."""
+
+Overrides = dict[str, str]
+"""What was typed: by `name=`, the value."""
+
 
 def command(folders: Iterable[str], seeds: Sequence[int]) -> str | None:
-    """One sweep that runs all of the folders' configurations, and nothing else, at the seeds.
+    """What runs all of the folders' configurations, and nothing else, at the seeds.
 
-    None where what was typed for a run is not there to read, or one sweep cannot say it.
+    One sweep where one can say it, else one for each of a few configurations. None where what was
+    typed for a run is not there to read, and where they are many that no sweep can say.
     """
-    typed, config_dirs = [], set()
+    typed: list[tuple[str | None, Overrides]] = []
     for folder in folders:
         overrides = _typed(Path(folder))
         if overrides is None:
             return None
-        if overrides not in typed:
-            typed.append(overrides)
-            config_dirs.add(_config_dir(Path(folder)))
-    if len(config_dirs) != 1 or any(overrides.keys() != typed[0].keys() for overrides in typed):
+        known = (_config_dir(Path(folder)), overrides)
+        if known not in typed:
+            typed.append(known)
+    together = _one_sweep(typed, seeds)
+    if together is not None or len(typed) > FEW:
+        return together
+    return " && ".join(filter(None, (_one_sweep([each], seeds) for each in typed))) or None
+
+
+def _one_sweep(typed: Sequence[tuple[str | None, Overrides]], seeds: Sequence[int]) -> str | None:
+    config_dirs = {config_dir for config_dir, _ in typed}
+    several = [overrides for _, overrides in typed]
+    if len(config_dirs) != 1 or any(o.keys() != several[0].keys() for o in several):
         return None
-    values = {
-        name: list(dict.fromkeys(overrides[name] for overrides in typed)) for name in typed[0]
-    }
+    values = {name: list(dict.fromkeys(o[name] for o in several)) for name in several[0]}
     possible = itertools.product(*values.values())
-    if sorted(possible) != sorted(tuple(overrides.values()) for overrides in typed):
+    if sorted(possible) != sorted(tuple(overrides.values()) for overrides in several):
         return None
-    words = [f"{name}={','.join(several)}" for name, several in values.items()]
-    own = ["--config-dir", path] if (path := config_dirs.pop()) else []
+    words = [name + ",".join(texts) for name, texts in values.items()]
+    config_dir = config_dirs.pop()
+    own = ["--config-dir", config_dir] if config_dir else []
     return shlex.join(["attnexp", "-m", *own, *words, f"seed={seed_list(seeds)}"])
 
 
@@ -61,12 +76,12 @@ def next_seeds(one: Iterable[int], other: Iterable[int], more: int) -> list[int]
     return [*lacking, *range(top, top + more)][:more]
 
 
-def _typed(folder: Path) -> dict[str, str] | None:
-    overrides = _read(folder / OVERRIDES)
-    if not isinstance(overrides, list) or not all(isinstance(text, str) for text in overrides):
+def _typed(folder: Path) -> Overrides | None:
+    words = _read(folder / OVERRIDES)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         return None
-    pairs = (text.partition("=") for text in overrides)
-    return {name: value for name, _, value in pairs if name not in NOT_REPEATED}
+    parts = (word.partition("=") for word in words)
+    return {name + sign: value for name, sign, value in parts if name not in NOT_REPEATED}
 
 
 def _config_dir(folder: Path) -> str | None:

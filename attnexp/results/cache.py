@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp import __version__, record
+from attnexp.key import NEUTRAL
 
 NAME = ".attnexp-results"
 
@@ -59,10 +60,31 @@ class Cache:
             self._new += 1
 
     def save(self) -> None:
-        """Write what is kept, if enough of it is new, and drop the rest."""
+        """Write what is kept, if enough of it is new, and drop the rest.
+
+        Runs share most of their settings. A mapping that several have is written once, and a list
+        of one number stands where it is to be found.
+        """
         if self._new < WORTH:
             return
-        body = json.dumps(self._kept, separators=(",", ":"), ensure_ascii=False).encode()
+        places: dict[tuple[Any, ...], int] = {}
+        shared: list[dict[str, Any]] = []
+
+        def place(part: Any) -> Any:
+            if not isinstance(part, dict):
+                return part
+            key = (*part.items(), *map(type, part.values()))
+            if key not in places:
+                places[key] = len(shared)
+                shared.append(part)
+            return [places[key]]
+
+        runs = {
+            inside: [stamp, [place(part) for part in content]]
+            for inside, (stamp, content) in self._kept.items()
+        }
+        text = json.dumps({"shared": shared, "runs": runs}, separators=(",", ":"))
+        body = text.encode()
         with contextlib.suppress(OSError):
             record.write_bytes(self._path, f"{_heading(body)}\n".encode() + body)
 
@@ -75,13 +97,21 @@ def _load(path: Path) -> Entries:
         heading, _, body = path.read_bytes().partition(b"\n")
     except OSError:
         return {}
-    return json.loads(body) if heading == _heading(body).encode() else {}
+    if heading != _heading(body).encode():
+        return {}
+    whole = json.loads(body)
+    shared = whole["shared"]
+    return {
+        inside: [stamp, [shared[part[0]] if type(part) is list else part for part in content]]
+        for inside, (stamp, content) in whole["runs"].items()
+    }
 
 
 def _heading(body: bytes) -> str:
-    """Names the version and vouches for the body."""
-    digest = hashlib.blake2b(body, digest_size=16).hexdigest()
-    return f"attnexp {__version__} results cache {VERSION} {digest}"
+    """Names the version, and vouches for the body and for what was left out of it."""
+    digest = hashlib.blake2b(repr(sorted(NEUTRAL)).encode(), digest_size=16)
+    digest.update(body)
+    return f"attnexp {__version__} results cache {VERSION} {digest.hexdigest()}"
 
 
 def _stamp(state: os.stat_result) -> list[int]:

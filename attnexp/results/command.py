@@ -25,10 +25,12 @@ ENDINGS = {
 """The format that a file name asks for."""
 
 EPILOG = """examples:
-  attnexp results                              all runs below outputs/
-  attnexp results --sort test_mse              the best first
-  attnexp results --sort=-test_mse             the worst first
-  attnexp results outputs --format csv --output runs.csv
+  attnexp results                              all runs below outputs/, seeds gathered
+  attnexp results --runs --sort test_mse       a row a run, the best first
+  attnexp results --by model                   one row a model, whatever else was set
+  attnexp results --pivot "model x data"       models down, data sets across
+  attnexp results --where "data=sine and model in [gaussian, boxcar]"
+  attnexp results --output table.tex           also .csv, .md, .json, .html and .txt
 """
 
 

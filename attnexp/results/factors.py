@@ -6,29 +6,34 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from attnexp.key import NEUTRAL
 from attnexp.results.frame import Frame
+
+UNTOLD = NEUTRAL | {"experiment"}
+"""Choices that tell no runs apart: those that change no number, and `experiment`, which is a way to
+write settings down; these are seen themselves."""
 
 
 def varying(frame: Frame) -> list[str]:
     """The choices and settings that differ between the runs.
 
     A setting that differs only because its group's choice does, such as the hidden size that
-    `additive` alone has, is part of that choice and not counted. `experiment` is a way to write
-    settings down, and those are seen themselves.
+    `additive` alone has, is part of that choice and not counted.
     """
     table = frame.table
-    found = [name for name in frame.choices if name != "experiment" and differs(table[name])]
+    telling = (name for name in frame.choices if name not in UNTOLD)
+    found = [name for name in telling if differs(table[name])]
     for path in frame.settings:
         group = path.partition(".")[0]
         within = [group] if group in found else []
-        if not depends_only_on(table, path, within):
+        if differs(table[path]) and not depends_only_on(table, path, within):
             found.append(path)
     return found
 
 
 def differs(column: pd.Series) -> bool:
     """Whether a column holds more than one value; to be missing is a value."""
-    return column.nunique(dropna=False) > 1
+    return len(pd.factorize(column, use_na_sentinel=False)[1]) > 1
 
 
 def depends_only_on(table: pd.DataFrame, column: str, others: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """Runs as a tidy pandas DataFrame: a row a run, a column a setting, metric or fact."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -59,11 +59,11 @@ def make_frame(runs: Sequence[RunSummary]) -> Frame:
 
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
     """
-    choices = _in_order((name for run in runs for name in run.choices), GROUPS)
-    facts = tuple(dict.fromkeys(name for run in runs for name in run.facts))
+    choices = _in_order(_names(run.choices for run in runs), GROUPS)
+    facts = _names(run.facts for run in runs)
     taken = {*choices, *facts, *RUN, "seed"}
-    settings = _apart("config", (name for run in runs for name in run.settings), taken)
-    metrics = _apart("metrics", (name for run in runs for name in run.metrics), taken)
+    settings = _apart("config", _names(run.settings for run in runs), taken)
+    metrics = _apart("metrics", _names(run.metrics for run in runs), taken)
     columns: dict[str, Any] = {name: [run.choices.get(name) for run in runs] for name in choices}
     columns["seed"] = _typed([run.seed for run in runs])
     for name, column in settings.items():
@@ -114,6 +114,12 @@ def _typed(values: list[Any]) -> Any:
     if int in types and types <= {int, float, NoneType} and len(types) > 1:
         return np.array([math.nan if value is None else value for value in values], dtype=object)
     return values
+
+
+def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
+    """All keys in order of appearance. Most runs have the same, which saves looking at each."""
+    shapes = dict.fromkeys(tuple(one) for one in several)
+    return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 
 def _in_order(names: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:

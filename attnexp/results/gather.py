@@ -9,7 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from attnexp.record import FAILED, FINISHED, INTERRUPTED, RUNNING
-from attnexp.results.factors import codes, varying
+from attnexp.results.factors import codes
 from attnexp.results.frame import Frame
 
 Values = dict[int, dict[int, float]]
@@ -57,27 +57,33 @@ class Gathered:
         A block is one setting of everything that differs within rows, apart from what belongs to
         the choices that the rows stand for.
         """
+        measured = self._measured(metric)
         found: dict[int, dict[int, list[float]]] = {}
-        measured = self.frame.column(metric)
-        for i in row.index:
-            if np.isfinite(measured[i]) and self.frame.column("status")[i] == FINISHED:
-                seed = found.setdefault(self.seeds[i], {})
-                seed.setdefault(int(self.blocks[i]), []).append(float(measured[i]))
+        for i in row.index[np.isfinite(measured[row.index])]:
+            seed = found.setdefault(self.seeds[i], {})
+            seed.setdefault(int(self.blocks[i]), []).append(float(measured[i]))
         return {
             seed: {block: sum(values) / len(values) for block, values in blocks.items()}
             for seed, blocks in found.items()
         }
 
+    def _measured(self, metric: str) -> NDArray[np.float64]:
+        """A metric of the finished runs, NaN for others."""
+        finished = self.frame.column("status") == FINISHED
+        return np.where(finished, self.frame.column(metric), np.nan)
 
-def gather(frame: Frame, by: Sequence[str], apart: Sequence[str] = ()) -> Gathered:
+
+def gather(
+    frame: Frame, by: Sequence[str], differing: Sequence[str], apart: Sequence[str] = ()
+) -> Gathered:
     """One row for each combination of the columns in `by` that occurs, in order of appearance.
 
-    Rows that differ in data or in a column of `apart` are not compared with each other.
+    `differing` is what tells the runs apart besides the seed. Rows that differ in data or in a
+    column of `apart` are not compared with each other.
     """
-    frame, repeats = without_repeats(frame)
+    frame, repeats = without_repeats(frame, differing)
     table = frame.table
     groups = codes(table, by)
-    differing = varying(frame)
     within = [name for name in differing if name not in by]
     shared = [name for name in within if name.partition(".")[0] not in by]
     blocks = codes(table, shared)
@@ -94,9 +100,11 @@ def gather(frame: Frame, by: Sequence[str], apart: Sequence[str] = ()) -> Gather
     return Gathered(frame, rows, within, repeats, seeds, blocks, codes(table, differing))
 
 
-def without_repeats(frame: Frame) -> tuple[Frame, int]:
+def without_repeats(frame: Frame, differing: Sequence[str]) -> tuple[Frame, int]:
     """The newest run of each set of settings and seed, a finished one where there is one."""
-    same = codes(frame.table, [*frame.settings, "seed"])
+    same = codes(frame.table, [*differing, "seed"])
+    if len(np.unique(same)) == len(same):
+        return replace(frame, table=frame.table.reset_index(drop=True)), 0
     keys = pd.DataFrame(
         {
             "same": same,

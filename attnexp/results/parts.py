@@ -95,12 +95,13 @@ def _with_primary(frame: Frame) -> Frame:
 
 def _part(frame: Frame, data: str | None, request: Request) -> Part:
     always = ["model"] if "model" in frame.choices else []
-    by = request.by or tuple(dict.fromkeys([*always, *varying(frame)]))
+    differing = varying(frame)
+    by = request.by or tuple(dict.fromkeys([*always, *differing]))
     measured = [name for name in frame.metrics if np.isfinite(frame.column(name)).any()]
     primary = frame.column("primary")[0]
     wanted = request.metrics or ((primary,) if primary in measured else ())
     metrics = tuple(name for name in wanted if name in measured)
-    gathered = gather(frame, by, request.apart)
+    gathered = gather(frame, by, differing, request.apart)
     spent = costs(gathered)
     entries = _sorted(_entries(gathered, spent, metrics), request, metrics, frame.better)
     return Part(data, by, metrics, gathered, entries, warnings(gathered, spent, metrics))

@@ -6,6 +6,7 @@ Only `scipy.special` is imported of SciPy: `scipy.stats` takes half a second lon
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,6 +116,7 @@ def holm(p_values: Sequence[float], family: int) -> NDArray[np.float64]:
     return adjusted
 
 
+@lru_cache(maxsize=10_000)
 def seeds_to_tell(effect: float, level: float) -> int | None:
     """Fewest seeds with which a paired test at `level` finds an effect with a chance of POWER.
 

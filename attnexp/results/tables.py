@@ -5,7 +5,7 @@ from typing import Any
 
 from attnexp.results.advice import advice
 from attnexp.results.compare import Verdict
-from attnexp.results.factors import differs
+from attnexp.results.factors import UNTOLD, differs
 from attnexp.results.frame import Frame
 from attnexp.results.gather import LOST
 from attnexp.results.grid import NOTHING, Cell, Column, Grid, Report, cell, setting_text
@@ -267,7 +267,7 @@ def _same_everywhere(part: Part) -> str:
     same = [name for name in part.frame.factors if not differs(table[name])]
     told = []
     for choice in part.frame.choices:
-        if choice in same:
+        if choice in same and choice not in UNTOLD:
             inside = [
                 f"{path.partition('.')[2]}={setting_text(part.frame.column(path)[0])}"
                 for path in same

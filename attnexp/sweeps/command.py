@@ -1,21 +1,28 @@
 """What happens on `attnexp -m`: plan, engine, sweep."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.types import HydraContext
 from omegaconf import DictConfig
 
-from attnexp.errors import RunFailedError
+from attnexp import lock, screen
+from attnexp.errors import RequestError, RunFailedError
 from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.here import Here
 from attnexp.sweeps.launched import Launched
 from attnexp.sweeps.outcome import look
 from attnexp.sweeps.plan import Composer, Plan, make_plan
 from attnexp.sweeps.report import show_plan, show_remarks
+from attnexp.sweeps.search import Search, Wanted
+from attnexp.sweeps.space import Space
 from attnexp.sweeps.sweep import Sweep
+from attnexp.sweeps.trials import Trials
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 """Hydra's launcher for one job at a time on this machine, in whose place `Here` does that."""
@@ -54,6 +61,45 @@ def sweep(
         show_answer(plan, config)
     finally:
         HydraConfig.instance().cfg = before
+
+
+def search(
+    context: HydraContext,
+    config: DictConfig,
+    arguments: Sequence[str],
+    params: Mapping[str, Any],
+    wanted: Wanted,
+    sampler_seed: int,
+    dry: bool,
+) -> None:
+    """Search the space that the arguments span.
+
+    Raises RequestError where Optuna is not installed, and RunFailedError where no point could be
+    measured.
+    """
+    if find_spec("optuna") is None:
+        raise RequestError("hydra/sweeper=optuna needs Optuna: pip install 'attnexp[optuna]'")
+    before = HydraConfig.instance().cfg
+    try:
+        composer = Composer(context.config_loader, config)
+        space = Space(
+            composer, [*(f"{name}={value}" for name, value in params.items()), *arguments]
+        )
+        names = [each.name.rpartition(".")[2] for each in space.dimensions]
+        by = [f"by_{wanted.metric}"] if wanted.metric else []
+        root = Path(config.hydra.sweep.dir).absolute()
+        folder = root / "-".join(["search", *names, *by, space.key])
+        with nullcontext() if dry else lock.hold(folder, tell=_waiting):
+            trials = Trials(folder, space.dimensions, sampler_seed, wanted.at_once)
+            engine = choose_engine(context, config, space.job, None)
+            found = Search(space, trials, engine, wanted, folder)
+            found.show() if dry else found.run()
+    finally:
+        HydraConfig.instance().cfg = before
+
+
+def _waiting(holder: str) -> None:
+    screen.say(f"{holder} is at work on this search; waiting for it")
 
 
 def show_answer(plan: Plan, config: DictConfig) -> None:

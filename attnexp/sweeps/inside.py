@@ -28,6 +28,7 @@ from attnexp.sweeps.worker import GRACE, READY, log_name
 def main(number: int) -> None:
     """Run jobs from the pipe with this file number, until it closes or a job leaves us unfit."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # Ray's processes block it
     os.set_inheritable(number, False)
     pipe = Connection(number)
     jobs: SimpleQueue[bytes] = SimpleQueue()

@@ -92,7 +92,7 @@ class Launched(Engine):
         return [
             (job, Outcome("done" if found.state == "finished" else "interrupted"))
             for job, found in looks
-            if found.state in ("finished", "interrupted", "died")
+            if found.state in ("finished", "interrupted", "died", "running")
         ]
 
     def _launch(self, jobs: Sequence[Planned]) -> Sequence[JobReturn]:

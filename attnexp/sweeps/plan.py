@@ -117,13 +117,20 @@ class Composer:
         self._groups: dict[str, bool] = {}
 
     def axes(self, arguments: Iterable[str]) -> list[Axis]:
-        """The axes that `name=values` words span, in their order; the last one of a name counts.
+        """The axes that `name=values` words span, in their order.
 
         Raises HydraException for a word that spans no list of values, such as an interval.
         """
-        parsed = OverridesParser.create(config_loader=self._loader).parse_overrides(list(arguments))
-        words = {override.get_key_element(): _words(override) for override in parsed}
-        settings = [path for path in map(_path, words) if not self._is_group(path)]
+        return self.axes_of({name: listed(word) for name, word in self.parse(arguments).items()})
+
+    def parse(self, arguments: Iterable[str]) -> dict[str, Override]:
+        """The words of a command line by their names; the last one of a name counts."""
+        parser = OverridesParser.create(config_loader=self._loader)
+        return {word.get_key_element(): word for word in parser.parse_overrides(list(arguments))}
+
+    def axes_of(self, words: Mapping[str, tuple[Word, ...]]) -> list[Axis]:
+        """The axes with these words, by their names."""
+        settings = [path for path in map(_path, words) if not self.is_group(path)]
         return [Axis(name, words[name], _is_plain(words[name], name, settings)) for name in words]
 
     def compose(self, axes: Sequence[Axis], words: Sequence[Word], number: int) -> Base:
@@ -182,7 +189,8 @@ class Composer:
         places = OmegaConf.to_container(config.hydra.sweep, resolve=False)
         return Base(config, chosen_of(config.hydra.runtime.choices), places == USUAL)
 
-    def _is_group(self, path: str) -> bool:
+    def is_group(self, path: str) -> bool:
+        """Whether a path names a group of choices, and not a setting."""
         if path not in self._groups:
             options = self._loader.get_group_options(
                 path.partition("@")[0],
@@ -243,7 +251,8 @@ def _texts(overrides: ListConfig) -> list[str]:
     return cast(list[str], OmegaConf.to_container(overrides, resolve=False))
 
 
-def _words(override: Override) -> tuple[Word, ...]:
+def listed(override: Override) -> tuple[Word, ...]:
+    """The words that a word of the command line stands for: one for each of its values."""
     name = override.get_key_element()
     if not override.is_sweep_override():
         assert override.input_line is not None

@@ -42,22 +42,37 @@ class Sweep:
         the sweep was interrupted.
         """
         try:
-            with watched(self._board):
-                self._run_or_stop()
+            self.work()
+        except FailedFastError:
+            screen.say("fail_fast=true: the rest is not run")
         except KeyboardInterrupt:
             raise KeyboardInterrupt(self._interrupted()) from None
         finally:
-            show_outcomes(self._plan.jobs, self._outcomes())
+            self._stop()
+            show_outcomes(self._plan.jobs, self.outcomes())
         self._raise_failures()
 
-    def _run_or_stop(self) -> None:
+    def work(self) -> None:
+        """Run what has not finished, showing how far it is.
+
+        Raises FailedFastError when a job fails, if that is to end the sweep. The engine goes on to
+        be there for other jobs, unless the work was cut short.
+        """
         try:
-            self._run()
-        except FailedFastError:
-            screen.say("fail_fast=true: the rest is not run")
-        finally:
-            for job, outcome in self._engine.stop():
-                self._board.settle(job, outcome)
+            with watched(self._board):
+                self._run()
+        except BaseException:
+            self._stop()
+            raise
+
+    def outcomes(self) -> dict[Path, Outcome]:
+        """How the jobs have ended so far, by their folders."""
+        finished = [job for job in self._plan.jobs if job.found.state == "finished"]
+        return {job.folder: Outcome("skipped") for job in finished} | self._board.outcomes
+
+    def _stop(self) -> None:
+        for job, outcome in self._engine.stop():
+            self._board.settle(job, outcome)
 
     def _run(self) -> None:
         """Rounds over what remains, until nothing does or a round leads nowhere."""
@@ -112,12 +127,8 @@ class Sweep:
         if self._fail_fast:
             self._engine.cancel()
 
-    def _outcomes(self) -> dict[Path, Outcome]:
-        finished = [job for job in self._plan.jobs if job.found.state == "finished"]
-        return {job.folder: Outcome("skipped") for job in finished} | self._board.outcomes
-
     def _interrupted(self) -> str:
-        ends = Counter(outcome.status for outcome in self._outcomes().values())
+        ends = Counter(outcome.status for outcome in self.outcomes().values())
         done = ends["done"] + ends["skipped"]
         return (
             f"interrupted: {done} of {len(self._plan.jobs)} jobs are done; the same command goes "
@@ -125,7 +136,7 @@ class Sweep:
         )
 
     def _raise_failures(self) -> None:
-        ends = Counter(outcome.status for outcome in self._outcomes().values())
+        ends = Counter(outcome.status for outcome in self.outcomes().values())
         total = len(self._plan.jobs)
         if ends["failed"]:
             raise RunFailedError(

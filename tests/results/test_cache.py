@@ -94,6 +94,7 @@ def test_runs_that_move_together_are_still_right(outputs: Path, tmp_path: Path):
         lambda whole: whole[:-20],
         lambda whole: whole.replace(b"0.3", b"0.9"),
         lambda whole: whole.replace(b"cache 1", b"cache 0", 1),
+        lambda whole: whole.replace(b'"shared"', b'"shaded"', 1),
         lambda whole: b"\x80\x04." + whole,
         lambda whole: whole.partition(b"\n")[0] + b"\n[]",
     ],
@@ -105,6 +106,15 @@ def test_a_damaged_cache_is_no_cache(
     path = outputs / cache.NAME
     path.write_bytes(damage(path.read_bytes()))
     assert collect([outputs]) == first
+    assert len(reads) == 20
+
+
+def test_a_cache_that_left_out_other_settings_is_no_cache(
+    outputs: Path, reads: list[Path], monkeypatch
+):
+    collect([outputs])
+    monkeypatch.setattr(cache, "NEUTRAL", cache.NEUTRAL | {"arch.heads"})
+    collect([outputs])
     assert len(reads) == 20
 
 

@@ -278,10 +278,20 @@ def test_the_command_knows_the_users_own_choices(typed):
     assert command([folder], [1]) == "attnexp -m --config-dir '/my conf' model=mine seed=1"
 
 
-def test_what_one_sweep_cannot_say_has_no_command(typed, tmp_path: Path):
+def test_what_one_sweep_cannot_say_takes_two(typed):
     crossed = [typed("model=a", "optim.lr=1"), typed("model=b", "optim.lr=2")]
-    assert command(crossed, [1]) is None
-    assert command([typed("model=a"), typed("data=b")], [1]) is None
+    assert command(crossed, [1, 2]) == (
+        "attnexp -m model=a optim.lr=1 seed=1,2 && attnexp -m model=b optim.lr=2 seed=1,2"
+    )
+    other = [typed("model=a", "~train.clip_norm"), typed("+new=b")]
+    assert command(other, [1]) == (
+        "attnexp -m model=a '~train.clip_norm' seed=1 && attnexp -m +new=b seed=1"
+    )
+
+
+def test_what_cannot_be_said_has_no_command(typed, tmp_path: Path):
+    many = [typed(f"model={model}", f"optim.lr={i}") for i, model in enumerate("abc")]
+    assert command(many, [1]) is None
     assert command([str(tmp_path / "nowhere")], [1]) is None
     broken = typed("model=a")
     (Path(broken) / ".hydra" / "overrides.yaml").write_text("{")
