@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, cast
@@ -17,7 +17,7 @@ from typing import Any, cast
 from attnexp import record
 from attnexp.errors import RequestError
 from attnexp.key import NEUTRAL
-from attnexp.results.cache import Cache
+from attnexp.results.cache import Cache, Kept
 
 Value = str | int | float | bool | None
 """A setting as one cell of a table holds it."""
@@ -60,9 +60,16 @@ class RunSummary:
     better: dict[str, str]
     facts: dict[str, Value]
 
-    def content(self) -> list[Any]:
-        """Everything but the folder, in order, as plain JSON."""
-        return [getattr(self, field.name) for field in fields(self)[1:]]
+    def kept(self) -> Kept:
+        """Everything but the folder, to be kept: what is the run's own, and what many share."""
+        own = [self.status, self.key, self.seed, self.primary, self.metrics, self.facts]
+        return own, [self.choices, self.settings, self.better]
+
+
+def restored(folder: str, kept: Kept) -> RunSummary:
+    """A run from what was kept of it."""
+    (status, key, seed, primary, metrics, facts), (choices, settings, better) = kept
+    return RunSummary(folder, status, key, seed, choices, settings, metrics, primary, better, facts)
 
 
 @dataclass
@@ -79,7 +86,7 @@ def collect(roots: Iterable[str | Path]) -> Collected:
     Raises RequestError for a path that is no folder.
     """
     collected = Collected()
-    with _without_garbage_collection():
+    with without_garbage_collection():
         met: set[tuple[int, int]] = set()
         for root in roots:
             _collect_below(os.fspath(root), collected, met)
@@ -98,7 +105,7 @@ def _collect_below(root: str, collected: Collected, met: set[tuple[int, int]]) -
         met.add(identity)
         known = cache.look_up(folder, state)
         if known is not None:
-            collected.runs.append(RunSummary(clean(folder), *known))
+            collected.runs.append(restored(clean(folder), known))
             continue
         try:
             run = parse(folder, record.read_summary(Path(folder)))
@@ -106,12 +113,12 @@ def _collect_below(root: str, collected: Collected, met: set[tuple[int, int]]) -
             collected.skipped.append(clean(str(error)))
             continue
         collected.runs.append(run)
-        cache.keep(folder, state, run.content())
+        cache.keep(folder, state, run.kept())
     cache.save()
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """What is read is kept: looking for cycles in ever more of it takes a fifth of the time."""
     enabled = gc.isenabled()
     gc.disable()
