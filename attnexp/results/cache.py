@@ -30,7 +30,10 @@ SETTLED = 2_000_000_000
 A file system's clock may tick so slowly that a second change leaves the same time behind.
 """
 
-Entries = dict[str, list[Any]]
+Kept = tuple[list[Any], list[dict[str, Any]]]
+"""Of a run: what is its own, and mappings that many runs share; all of it plain JSON."""
+
+Entries = dict[str, tuple[list[int], Kept]]
 """By the path of a run below the folder: the state of its summary, and what was read."""
 
 
@@ -44,7 +47,7 @@ class Cache:
         self._root = root
         self._new = 0
 
-    def look_up(self, folder: str, state: os.stat_result) -> list[Any] | None:
+    def look_up(self, folder: str, state: os.stat_result) -> Kept | None:
         """What was kept of a run, if its summary has not changed since."""
         inside = self._inside(folder)
         entry = self._known.get(inside)
@@ -53,38 +56,32 @@ class Cache:
         self._kept[inside] = entry
         return entry[1]
 
-    def keep(self, folder: str, state: os.stat_result, content: list[Any]) -> None:
+    def keep(self, folder: str, state: os.stat_result, kept: Kept) -> None:
         """Remember a run, unless its summary has only just changed."""
         if time.time_ns() - max(state.st_mtime_ns, state.st_ctime_ns) > SETTLED:
-            self._kept[self._inside(folder)] = [_stamp(state), content]
+            self._kept[self._inside(folder)] = (_stamp(state), kept)
             self._new += 1
 
     def save(self) -> None:
         """Write what is kept, if enough of it is new, and drop the rest.
 
-        Runs share most of their settings. A mapping that several have is written once, and a list
-        of one number stands where it is to be found.
+        A mapping that several runs have is written once, and its number stands in each of them.
         """
         if self._new < WORTH:
             return
         places: dict[tuple[Any, ...], int] = {}
         shared: list[dict[str, Any]] = []
-
-        def place(part: Any) -> Any:
-            if not isinstance(part, dict):
-                return part
-            key = (*part.items(), *map(type, part.values()))
-            if key not in places:
-                places[key] = len(shared)
-                shared.append(part)
-            return [places[key]]
-
-        runs = {
-            inside: [stamp, [place(part) for part in content]]
-            for inside, (stamp, content) in self._kept.items()
-        }
-        text = json.dumps({"shared": shared, "runs": runs}, separators=(",", ":"))
-        body = text.encode()
+        runs = []
+        for inside, (stamp, (own, mappings)) in self._kept.items():
+            numbers = []
+            for mapping in mappings:
+                same = (*mapping.items(), *map(type, mapping.values()))
+                if same not in places:
+                    places[same] = len(shared)
+                    shared.append(mapping)
+                numbers.append(places[same])
+            runs.append([inside, stamp, own, numbers])
+        body = json.dumps([shared, runs], separators=(",", ":")).encode()
         with contextlib.suppress(OSError):
             record.write_bytes(self._path, f"{_heading(body)}\n".encode() + body)
 
@@ -99,11 +96,10 @@ def _load(path: Path) -> Entries:
         return {}
     if heading != _heading(body).encode():
         return {}
-    whole = json.loads(body)
-    shared = whole["shared"]
+    shared, runs = json.loads(body)
     return {
-        inside: [stamp, [shared[part[0]] if type(part) is list else part for part in content]]
-        for inside, (stamp, content) in whole["runs"].items()
+        inside: (stamp, (own, [shared[number] for number in numbers]))
+        for inside, stamp, own, numbers in runs
     }
 
 

@@ -41,15 +41,16 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(argv)
     form = chosen_format(arguments.format, arguments.output)
-    from attnexp.results.collect import collect
+    from attnexp.results.collect import collect, without_garbage_collection
 
-    collected = collect(arguments.paths or ["outputs"])
-    tell_skipped(collected.skipped)
-    if not collected.runs:
-        places = ", ".join(arguments.paths or ["outputs"])
-        screen.say(f"There are no runs below {places} yet: `attnexp` makes one.")
-        return
-    emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
+    with without_garbage_collection():
+        collected = collect(arguments.paths or ["outputs"])
+        tell_skipped(collected.skipped)
+        if not collected.runs:
+            places = ", ".join(arguments.paths or ["outputs"])
+            screen.say(f"There are no runs below {places} yet: `attnexp` makes one.")
+            return
+        emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
 
 
 def report(runs: "Sequence[RunSummary]", arguments: argparse.Namespace) -> "Report":

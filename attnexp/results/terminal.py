@@ -3,6 +3,7 @@
 import io
 from collections.abc import Sequence
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,9 +22,8 @@ def show(report: Report, limit: int, console: Console = screen.console) -> None:
             _say(console, grid.title, "bold")
         rows = grid.rows[: limit or None]
         columns = fitting(grid.columns, rows, console.width)
-        console.print(
-            _table([grid.columns[i] for i in columns], [[r[i] for i in columns] for r in rows])
-        )
+        entries = [[row[i] for i in columns] for row in rows]
+        console.print(_table([grid.columns[i] for i in columns], entries, console.width))
         left = [column.title for i, column in enumerate(grid.columns) if i not in columns]
         if left:
             _say(console, f"No room for {', '.join(left)}: see --metric and --format.")
@@ -45,10 +45,7 @@ def as_text(report: Report) -> str:
 
 def fitting(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
     """The columns that there is room for: spare ones go first, from the right."""
-    widths = [
-        max(len(column.title), *(len(row[i].text) for row in rows), 0)
-        for i, column in enumerate(columns)
-    ]
+    widths = _widths(columns, rows)
     kept = list(range(len(columns)))
     for i in reversed(range(len(columns))):
         if sum(widths[k] + GAP for k in kept) - GAP <= width:
@@ -62,11 +59,30 @@ def _say(console: Console, text: str, style: str = "") -> None:
     console.print(Text(text, style), soft_wrap=True)
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> Table:
+def _table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> Table:
     table = screen.plain_table(
         [column.title for column in columns],
         right=[column.title for column in columns if column.right],
     )
-    for row in rows:
-        table.add_row(*(Text(cell.text, "bold" if cell.strong else "") for cell in row))
+    if rows and sum(_widths(columns, rows)) + GAP * (len(columns) - 1) <= width:
+        # Nothing folds, so that one row of many lines looks the same; it is drawn in a third of
+        # the time.
+        table.add_row(*(_lines([row[i] for row in rows]) for i in range(len(columns))))
+    else:
+        for row in rows:
+            table.add_row(*(_lines([cell]) for cell in row))
     return table
+
+
+def _lines(cells: Sequence[Cell]) -> Text:
+    text = Text()
+    for i, cell in enumerate(cells):
+        text.append("\n" if i else "").append(cell.text, "bold" if cell.strong else None)
+    return text
+
+
+def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[int]:
+    return [
+        max(cell_len(column.title), *(cell_len(row[i].text) for row in rows), 0)
+        for i, column in enumerate(columns)
+    ]

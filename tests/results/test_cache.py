@@ -94,7 +94,7 @@ def test_runs_that_move_together_are_still_right(outputs: Path, tmp_path: Path):
         lambda whole: whole[:-20],
         lambda whole: whole.replace(b"0.3", b"0.9"),
         lambda whole: whole.replace(b"cache 1", b"cache 0", 1),
-        lambda whole: whole.replace(b'"shared"', b'"shaded"', 1),
+        lambda whole: whole.replace(b'"model"', b'"nodel"', 1),
         lambda whole: b"\x80\x04." + whole,
         lambda whole: whole.partition(b"\n")[0] + b"\n[]",
     ],

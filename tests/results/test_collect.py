@@ -110,6 +110,12 @@ def test_truncated_foreign_and_older_summaries_are_set_aside(
     assert reason in found.skipped[0]
 
 
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_summary_that_is_no_file_is_set_aside(tmp_path: Path, make):
+    make(tmp_path / "summary.json")
+    assert collect([tmp_path]).skipped == [f"{tmp_path}/summary.json is no file"]
+
+
 def test_a_folder_that_a_run_has_only_begun_in_is_set_aside(tmp_path: Path):
     (tmp_path / "run" / ".hydra").mkdir(parents=True)
     found = collect([tmp_path])
