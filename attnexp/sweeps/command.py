@@ -121,4 +121,4 @@ def choose_engine(
     launcher = config.hydra.launcher._target_
     if launcher == BASIC:
         return Here(job_of, ahead=0 if config.fail_fast else 1)
-    return Launched(context, config, max_batch_size, share_gpus="joblib" in launcher)
+    return Launched(context, config, job_of, max_batch_size, share_gpus="joblib" in launcher)

@@ -4,10 +4,12 @@ The launcher decides where and when. In its process a `Task` hands the job to a 
 on this machine, so that nothing a job does can reach the launcher, which would lose other jobs.
 """
 
+import base64
 import copy
 import fcntl
 import logging
 import os
+import pickle
 import secrets
 import tempfile
 import time
@@ -15,7 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import cast
 
+from hydra._internal.config_loader_impl import ConfigLoaderImpl
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
@@ -24,17 +28,10 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp import lock, screen
 from attnexp.job import HYDRA, Job, register_resolvers
-from attnexp.sweeps.engine import Engine
+from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.outcome import Outcome, first_line, look
 from attnexp.sweeps.plan import Planned, folder_of
 from attnexp.sweeps.worker import GRACE, Worker
-
-NOTHING_BY_THE_LAUNCHER = (
-    "hydra.sweep.subdir=.",
-    "hydra.output_subdir=null",
-    "hydra/job_logging=none",
-)
-"""What keeps Hydra's launchers from writing into a run's folder, which they would do unlocked."""
 
 LOOK = 1.0
 """Seconds between two looks at whether the sweep still wants a job."""
@@ -53,13 +50,18 @@ class Launched(Engine):
         self,
         context: HydraContext,
         config: DictConfig,
+        job_of: JobOf,
         max_batch_size: int | None,
         share_gpus: bool,
     ) -> None:
+        self._job_of = job_of
         self._ticket = Ticket(Path(config.hydra.sweep.dir).absolute())
         task = Task(config.hydra, self._ticket.path, share_gpus)
+        loader = Composed(context.config_loader.get_search_path())
         self._launcher = Plugins.instance().instantiate_launcher(
-            hydra_context=context, task_function=task, config=config
+            hydra_context=HydraContext(config_loader=loader, callbacks=context.callbacks),
+            task_function=task,
+            config=config,
         )
         self._size = max_batch_size
         self._begun: list[Planned] = []
@@ -96,7 +98,7 @@ class Launched(Engine):
         ]
 
     def _launch(self, jobs: Sequence[Planned]) -> Sequence[JobReturn]:
-        words = [[*(word.text for word in job.words), *NOTHING_BY_THE_LAUNCHER] for job in jobs]
+        words = [[Composed.word(self._job_of(job))] for job in jobs]
         try:
             return self._launcher.launch(words, initial_job_idx=jobs[0].number)
         except Exception as error:
@@ -104,6 +106,33 @@ class Launched(Engine):
             # tell what was done, and the sweep launches the rest again.
             screen.warn(f"the launcher stopped early: {first_line(str(error))}")
             return []
+
+
+class Composed(ConfigLoaderImpl):
+    """Hydra's loader, for jobs that are composed already.
+
+    A launcher has each job composed once more, in its own process or one after another in ours, and
+    gives no more than words for it. So our word for a job is its configuration.
+    """
+
+    @staticmethod
+    def word(job: Job) -> str:
+        """The word for a job, with which the launcher writes nothing into the job's folder.
+
+        It would do so without the folder's lock. What is to be written the worker writes.
+        """
+        hydra = job.config.hydra
+        with read_write(hydra), open_dict(hydra):
+            hydra.sweep.subdir = "."
+            hydra.output_subdir = None
+            hydra.job_logging = {"root": None}
+            _make_portable(hydra)
+        return base64.b64encode(pickle.dumps(job.config)).decode()
+
+    def load_sweep_config(
+        self, master_config: DictConfig, sweep_overrides: list[str]
+    ) -> DictConfig:
+        return cast(DictConfig, pickle.loads(base64.b64decode(sweep_overrides[0])))
 
 
 class Ticket:
@@ -137,7 +166,9 @@ class Task:
     """What a launcher calls in a process of its own with the configuration of a job."""
 
     def __init__(self, hydra: DictConfig, ticket: Path, share_gpus: bool) -> None:
-        self._hydra = _portable(hydra)
+        self._hydra = copy.deepcopy(hydra)
+        with read_write(self._hydra), open_dict(self._hydra):
+            _make_portable(self._hydra)
         self._ticket = ticket
         self._share_gpus = share_gpus
 
@@ -172,22 +203,16 @@ class Task:
         hydra = config[HYDRA]
         with read_write(hydra), open_dict(hydra):
             hydra.overrides.task = here.overrides.task
-            hydra.runtime.choices = {
-                **here.runtime.choices,
-                "hydra/job_logging": hydra.runtime.choices["hydra/job_logging"],
-            }
+            hydra.runtime.choices = here.runtime.choices
             hydra.job.override_dirname = here.job.override_dirname
             hydra.job.num, hydra.job.id = here.job.num, here.job.id
         return Job(config, folder_of(config))
 
 
-def _portable(hydra: DictConfig) -> DictConfig:
-    """Hydra's node without the classes of launchers' settings, which pickle cannot find again."""
-    portable = copy.deepcopy(hydra)
-    with read_write(portable), open_dict(portable):
-        for name in ("launcher", "sweeper"):
-            portable[name] = OmegaConf.create(OmegaConf.to_container(hydra[name], resolve=False))
-    return portable
+def _make_portable(hydra: DictConfig) -> None:
+    """Drop the classes of launchers' and sweepers' settings, which pickle would not find again."""
+    for name in ("launcher", "sweeper"):
+        hydra[name] = OmegaConf.create(OmegaConf.to_container(hydra[name], resolve=False))
 
 
 _workers: list[Worker] = []

@@ -1,0 +1,124 @@
+"""Wall time of sweeps: ours beside Hydra's own, and a finished sweep that is issued again.
+
+The same training of 64 seeds, in turn and repeated: under attnexp's sweeper, in one process and
+with joblib, and under a plain `hydra.main` application with Hydra's basic launcher, and with its
+joblib launcher.
+
+    python benchmarks/sweep.py --seeds 64 --repeats 3
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from attnexp.catalogue import conf_dir
+from attnexp.screen import console, plain_table
+
+STOCK = """
+from pathlib import Path
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from attnexp import build, run
+from attnexp.job import chosen_of, register_resolvers
+
+register_resolvers()
+
+@hydra.main(version_base="1.3", config_path={conf!r}, config_name="config")
+def main(config):
+    node = HydraConfig.get().runtime
+    run.execute(build.prepare(config, chosen_of(node.choices)), Path(node.output_dir))
+
+main()
+"""
+
+TRAINING = ("model=gaussian_learned", "data=sine", "figures=false")
+
+BASIC = (
+    "hydra/sweeper=basic",
+    "hydra.sweep.dir=stock",
+    "hydra.sweep.subdir=${hydra.job.num}",
+)
+
+BOUND = 5.0
+"""How many times faster than Hydra's basic launcher a sweep of 64 seeds should be."""
+
+AGAIN, AGAIN_BOUND = 1000, 3.0
+"""Jobs of the sweep that is issued again, and the seconds that it may take."""
+
+
+def seconds(command: list[str], folder: Path) -> float:
+    """Wall time of one command in a new folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=os.environ)
+    return time.perf_counter() - begin
+
+
+def contestants(seeds: int, stock: Path) -> dict[str, list[str]]:
+    """The commands, by what they are."""
+    ours = [sys.executable, "-m", "attnexp", "-m", *TRAINING, f"seed=range({seeds})"]
+    theirs = [sys.executable, str(stock), "-m", *BASIC, *TRAINING, f"seed=range({seeds})"]
+    commands = {"attnexp": ours, "Hydra, basic": [*theirs, "hydra/launcher=basic"]}
+    if find_spec("joblib") is not None:
+        commands["attnexp, joblib"] = [*ours, "hydra/launcher=parallel"]
+        commands["Hydra, joblib"] = [*theirs, "hydra/launcher=joblib"]
+    return commands
+
+
+def finished_sweep(folder: Path) -> float:
+    """Wall time of a finished sweep that is issued again. Its runs are written by hand."""
+    script = (
+        "import json, sys\n"
+        "from attnexp import compose, record, summary\n"
+        "from attnexp.sweeps import command\n"
+        "def write(plan):\n"
+        "    for job in plan.jobs:\n"
+        "        job.folder.mkdir(parents=True)\n"
+        "        whole = summary.opened(job.settings, {}) | {'status': 'finished'}\n"
+        "        (job.folder / record.SUMMARY).write_text(json.dumps(whole))\n"
+        "command.show_plan = write\n"
+        "compose.main(sys.argv[1:])\n"
+    )
+    words = ["-m", *TRAINING, f"seed=range({AGAIN})"]
+    command = [sys.executable, "-c", script, *words, "--dry-run"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+    return seconds([sys.executable, "-m", "attnexp", *words], folder)
+
+
+def main() -> int:
+    """Print the table; exit with 1 where a bound is broken."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=64)
+    parser.add_argument("--repeats", type=int, default=3, help="counted runs of each command")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stock = folder / "stock.py"
+        stock.write_text(STOCK.format(conf=str(conf_dir())))
+        commands = contestants(arguments.seeds, stock)
+        times: dict[str, list[float]] = {name: [] for name in commands}
+        for turn in range(arguments.repeats):
+            for name, command in commands.items():
+                times[name].append(seconds(command, folder / f"{name} {turn}"))
+        again = finished_sweep(folder)
+    best = statistics.median(times["attnexp"])
+    table = plain_table(["sweep", "seconds", "times as long"], right=["seconds", "times as long"])
+    for name, measured in times.items():
+        middle = statistics.median(measured)
+        table.add_row(f"{arguments.seeds} seeds, {name}", f"{middle:.1f}", f"{middle / best:.1f}")
+    table.add_row(f"{AGAIN} finished jobs again", f"{again:.1f}", "")
+    console.print(table)
+    ratio = statistics.median(times["Hydra, basic"]) / best
+    console.print(f"{ratio:.1f} times as fast as Hydra's basic launcher (wanted: {BOUND:g})")
+    console.print(f"{again:.1f} s for the finished sweep (wanted: at most {AGAIN_BOUND:g})")
+    return 0 if ratio >= BOUND and again <= AGAIN_BOUND else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""What a person sees while a sweep runs: a bar on a terminal, plain lines when piped."""
+
+import os
+import re
+import sys
+
+import pexpect
+import pytest
+from sweeping import ARGUMENTS, ROOT
+
+from attnexp.sweeps.board import Board
+from attnexp.sweeps.outcome import Found, Outcome
+from attnexp.sweeps.plan import Planned
+
+
+def job(tmp_path, number):
+    return Planned(
+        number=number,
+        words=(),
+        label=f"seed={number}",
+        folder=tmp_path / str(number),
+        key="k",
+        settings={"train": {"max_epochs": 5}},
+        found=Found("new"),
+    )
+
+
+@pytest.fixture
+def board(tmp_path):
+    failures = []
+    made = Board([job(tmp_path, number) for number in range(3)], lambda: failures.append(1))
+    made.failures = failures
+    return made
+
+
+def write(folder, status, **rest):
+    from attnexp import record
+
+    folder.mkdir(exist_ok=True)
+    record.write_json(
+        folder / record.SUMMARY, {"schema": record.SCHEMA, "config": {}, "status": status} | rest
+    )
+
+
+def test_a_board_follows_the_files(board, tmp_path, capsys):
+    board.look()
+    assert board.running == []
+    write(tmp_path / "0", "running")
+    write(tmp_path / "1", "running")
+    board.look()
+    assert [job.label for job in board.running] == ["seed=0", "seed=1"]
+    write(tmp_path / "0", "finished")
+    write(tmp_path / "1", "failed", error="ValueError: no\nmore")
+    board.look()
+    board.look()
+    assert board.running == []
+    assert board.outcomes == {
+        tmp_path / "0": Outcome("done"),
+        tmp_path / "1": Outcome("failed", "ValueError: no\nmore"),
+    }
+    assert [job.label for job in board.remaining()] == ["seed=2"]
+    assert capsys.readouterr().out == "failed: seed=1: ValueError: no\n"
+    assert board.failures == [1]
+    assert re.fullmatch(r"0 running, 1 failed, 0:00:0\d left", board.line())
+
+
+def test_a_failure_is_said_once(board, tmp_path, capsys):
+    write(tmp_path / "0", "failed", error="boom")
+    board.look()
+    board.settle(board.remaining()[0], Outcome("done"))
+    board.settle(job(tmp_path, 0), Outcome("failed", "boom"))
+    assert capsys.readouterr().out == "failed: seed=0: boom\n"
+
+
+def test_what_was_there_before_is_no_news(tmp_path):
+    write(tmp_path / "0", "failed", error="long ago")
+    board = Board([job(tmp_path, 0)], lambda: None)
+    board.look()
+    assert board.outcomes == {}
+
+
+def test_the_last_row_of_a_growing_file(tmp_path):
+    from attnexp import record
+
+    assert record.last_metrics(tmp_path) == {}
+    file = tmp_path / record.METRICS
+    for text, row in [
+        ("", {}),
+        ("epoch,loss\n", {}),
+        ("epoch,loss\n1,0.5\n", {"epoch": "1", "loss": "0.5"}),
+        ("epoch,loss\n1,0.5\n2,0.", {"epoch": "1", "loss": "0.5"}),
+        (
+            "epoch,loss\n" + "".join(f"{n},0.{n}\n" for n in range(5000)),
+            {"epoch": "4999", "loss": "0.4999"},
+        ),
+    ]:
+        file.write_text(text)
+        assert record.last_metrics(tmp_path) == row
+
+
+def test_piped_there_are_plain_lines(fragile, monkeypatch):
+    from attnexp import screen
+
+    monkeypatch.setattr(screen, "LINE_EVERY", 0.5)
+    answer = fragile("-m", "seed=0,1,2", "model.seconds=1")
+    assert re.search(r"^sweep: 1 of 3 jobs, 1 running, 0:00:\d\d left$", answer.stdout, re.M)
+    assert "\x1b" not in answer.stdout
+
+
+@pytest.fixture
+def terminal(home):
+    """Starts a command on the score that breaks, in a terminal."""
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"}
+
+    def begin(*arguments):
+        return pexpect.spawn(
+            sys.executable,
+            ["-m", "attnexp", *ARGUMENTS, "-m", *arguments],
+            cwd=str(home),
+            env=environment,
+            dimensions=(40, 120),
+            timeout=120,
+            encoding="utf-8",
+        )
+
+    return begin
+
+
+def test_on_a_terminal_there_is_a_bar_and_a_line_for_the_running_job(terminal):
+    command = terminal("seed=0,1", "model.how=fine,raise", "model.seconds=2")
+    command.expect(r"sweep .*0/4.*1 running")
+    command.expect(r"seed=0 model.how=fine")
+    command.expect(r"sweep .*1/4.*1 running.* left")
+    command.expect(r"failed:\S* seed=0 model.how=raise: ZeroDivisionError")
+    command.expect(r"done +2")
+    command.expect(pexpect.EOF)
+    command.close()
+    assert command.exitstatus == 1
+
+
+@pytest.mark.slow
+def test_the_bars_follow_jobs_in_other_processes(terminal):
+    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
+    command = terminal(
+        "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "seed=0,1,2,3", "model.seconds=4"
+    )
+    command.expect(r"sweep .*0/4.*2 running")
+    command.expect(r"seed=0 .*seed=1 ")
+    command.expect(r"done +4")
+    command.expect(pexpect.EOF)
+    command.close()
+    assert command.exitstatus == 0
