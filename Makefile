@@ -15,7 +15,6 @@ install: .venv/installed ## create .venv and install attnexp into it
 
 run: .venv/installed ## compare scoring functions on the noisy curve: table and pictures
 	$(BIN)/attnexp -m experiment=first_look
-	$(BIN)/attnexp results --sort test_mse
 	@ls outputs/*/figures/fit.png outputs/*/figures/attention.png
 
 test: .venv/tested ## run the tests, without the slow ones
