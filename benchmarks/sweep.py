@@ -104,8 +104,8 @@ def main() -> int:
         commands = contestants(arguments.seeds, stock)
         times: dict[str, list[float]] = {name: [] for name in commands}
         for turn in range(arguments.repeats):
-            for name, command in commands.items():
-                times[name].append(seconds(command, folder / f"{name} {turn}"))
+            for engine, command in commands.items():
+                times[engine].append(seconds(command, folder / f"{engine} {turn}"))
         again = finished_sweep(folder)
     best = statistics.median(times["attnexp"])
     table = plain_table(["sweep", "seconds", "times as long"], right=["seconds", "times as long"])
