@@ -5,9 +5,11 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,8 +24,13 @@ def exhaust():
 def change_precision():
     torch.set_default_dtype(torch.float64)
 
+def wait():
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+
 WAYS = {
     "fine": lambda: None,
+    "wait": wait,
     "raise": lambda: 1 / 0,
     "exit": lambda: sys.exit(3),
     "os_exit": lambda: os._exit(3),
@@ -64,28 +71,47 @@ ARGUMENTS = ("--config-dir", "mine", "model=fragile", "figures=false")
 
 
 class Started:
-    """A command in a process group of its own."""
+    """A command in a process group of its own, with files for what it says."""
 
     def __init__(self, home: Path, arguments: tuple[str, ...], mark: str) -> None:
         environment = {**os.environ, "PYTHONPATH": str(ROOT), "ATTNEXP_TEST": mark}
+        self._out = tempfile.TemporaryFile("w+")  # noqa: SIM115
+        self._err = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
             [sys.executable, "-m", "attnexp", *arguments],
             cwd=home,
             env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+            stdout=self._out,
+            stderr=self._err,
             start_new_session=True,
+            # Tests in the background have SIGINT ignored, and would hand that on.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
 
     def interrupt(self) -> None:
         """What Ctrl-C does: SIGINT to every process of the group."""
         os.killpg(self.process.pid, signal.SIGINT)
 
+    def said(self, text: str) -> bool:
+        """Whether the command has written this so far."""
+        return text in _content(self._out) + _content(self._err)
+
     def end(self, timeout: float = 60) -> tuple[int, str, str]:
         """Exit code, output and error output."""
-        out, err = self.process.communicate(timeout=timeout)
-        return self.process.returncode, out, err
+        code = self.process.wait(timeout=timeout)
+        return code, _content(self._out), _content(self._err)
+
+    def close(self) -> None:
+        """Wait until the command has ended, and forget what it has said."""
+        self.process.wait()
+        self._out.close()
+        self._err.close()
+
+
+def _content(file: IO[str]) -> str:
+    """All that is in a file to which another process may be writing at its place."""
+    size = os.fstat(file.fileno()).st_size
+    return os.pread(file.fileno(), size, 0).decode()
 
 
 def marked(mark: str) -> list[int]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -67,10 +68,16 @@ class Gathered:
             for seed, blocks in found.items()
         }
 
+    @cached_property
+    def _columns(self) -> dict[str, NDArray[np.float64]]:
+        return {}
+
     def _measured(self, metric: str) -> NDArray[np.float64]:
         """A metric of the finished runs, NaN for others."""
-        finished = self.frame.column("status") == FINISHED
-        return np.where(finished, self.frame.column(metric), np.nan)
+        if metric not in self._columns:
+            finished = self.frame.column("status") == FINISHED
+            self._columns[metric] = np.where(finished, self.frame.column(metric), np.nan)
+        return self._columns[metric]
 
 
 def gather(

@@ -262,9 +262,13 @@ def _caption(part: Part) -> str:
 
 
 def _same_everywhere(part: Part) -> str:
-    """Each choice that all runs share, with the settings that they share."""
+    """Each choice that all runs share, with the settings that they share and that are set."""
     table = part.frame.table
-    same = [name for name in part.frame.factors if not differs(table[name])]
+    same = [
+        name
+        for name in part.frame.factors
+        if not differs(table[name]) and part.frame.column(name)[0] is not None
+    ]
     told = []
     for choice in part.frame.choices:
         if choice in same and choice not in UNTOLD:

@@ -41,4 +41,4 @@ def start(home: Path) -> Iterator[Callable[..., Started]]:
     for number in marked(mark):
         os.kill(number, signal.SIGKILL)
     for command in commands:
-        command.process.communicate()
+        command.close()

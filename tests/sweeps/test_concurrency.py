@@ -24,41 +24,47 @@ def test_two_sweeps_over_overlapping_jobs_run_each_job_once(start, home):
 
 
 def test_a_sweep_takes_other_jobs_first_and_waits_for_the_rest(start, home):
-    single = start("model.seconds=8", "seed=0")
+    single = start("model.how=wait", "seed=0")
     until(lambda: begun(home))
-    sweep = start("-m", "model.seconds=8,0", "seed=0")
+    sweep = start("-m", "model.how=wait,fine", "seed=0")
+    until(lambda: sweep.said("waiting for 1 jobs that another process is at work on"))
+    (home / "go").touch()
     code, out, err = sweep.end()
     assert single.end()[0] == 0
     assert code == 0, err
-    assert [seconds for _, seconds, *_ in begun(home)] == ["8", "0"]
-    assert "waiting for 1 jobs that another process is at work on" in out
+    assert [how for how, *_ in begun(home)] == ["wait", "fine"]
     assert re.search(r"done +1\nskipped +1\n", out)
 
 
 def test_a_single_run_waits_for_the_sweep_that_has_it(start, home):
-    sweep = start("-m", "model.seconds=6", "seed=0")
+    sweep = start("-m", "model.how=wait", "seed=0")
     until(lambda: begun(home))
-    code, out, _ = start("model.seconds=6", "seed=0").end()
+    single = start("model.how=wait", "seed=0")
+    until(lambda: single.said("is at work on this run; waiting for it"))
+    (home / "go").touch()
+    code, out, _ = single.end()
     assert code == 0
-    assert re.search(r"process \d+ on \S+ is at work on this run; waiting for it", out)
+    assert re.search(r"process \d+ on \S+ is at work on this run", out)
     assert "This run has finished before" in out
     assert sweep.end()[0] == 0
     assert len(begun(home)) == 1
 
 
 def test_a_job_is_taken_over_from_a_sweep_that_was_killed(start, home):
-    first = start("-m", "model.seconds=5", "seed=0,1")
+    first = start("-m", "model.how=wait", "seed=0,1")
     until(lambda: begun(home))
-    second = start("-m", "model.seconds=5", "seed=0,1")
+    second = start("-m", "model.how=wait", "seed=0,1")
     until(lambda: len(begun(home)) == 2)
     os.kill(first.process.pid, signal.SIGKILL)
     first.end()
+    until(lambda: statuses(home) == {"wait-0": "interrupted", "wait-1": "running"})
+    (home / "go").touch()
     code, out, _ = second.end()
     assert code == 0
     assert len(begun(home)) == 3
     assert [summary["status"] for summary in summaries(home)] == ["finished"] * 2
     assert re.search(r"done +2\n", out)
-    assert marked(start.mark) == []
+    until(lambda: marked(start.mark) == [])
 
 
 def test_the_dry_run_sees_what_another_process_is_at(start, fragile, home):

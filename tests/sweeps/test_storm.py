@@ -37,12 +37,14 @@ def test_a_sweep_that_is_killed_again_and_again_finishes_each_job_once(home):
             for number in marked(mark):
                 os.kill(number, signal.SIGKILL)
             command.end()
+        command.close()
         done.append(count(home))
     assert done == sorted(done)  # nothing that has finished is lost
     assert done[-1] > 0
 
     last = Started(home, ARGUMENTS, f"last-{os.getpid()}")
     code, out, err = last.end(timeout=600)
+    last.close()
     assert code == 0, out + err
     folders = sorted((home / "outputs").iterdir())
     assert len(folders) == JOBS
