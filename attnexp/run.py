@@ -103,6 +103,7 @@ def first_summary(run: Run) -> dict[str, Any]:
     """What is known of a run before it begins."""
     return opened(run.config, run.chosen) | {
         "primary": run.task.primary,
+        "selection": run.task.selection,
         "better": dict(run.task.better),
         "details": {},
         "parameters": sum(parameter.numel() for parameter in run.model.parameters()),

@@ -27,6 +27,7 @@ def opened(config: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, An
         "config": dict(config),
         "metrics": {},
         "primary": None,
+        "selection": None,
         "better": {},
         "notes": [],
         "parameters": None,

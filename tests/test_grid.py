@@ -64,6 +64,7 @@ def test_one_step(make, settings_of, model_name, data_name, arch_name, heads):
         check_weights(model, data)
         measured = task.evaluate(model, data).metrics
     assert set(task.better) <= set(measured)
+    assert task.selection in task.better
     assert all(torch.isfinite(torch.tensor(value)) for value in measured.values())
 
 

@@ -41,7 +41,7 @@ SHOWN = 5
 class Wanted:
     """How many points in total, how many beside each other, and by which metric.
 
-    `metric` None is the run's own primary metric.
+    `metric` None is the one that the task selects by, which has not seen the test set.
     """
 
     n_trials: int
@@ -166,12 +166,17 @@ class Search:
     def _remember(self, trial: "Trial", point: Point, jobs: Sequence[Planned]) -> None:
         try:
             summaries = [finished(job) for job in jobs]
-            metric = self._trials.metric or self._wanted.metric or str(summaries[0]["primary"])
+            metric = self._trials.metric or self._wanted.metric or selection_of(summaries[0])
             value = statistics.fmean(value_of(summary, metric) for summary in summaries)
         except NotMeasuredError as error:
             self._trials.failed(trial, str(error))
             return
         better = summaries[0]["better"].get(metric, "lower")
+        if self._trials.metric is None and metric == summaries[0]["primary"]:
+            screen.warn(
+                f"{metric} is measured on the test set: the best point of a search by it looks "
+                "better there than it is"
+            )
         self._trials.measured(trial, value, metric, better)
         best = self._trials.best()
         assert best is not None
@@ -209,6 +214,14 @@ def finished(job: Planned) -> dict[str, Any]:
     if state.state != "finished":
         raise NotMeasuredError(state.error or f"{job.folder.name} did not run to its end")
     return record.read_summary(job.folder)
+
+
+def selection_of(summary: Mapping[str, Any]) -> str:
+    """The metric that a run's task selects by. Raises NotMeasuredError where none is recorded."""
+    selection = summary.get("selection")
+    if not isinstance(selection, str):
+        raise NotMeasuredError("its summary does not say what to select by: give a metric")
+    return selection
 
 
 def value_of(summary: Mapping[str, Any], metric: str) -> float:

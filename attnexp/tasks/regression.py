@@ -28,6 +28,7 @@ class Regression(Task):
     """
 
     primary = "test_mse"
+    selection = "loo_mse"
     better: ClassVar[Mapping[str, Literal["lower", "higher"]]] = {
         "test_mse": "lower",
         "test_mae": "lower",

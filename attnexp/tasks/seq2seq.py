@@ -29,6 +29,7 @@ class SequenceToSequence(Task):
     - `token_accuracy`: share of target symbols that the decoded answer has in the same place.
     - `test_loss`: mean cross-entropy a symbol under teacher forcing, nats; `perplexity` is exp of
       it.
+    - `val_loss`, `val_exact_match`: the same of the validation set, under teacher forcing.
     - `baseline_token_accuracy`: the token accuracy of the trivial answer, the commonest symbol of
       the training targets everywhere.
     - the alignment scorecard of the attention from decoder to encoder under teacher forcing, where
@@ -41,11 +42,14 @@ class SequenceToSequence(Task):
     """
 
     primary = "exact_match"
+    selection = "val_loss"
     better: ClassVar[Mapping[str, Literal["lower", "higher"]]] = {
         "exact_match": "higher",
         "token_accuracy": "higher",
         "test_loss": "lower",
         "perplexity": "lower",
+        "val_loss": "lower",
+        "val_exact_match": "higher",
         "alignment_accuracy": "higher",
         "alignment_error_rate": "lower",
         "gold_mass": "higher",
@@ -80,6 +84,7 @@ class SequenceToSequence(Task):
         if not isinstance(model, Seq2Seq):
             raise TypeError(f"{type(model).__name__} cannot decode: it is no Seq2Seq")
         spec, test = _sequence_spec(dataset), dataset.test
+        validated = {} if dataset.validation is None else self.validate(model, dataset.validation)
         decoded = _decode(model, test, spec)
         exact = ((decoded == test.targets) | ~test.target_mask).all(dim=-1)
         logits, weights = _teacher_forced(model, test)
@@ -92,6 +97,11 @@ class SequenceToSequence(Task):
                 "token_accuracy": _share((decoded == test.targets)[test.target_mask]),
                 "test_loss": loss.item(),
                 "perplexity": loss.exp().item(),
+                **{
+                    f"val_{name}": validated[name]
+                    for name in ("loss", "exact_match")
+                    if name in validated
+                },
                 "baseline_token_accuracy": _share(test.targets[test.target_mask] == trivial),
                 **_alignment(weights, test),
             },

@@ -37,11 +37,14 @@ class Attended:
 class Task(ABC):
     """The loss and the metrics of a kind of data. Stateless.
 
-    `primary` is the metric by which runs are compared first. `better` says of every metric that can
-    be compared whether "lower" or "higher" is better; other metrics describe and do not rank.
+    `primary` is the metric by which runs are compared first. `selection` is the one by which a
+    search chooses settings: it has not seen the test set, so that the test stays one. `better` says
+    of every metric that can be compared whether "lower" or "higher" is better; other metrics
+    describe and do not rank.
     """
 
     primary: ClassVar[str]
+    selection: ClassVar[str]
     better: ClassVar[Mapping[str, Literal["lower", "higher"]]]
 
     @abstractmethod

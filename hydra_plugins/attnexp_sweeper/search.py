@@ -11,7 +11,7 @@ from omegaconf import DictConfig
 class OptunaSweeper(Sweeper):
     """Points that Optuna proposes, `n_trials` in total, `at_once` of them beside each other.
 
-    `metric` null is the run's own primary metric. `params` are words that the command line may
+    `metric` null is the task's own for selection. `params` are words that the command line may
     replace, as an experiment gives them.
     """
 

@@ -54,6 +54,7 @@ def test_the_summary_says_what_was_run_and_where(in_process, tmp_path):
     assert summary["seconds"] > 0
     assert summary["peak_memory_mb"] > 10
     assert summary["primary"] == "test_mse"
+    assert summary["selection"] == "loo_mse"
     assert summary["better"]["test_mse"] == "lower"
     assert summary["error"] is None
 

@@ -39,7 +39,7 @@ def test_the_same_command_goes_on_to_the_total(in_process, tmp_path):
     assert study.direction.name == "MINIMIZE"
     values = {trial.params["model.width"]: trial.value for trial in trials}
     assert values == {
-        end["config"]["model"]["width"]: pytest.approx(end["metrics"]["test_mse"])
+        end["config"]["model"]["width"]: pytest.approx(end["metrics"]["loo_mse"])
         for end in summaries(tmp_path)
     }
     # nothing more to do: said without another point
@@ -53,11 +53,11 @@ def test_the_best_is_written_ready_to_run(in_process, tmp_path):
     answer = in_process(*words, "hydra.sweeper.n_trials=4")
     assert answer.returncode == 0, answer.stderr
     (folder,) = re.findall(r"attnexp --config-dir (\S+) experiment=best", answer.stdout)
-    best = min(summaries(tmp_path), key=lambda end: end["metrics"]["test_mse"])
+    best = min(summaries(tmp_path), key=lambda end: end["metrics"]["loo_mse"])
     again = in_process("--config-dir", folder, "experiment=best", "figures=false")
     assert "This run has finished before" in again.stdout
     assert best["key"] in again.stdout
-    assert f": test_mse {best['metrics']['test_mse']:.4g}." in (
+    assert f": loo_mse {best['metrics']['loo_mse']:.4g}." in (
         (tmp_path / folder / "experiment" / "best.yaml").read_text()
     )
 
@@ -88,16 +88,25 @@ def test_failed_points_are_remembered_as_failed(fragile, home):
 
 def test_seeds_are_not_searched_but_averaged(in_process, tmp_path):
     words = ("model.width=2,4", "seed=range(0,3)", "hydra.sweeper.n_trials=2")
-    in_process(*KERNEL, *words, "hydra.sweeper.metric=loo_mse", "hydra.sweeper.at_once=2")
+    in_process(*KERNEL, *words, "hydra.sweeper.metric=test_mae", "hydra.sweeper.at_once=2")
     assert len(summaries(tmp_path)) == 6
-    assert len(list((tmp_path / "outputs").glob("search-width-by_loo_mse-*"))) == 1
+    assert len(list((tmp_path / "outputs").glob("search-width-by_test_mae-*"))) == 1
     for trial in trials_of(tmp_path)[1]:
         own = [
-            end["metrics"]["loo_mse"]
+            end["metrics"]["test_mae"]
             for end in summaries(tmp_path)
             if end["config"]["model"]["width"] == int(trial.params["model.width"])
         ]
         assert trial.value == pytest.approx(sum(own) / 3)
+
+
+def test_a_search_by_the_test_set_is_warned_of(in_process):
+    sentence = "test_mse is measured on the test set"
+    words = (*KERNEL, "model.width=1,2", "hydra.sweeper.n_trials=2")
+    answer = in_process(*words, "hydra.sweeper.metric=test_mse")
+    assert answer.returncode == 0
+    assert (answer.stdout + answer.stderr).count(sentence) == 1
+    assert sentence not in (again := in_process(*words)).stdout + again.stderr
 
 
 def test_a_metric_that_is_not_there_is_named(in_process):
