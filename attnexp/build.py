@@ -28,7 +28,13 @@ from attnexp.tasks.task import Task
 from attnexp.tensors import read_parameters
 from attnexp.trackers.forgiving import Forgiving
 from attnexp.trackers.tracker import Tracker
-from attnexp.train import OptimizerFactory, Schedule, TrainSettings, without_compiler
+from attnexp.train import (
+    OptimizerFactory,
+    Schedule,
+    TrainSettings,
+    check_fit,
+    without_compiler,
+)
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,8 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
     _check_fit(plain, chosen, dataset)
     with seeded(seed, "initialisation"):
         model = build(config.arch, spec=dataset.spec, score=partial(build, config.model))
+    settings: TrainSettings = build(config.train)
+    check_fit(settings, dataset)
     optimizer = partial(build, config.optim)
     if trainable(model):
         without_compiler(optimizer, list(model.parameters()))  # a rate it refuses is refused now
@@ -118,15 +126,24 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
         task=task,
         optimizer=optimizer,
         schedule=build(config.schedule),
-        settings=build(config.train),
+        settings=settings,
         tracker=Forgiving(build(config.tracker)),
         order=generator(seed, "order"),
     )
 
 
 def build(node: DictConfig, **given: Any) -> Any:
-    """Call the `_target_` of a node with its settings and with what the run gives it."""
-    return instantiate(node, _partial_=True, _convert_="all")(**given)
+    """Call the `_target_` of a node with its settings and with what the run gives it.
+
+    Hydra's `instantiate` takes milliseconds, and has nothing to do where nothing in the node is an
+    object to build or a wish to it.
+    """
+    settings = cast(dict[str, Any], OmegaConf.to_container(node, resolve=True))
+    if _asks_hydra({name: value for name, value in settings.items() if name != "_target_"}):
+        return instantiate(node, _partial_=True, _convert_="all")(**given)
+    target = _target(settings, "")
+    del settings["_target_"]
+    return target(**settings, **given)
 
 
 def generator(seed: int, stream: str) -> torch.Generator:
@@ -174,6 +191,15 @@ def restore(summary: Mapping[str, Any], folder: Path) -> Run:
 def trainable(model: Architecture) -> bool:
     """Whether there is a parameter to train."""
     return any(parameter.requires_grad for parameter in model.parameters())
+
+
+def _asks_hydra(settings: Any) -> bool:
+    """Whether anything in the settings has a name that Hydra gives a meaning to."""
+    if isinstance(settings, dict):
+        return any(
+            str(name).startswith("_") or _asks_hydra(value) for name, value in settings.items()
+        )
+    return isinstance(settings, list) and any(map(_asks_hydra, settings))
 
 
 def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:

@@ -117,6 +117,7 @@ def train(run: Run, folder: Path) -> Training:
     rows: list[Epoch] = []
     snapshots: dict[int, Attended] = {}
     every = run.settings.attention_every
+    logged = 0.0
     try:
         idle = nothing_to_train(run)
         if idle:
@@ -137,7 +138,9 @@ def train(run: Run, folder: Path) -> Training:
                 rows.append(row)
                 metrics.append(columns(row))
                 run.tracker.epoch(columns(row))
-                log.info("epoch %d %s", row.epoch, headline(row))
+                if row.seconds - logged >= screen.LINE_EVERY:
+                    log.info("epoch %d %s", row.epoch, headline(row))
+                    logged = row.seconds
                 show(row.epoch, headline(row))
                 if every is not None and row.epoch % every == 0:
                     snapshots[row.epoch] = measure(run, run.task.attend)

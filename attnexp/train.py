@@ -40,9 +40,9 @@ class TrainSettings:
     `attention_every` the test attention is kept before training and after every so many epochs.
 
     Budgets: training ends after `max_epochs`, or after `max_steps` updates, or at the first epoch
-    that ends after `max_minutes`. Where the data have a validation set, training also ends once the
-    metric `stop_metric` reaches `stop_at`, or after `patience` epochs without a lower loss, and the
-    parameters of the epoch with the lowest validation loss are kept.
+    that ends after `max_minutes`; also once the validation metric `stop_metric` reaches `stop_at`,
+    or after `patience` epochs without a lower loss: of the validation set, or of training where the
+    data have none. With a validation set the parameters of its lowest loss are kept.
 
     Raises ValueError for a number that is not positive.
     """
@@ -100,11 +100,12 @@ def fit(
     lr * schedule(s / n).
 
     Raises TrainingDivergedError when the loss is infinite or NaN, and ValueError when the model
-    has nothing to train or the task does not measure `stop_metric`.
+    has nothing to train, or `stop_metric` is not measured.
     """
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not parameters:
         raise ValueError("the model has no parameters to train")
+    check_fit(settings, dataset)
     descent, update = without_compiler(optimizer, parameters)
     base_rates = [group["lr"] for group in descent.param_groups]
     size = settings.batch_size or len(dataset.train)
@@ -123,7 +124,7 @@ def fit(
             step += 1
         loss = float(torch.stack(losses).mean())
         validation = validate(model, dataset, task) if math.isfinite(loss) else {}
-        best.see(epoch, validation)
+        best.see(epoch, loss, validation)
         row = Epoch(
             epoch=epoch,
             step=step,
@@ -142,6 +143,14 @@ def fit(
         if ended:
             break
     best.restore()
+
+
+def check_fit(settings: TrainSettings, dataset: Dataset) -> None:
+    """Raise ValueError where a target is set and the data have nothing to measure it on."""
+    if settings.stop_metric is not None and dataset.validation is None:
+        raise ValueError(
+            f"train.stop_metric is {settings.stop_metric}, but these data have no validation set"
+        )
 
 
 def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:
@@ -163,7 +172,7 @@ def validate(model: Architecture, dataset: Dataset, task: Task) -> Mapping[str, 
 
 
 class Best:
-    """The parameters with the lowest validation loss so far; the last ones without validation."""
+    """The epoch of the lowest loss so far, and its parameters if the loss is of validation."""
 
     def __init__(self, model: Architecture) -> None:
         self.model = model
@@ -171,12 +180,16 @@ class Best:
         self._loss = math.inf
         self._state: dict[str, Tensor] | None = None
 
-    def see(self, epoch: int, validation: Mapping[str, float]) -> None:
-        """Remember the model as it is, if its validation loss is the lowest."""
-        if not validation:
-            self.epoch = epoch
-        elif validation["loss"] < self._loss:
-            self.epoch, self._loss = epoch, validation["loss"]
+    def see(self, epoch: int, loss: float, validation: Mapping[str, float]) -> None:
+        """Remember the epoch if its loss is the lowest, and the model as it is.
+
+        Without validation only the epoch: a training loss is measured before the last update.
+        """
+        loss = validation.get("loss", loss)
+        if not loss < self._loss:
+            return
+        self.epoch, self._loss = epoch, loss
+        if validation:
             self._state = {name: value.clone() for name, value in self.model.state_dict().items()}
 
     def restore(self) -> None:
@@ -235,7 +248,7 @@ def _end(row: Epoch, settings: TrainSettings, planned: int, stale: int) -> str:
         return ""
     if row.step == planned:
         return f"train.max_steps = {settings.max_steps} reached in epoch {row.epoch}"
-    if settings.stop_metric is not None and settings.stop_at is not None and row.validation:
+    if settings.stop_metric is not None and settings.stop_at is not None:
         if settings.stop_metric not in row.validation:
             raise ValueError(
                 f"train.stop_metric must be one of {', '.join(row.validation)}, "
@@ -246,7 +259,8 @@ def _end(row: Epoch, settings: TrainSettings, planned: int, stale: int) -> str:
                 f"validation {settings.stop_metric} reached {settings.stop_at} in epoch {row.epoch}"
             )
     if settings.patience is not None and stale >= settings.patience:
-        return f"no lower validation loss for {stale} epochs, in epoch {row.epoch}"
+        which = "validation" if row.validation else "training"
+        return f"no lower {which} loss for {stale} epochs, in epoch {row.epoch}"
     if settings.max_minutes is not None and row.seconds > 60 * settings.max_minutes:
         return f"train.max_minutes = {settings.max_minutes:g} reached in epoch {row.epoch}"
     return ""

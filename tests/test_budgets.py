@@ -80,6 +80,24 @@ def test_an_unknown_target_names_the_choices(data):
         train(data, Scripted([0.5, 0.5]), max_epochs=2, stop_metric="blue", stop_at=0.9)
 
 
+def test_patience_without_validation_looks_at_the_training_loss(data):
+    class Flat(Regression):
+        def loss(self, prediction, batch):
+            return 0.0 * super().loss(prediction, batch) + 1.0
+
+    data.validation = None
+    _, rows = train(data, Flat(), max_epochs=9, patience=3)
+    assert rows[-1].ended == "no lower training loss for 3 epochs, in epoch 4"
+    _, rows = train(data, Regression(), max_epochs=9, patience=3)
+    assert len(rows) == 9
+
+
+def test_a_target_needs_validation(data):
+    data.validation = None
+    with pytest.raises(ValueError, match="stop_metric is loss, but these data have no validation"):
+        train(data, Regression(), max_epochs=3, stop_metric="loss", stop_at=0.1)
+
+
 def test_target_and_metric_go_together():
     with pytest.raises(ValueError, match="stop_metric and stop_at go together"):
         TrainSettings(max_epochs=1, stop_at=0.9)
