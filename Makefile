@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all lint types format bench clean
+.PHONY: help install run test test-all test-ray lint types format bench clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -20,8 +20,11 @@ run: .venv/installed ## compare scoring functions on the noisy curve: table and 
 test: .venv/tested ## run the tests, without the slow ones
 	$(PYTEST)
 
-test-all: .venv/tested ## run all tests, the slow ones too
+test-all: .venv/tested test-ray ## run all tests, the slow ones too
 	$(PYTEST) -m ""
+
+test-ray: .venv-ray/tested ## run the tests of Ray's launcher, in an environment of its own
+	.venv-ray/bin/python -m pytest -m "" tests/sweeps/test_launchers.py -k ray
 
 lint: .venv/linted ## check style
 	$(BIN)/ruff check .
@@ -38,7 +41,7 @@ bench: .venv/tested ## measure start-up beside what it is compared with
 	$(BIN)/python benchmarks/startup.py
 
 clean: ## remove .venv and what tools left behind
-	rm -rf .venv dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-ray dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/created:
 	$(PYTHON) -m venv .venv
@@ -54,4 +57,10 @@ clean: ## remove .venv and what tools left behind
 
 .venv/linted: .venv/tested
 	$(PIP) --editable '.[lint]'
+	touch $@
+
+.venv-ray/tested: pyproject.toml constraints-ray.txt
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --constraint constraints-ray.txt --editable '.[ray]' \
+		pytest beartype
 	touch $@
