@@ -7,9 +7,9 @@ import pytest
 SHIPPED = {
     "reverse": (("data=reverse", "model=additive"), 0.99, 0.85),
     "copy": (("data=copy", "model=additive"), 0.98, 0.85),
-    "sort": (("data=sort", "model=additive"), 0.98, 0.85),
+    "sort": (("data=sort", "model=additive"), 0.98, 0.6),
     "dates": (("data=dates", "model=additive"), 0.98, 0.4),
-    "recall": (("data=recall", "arch=transformer", "model=scaled_dot"), 0.99, 0.85),
+    "recall": (("data=recall", "arch=transformer", "model=scaled_dot"), 0.99, 0.3),
 }
 """The words, and what exact match and alignment accuracy should be at least."""
 
