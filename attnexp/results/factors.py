@@ -20,20 +20,13 @@ def varying(frame: Frame) -> list[str]:
     A setting that differs only because its group's choice does, such as the hidden size that
     `additive` alone has, is part of that choice and not counted.
     """
-    table = frame.table
-    telling = (name for name in frame.choices if name not in UNTOLD)
-    found = [name for name in telling if differs(table[name])]
+    found = [name for name in frame.choices if name in frame.several and name not in UNTOLD]
     for path in frame.settings:
         group = path.partition(".")[0]
         within = [group] if group in found else []
-        if differs(table[path]) and not depends_only_on(table, path, within):
+        if path in frame.several and not depends_only_on(frame.table, path, within):
             found.append(path)
     return found
-
-
-def differs(column: pd.Series) -> bool:
-    """Whether a column holds more than one value; to be missing is a value."""
-    return len(pd.factorize(column, use_na_sentinel=False)[1]) > 1
 
 
 def depends_only_on(table: pd.DataFrame, column: str, others: Sequence[str]) -> bool:

@@ -49,6 +49,16 @@ class Frame:
             self._columns[name] = own.to_numpy() if name in self.metrics else plain(own)
         return self._columns[name]
 
+    @cached_property
+    def several(self) -> set[str]:
+        """The factors with more than one value; to be missing is a value."""
+        columns = {name: self.table[name] for name in self.factors}
+        return {
+            name
+            for name, column in columns.items()
+            if len(pd.factorize(column, use_na_sentinel=False)[1]) > 1
+        }
+
     def only(self, chosen: NDArray[np.bool_]) -> "Frame":
         """The rows that are chosen; columns stay."""
         return replace(self, table=self.table[chosen])

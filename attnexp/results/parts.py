@@ -1,6 +1,6 @@
 """Divides runs into tables, and computes what stands in each of their rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -9,7 +9,7 @@ import numpy as np
 from attnexp.results.audit import Cost, costs, warnings
 from attnexp.results.compare import Verdict, compare, seed_means
 from attnexp.results.factors import codes, varying
-from attnexp.results.frame import Frame
+from attnexp.results.frame import Frame, plain
 from attnexp.results.gather import Gathered, Row, Values, gather
 from attnexp.results.order import natural
 from attnexp.results.statistics import Spread, spread
@@ -46,12 +46,14 @@ class Entry:
 class Part:
     """One table: runs that are compared by the same metric and, if not divided by hand, data.
 
+    `same` is what was asked for in all of them alike, as far as it is set.
     `metrics` are those that some run has measured, the one that matters first; there may be none.
     `warnings` say what makes the comparison less than fair.
     """
 
     data: str | None
     by: tuple[str, ...]
+    same: Mapping[str, Any]
     metrics: tuple[str, ...]
     gathered: Gathered
     entries: list[Entry]
@@ -96,6 +98,9 @@ def _with_primary(frame: Frame) -> Frame:
 def _part(frame: Frame, data: str | None, request: Request) -> Part:
     always = ["model"] if "model" in frame.choices else []
     differing = varying(frame)
+    alike = [name for name in frame.factors if name not in frame.several]
+    first = {name: plain(frame.table[name].head(1))[0] for name in alike}
+    same = {name: value for name, value in first.items() if value is not None}
     by = request.by or tuple(dict.fromkeys([*always, *differing]))
     measured = [name for name in frame.metrics if np.isfinite(frame.column(name)).any()]
     primary = frame.column("primary")[0]
@@ -104,7 +109,7 @@ def _part(frame: Frame, data: str | None, request: Request) -> Part:
     gathered = gather(frame, by, differing, request.apart)
     spent = costs(gathered)
     entries = _sorted(_entries(gathered, spent, metrics), request, metrics, frame.better)
-    return Part(data, by, metrics, gathered, entries, warnings(gathered, spent, metrics))
+    return Part(data, by, same, metrics, gathered, entries, warnings(gathered, spent, metrics))
 
 
 def _entries(gathered: Gathered, spent: Sequence[Cost], metrics: Sequence[str]) -> list[Entry]:

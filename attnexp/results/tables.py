@@ -5,7 +5,7 @@ from typing import Any
 
 from attnexp.results.advice import advice
 from attnexp.results.compare import Verdict
-from attnexp.results.factors import UNTOLD, differs
+from attnexp.results.factors import UNTOLD
 from attnexp.results.frame import Frame
 from attnexp.results.gather import LOST
 from attnexp.results.grid import NOTHING, Cell, Column, Grid, Report, cell, setting_text
@@ -262,22 +262,16 @@ def _caption(part: Part) -> str:
 
 
 def _same_everywhere(part: Part) -> str:
-    """Each choice that all runs share, with the settings that they share and that are set."""
-    table = part.frame.table
-    same = [
-        name
-        for name in part.frame.factors
-        if not differs(table[name]) and part.frame.column(name)[0] is not None
-    ]
+    """Each choice that all runs share, with the settings that they share."""
     told = []
     for choice in part.frame.choices:
-        if choice in same and choice not in UNTOLD:
+        if choice in part.same and choice not in UNTOLD:
             inside = [
-                f"{path.partition('.')[2]}={setting_text(part.frame.column(path)[0])}"
-                for path in same
+                f"{path.partition('.')[2]}={setting_text(value)}"
+                for path, value in part.same.items()
                 if path.startswith(f"{choice}.") and not path.endswith("._target_")
             ]
-            named = f"{choice}={part.frame.column(choice)[0]}"
+            named = f"{choice}={part.same[choice]}"
             told.append(f"{named} ({', '.join(inside)})" if inside else named)
     return ", ".join(told)
 
