@@ -24,8 +24,8 @@ LOCK = ".lock"
 RETRY = 0.5
 """Seconds between two looks at a lock that another process holds."""
 
-_PATIENCE = (0.01, 0.03, 0.1)
-"""Pauses before a lock counts as held: whoever only looks, as `is_held` does, is gone by then."""
+_PATIENCE = 2.0
+"""Seconds to wait for processes that only look, as `is_held` does, before the lock counts as held."""
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
@@ -70,11 +70,14 @@ def is_held(folder: Path) -> bool:
 
 
 def _taken(file: int) -> bool:
-    for pause in _PATIENCE:
-        if _locked(file, fcntl.LOCK_EX):
-            return True
-        time.sleep(pause)
-    return _locked(file, fcntl.LOCK_EX)
+    """Take the lock. Where a shared one can be had, nobody is at work: others only look."""
+    end = time.monotonic() + _PATIENCE
+    while not _locked(file, fcntl.LOCK_EX):
+        if not _locked(file, fcntl.LOCK_SH) or time.monotonic() > end:
+            return False
+        fcntl.flock(file, fcntl.LOCK_UN)
+        time.sleep(0.001)
+    return True
 
 
 def _locked(file: int, how: int) -> bool:
