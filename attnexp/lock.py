@@ -25,7 +25,7 @@ RETRY = 0.5
 """Seconds between two looks at a lock that another process holds."""
 
 _PATIENCE = 2.0
-"""Seconds to wait for processes that only look, as `is_held` does, before the lock counts as held."""
+"""Seconds to wait for processes that only look, as `is_held` does. Then the lock counts as held."""
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
