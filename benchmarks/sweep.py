@@ -5,6 +5,8 @@ with joblib, and under a plain `hydra.main` application with Hydra's basic launc
 joblib launcher.
 
     python benchmarks/sweep.py --seeds 64 --repeats 3
+
+With `--epochs 5` the training is so short that what is left is the sweep itself.
 """
 
 import argparse
@@ -60,10 +62,10 @@ def seconds(command: list[str], folder: Path) -> float:
     return time.perf_counter() - begin
 
 
-def contestants(seeds: int, stock: Path) -> dict[str, list[str]]:
-    """The commands, by what they are."""
-    ours = [sys.executable, "-m", "attnexp", "-m", *TRAINING, f"seed=range({seeds})"]
-    theirs = [sys.executable, str(stock), "-m", *BASIC, *TRAINING, f"seed=range({seeds})"]
+def contestants(words: list[str], stock: Path) -> dict[str, list[str]]:
+    """The commands for a sweep, by what they are."""
+    ours = [sys.executable, "-m", "attnexp", "-m", *words]
+    theirs = [sys.executable, str(stock), "-m", *BASIC, *words]
     commands = {"attnexp": ours, "Hydra, basic": [*theirs, "hydra/launcher=basic"]}
     if find_spec("joblib") is not None:
         commands["attnexp, joblib"] = [*ours, "hydra/launcher=parallel"]
@@ -96,12 +98,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=64)
     parser.add_argument("--repeats", type=int, default=3, help="counted runs of each command")
+    parser.add_argument("--epochs", type=int, help="of each training, instead of the recipe's")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         stock = folder / "stock.py"
         stock.write_text(STOCK.format(conf=str(conf_dir())))
-        commands = contestants(arguments.seeds, stock)
+        words = [*TRAINING, f"seed=range({arguments.seeds})"]
+        if arguments.epochs:
+            words.append(f"train.max_epochs={arguments.epochs}")
+        commands = contestants(words, stock)
         times: dict[str, list[float]] = {name: [] for name in commands}
         for turn in range(arguments.repeats):
             for engine, command in commands.items():
