@@ -17,9 +17,14 @@ OF_TRAINING = ("epoch", "step", "seconds")
 """Columns of metrics.csv that say where a row stands and not how well it went."""
 
 
+def is_loss(column: str) -> bool:
+    """Whether a column of metrics.csv is a loss."""
+    return column == "loss" or column.endswith("_loss")
+
+
 def loss_columns(run: StoredRun) -> list[str]:
     """The columns of metrics.csv that are losses."""
-    return [name for name in run.metrics if name == "loss" or name.endswith("_loss")]
+    return [name for name in run.metrics if is_loss(name)]
 
 
 def asked_columns(runs: Sequence[StoredRun], metric: str | None) -> list[str]:
@@ -41,6 +46,11 @@ def words(column: str) -> str:
     """A column of metrics.csv in words."""
     plain = column.replace("_", " ")
     return "training loss" if plain == "loss" else re.sub("^val ", "validation ", plain)
+
+
+def wants_log(columns: Sequence[str], values: NDArray[np.float64]) -> bool:
+    """Whether a logarithmic axis shows more of these columns. Shares of matches stay linear."""
+    return all(is_loss(name) or name == "lr" for name in columns) and spans_powers(values)
 
 
 def spans_powers(values: NDArray[np.float64]) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attnexp.errors import RequestError
 from attnexp.pictures.colours import VIRIDIS, hexadecimal
-from attnexp.pictures.columns import asked_columns, spans_powers, words
+from attnexp.pictures.columns import asked_columns, wants_log, words
 from attnexp.pictures.configurations import Comparison, Configuration, seeds_by_epoch
 from attnexp.pictures.fitted import curve, has_fit
 from attnexp.pictures.maps import Attention, Axis, same_examples, scale_end
@@ -74,7 +74,7 @@ def _training(comparison: Comparison, runs: Sequence[StoredRun]) -> Iterable[dic
                 "title": words(column).capitalize(),
                 "x": "epoch",
                 "y": words(column),
-                "log": spans_powers(np.concatenate(values)),
+                "log": wants_log([column], np.concatenate(values)),
                 "lines": lines,
                 "points": [],
             }

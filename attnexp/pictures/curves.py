@@ -54,7 +54,7 @@ def draw_curves(comparison: Comparison, columns: Sequence[str]) -> Figure:
             drawn.append(values.ravel())
     for i, column in enumerate(columns) if len(columns) > 1 else ():
         axes.plot([], [], LINES[i % len(LINES)], color=INK, label=words(column))
-    choose_scale(axes, np.concatenate(drawn))
+    choose_scale(axes, columns, np.concatenate(drawn))
     axes.set_xlabel("epoch")
     axes.set_ylabel(what)
     axes.margins(x=0.02)

@@ -9,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from attnexp.pictures.canvas import line_styles, name_lines, new_figure, plot_axes
-from attnexp.pictures.columns import spans_powers, words
+from attnexp.pictures.columns import wants_log, words
 from attnexp.pictures.stored import StoredRun
 
 
@@ -20,7 +20,7 @@ def draw_losses(run: StoredRun, columns: Sequence[str]) -> Figure:
     epochs = run.metrics["epoch"]
     for name, look in zip(columns, line_styles(len(columns)), strict=True):
         axes.plot(epochs, run.metrics[name], linewidth=1.8, label=words(name), **look)
-    choose_scale(axes, np.concatenate([run.metrics[name] for name in columns]))
+    choose_scale(axes, columns, np.concatenate([run.metrics[name] for name in columns]))
     axes.set_xlabel("epoch")
     axes.set_ylabel(words(columns[0]) if len(columns) == 1 else "loss")
     axes.margins(x=0.02)
@@ -29,9 +29,9 @@ def draw_losses(run: StoredRun, columns: Sequence[str]) -> Figure:
     return figure
 
 
-def choose_scale(axes: Axes, values: NDArray[np.float64]) -> None:
-    """A logarithmic axis where positive values span more than a power of ten."""
-    if spans_powers(values):
+def choose_scale(axes: Axes, columns: Sequence[str], values: NDArray[np.float64]) -> None:
+    """A logarithmic axis where it shows more of these columns of metrics.csv."""
+    if wants_log(columns, values):
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
