@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast, get_type_hints
 
 import torch
+from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
@@ -32,7 +33,7 @@ from attnexp.train import (
     OptimizerFactory,
     Schedule,
     TrainSettings,
-    check_fit,
+    require_validation,
     without_compiler,
 )
 
@@ -112,7 +113,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
     with seeded(seed, "initialisation"):
         model = build(config.arch, spec=dataset.spec, score=partial(build, config.model))
     settings: TrainSettings = build(config.train)
-    check_fit(settings, dataset)
+    require_validation(settings, dataset)
     optimizer = partial(build, config.optim)
     if trainable(model):
         without_compiler(optimizer, list(model.parameters()))  # a rate it refuses is refused now
@@ -135,15 +136,10 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
 def build(node: DictConfig, **given: Any) -> Any:
     """Call the `_target_` of a node with its settings and with what the run gives it.
 
-    Hydra's `instantiate` takes milliseconds, and has nothing to do where nothing in the node is an
-    object to build or a wish to it.
+    Always through Hydra, although it takes milliseconds: it refuses targets such as `os.system`,
+    and the settings may come from a run folder of somebody else's.
     """
-    settings = cast(dict[str, Any], OmegaConf.to_container(node, resolve=True))
-    if _asks_hydra({name: value for name, value in settings.items() if name != "_target_"}):
-        return instantiate(node, _partial_=True, _convert_="all")(**given)
-    target = _target(settings, "")
-    del settings["_target_"]
-    return target(**settings, **given)
+    return instantiate(node, _partial_=True, _convert_="all")(**given)
 
 
 def generator(seed: int, stream: str) -> torch.Generator:
@@ -175,11 +171,16 @@ def seeded(seed: int, stream: str) -> Iterator[None]:
 def restore(summary: Mapping[str, Any], folder: Path) -> Run:
     """A finished run as it was after training, built on the CPU from what its folder holds.
 
-    Raises RequestError where the folder holds no parameters that fit.
+    Raises RequestError where its settings cannot be built, and where the folder holds no parameters
+    that fit.
     """
     apart = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
     config = OmegaConf.create({**summary["config"], **apart})
-    run = prepare(config, summary["choices"])
+    try:
+        run = prepare(config, summary["choices"])
+    except (InstantiationException, ValueError) as error:
+        why = " ".join(str(error).split())
+        raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
     try:
         run.model.load_state_dict(read_parameters(folder))
     except (FileNotFoundError, RuntimeError) as error:
@@ -191,15 +192,6 @@ def restore(summary: Mapping[str, Any], folder: Path) -> Run:
 def trainable(model: Architecture) -> bool:
     """Whether there is a parameter to train."""
     return any(parameter.requires_grad for parameter in model.parameters())
-
-
-def _asks_hydra(settings: Any) -> bool:
-    """Whether anything in the settings has a name that Hydra gives a meaning to."""
-    if isinstance(settings, dict):
-        return any(
-            str(name).startswith("_") or _asks_hydra(value) for name, value in settings.items()
-        )
-    return isinstance(settings, list) and any(map(_asks_hydra, settings))
 
 
 def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:

@@ -105,7 +105,7 @@ def fit(
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not parameters:
         raise ValueError("the model has no parameters to train")
-    check_fit(settings, dataset)
+    require_validation(settings, dataset)
     descent, update = without_compiler(optimizer, parameters)
     base_rates = [group["lr"] for group in descent.param_groups]
     size = settings.batch_size or len(dataset.train)
@@ -145,7 +145,7 @@ def fit(
     best.restore()
 
 
-def check_fit(settings: TrainSettings, dataset: Dataset) -> None:
+def require_validation(settings: TrainSettings, dataset: Dataset) -> None:
     """Raise ValueError where a target is set and the data have nothing to measure it on."""
     if settings.stop_metric is not None and dataset.validation is None:
         raise ValueError(
