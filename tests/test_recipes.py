@@ -1,4 +1,4 @@
-"""What the shipped recipes reach. The figures in docs/recipes.md are from the same commands."""
+"""What the shipped recipes reach. The figures in the README are from the same commands."""
 
 import json
 

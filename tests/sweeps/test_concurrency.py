@@ -64,7 +64,7 @@ def test_a_job_is_taken_over_from_a_sweep_that_was_killed(start, home):
     assert len(begun(home)) == 3
     assert [summary["status"] for summary in summaries(home)] == ["finished"] * 2
     assert re.search(r"done +2\n", out)
-    until(lambda: marked(start.mark) == [])
+    until(lambda: marked(start.mark) == [], seconds=20)
 
 
 def test_the_dry_run_sees_what_another_process_is_at(start, fragile, home):

@@ -59,7 +59,7 @@ def test_whatever_a_job_does_the_others_finish(start, home, launcher):
     assert "Traceback (most recent call last)" in log
     assert "ZeroDivisionError" in log
     assert len(begun(home)) == 10
-    until(lambda: marked(start.mark) == [])
+    until(lambda: marked(start.mark) == [], seconds=20)
 
     # another launcher goes on where this one has ended, and the other way round
     code, out, _ = start("-m", "model.how=fine,raise", "seed=0,1", "model.seconds=0").end()
