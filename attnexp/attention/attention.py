@@ -32,10 +32,10 @@ class Memory(NamedTuple):
         """
         mask = as_mask(mask, keys.shape[-2])
         if mask is not None:
-            unseen = ~mask.any(dim=-2).unsqueeze(-1)
-            seen = keys.masked_fill(unseen, 0.0)
-            values = seen if values is keys else values.masked_fill(unseen, 0.0)
-            keys = seen
+            seen = mask.any(dim=-2).unsqueeze(-1)
+            shown = keys.where(seen, 0.0)
+            values = shown if values is keys else values.where(seen, 0.0)
+            keys = shown
         return cls(keys, values, mask)
 
 

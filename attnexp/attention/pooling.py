@@ -9,6 +9,12 @@ from attnexp.attention.attention import Attention, Memory
 from attnexp.attention.softmax import Mask, ValidLens, masked_softmax
 from attnexp.scores.score import Score
 
+FEW = 4096
+"""Scores, of all queries and keys of a batch, up to which a fused kernel gains nothing.
+
+The time goes into calling kernels then, and the plain formula of a score calls fewer.
+"""
+
 
 def pool(
     score: Score,
@@ -17,7 +23,7 @@ def pool(
     need_weights: bool,
 ) -> tuple[Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None]:
     """f(q) = sum_i softmax_i(a(q, k_i)) v_i for projected queries, any leading axes."""
-    if not need_weights:
+    if not need_weights and queries[..., 0].numel() * memory.keys.shape[-2] > FEW:
         pair = score.as_dot_product(queries, memory.keys)
         if pair is not None:
             dot_queries, dot_keys = pair

@@ -45,8 +45,8 @@ def masked_softmax(
     Raises ValueError for valid_lens out of range.
     """
     mask = as_mask(mask, scores.shape[-1])
-    unseen = scores == -torch.inf
+    seen = scores != -torch.inf
     if mask is not None:
-        unseen = unseen | ~mask
+        seen = seen & mask
     lowest = torch.finfo(scores.dtype).min
-    return scores.masked_fill(unseen, lowest).softmax(dim=-1).masked_fill(unseen, 0.0)
+    return scores.where(seen, lowest).softmax(dim=-1).where(seen, 0.0)

@@ -39,8 +39,10 @@ class Regression(Task):
         self.reduction = reduction
 
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:
-        errors = self._errors(prediction, batch).square()
-        return errors.mean() if self.reduction == "mean" else errors.sum()
+        counts = batch.target_mask.unsqueeze(-1)
+        errors = (prediction.outputs - batch.targets).where(counts, 0.0)
+        total = errors.square().sum()
+        return total / counts.expand_as(errors).sum() if self.reduction == "mean" else total
 
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
         errors = self._errors(model(batch), batch).square()

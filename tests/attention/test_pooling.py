@@ -2,6 +2,7 @@ import pytest
 import torch
 from hydra.utils import get_object
 
+from attnexp.attention import pooling
 from attnexp.attention.attention import Memory
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
@@ -70,6 +71,13 @@ def test_a_masked_key_has_no_influence_whatever_it_holds(attention, inputs):
             assert all(p.grad is None or p.grad.isfinite().all() for p in attention.parameters())
 
 
+@pytest.fixture(params=[0, pooling.FEW], ids=["fused", "plain"])
+def kernel(request, monkeypatch):
+    """Which way weights that nobody asked for are gone without."""
+    monkeypatch.setattr(pooling, "FEW", request.param)
+
+
+@pytest.mark.usefixtures("kernel")
 def test_without_weights_the_context_is_the_same(attention, inputs):
     for mask in (None, MASK, torch.tensor([3, 1])):
         expected, weights = attention(*inputs, mask)
@@ -79,6 +87,7 @@ def test_without_weights_the_context_is_the_same(attention, inputs):
         torch.testing.assert_close(context, expected, atol=2e-6, rtol=2e-5)
 
 
+@pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize("need_weights", [True, False])
 def test_a_row_with_nothing_left_gives_zero_and_finite_gradients(attention, inputs, need_weights):
     context, _ = attention(*inputs, torch.tensor([0, 5]), need_weights=need_weights)
