@@ -3,6 +3,7 @@
 The only place that builds from configuration.
 """
 
+import copy
 import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
@@ -107,14 +108,15 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
     for group, given in GIVEN.items():
         check_settings(plain[group], _target(plain[group], group), group, given)
     seed = plain["seed"]
-    dataset: Dataset = build(config.data, generator=generator(seed, "data"))
-    task: Task = build(config.task)
+    made = {group: partial(build, config[group], plain[group]) for group in GIVEN}
+    dataset: Dataset = made["data"](generator=generator(seed, "data"))
+    task: Task = made["task"]()
     _check_fit(plain, chosen, dataset)
     with seeded(seed, "initialisation"):
-        model = build(config.arch, spec=dataset.spec, score=partial(build, config.model))
-    settings: TrainSettings = build(config.train)
+        model = made["arch"](spec=dataset.spec, score=made["model"])
+    settings: TrainSettings = made["train"]()
     require_validation(settings, dataset)
-    optimizer = partial(build, config.optim)
+    optimizer = made["optim"]
     if trainable(model):
         without_compiler(optimizer, list(model.parameters()))  # a rate it refuses is refused now
     return Run(
@@ -126,20 +128,48 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> Run:
         model=model.to(device),
         task=task,
         optimizer=optimizer,
-        schedule=build(config.schedule),
+        schedule=made["schedule"](),
         settings=settings,
-        tracker=Forgiving(build(config.tracker)),
+        tracker=Forgiving(made["tracker"]()),
         order=generator(seed, "order"),
     )
 
 
-def build(node: DictConfig, **given: Any) -> Any:
+def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
     """Call the `_target_` of a node with its settings and with what the run gives it.
 
-    Always through Hydra, although it takes milliseconds: it refuses targets such as `os.system`,
-    and the settings may come from a run folder of somebody else's.
+    `settings` is the node as plain values. Always through Hydra, which refuses targets such as
+    `os.system`: they may come from a run folder of somebody else's. Hydra takes milliseconds, and
+    the runs of a sweep share most of their settings, so settings that hold no objects are taken to
+    it once.
     """
-    return instantiate(node, _partial_=True, _convert_="all")(**given)
+    if _holds_objects(list(settings.values())):
+        return _maker(node)(**given)
+    text = repr(settings)
+    if text not in _makers:
+        if len(_makers) == MAKERS:
+            _makers.clear()
+        _makers[text] = _maker(node)
+    return copy.deepcopy(_makers[text])(**given)
+
+
+_makers: dict[str, partial[Any]] = {}
+"""What Hydra has made of settings in this process, by their text."""
+
+MAKERS = 64
+"""How many of them are kept."""
+
+
+def _maker(node: DictConfig) -> partial[Any]:
+    made: partial[Any] = instantiate(node, _partial_=True, _convert_="all")
+    return made
+
+
+def _holds_objects(value: Any) -> bool:
+    """Whether a `_target_` is anywhere inside the value."""
+    if isinstance(value, Mapping):
+        return "_target_" in value or _holds_objects(list(value.values()))
+    return isinstance(value, list) and any(map(_holds_objects, value))
 
 
 def generator(seed: int, stream: str) -> torch.Generator:

@@ -10,17 +10,44 @@ from omegaconf import OmegaConf
 from attnexp import build
 
 
+def built(settings, **given):
+    node = OmegaConf.create(settings)
+    return build.build(node, OmegaConf.to_container(node, resolve=True), **given)
+
+
 def test_plain_settings_are_handed_over_as_they_are():
-    node = OmegaConf.create(
-        {"_target_": "builtins.dict", "rates": [1, 2], "deep": {"a": {"b": 3}}, "same": "${rates}"}
-    )
-    assert build.build(node, given=4) == {
+    settings = {
+        "_target_": "builtins.dict",
+        "rates": [1, 2],
+        "deep": {"a": {"b": 3}},
+        "same": "${rates}",
+    }
+    assert built(settings, given=4) == {
         "rates": [1, 2],
         "deep": {"a": {"b": 3}},
         "same": [1, 2],
         "given": 4,
     }
-    assert type(build.build(node)["rates"]) is list
+    assert type(built(settings)["rates"]) is list
+
+
+def test_what_one_run_does_to_its_settings_does_not_reach_the_next():
+    settings = {"_target_": "builtins.dict", "rates": [1, 2], "deep": {"a": 3}}
+    first = built(settings)
+    first["rates"].append(3)
+    first["deep"]["a"] = 4
+    assert built(settings) == {"rates": [1, 2], "deep": {"a": 3}}
+
+
+def test_settings_that_differ_only_in_type_are_not_taken_for_each_other():
+    for value in (1, 1.0, True, "1"):
+        assert type(built({"_target_": "builtins.dict", "value": value})["value"]) is type(value)
+
+
+def test_many_different_settings_are_not_all_kept():
+    for value in range(3 * build.MAKERS):
+        assert built({"_target_": "builtins.dict", "value": value}) == {"value": value}
+    assert len(build._makers) <= build.MAKERS
 
 
 @pytest.mark.parametrize(
@@ -32,23 +59,23 @@ def test_plain_settings_are_handed_over_as_they_are():
     ids=["in a setting", "in a list"],
 )
 def test_an_object_within_the_settings_is_built(wish):
-    built = build.build(OmegaConf.create({"_target_": "builtins.dict", **wish}))["inner"]
-    assert (built[0] if isinstance(built, list) else built) == {"a": 1}
+    settings = {"_target_": "builtins.dict", **wish}
+    first, second = (built(settings)["inner"] for _ in range(2))
+    assert first is not second
+    assert (first[0] if isinstance(first, list) else first) == {"a": 1}
 
 
 def test_an_argument_by_its_place_is_hydras():
-    node = OmegaConf.create({"_target_": "builtins.complex", "_args_": [1.5], "imag": 2.0})
-    assert build.build(node) == complex(1.5, 2.0)
-    factory = OmegaConf.create(
-        {"_target_": "builtins.dict", "f": {"_target_": "builtins.int", "_partial_": True}}
-    )
-    assert isinstance(build.build(factory)["f"], partial)
+    settings = {"_target_": "builtins.complex", "_args_": [1.5], "imag": 2.0}
+    assert built(settings) == complex(1.5, 2.0)
+    factory = {"_target_": "builtins.dict", "f": {"_target_": "builtins.int", "_partial_": True}}
+    assert isinstance(built(factory)["f"], partial)
 
 
 @pytest.mark.parametrize("target", ["os.system", "subprocess.getoutput", "builtins.eval"])
 def test_a_target_that_runs_commands_is_refused(target):
     with pytest.raises(InstantiationException, match="blocklisted"):
-        build.build(OmegaConf.create({"_target_": target}), command="touch harmed")
+        built({"_target_": target}, command="touch harmed")
 
 
 def test_a_run_folder_of_somebody_elses_runs_no_command(in_process, tmp_path):
