@@ -148,10 +148,12 @@ def train(run: Run, folder: Path) -> Training:
         metrics.close()
         if snapshots:
             write_snapshots(snapshots, run.dataset.spec, folder)
-    ended = rows[-1].ended
+    last = rows[-1]
+    if last.converged:
+        screen.say(f"converged in epoch {last.epoch}: no parameter moves any more")
     return Training(
-        {"train_loss": rows[-1].loss, "steps": rows[-1].step, **milestones(rows)},
-        [f"training ended early: {ended}"] if ended else [],
+        {"train_loss": last.loss, "steps": last.step, **milestones(rows)},
+        [f"training ended early: {last.ended}"] if last.ended else [],
     )
 
 
@@ -167,7 +169,8 @@ def nothing_to_train(run: Run) -> str:
 
 def columns(row: Epoch) -> dict[str, object]:
     """A row of metrics.csv: validation metrics stand behind the others as `val_...`."""
-    own = {name: value for name, value in vars(row).items() if name not in ("validation", "ended")}
+    apart = ("validation", "converged", "ended")
+    own = {name: value for name, value in vars(row).items() if name not in apart}
     return own | {f"val_{name}": value for name, value in row.validation.items()}
 
 

@@ -3,7 +3,7 @@
 import inspect
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -42,7 +42,9 @@ class TrainSettings:
     Budgets: training ends after `max_epochs`, or after `max_steps` updates, or at the first epoch
     that ends after `max_minutes`; also once the validation metric `stop_metric` reaches `stop_at`,
     or after `patience` epochs without a lower loss: of the validation set, or of training where the
-    data have none. With a validation set the parameters of its lowest loss are kept.
+    data have none. With a validation set the parameters of its lowest loss are kept. Training has
+    converged, and ends, when no parameter has moved in either of the last two epochs by more than
+    `tolerance` times the longest move of its tensor.
 
     Raises ValueError for a number that is not positive.
     """
@@ -55,6 +57,7 @@ class TrainSettings:
     stop_metric: str | None = None
     stop_at: float | None = None
     patience: int | None = None
+    tolerance: float | None = None
     attention_every: int | None = None
 
     def __post_init__(self) -> None:
@@ -72,8 +75,9 @@ class TrainSettings:
 class Epoch:
     """One row of metrics.csv. `loss` is the mean over the epoch's steps, each before its update.
 
-    `validation` holds the metrics of the validation set, where there is one. `ended` says why this
-    is the last epoch although others were planned.
+    `validation` holds the metrics of the validation set, where there is one. `converged` is true of
+    the last epoch where training went on until nothing moved. `ended` says why else this is the
+    last epoch although others were planned.
     """
 
     epoch: int
@@ -82,6 +86,7 @@ class Epoch:
     lr: float
     seconds: float
     validation: Mapping[str, float] = field(default_factory=dict)
+    converged: bool = False
     ended: str = ""
 
 
@@ -111,6 +116,7 @@ def fit(
     size = settings.batch_size or len(dataset.train)
     planned = planned_steps(dataset, settings)
     best = Best(model)
+    motion = Motion(parameters)
     start, step = time.perf_counter(), 0
     for epoch in range(1, settings.max_epochs + 1):
         losses = []
@@ -125,6 +131,7 @@ def fit(
         loss = float(torch.stack(losses).mean())
         validation = validate(model, dataset, task) if math.isfinite(loss) else {}
         best.see(epoch, loss, validation)
+        converged = settings.tolerance is not None and motion.has_ceased(settings.tolerance)
         row = Epoch(
             epoch=epoch,
             step=step,
@@ -132,6 +139,7 @@ def fit(
             lr=descent.param_groups[0]["lr"],
             seconds=time.perf_counter() - start,
             validation=validation,
+            converged=converged,
         )
         ended = _end(row, settings, planned, epoch - best.epoch)
         yield replace(row, ended=ended)
@@ -140,7 +148,7 @@ def fit(
                 f"the loss is {loss} in epoch {epoch}; try a learning rate below "
                 f"{base_rates[0]:g} (optim.lr)"
             )
-        if ended:
+        if ended or converged:
             break
     best.restore()
 
@@ -196,6 +204,35 @@ class Best:
         """Give the model the parameters remembered."""
         if self._state is not None:
             self.model.load_state_dict(self._state)
+
+
+class Motion:
+    """How far parameters move in an epoch, each tensor beside its own longest move so far."""
+
+    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+        self._parameters = parameters
+        self._before = self._now()
+        self._longest = 0.0 * self._moves()
+        self._still = 0
+
+    def has_ceased(self, tolerance: float) -> bool:
+        """Whether no move of this epoch and of the last one was over that share of the longest.
+
+        One epoch is not enough: resilient backpropagation stands still when a gradient turns.
+        """
+        moves = self._moves()
+        self._before = self._now()
+        self._longest = torch.maximum(self._longest, moves)
+        still = bool((moves <= tolerance * self._longest).all())
+        self._still = self._still + 1 if still else 0
+        return self._still >= 2
+
+    def _now(self) -> list[Tensor]:
+        return [parameter.detach().clone() for parameter in self._parameters]
+
+    def _moves(self) -> Float[Tensor, " tensors"]:
+        pairs = zip(self._parameters, self._before, strict=True)
+        return torch.stack([(now.detach() - before).abs().max() for now, before in pairs])
 
 
 def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Batch]:

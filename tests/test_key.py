@@ -2,7 +2,7 @@ import os
 import subprocess
 import sys
 
-from attnexp.key import identity, run_key, run_name
+from attnexp.key import BROUGHT_BY, RESULTS_VERSION, identity, run_key, run_name
 
 CONFIG = {
     "model": {"_target_": "a.B", "width": 1.0},
@@ -23,6 +23,14 @@ def test_what_does_not_change_the_numbers_is_not_in_the_key():
 def test_what_changes_the_numbers_is():
     assert run_key(CONFIG | {"seed": 1}) != run_key(CONFIG)
     assert run_key(CONFIG | {"model": {"_target_": "a.B", "width": 2.0}}) != run_key(CONFIG)
+
+
+def test_the_keys_of_older_versions_are_without_what_newer_ones_brought():
+    before = CONFIG | {"train": {"max_epochs": 5}}
+    now = CONFIG | {"train": {"max_epochs": 5, "tolerance": 0.1}}
+    assert run_key(now, 1) == run_key(before, 1) != run_key(before, 2)
+    assert run_key(now, 2) != run_key(before, 2)
+    assert all(version <= RESULTS_VERSION for version in BROUGHT_BY.values())
 
 
 def test_one_number_written_in_two_ways_is_one_number():

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,7 +16,7 @@ from attnexp.scores.additive import Additive
 from attnexp.scores.average import Average
 from attnexp.scores.gaussian_learned import GaussianLearned
 from attnexp.tasks.regression import Regression
-from attnexp.train import TrainingDivergedError, TrainSettings, fit, portions
+from attnexp.train import Motion, TrainingDivergedError, TrainSettings, fit, portions
 
 
 @pytest.fixture
@@ -94,9 +95,69 @@ def test_same_seed_same_bits(recipe):
 
 
 def test_rows_count_epochs_and_steps(recipe):
-    _, rows = train(sine(0), GaussianLearned, **recipe)
+    _, rows = train(sine(0), Additive, **recipe)
     assert [row.epoch for row in rows] == [row.step for row in rows] == list(range(1, 101))
     assert all(np.diff([row.seconds for row in rows]) > 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_default_recipe_ends_when_nothing_moves_any_more(recipe, seed):
+    """What is left out would have changed nothing."""
+    model, rows = train(sine(seed), GaussianLearned, seed, **recipe)
+    assert 20 < len(rows) < 60
+    assert [row.converged for row in rows] == [False] * (len(rows) - 1) + [True]
+    assert rows[-1].ended == ""
+    to_the_end = recipe | {"settings": replace(recipe["settings"], tolerance=None)}
+    longer, more_rows = train(sine(seed), GaussianLearned, seed, **to_the_end)
+    assert len(more_rows) == 100
+    assert [row.loss for row in rows] == [row.loss for row in more_rows[: len(rows)]]
+    assert rows[-1].loss == pytest.approx(more_rows[-1].loss, rel=1e-5)
+    widths = [each.pooling.score.width.item() for each in (model, longer)]
+    assert widths[0] == pytest.approx(widths[1], abs=2e-3)
+
+
+def test_a_small_rate_is_not_taken_for_convergence():
+    settings = TrainSettings(max_epochs=30, tolerance=0.001)
+    for optimizer in (torch.optim.SGD, torch.optim.Adam):
+        _, rows = train(
+            sine(0),
+            partial(GaussianLearned, initial_width=0.6),
+            optimizer=partial(optimizer, lr=1e-6),
+            schedule=Constant(),
+            settings=settings,
+        )
+        assert len(rows) == 30
+        assert not any(row.converged for row in rows)
+
+
+class TestMotion:
+    def moved(self, *positions, tolerance=0.1):
+        """Whether motion has ceased after each of these positions of two tensors."""
+        tensors = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(()))]
+        motion = Motion(tensors)
+        answers = []
+        for vector, scalar in positions:
+            with torch.no_grad():
+                tensors[0].copy_(torch.tensor([vector, 0.0]))
+                tensors[1].fill_(scalar)
+            answers.append(motion.has_ceased(tolerance))
+        return answers
+
+    def test_two_still_epochs_in_a_row_are_needed(self):
+        assert self.moved((1, 1), (1, 1), (2, 2), (2, 2), (2, 2)) == [False] * 4 + [True]
+
+    def test_each_tensor_is_measured_by_its_own_longest_move(self):
+        steps = [(100, 0.1), (100, 0.15), (100, 0.2), (100, 0.205), (100, 0.21)]
+        assert self.moved(*steps) == [False] * 4 + [True]
+
+    def test_a_move_of_just_the_tolerance_is_still(self):
+        assert self.moved((8, 8), (9, 9), (10, 10), tolerance=0.125) == [False, False, True]
+
+    def test_what_never_moves_has_converged(self):
+        assert self.moved((0, 0), (0, 0)) == [False, True]
+
+    def test_nan_is_not_still(self):
+        assert self.moved((1, 1), *[(float("nan"), 1)] * 3) == [False] * 4
 
 
 def test_the_schedule_scales_the_rate():

@@ -19,6 +19,9 @@ CODE = {
 }
 """The columns that say which code computed a run."""
 
+TOLERANCE = "train.tolerance"
+"""The setting with which training goes on until nothing moves any more."""
+
 FEW = 4
 """How many values a warning lists before it only counts them."""
 
@@ -140,6 +143,10 @@ def _devices(gathered: Gathered) -> Iterable[str]:
 
 
 def _steps(gathered: Gathered, costs: Sequence[Cost]) -> Iterable[str]:
+    """Rows with more steps than others, unless each was to go on until it had converged."""
+    tolerance = gathered.frame.table.get(TOLERANCE)
+    if tolerance is not None and tolerance.notna().all():
+        return
     taken: dict[tuple[Any, ...], set[int]] = {}
     for row, own in zip(gathered.rows, costs, strict=True):
         taken.setdefault(row.panel, set()).update(n for n in own.steps or () if n > 0)

@@ -164,6 +164,21 @@ def test_unfair_comparisons_are_named(frame, fields: dict, words: str):
     assert said(report, words)
 
 
+@pytest.mark.parametrize(("tolerances", "warned"), [((0.1, 0.1), False), ((0.1, None), True)])
+def test_rows_that_were_trained_until_they_converged_may_differ_in_steps(frame, tolerances, warned):
+    runs = frame(
+        *(
+            (
+                {"model._target_": model, "train.tolerance": tolerance},
+                {"choices": {"model": model}, "metrics": {"steps": steps}},
+            )
+            for model, steps, tolerance in zip("ab", (33, 100), tolerances, strict=True)
+        )
+    )
+    report = configurations_report(runs, Request())
+    assert bool(said(report, "were trained for 33 to 100 steps")) is warned
+
+
 def test_rows_that_differ_in_several_things_at_once_are_named(frame):
     def runs(*pairs):
         return frame(

@@ -111,8 +111,9 @@ def test_results_of_an_older_version_are_reported_and_not_reused(fragile, home, 
     from attnexp.sweeps import outcome
 
     fragile("seed=0")
+    newer = key.RESULTS_VERSION + 1
     for module in (key, outcome):
-        monkeypatch.setattr(module, "RESULTS_VERSION", 2)
+        monkeypatch.setattr(module, "RESULTS_VERSION", newer)
     dry = fragile("-m", "seed=0,1", "--dry-run").stdout
     assert counts(dry) == {"to do": 2}
     assert re.search(
