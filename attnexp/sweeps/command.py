@@ -13,6 +13,7 @@ from omegaconf import DictConfig
 
 from attnexp import lock, screen
 from attnexp.errors import RequestError, RunFailedError
+from attnexp.sweeps.beside import Beside
 from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.here import Here
 from attnexp.sweeps.launched import Launched
@@ -26,6 +27,9 @@ from attnexp.sweeps.trials import Trials
 
 BASIC = "hydra._internal.core_plugins.basic_launcher.BasicLauncher"
 """Hydra's launcher for one job at a time on this machine, in whose place `Here` does that."""
+
+JOBLIB = "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher"
+"""Hydra's launcher for jobs beside each other on this machine, in whose place `Beside` does it."""
 
 
 def sweep(
@@ -46,18 +50,21 @@ def sweep(
         composer = Composer(context.config_loader, config)
         given = [f"{name}={value}" for name, value in params.items()]
         axes = composer.axes([*given, *arguments])
-        plan = make_plan(composer, axes, config.rerun)
-        show_remarks(plan)
-        if dry:
-            show_plan(plan)
-            return
         job_of = partial(composer.job, axes)
         engine = choose_engine(context, config, job_of, max_batch_size)
         try:
+            expect = (lambda: None) if dry else engine.get_ready
+            plan = make_plan(composer, axes, config.rerun, expect)
+            show_remarks(plan)
+            if dry:
+                show_plan(plan)
+                return
             Sweep(plan, engine, job_of, config.fail_fast).run()
         except RunFailedError:
             show_answer(plan, config)
             raise
+        finally:
+            engine.stop()
         show_answer(plan, config)
     finally:
         HydraConfig.instance().cfg = before
@@ -121,4 +128,6 @@ def choose_engine(
     launcher = config.hydra.launcher._target_
     if launcher == BASIC:
         return Here(job_of, ahead=0 if config.fail_fast else 1)
-    return Launched(context, config, job_of, max_batch_size, share_gpus="joblib" in launcher)
+    if launcher == JOBLIB:
+        return Beside(config.hydra.launcher, job_of, max_batch_size)
+    return Launched(context, config, job_of, max_batch_size)

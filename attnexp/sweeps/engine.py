@@ -15,6 +15,10 @@ class Engine(ABC):
     """Runs jobs, on this machine or elsewhere."""
 
     @abstractmethod
+    def get_ready(self) -> None:
+        """Begin in the background what takes long before the first job, which is sure to come."""
+
+    @abstractmethod
     def run(
         self, jobs: Sequence[Planned], glance: Callable[[], None]
     ) -> Iterator[tuple[Planned, Outcome]]:

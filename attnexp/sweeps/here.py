@@ -22,10 +22,12 @@ class Here(Engine):
         self._waiting: deque[Planned] = deque()
         self._cancelled = False
 
+    def get_ready(self) -> None:
+        self._worker.start()
+
     def run(
         self, jobs: Sequence[Planned], glance: Callable[[], None]
     ) -> Iterator[tuple[Planned, Outcome]]:
-        self._worker.start()
         coming = iter(jobs)
         for _ in range(1 + self._ahead):
             self._submit(coming)

@@ -1,4 +1,4 @@
-"""Jobs through one of Hydra's launchers: joblib, submitit, Ray or another.
+"""Jobs through one of Hydra's launchers: submitit, Ray or another.
 
 The launcher decides where and when. In its process a `Task` hands the job to a worker process, as
 on this machine, so that nothing a job does can reach the launcher, which would lose other jobs.
@@ -11,11 +11,9 @@ import logging
 import os
 import pickle
 import secrets
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import count
 from pathlib import Path
 from typing import cast
 
@@ -42,8 +40,7 @@ log = logging.getLogger(__name__)
 class Launched(Engine):
     """Runs jobs through a launcher.
 
-    `max_batch_size` is how many jobs it is given at a time, None for all of them. `share_gpus` says
-    that the jobs run beside each other on this machine, where each should have a GPU of its own.
+    `max_batch_size` is how many jobs it is given at a time, None for all of them.
     """
 
     def __init__(
@@ -52,11 +49,10 @@ class Launched(Engine):
         config: DictConfig,
         job_of: JobOf,
         max_batch_size: int | None,
-        share_gpus: bool,
     ) -> None:
         self._job_of = job_of
         self._ticket = Ticket(Path(config.hydra.sweep.dir).absolute())
-        task = Task(config.hydra, self._ticket.path, share_gpus)
+        task = Task(config.hydra, self._ticket.path)
         loader = Composed(context.config_loader.get_search_path())
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=loader, callbacks=context.callbacks),
@@ -65,6 +61,9 @@ class Launched(Engine):
         )
         self._size = max_batch_size
         self._begun: list[Planned] = []
+
+    def get_ready(self) -> None:
+        pass  # the launcher decides where and when
 
     def run(
         self, jobs: Sequence[Planned], glance: Callable[[], None]
@@ -165,18 +164,17 @@ class Ticket:
 class Task:
     """What a launcher calls in a process of its own with the configuration of a job."""
 
-    def __init__(self, hydra: DictConfig, ticket: Path, share_gpus: bool) -> None:
+    def __init__(self, hydra: DictConfig, ticket: Path) -> None:
         self._hydra = copy.deepcopy(hydra)
         with read_write(self._hydra), open_dict(self._hydra):
             _make_portable(self._hydra)
         self._ticket = ticket
-        self._share_gpus = share_gpus
 
     def __call__(self, config: DictConfig) -> Outcome:
         """Run the job in this process's worker, and return how it ended."""
         if not self._ticket.exists():
             return Outcome("not run")
-        worker = _worker(self._share_gpus and config.get("device") in ("auto", "cuda"))
+        worker = _worker()
         looked = time.monotonic()
 
         def glance() -> None:
@@ -219,43 +217,10 @@ _workers: list[Worker] = []
 """The worker of this process, once there is one."""
 
 
-def _worker(share_gpus: bool) -> Worker:
+def _worker() -> Worker:
     if not _workers:
-        _workers.append(Worker(_gpu_of_our_own() if share_gpus else {}))
+        _workers.append(Worker())
     return _workers[0]
-
-
-def _gpu_of_our_own() -> dict[str, str]:
-    """The variable that leaves one GPU visible: the one that the fewest processes of ours have.
-
-    The choice is a lock on a file, held as long as this process lives.
-    """
-    gpus = visible_gpus()
-    if len(gpus) < 2:
-        return {}
-    folder = Path(tempfile.gettempdir()) / f"attnexp-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for turn in count():
-        for gpu in gpus:
-            file = os.open(folder / f"gpu-{gpu}-{turn}", os.O_RDWR | os.O_CREAT, 0o600)
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(file)
-            else:
-                return {"CUDA_VISIBLE_DEVICES": gpu}
-    raise AssertionError
-
-
-def visible_gpus() -> list[str]:
-    """The GPUs that CUDA would show to this process, found without asking CUDA."""
-    asked = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if asked is not None:
-        return [gpu.strip() for gpu in asked.split(",") if gpu.strip() not in ("", "-1")]
-    try:
-        return [str(number) for number, _ in enumerate(os.listdir("/proc/driver/nvidia/gpus"))]
-    except OSError:
-        return []
 
 
 def _withdraw_if_orphan(ticket: Path) -> None:

@@ -7,7 +7,7 @@ for all jobs that differ only in plain values; the values are then set as Hydra 
 import copy
 import itertools
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -202,8 +202,12 @@ class Composer:
         return self._groups[path]
 
 
-def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
+def make_plan(
+    composer: Composer, axes: Sequence[Axis], rerun: bool, expect: Callable[[], None]
+) -> Plan:
     """Every combination of the axes as a job, each once, and what its folder holds.
+
+    `expect` is called at every job that has to be run, while others are still being planned.
 
     Raises ComposeErrors where a combination cannot be composed, and RequestError where two jobs
     would share a folder or a folder holds the run of another configuration.
@@ -223,6 +227,8 @@ def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
             continue
         if not rerun:
             job = replace(job, found=look(job.folder, job.key, job.settings))
+        if job.found.state != "finished":
+            expect()
         jobs[job.folder] = job
         old += old_folders(job.folder, job.settings)
     return Plan(tuple(jobs.values()), repeated, tuple(old))

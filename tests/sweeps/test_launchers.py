@@ -27,18 +27,19 @@ def installed(module: str) -> bool:
         return False
 
 
-@pytest.fixture(
-    params=[
-        pytest.param(
-            name,
-            marks=[
-                pytest.mark.skipif(not installed(module), reason=f"{module} is not installed"),
-                *([pytest.mark.slow] if name != "parallel" else []),
-            ],
-        )
-        for name, module in NEEDS.items()
-    ]
-)
+CHOICES = {
+    name: pytest.param(
+        name,
+        marks=[
+            pytest.mark.skipif(not installed(module), reason=f"{module} is not installed"),
+            *([pytest.mark.slow] if name != "parallel" else []),
+        ],
+    )
+    for name, module in NEEDS.items()
+}
+
+
+@pytest.fixture(params=CHOICES.values())
 def launcher(request):
     """The words that choose a launcher which is installed."""
     return LAUNCHERS[request.param]
@@ -98,6 +99,9 @@ def test_fail_fast_begins_nothing_more(start, home, launcher):
     assert 1 <= len(begun(home)) <= 8
 
 
+@pytest.mark.parametrize(
+    "launcher", [CHOICES["submitit_local"], CHOICES["ray_tasks"]], indirect=True
+)
 def test_a_killed_process_of_the_launcher_costs_no_job(start, home, launcher):
     """Launchers give up when one of their own processes dies; the sweep launches the rest again."""
     command = start("-m", *launcher, "model.seconds=0.5", "seed=range(0,6)")
@@ -113,7 +117,12 @@ def test_a_killed_process_of_the_launcher_costs_no_job(start, home, launcher):
     until(lambda: marked(start.mark) == [], seconds=20)
 
 
-@pytest.mark.skipif(not installed(NEEDS["parallel"]), reason="joblib's launcher is not installed")
+with_joblib = pytest.mark.skipif(
+    not installed(NEEDS["parallel"]), reason="joblib's launcher is not installed"
+)
+
+
+@with_joblib
 def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
     command = start("-m", *LAUNCHERS["parallel"], "model.seconds=2", "seed=range(0,4)")
@@ -125,8 +134,52 @@ def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkey
     assert sorted(by_process.values()) == ["4", "7"]
 
 
+@with_joblib
+@pytest.mark.parametrize(
+    "words", [("threads=1000",), ("hydra.sweeper.max_batch_size=1",)], ids=["threads", "batches"]
+)
+def test_there_are_no_more_jobs_at_once_than_were_asked_for(start, home, words):
+    command = start("-m", "hydra/launcher=parallel", *words, "seed=0,1,2", "model.seconds=0.3")
+    code, out, err = command.end(timeout=120)
+    assert code == 0, out + err
+    assert len({process for _, _, process, *_ in begun(home)}) == 1
+    assert statuses(home) == {f"fine-{seed}": "finished" for seed in range(3)}
+
+
+@with_joblib
+def test_settings_that_joblib_refuses_are_named(start, home):
+    command = start("-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=0", "seed=0")
+    code, out, err = command.end()
+    assert code == 1
+    assert "the parallel launcher stopped early: ValueError: n_jobs == 0" in err
+    assert "Traceback" not in out + err
+    assert marked(start.mark) == []
+
+
+@with_joblib
+def test_a_killed_command_takes_the_jobs_beside_each_other_with_it(start, home):
+    command = start("-m", *LAUNCHERS["parallel"], "seed=0,1,2", "model.seconds=60")
+    until(lambda: len(begun(home)) == 2)
+    os.kill(command.process.pid, signal.SIGKILL)
+    command.end()
+    until(lambda: marked(start.mark) == [], seconds=20)
+    assert set(statuses(home).values()) == {"interrupted"}
+
+
+@with_joblib
+def test_a_job_that_will_not_stop_is_ended_and_the_others_are_heard(start, home):
+    command = start("-m", *LAUNCHERS["parallel"], "model.how=stubborn,wait")
+    until(lambda: len(begun(home)) == 2)
+    command.interrupt()
+    code, out, _ = command.end(timeout=40)
+    assert code == 130
+    assert re.search(r"interrupted +2\n", out)
+    assert marked(start.mark) == []
+    assert statuses(home) == {"wait-0": "interrupted", "stubborn-0": "interrupted"}
+
+
 def test_gpus_are_found_without_cuda(monkeypatch):
-    from attnexp.sweeps.launched import visible_gpus
+    from attnexp.sweeps.gpus import visible_gpus
 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", " 2, GPU-77,-1")
     assert visible_gpus() == ["2", "GPU-77"]

@@ -59,7 +59,7 @@ def plan(composer):
 
     def make(*arguments, rerun=False):
         made, axes, *_ = composer(*arguments)
-        return make_plan(made, axes, rerun)
+        return make_plan(made, axes, rerun, lambda: None)
 
     return make
 
@@ -93,7 +93,7 @@ def test_hydra_composes_once_for_plain_values(composer):
     calls = []
     compose = loader.load_sweep_config
     loader.load_sweep_config = lambda *given: calls.append(given) or compose(*given)
-    assert len(make_plan(made, axes, rerun=False).jobs) == 300
+    assert len(make_plan(made, axes, False, lambda: None).jobs) == 300
     assert len(calls) == 2
 
 
