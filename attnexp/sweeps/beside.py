@@ -1,13 +1,12 @@
 """Jobs beside each other on this machine, through joblib."""
 
 import threading
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from attnexp.errors import RunFailedError
+from attnexp.errors import RequestError, RunFailedError
 from attnexp.job import Job
 from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.gpus import gpu_of_our_own
@@ -30,26 +29,37 @@ class Beside(Engine):
     its backend is always threads. With `n_jobs` below zero there are no more workers than the cores
     have room for, by the `threads` of the jobs. Of `max_batch_size` jobs, where that is set, all
     end before others begin.
+
+    Raises RequestError for a number of jobs that joblib refuses.
     """
 
     def __init__(
         self, launcher: Mapping[str, Any], job_of: JobOf, max_batch_size: int | None
     ) -> None:
-        self._settings = {
-            name: value for name, value in launcher.items() if name not in ("_target_", "backend")
-        }
-        size = str(self._settings["batch_size"])
+        from joblib import effective_n_jobs
+
+        apart = ("_target_", "n_jobs", "backend", "batch_size")
+        self._settings = {name: value for name, value in launcher.items() if name not in apart}
+        size = str(launcher["batch_size"])
         self._settings["batch_size"] = int(size) if size.isdigit() else size
+        try:
+            self._cores, self._most = effective_n_jobs(-1), effective_n_jobs(launcher["n_jobs"])
+        except ValueError as error:
+            raise RequestError(f"hydra.launcher.n_jobs: {error}") from error
+        self._by_cores = launcher["n_jobs"] < 0
         self._job_of = job_of
         self._size = max_batch_size
         self._over = threading.Event()
         self._driver: threading.Thread | None = None
         self._ended: SimpleQueue[tuple[Planned, Outcome] | Exception | None] = SimpleQueue()
         self._workers: list[Worker] = []
-        self._idle: dict[bool, SimpleQueue[Worker]] = defaultdict(SimpleQueue)
+        self._idle: dict[bool, SimpleQueue[Worker]] = {True: SimpleQueue(), False: SimpleQueue()}
 
-    def get_ready(self) -> None:
-        pass  # how many processes there will be depends on the jobs
+    def get_ready(self, job: Planned) -> None:
+        if len(self._workers) < self._at_once([job]):
+            worker = self._new_worker(job)
+            worker.start()
+            self._idle[_shares_gpus(job)].put(worker)
 
     def run(
         self, jobs: Sequence[Planned], glance: Callable[[], None]
@@ -98,57 +108,61 @@ class Beside(Engine):
                 raise RunFailedError(f"the parallel launcher stopped early: {why}") from ended
             return ended
 
+    def _at_once(self, jobs: Sequence[Planned]) -> int:
+        """How many of these jobs may run beside each other."""
+        if not self._by_cores:
+            return self._most
+        asked = (job.settings.get("threads") for job in jobs)
+        threads = max([1, *(each for each in asked if isinstance(each, int))])
+        return max(1, min(self._most, self._cores // threads))
+
     def _drive(self, jobs: Sequence[Planned]) -> None:
         """Run jobs to the end, in a thread of its own, which Ctrl-C does not reach."""
-        from joblib import Parallel, delayed, effective_n_jobs
+        from joblib import Parallel, delayed
 
+        calls = (
+            delayed(self._perform)(planned, self._job_of(planned))
+            for planned in jobs
+            if not self._over.is_set()
+        )
         try:
-            cores = effective_n_jobs(-1)
-            at_once = effective_n_jobs(self._settings["n_jobs"])
-            if self._settings["n_jobs"] < 0:
-                at_once = max(1, at_once // _threads(jobs))
-            calls = (
-                delayed(self._perform)(planned, self._job_of(planned), max(1, cores // at_once))
-                for planned in jobs
-                if not self._over.is_set()
-            )
-            Parallel(**{**self._settings, "n_jobs": at_once, "backend": "threading"})(calls)
+            Parallel(self._at_once(jobs), backend="threading", **self._settings)(calls)
         except Exception as error:
             self._ended.put(error)
         else:
             self._ended.put(None)
 
-    def _perform(self, planned: Planned, job: Job, threads: int) -> None:
+    def _perform(self, planned: Planned, job: Job) -> None:
         """Run a job in a worker that is free, unless the sweep is over."""
         if self._over.is_set():
             return
-        shares = job.settings.get("device") in ("auto", "cuda")
+        idle = self._idle[_shares_gpus(planned)]
         try:
-            worker = self._idle[shares].get_nowait()
+            worker = idle.get_nowait()
         except Empty:
-            worker = Worker(_environment(threads) | (gpu_of_our_own() if shares else {}))
-            self._workers.append(worker)
+            worker = self._new_worker(planned)
         outcome: Outcome | None
         try:
             worker.submit(job)
             outcome = worker.wait(self._interrupt_if_over)
         except KeyboardInterrupt:
             outcome = worker.interrupt()
-        self._idle[shares].put(worker)
+        idle.put(worker)
         if outcome is not None:
             self._ended.put((planned, outcome))
+
+    def _new_worker(self, job: Planned) -> Worker:
+        threads = str(max(1, self._cores // self._at_once([job])))
+        environment = {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+        gpu = gpu_of_our_own() if _shares_gpus(job) else {}
+        self._workers.append(Worker(environment | gpu))
+        return self._workers[-1]
 
     def _interrupt_if_over(self) -> None:
         if self._over.is_set():
             raise KeyboardInterrupt
 
 
-def _threads(jobs: Sequence[Planned]) -> int:
-    """The most threads that a job asks for."""
-    asked = (job.settings.get("threads") for job in jobs)
-    return max([1, *(threads for threads in asked if isinstance(threads, int))])
-
-
-def _environment(threads: int) -> dict[str, str]:
-    """The variables that keep libraries from starting more threads than that."""
-    return {"OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+def _shares_gpus(job: Planned) -> bool:
+    """Whether any GPU will do for a job."""
+    return job.settings.get("device") in ("auto", "cuda")

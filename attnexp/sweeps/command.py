@@ -53,7 +53,7 @@ def sweep(
         job_of = partial(composer.job, axes)
         engine = choose_engine(context, config, job_of, max_batch_size)
         try:
-            expect = (lambda: None) if dry else engine.get_ready
+            expect = (lambda _: None) if dry else engine.get_ready
             plan = make_plan(composer, axes, config.rerun, expect)
             show_remarks(plan)
             if dry:

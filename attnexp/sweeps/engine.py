@@ -15,8 +15,8 @@ class Engine(ABC):
     """Runs jobs, on this machine or elsewhere."""
 
     @abstractmethod
-    def get_ready(self) -> None:
-        """Begin in the background what takes long before the first job, which is sure to come."""
+    def get_ready(self, job: Planned) -> None:
+        """Begin in the background what takes long before this job, which is sure to come."""
 
     @abstractmethod
     def run(

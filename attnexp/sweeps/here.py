@@ -22,7 +22,7 @@ class Here(Engine):
         self._waiting: deque[Planned] = deque()
         self._cancelled = False
 
-    def get_ready(self) -> None:
+    def get_ready(self, job: Planned) -> None:
         self._worker.start()
 
     def run(

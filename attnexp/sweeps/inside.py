@@ -5,6 +5,7 @@ gone, and it ends: at once between jobs, and within a job by interrupting it.
 """
 
 import faulthandler
+import gc
 import os
 import pickle
 import signal
@@ -37,6 +38,7 @@ def main(number: int) -> None:
 
     from attnexp import run  # noqa: F401  torch, before the first job is waited for
 
+    gc.freeze()  # torch stays, and is not to be looked through again and again
     screen.console.quiet = screen.problems.quiet = True
     register_resolvers()
     pipe.send(READY)

@@ -22,13 +22,13 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.types import HydraContext
-from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, open_dict, read_write
 
 from attnexp import lock, screen
 from attnexp.job import HYDRA, Job, register_resolvers
 from attnexp.sweeps.engine import Engine, JobOf
 from attnexp.sweeps.outcome import Outcome, first_line, look
-from attnexp.sweeps.plan import Planned, folder_of
+from attnexp.sweeps.plan import Planned, folder_of, make_portable
 from attnexp.sweeps.worker import GRACE, Worker
 
 LOOK = 1.0
@@ -62,7 +62,7 @@ class Launched(Engine):
         self._size = max_batch_size
         self._begun: list[Planned] = []
 
-    def get_ready(self) -> None:
+    def get_ready(self, job: Planned) -> None:
         pass  # the launcher decides where and when
 
     def run(
@@ -125,7 +125,6 @@ class Composed(ConfigLoaderImpl):
             hydra.sweep.subdir = "."
             hydra.output_subdir = None
             hydra.job_logging = {"root": None}
-            _make_portable(hydra)
         return base64.b64encode(pickle.dumps(job.config)).decode()
 
     def load_sweep_config(
@@ -166,8 +165,7 @@ class Task:
 
     def __init__(self, hydra: DictConfig, ticket: Path) -> None:
         self._hydra = copy.deepcopy(hydra)
-        with read_write(self._hydra), open_dict(self._hydra):
-            _make_portable(self._hydra)
+        make_portable(self._hydra)
         self._ticket = ticket
 
     def __call__(self, config: DictConfig) -> Outcome:
@@ -205,12 +203,6 @@ class Task:
             hydra.job.override_dirname = here.job.override_dirname
             hydra.job.num, hydra.job.id = here.job.num, here.job.id
         return Job(config, folder_of(config))
-
-
-def _make_portable(hydra: DictConfig) -> None:
-    """Drop the classes of launchers' and sweepers' settings, which pickle would not find again."""
-    for name in ("launcher", "sweeper"):
-        hydra[name] = OmegaConf.create(OmegaConf.to_container(hydra[name], resolve=False))
 
 
 _workers: list[Worker] = []

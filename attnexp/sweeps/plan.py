@@ -4,8 +4,8 @@ Hydra composes in about a tenth of a second, which is long for a thousand jobs. 
 for all jobs that differ only in plain values; the values are then set as Hydra sets them.
 """
 
-import copy
 import itertools
+import pickle
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, QuotedString, Transformer
 from hydra.errors import HydraException
-from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict
+from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.errors import RequestError
@@ -177,7 +177,7 @@ class Composer:
         """A job of the plan as a process needs it to run."""
         config = self.compose(axes, planned.words, planned.number).config
         _number(config, axes, planned.words, planned.number)
-        return Job(copy.deepcopy(config), planned.folder)
+        return Job(pickle.loads(pickle.dumps(config)), planned.folder)  # a copy, quickly
 
     def _by_hydra(self, words: Sequence[Word]) -> Base:
         config = self._loader.load_sweep_config(self._master, [word.text for word in words])
@@ -186,6 +186,7 @@ class Composer:
             raise RequestError(
                 "experiments bring axes of their own, so run one at a time: -m experiment=NAME"
             )
+        make_portable(config.hydra)
         places = OmegaConf.to_container(config.hydra.sweep, resolve=False)
         return Base(config, chosen_of(config.hydra.runtime.choices), places == USUAL)
 
@@ -203,7 +204,7 @@ class Composer:
 
 
 def make_plan(
-    composer: Composer, axes: Sequence[Axis], rerun: bool, expect: Callable[[], None]
+    composer: Composer, axes: Sequence[Axis], rerun: bool, expect: Callable[[Planned], None]
 ) -> Plan:
     """Every combination of the axes as a job, each once, and what its folder holds.
 
@@ -228,7 +229,7 @@ def make_plan(
         if not rerun:
             job = replace(job, found=look(job.folder, job.key, job.settings))
         if job.found.state != "finished":
-            expect()
+            expect(job)
         jobs[job.folder] = job
         old += old_folders(job.folder, job.settings)
     return Plan(tuple(jobs.values()), repeated, tuple(old))
@@ -237,6 +238,13 @@ def make_plan(
 def folder_of(config: DictConfig) -> Path:
     """The folder of a job of a sweep."""
     return Path(config.hydra.sweep.dir).absolute() / config.hydra.sweep.subdir
+
+
+def make_portable(hydra: DictConfig) -> None:
+    """Drop the classes of launchers' and sweepers' settings, which pickle would not find again."""
+    with read_write(hydra), open_dict(hydra):
+        for name in ("launcher", "sweeper"):
+            hydra[name] = OmegaConf.create(OmegaConf.to_container(hydra[name], resolve=False))
 
 
 def _number(config: DictConfig, axes: Sequence[Axis], words: Sequence[Word], number: int) -> None:

@@ -150,8 +150,8 @@ def test_there_are_no_more_jobs_at_once_than_were_asked_for(start, home, words):
 def test_settings_that_joblib_refuses_are_named(start, home):
     command = start("-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=0", "seed=0")
     code, out, err = command.end()
-    assert code == 1
-    assert "the parallel launcher stopped early: ValueError: n_jobs == 0" in err
+    assert code == 2
+    assert "attnexp: hydra.launcher.n_jobs: n_jobs == 0" in err
     assert "Traceback" not in out + err
     assert marked(start.mark) == []
 

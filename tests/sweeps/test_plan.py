@@ -59,7 +59,7 @@ def plan(composer):
 
     def make(*arguments, rerun=False):
         made, axes, *_ = composer(*arguments)
-        return make_plan(made, axes, rerun, lambda: None)
+        return make_plan(made, axes, rerun, lambda _: None)
 
     return make
 
@@ -84,6 +84,19 @@ def test_jobs_are_composed_as_hydra_composes_them(composer, arguments):
         assert planned.folder == expected.absolute()
 
 
+def test_a_job_stays_as_it_is_when_others_are_made(composer):
+    """Jobs are made of one configuration, and are under way while it is changed for the next."""
+    from attnexp.sweeps.plan import make_plan
+
+    made, axes, _, _ = composer("seed=0,1,2", "optim.lr=0.1,0.2")
+    plan = make_plan(made, axes, False, lambda _: None)
+    jobs = [made.job(axes, planned) for planned in plan.jobs]
+    for planned, job in zip(plan.jobs, jobs, strict=True):
+        assert job.settings == planned.settings
+        assert list(job.config.hydra.overrides.task) == [word.text for word in planned.words]
+        assert job.config.hydra.job.num == planned.number
+
+
 def test_hydra_composes_once_for_plain_values(composer):
     made, axes, loader, _ = composer(
         "model=gaussian,boxcar", "seed=range(0,50)", "model.width=1,2,3"
@@ -93,7 +106,7 @@ def test_hydra_composes_once_for_plain_values(composer):
     calls = []
     compose = loader.load_sweep_config
     loader.load_sweep_config = lambda *given: calls.append(given) or compose(*given)
-    assert len(make_plan(made, axes, False, lambda: None).jobs) == 300
+    assert len(make_plan(made, axes, False, lambda _: None).jobs) == 300
     assert len(calls) == 2
 
 
