@@ -182,12 +182,17 @@ def headline(row: Epoch) -> str:
 
 
 def milestones(rows: Sequence[Epoch]) -> dict[str, float]:
-    """The step at which a validation metric first passed 90 per cent, for those that did."""
+    """The step at which training converged, or a validation metric first passed 90 per cent.
+
+    Only for those that did.
+    """
     passed: dict[str, float] = {}
     for row in rows:
         for name in ("exact_match", "token_accuracy", "alignment_accuracy"):
             if row.validation.get(name, 0.0) > MILESTONE:
                 passed.setdefault(f"{name}_90_step", row.step)
+        if row.converged:
+            passed["converged_step"] = row.step
     return passed
 
 

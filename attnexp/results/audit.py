@@ -19,9 +19,6 @@ CODE = {
 }
 """The columns that say which code computed a run."""
 
-TOLERANCE = "train.tolerance"
-"""The setting with which training goes on until nothing moves any more."""
-
 FEW = 4
 """How many values a warning lists before it only counts them."""
 
@@ -143,13 +140,15 @@ def _devices(gathered: Gathered) -> Iterable[str]:
 
 
 def _steps(gathered: Gathered, costs: Sequence[Cost]) -> Iterable[str]:
-    """Rows with more steps than others, unless each was to go on until it had converged."""
-    tolerance = gathered.frame.table.get(TOLERANCE)
-    if tolerance is not None and tolerance.notna().all():
-        return
+    """Rows with more steps than others, those apart that went on until they had converged."""
+    table = gathered.frame.table
+    cut = gathered.frame.column("status") == FINISHED
+    if "converged_step" in table:
+        cut &= table["converged_step"].isna().to_numpy()
     taken: dict[tuple[Any, ...], set[int]] = {}
     for row, own in zip(gathered.rows, costs, strict=True):
-        taken.setdefault(row.panel, set()).update(n for n in own.steps or () if n > 0)
+        if cut[row.index].any():
+            taken.setdefault(row.panel, set()).update(n for n in own.steps or () if n > 0)
     for steps in taken.values():
         if len(steps) > 1:
             yield f"the compared rows were trained for {min(steps)} to {max(steps)} steps"

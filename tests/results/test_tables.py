@@ -164,15 +164,15 @@ def test_unfair_comparisons_are_named(frame, fields: dict, words: str):
     assert said(report, words)
 
 
-@pytest.mark.parametrize(("tolerances", "warned"), [((0.1, 0.1), False), ((0.1, None), True)])
-def test_rows_that_were_trained_until_they_converged_may_differ_in_steps(frame, tolerances, warned):
+@pytest.mark.parametrize(("converged", "warned"), [(33, False), (None, True)])
+def test_rows_that_were_trained_until_they_converged_may_differ_in_steps(frame, converged, warned):
     runs = frame(
         *(
             (
-                {"model._target_": model, "train.tolerance": tolerance},
-                {"choices": {"model": model}, "metrics": {"steps": steps}},
+                {"model._target_": model},
+                {"choices": {"model": model}, "metrics": {"steps": steps, "converged_step": end}},
             )
-            for model, steps, tolerance in zip("ab", (33, 100), tolerances, strict=True)
+            for model, steps, end in (("a", 33, converged), ("b", 100, None))
         )
     )
     report = configurations_report(runs, Request())
