@@ -43,9 +43,11 @@ class Beside(Engine):
         size = str(launcher["batch_size"])
         self._settings["batch_size"] = int(size) if size.isdigit() else size
         try:
-            self._cores, self._most = effective_n_jobs(-1), effective_n_jobs(launcher["n_jobs"])
+            asked = effective_n_jobs(launcher["n_jobs"])
         except ValueError as error:
             raise RequestError(f"hydra.launcher.n_jobs: {error}") from error
+        self._most = min(asked, max_batch_size or asked)
+        self._cores = effective_n_jobs(-1)
         self._by_cores = launcher["n_jobs"] < 0
         self._job_of = job_of
         self._size = max_batch_size
