@@ -122,17 +122,15 @@ class MetricsFile:
 
     def __init__(self, folder: Path) -> None:
         self._file: TextIO = (folder / METRICS).open("w", newline="", encoding="utf-8")
+        self._writer = csv.writer(self._file, lineterminator="\n")
         self._columns: list[str] = []
 
     def append(self, row: Mapping[str, object]) -> None:
         """Write a row; the first one decides the columns."""
-        line = io.StringIO()
-        writer = csv.writer(line, lineterminator="\n")
         if not self._columns:
             self._columns = list(row)
-            writer.writerow(self._columns)
-        writer.writerow([row[column] for column in self._columns])
-        self._file.write(line.getvalue())
+            self._writer.writerow(self._columns)
+        self._writer.writerow([row[column] for column in self._columns])
         self._file.flush()
 
     def close(self) -> None:
