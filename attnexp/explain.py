@@ -83,10 +83,13 @@ def _missing_choice(error: MissingConfigException) -> str:
 
 
 def _first_words(error: BaseException) -> str:
-    """The first line that any error in the chain has to say, and the setting it names."""
+    """The first line that any error in the chain has to say, and the setting it names.
+
+    That a value does not fit is said by Hydra, and why by the error that it was raised from.
+    """
     for cause in chain(error):
         lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
-        if lines:
+        if lines and not (lines[0].startswith("Error merging override") and cause.__cause__):
             named = next((line[9:].strip() for line in lines if line.startswith("full_key:")), "")
             return f"{named}: {lines[0]}" if named else lines[0]
     return type(error).__name__

@@ -50,15 +50,16 @@ def sweep(
         composer = Composer(context.config_loader, config)
         given = [f"{name}={value}" for name, value in params.items()]
         axes = composer.axes([*given, *arguments])
+        if dry:
+            plan = make_plan(composer, axes, config.rerun, lambda _: None)
+            show_remarks(plan)
+            show_plan(plan)
+            return
         job_of = partial(composer.job, axes)
         engine = choose_engine(context, config, job_of, max_batch_size)
         try:
-            expect = (lambda _: None) if dry else engine.get_ready
-            plan = make_plan(composer, axes, config.rerun, expect)
+            plan = make_plan(composer, axes, config.rerun, engine.get_ready)
             show_remarks(plan)
-            if dry:
-                show_plan(plan)
-                return
             Sweep(plan, engine, job_of, config.fail_fast).run()
         except RunFailedError:
             show_answer(plan, config)

@@ -32,6 +32,8 @@ SENTENCES = [
     ("data.low=${nowhere}", "data.low: Interpolation key 'nowhere' not found"),
     ("+model.query_dim=3", "model.query_dim cannot be set: it follows from the rest of the run"),
     ("seed=0,1", "seed=0,1 names several values: add -m to run a job for each of them"),
+    ("hydra.job.chdir=maybe", "hydra.job.chdir: Value 'maybe' is not a valid bool"),
+    ("hydra.mode=RUNS", "hydra.mode: Invalid value 'RUNS', expected one of .RUN, MULTIRUN."),
     ("seed=[1", "'seed=\\[1' is not a setting: write name=value"),
     ("seed", "'seed' is not a setting: write name=value"),
     ("model._target_=attnexp.scores.dot.Dott", "cannot be imported: .* no attribute 'Dott'"),
