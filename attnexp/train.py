@@ -116,7 +116,7 @@ def fit(
     size = settings.batch_size or len(dataset.train)
     planned = planned_steps(dataset, settings)
     best = Best(model)
-    motion = Motion(parameters)
+    motion = None if settings.tolerance is None else Motion(parameters, settings.tolerance)
     start, step = time.perf_counter(), 0
     for epoch in range(1, settings.max_epochs + 1):
         losses = []
@@ -131,7 +131,7 @@ def fit(
         loss = float(torch.stack(losses).mean())
         validation = validate(model, dataset, task) if math.isfinite(loss) else {}
         best.see(epoch, loss, validation)
-        converged = settings.tolerance is not None and motion.has_ceased(settings.tolerance)
+        converged = motion is not None and motion.has_ceased()
         row = Epoch(
             epoch=epoch,
             step=step,
@@ -207,23 +207,27 @@ class Best:
 
 
 class Motion:
-    """How far parameters move in an epoch, each tensor beside its own longest move so far."""
+    """How far parameters move in an epoch, each tensor beside its own longest move so far.
 
-    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+    A tensor that moves by no more than `tolerance` times that is still.
+    """
+
+    def __init__(self, parameters: Sequence[nn.Parameter], tolerance: float) -> None:
         self._parameters = parameters
+        self._tolerance = tolerance
         self._before = self._now()
-        self._longest = 0.0 * self._moves()
+        self._longest = self._moves()  # nothing has moved yet
         self._still = 0
 
-    def has_ceased(self, tolerance: float) -> bool:
-        """Whether no move of this epoch and of the last one was over that share of the longest.
+    def has_ceased(self) -> bool:
+        """Whether all tensors were still in this epoch and in the last one.
 
         One epoch is not enough: resilient backpropagation stands still when a gradient turns.
         """
         moves = self._moves()
         self._before = self._now()
         self._longest = torch.maximum(self._longest, moves)
-        still = bool((moves <= tolerance * self._longest).all())
+        still = bool((moves <= self._tolerance * self._longest).all())
         self._still = self._still + 1 if still else 0
         return self._still >= 2
 

@@ -134,13 +134,13 @@ class TestMotion:
     def moved(self, *positions, tolerance=0.1):
         """Whether motion has ceased after each of these positions of two tensors."""
         tensors = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(()))]
-        motion = Motion(tensors)
+        motion = Motion(tensors, tolerance)
         answers = []
         for vector, scalar in positions:
             with torch.no_grad():
                 tensors[0].copy_(torch.tensor([vector, 0.0]))
                 tensors[1].fill_(scalar)
-            answers.append(motion.has_ceased(tolerance))
+            answers.append(motion.has_ceased())
         return answers
 
     def test_two_still_epochs_in_a_row_are_needed(self):

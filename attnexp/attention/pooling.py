@@ -1,5 +1,7 @@
 """Attention pooling: one score, one softmax, one weighted average."""
 
+import math
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -23,7 +25,7 @@ def pool(
     need_weights: bool,
 ) -> tuple[Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None]:
     """f(q) = sum_i softmax_i(a(q, k_i)) v_i for projected queries, any leading axes."""
-    if not need_weights and queries[..., 0].numel() * memory.keys.shape[-2] > FEW:
+    if not need_weights and math.prod(queries.shape[:-1]) * memory.keys.shape[-2] > FEW:
         pair = score.as_dot_product(queries, memory.keys)
         if pair is not None:
             dot_queries, dot_keys = pair
