@@ -11,10 +11,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
 from typing import IO, Any
 
@@ -63,16 +64,17 @@ class Worker:
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         options = [f"-W{option}" for option in sys.warnoptions]
         program = BOOT.format(path=sys.path, number=theirs.fileno())
-        self._process = subprocess.Popen(
-            [sys.executable, *options, "-c", program],
-            # Threads that wait without spinning leave the cores to other processes.
-            env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ, **self._environment},
-            stdin=subprocess.DEVNULL,
-            stdout=self._output,
-            stderr=self._output,
-            pass_fds=(theirs.fileno(),),
-            start_new_session=True,
-        )
+        with _undisturbed():
+            self._process = subprocess.Popen(
+                [sys.executable, *options, "-c", program],
+                # Threads that wait without spinning leave the cores to other processes.
+                env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ, **self._environment},
+                stdin=subprocess.DEVNULL,
+                stdout=self._output,
+                stderr=self._output,
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+            )
         theirs.close()
         self._ready = False
         for job, _ in self._sent:
@@ -169,6 +171,26 @@ class Worker:
         last_words = self._output.read().decode(errors="replace").strip().rpartition("\n")[2]
         self.close()
         return " ".join(filter(None, [_death(code), last_words and f"({last_words})"]))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Put off Ctrl-C until the block has ended.
+
+    A process that was started while it is not known yet which one it is could not be ended. Only
+    the main thread hears of Ctrl-C.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if heard and callable(before):
+        before(heard[0], None)
 
 
 def record_end(job: Job, before: Stamp, status: str, why: str) -> Outcome:
