@@ -7,7 +7,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from attnexp.results.load import LoadedRun
+    from attnexp.runs.load import LoadedRun
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load_results", "load_run"]
@@ -16,15 +16,15 @@ __all__ = ["__version__", "load_results", "load_run"]
 def load_results(*paths: "str | Path") -> "pd.DataFrame":
     """All runs at or below the folders, `outputs` by default, a row a run.
 
-    See `attnexp.results.frame.load_results` for the columns.
+    See `attnexp.runs.frame.load_results` for the columns.
     """
-    from attnexp.results import frame
+    from attnexp.runs import frame
 
     return frame.load_results(*paths)
 
 
 def load_run(path: "str | Path") -> "LoadedRun":
-    """One run, with its attention as tensors. See `attnexp.results.load.LoadedRun`."""
-    from attnexp.results import load
+    """One run, with its attention as tensors. See `attnexp.runs.load.LoadedRun`."""
+    from attnexp.runs import load
 
     return load.load_run(path)

@@ -13,9 +13,9 @@ import warnings
 import numpy as np
 from scipy import stats
 
-from attnexp.results.compare import compare
-from attnexp.results.statistics import holm, paired_p
-from attnexp.screen import console, plain_table
+from attnexp.console import out, plain_table
+from attnexp.tables.significance import compare
+from attnexp.tables.statistics import holm, paired_p
 
 
 def coverage(seeds: int, trials: int, rng: np.random.Generator) -> list[float]:
@@ -61,13 +61,13 @@ def main() -> None:
     first = plain_table(["seeds", "Student", "percentile", "BCa"])
     for seeds in (3, 5, 10):
         first.add_row(str(seeds), *(f"{share:.1%}" for share in coverage(seeds, trials, rng)))
-    console.print(first)
+    out.print(first)
     second = plain_table(["rows", "seeds", "comparisons with the best", "all pairs"])
     for rows in (2, 4, 10):
         for seeds in (3, 5, 10):
             shares = claims(rows, seeds, trials, rng)
             second.add_row(str(rows), str(seeds), *(f"{share:.1%}" for share in shares))
-    console.print(second)
+    out.print(second)
 
 
 if __name__ == "__main__":

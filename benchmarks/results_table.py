@@ -23,8 +23,8 @@ from pathlib import Path
 
 from rich.table import Table
 
-from attnexp.results.cache import NAME as CACHE
-from attnexp.screen import console, plain_table
+from attnexp.console import out, plain_table
+from attnexp.runs.cache import NAME as CACHE
 
 CONTESTS = (
     ("cold, no cache", (), 4.0),
@@ -97,9 +97,9 @@ def summary(
                 "eps": 1e-8,
                 "weight_decay": 0.0,
             },
-            "schedule": {"_target_": "attnexp.schedules.Constant"},
+            "schedule": {"_target_": "attnexp.training.schedules.Constant"},
             "train": {
-                "_target_": "attnexp.train.TrainSettings",
+                "_target_": "attnexp.training.loop.TrainSettings",
                 "max_epochs": EPOCHS,
                 "batch_size": 128,
                 "clip_norm": 1.0,
@@ -228,7 +228,7 @@ def main() -> int:
             broken += add(table, name, taken, bound)
         for code in ("import pandas", "import torch"):
             add(table, code, [measure(["-c", code], folder) for _ in taken], None)
-    console.print(table)
+    out.print(table)
     return 1 if broken else 0
 
 

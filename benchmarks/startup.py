@@ -15,7 +15,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 
-from attnexp.screen import console, plain_table
+from attnexp.console import out, plain_table
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def main() -> int:
             broken += ours / rival > contest.bound
             figures = (f"{ours:.2f}", contest.rival, f"{rival:.2f}", f"{ours / rival:.2f}")
             table.add_row(contest.name, *figures, f"{contest.bound:.2f}")
-    console.print(table)
+    out.print(table)
     return 1 if broken else 0
 
 

@@ -23,8 +23,8 @@ from torch import Tensor, nn
 from attnexp.architectures.recurrent import Cell, OneWay
 from attnexp.architectures.rnn import Rnn
 from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.console import out, plain_table, say
 from attnexp.scores.additive import Additive
-from attnexp.screen import console, plain_table, say
 
 BATCH, LENGTH, HIDDEN, VOCAB = 64, 10, 64, 20
 AGREEMENT_STEPS, TOLERANCE = 20, 1e-4
@@ -191,7 +191,7 @@ def main() -> int:
     ):
         seconds = statistics.median(times)
         table.add_row(name, f"{1e3 * seconds:.2f}", f"{tokens / seconds:,.0f}")
-    console.print(table)
+    out.print(table)
     ratios = sorted(theirs / mine for mine, theirs in pairs)
     ratio, tenth = statistics.median(ratios), len(ratios) // 10
     say(

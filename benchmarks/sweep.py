@@ -19,15 +19,16 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
-from attnexp.catalogue import conf_dir
-from attnexp.screen import console, plain_table
+from attnexp.config.groups import conf_dir
+from attnexp.console import out, plain_table
 
 STOCK = """
 from pathlib import Path
 import hydra
 from hydra.core.hydra_config import HydraConfig
-from attnexp import build, run
-from attnexp.job import chosen_of, register_resolvers
+from attnexp.config import build
+from attnexp.training import run
+from attnexp.config.job import chosen_of, register_resolvers
 
 register_resolvers()
 
@@ -119,10 +120,10 @@ def main() -> int:
         middle = statistics.median(measured)
         table.add_row(f"{arguments.seeds} seeds, {name}", f"{middle:.1f}", f"{middle / best:.1f}")
     table.add_row(f"{AGAIN} finished jobs again", f"{again:.1f}", "")
-    console.print(table)
+    out.print(table)
     ratio = statistics.median(times["Hydra, basic"]) / best
-    console.print(f"{ratio:.1f} times as fast as Hydra's basic launcher (wanted: {BOUND:g})")
-    console.print(f"{again:.1f} s for the finished sweep (wanted: at most {AGAIN_BOUND:g})")
+    out.print(f"{ratio:.1f} times as fast as Hydra's basic launcher (wanted: {BOUND:g})")
+    out.print(f"{again:.1f} s for the finished sweep (wanted: at most {AGAIN_BOUND:g})")
     return 0 if ratio >= BOUND and again <= AGAIN_BOUND else 1
 
 

@@ -16,6 +16,8 @@ os.environ["OMP_NUM_THREADS"] = "1"
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 
+pytest_plugins = ("stored_runs", "stored_summaries")
+
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -74,7 +76,7 @@ def in_process(
     before = logging.root.handlers[:]
 
     def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        from attnexp.cli import run
+        from attnexp.cli.main import run
 
         capfd.readouterr()
         code = run(arguments)

@@ -8,10 +8,10 @@ import pytest
 import torch
 from hydra.utils import get_object
 
-from attnexp import record
-from attnexp.build import spec_type
-from attnexp.schedules import Constant
-from attnexp.train import TrainSettings, fit
+from attnexp.config.build import spec_type
+from attnexp.runs import files
+from attnexp.training.loop import TrainSettings, fit
+from attnexp.training.schedules import Constant
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
 
@@ -89,7 +89,7 @@ def check_weights(model, data):
 
 
 def test_every_choice_opens_with_a_line_that_says_what_it_is():
-    from attnexp.catalogue import GROUPS, choices
+    from attnexp.config.groups import GROUPS, choices
 
     for group in GROUPS:
         for choice in choices(group):
@@ -113,7 +113,7 @@ def test_same_data_whichever_model(in_process, tmp_path):
     for model in ("average", "additive"):
         in_process(f"model={model}", "train.max_epochs=1", "figures=false", "seed=5")
     for folder in (tmp_path / "outputs").glob("*-*"):
-        tensors, _ = record.read_tensors(folder / record.ATTENTION)
+        tensors, _ = files.read_tensors(folder / files.ATTENTION)
         keys.append(json.dumps([tensors["keys"].tolist(), tensors["values"].tolist()]))
     assert len(keys) == 2
     assert keys[0] == keys[1]

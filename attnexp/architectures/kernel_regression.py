@@ -3,10 +3,10 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.architectures.architecture import Architecture
+from attnexp.architectures.base import Architecture
 from attnexp.attention.build import single_or_multihead
 from attnexp.batch import Batch, Prediction, RegressionSpec
-from attnexp.scores.score import ScoreFactory
+from attnexp.scores.base import ScoreFactory
 
 
 class KernelRegression(Architecture):

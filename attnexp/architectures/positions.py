@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.scores.score import require_positive
+from attnexp.scores.base import require_positive
 
 
 class Positions(nn.Module, ABC):

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnexp.architectures.dropout import Dropout
-from attnexp.scores.score import require_positive
+from attnexp.scores.base import require_positive
 
 
 class Cell(nn.Module, ABC):

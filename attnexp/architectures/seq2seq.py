@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnexp.architectures.architecture import Architecture
+from attnexp.architectures.base import Architecture
 from attnexp.batch import Seq2SeqSpec
-from attnexp.scores.score import require_positive
+from attnexp.scores.base import require_positive
 
 State = TypeVar("State")
 

@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from attnexp.architectures.dropout import Dropout
 from attnexp.architectures.positions import positions_named
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
-from attnexp.attention.attention import Memory
+from attnexp.attention.base import Memory
 from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
-from attnexp.scores.score import ScoreFactory, require_positive
+from attnexp.scores.base import ScoreFactory, require_positive
 
 
 class TransformerState(NamedTuple):

@@ -1,9 +1,9 @@
 """One attention from a score and a number of heads."""
 
-from attnexp.attention.attention import Attention
+from attnexp.attention.base import Attention
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
-from attnexp.scores.score import ScoreFactory, require_positive
+from attnexp.scores.base import ScoreFactory, require_positive
 
 
 def single_or_multihead(

@@ -3,10 +3,10 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.attention.attention import Attention, Memory
+from attnexp.attention.base import Attention, Memory
 from attnexp.attention.pooling import pool
 from attnexp.attention.softmax import Mask, ValidLens
-from attnexp.scores.score import ScoreFactory, require_positive
+from attnexp.scores.base import ScoreFactory, require_positive
 
 
 class MultiHead(Attention):

@@ -7,9 +7,9 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.attention.attention import Attention, Memory
+from attnexp.attention.base import Attention, Memory
 from attnexp.attention.softmax import Mask, ValidLens, masked_softmax
-from attnexp.scores.score import Score
+from attnexp.scores.base import Score
 
 FEW = 4096
 """Scores, of all queries and keys of a batch, up to which a fused kernel gains nothing.

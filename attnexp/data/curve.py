@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp.batch import Batch, RegressionSpec
-from attnexp.data.dataset import Dataset
+from attnexp.data.base import Dataset
 
 
 class Curve(Dataset):

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.data.dataset import Dataset
+from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     FIRST,
     PAD,

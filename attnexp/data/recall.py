@@ -2,7 +2,7 @@
 
 import torch
 
-from attnexp.data.dataset import Dataset
+from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     FIRST,
     arrangements,

@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.scores.score import Score, require_positive
+from attnexp.scores.base import Score, require_positive
 
 
 class Additive(Score):

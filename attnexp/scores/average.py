@@ -3,7 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.scores.score import Score
+from attnexp.scores.base import Score
 
 
 class Average(Score):

@@ -5,8 +5,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attnexp.scores.base import require_equal_dims
 from attnexp.scores.inner_product import InnerProduct
-from attnexp.scores.score import require_equal_dims
 
 
 class Cosine(InnerProduct):

@@ -1,7 +1,7 @@
 """The dot product."""
 
+from attnexp.scores.base import require_equal_dims
 from attnexp.scores.inner_product import InnerProduct
-from attnexp.scores.score import require_equal_dims
 
 
 class Dot(InnerProduct):

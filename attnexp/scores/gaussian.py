@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attnexp.scores.base import Score, require_equal_dims, require_positive
 from attnexp.scores.distance import squared_distance
-from attnexp.scores.score import Score, require_equal_dims, require_positive
 
 
 class Gaussian(Score):

@@ -4,8 +4,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attnexp.scores.base import Score, require_equal_dims
 from attnexp.scores.gaussian import gaussian_as_dot_product, log_gaussian
-from attnexp.scores.score import Score, require_equal_dims
 
 
 class GaussianLearned(Score):

@@ -5,7 +5,7 @@ from typing import final
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.scores.score import Score
+from attnexp.scores.base import Score
 
 
 class InnerProduct(Score):

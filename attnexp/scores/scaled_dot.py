@@ -3,8 +3,8 @@
 from jaxtyping import Float
 from torch import Tensor
 
+from attnexp.scores.base import require_equal_dims
 from attnexp.scores.inner_product import InnerProduct
-from attnexp.scores.score import require_equal_dims
 
 
 class ScaledDot(InnerProduct):

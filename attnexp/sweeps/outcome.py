@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from attnexp import lock, record
 from attnexp.errors import RequestError
-from attnexp.key import RESULTS_VERSION, identity, run_key
+from attnexp.runs import files, lock
+from attnexp.runs.key import RESULTS_VERSION, identity, run_key
 
 State = Literal[
     "new", "finished", "failed", "interrupted", "running", "died", "stale", "unreadable"
@@ -46,7 +46,7 @@ class StrangerError(RequestError):
 def stamp(folder: Path) -> Stamp:
     """The stamp of the summary in a folder, or None where there is none."""
     try:
-        status = os.stat(folder / record.SUMMARY)
+        status = os.stat(folder / files.SUMMARY)
     except OSError:
         return None
     return status.st_ino, status.st_mtime_ns
@@ -60,10 +60,10 @@ def look(folder: Path, key: str, config: Mapping[str, Any]) -> Found:
     if stamp(folder) is None:
         return Found("new")
     try:
-        summary = record.read_summary(folder)
-    except record.UnreadableRunError as error:
+        summary = files.read_summary(folder)
+    except files.UnreadableRunError as error:
         return Found("unreadable", str(error))
-    stored, asked = record.finite(identity(summary["config"])), record.finite(identity(config))
+    stored, asked = files.finite(identity(summary["config"])), files.finite(identity(config))
     if stored != asked:
         raise StrangerError(
             f"{folder} holds a run with another configuration ({_difference(stored, asked)}): "
@@ -72,11 +72,11 @@ def look(folder: Path, key: str, config: Mapping[str, Any]) -> Found:
     if summary.get("key") != key:
         return Found("stale")
     status = summary.get("status")
-    if status == record.RUNNING:
+    if status == files.RUNNING:
         return Found("running" if lock.is_held(folder) else "died")
-    if status in (record.FINISHED, record.FAILED, record.INTERRUPTED):
+    if status in (files.FINISHED, files.FAILED, files.INTERRUPTED):
         return Found(status, summary.get("error"))
-    return Found("unreadable", f"{folder / record.SUMMARY} has the status {status!r}")
+    return Found("unreadable", f"{folder / files.SUMMARY} has the status {status!r}")
 
 
 def old_folders(folder: Path, config: Mapping[str, Any]) -> list[Path]:

@@ -21,9 +21,9 @@ from hydra.errors import HydraException
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
+from attnexp.config.job import Job, chosen_of, resolved
 from attnexp.errors import RequestError
-from attnexp.job import Job, chosen_of, resolved
-from attnexp.key import run_key, run_name
+from attnexp.runs.key import run_key, run_name
 from attnexp.sweeps.outcome import Found, look, old_folders
 
 PLAIN = (bool, int, float, str, type(None))

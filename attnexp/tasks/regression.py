@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.architectures.architecture import Architecture
+from attnexp.architectures.base import Architecture
 from attnexp.attention.statistics import entropy, is_uniform
 from attnexp.batch import Batch, Prediction
-from attnexp.data.dataset import Dataset
-from attnexp.tasks.task import Attended, Evaluation, Task
+from attnexp.data.base import Dataset
+from attnexp.tasks.base import Attended, Evaluation, Task
 
 
 class Regression(Task):

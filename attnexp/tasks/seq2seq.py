@@ -8,13 +8,13 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnexp.architectures.architecture import Architecture
+from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.alignment import scorecard
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
-from attnexp.data.dataset import Dataset
+from attnexp.data.base import Dataset
 from attnexp.data.text import source_text, target_text
-from attnexp.tasks.task import Attended, Evaluation, Task
+from attnexp.tasks.base import Attended, Evaluation, Task
 
 PORTION = 512
 """Examples that are measured at once."""

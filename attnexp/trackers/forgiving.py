@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attnexp import screen
-from attnexp.trackers.tracker import Tracker
+from attnexp import console
+from attnexp.trackers.base import Tracker
 
 log = logging.getLogger(__name__)
 
@@ -39,4 +39,4 @@ class Forgiving(Tracker):
         except Exception as error:  # whatever a tool of others may raise
             self._working = False
             log.info("the tracker failed", exc_info=error)
-            screen.warn(f"the tracker failed and is told no more: {type(error).__name__}: {error}")
+            console.warn(f"the tracker failed and is told no more: {type(error).__name__}: {error}")

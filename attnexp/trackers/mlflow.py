@@ -10,9 +10,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnexp import record
-from attnexp.lock import hold
-from attnexp.trackers.tracker import Tracker, flat, pictures, require
+from attnexp.runs import files
+from attnexp.runs.lock import hold
+from attnexp.trackers.base import Tracker, flat, pictures, require
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -24,9 +24,9 @@ MOST = 100
 """Parameters that MLflow takes at once."""
 
 STATUSES = {
-    record.FINISHED: "FINISHED",
-    record.FAILED: "FAILED",
-    record.INTERRUPTED: "KILLED",
+    files.FINISHED: "FINISHED",
+    files.FAILED: "FAILED",
+    files.INTERRUPTED: "KILLED",
 }
 
 
@@ -76,7 +76,7 @@ class MLflow(Tracker):
         assert self._client is not None
         self._log(summary["metrics"], 0)
         for path in pictures(folder):
-            self._client.log_artifact(self._run, str(path), record.FIGURES)
+            self._client.log_artifact(self._run, str(path), files.FIGURES)
         self._client.set_terminated(self._run, STATUSES[summary["status"]])
 
     def _log(self, values: Mapping[str, Any], step: int) -> None:

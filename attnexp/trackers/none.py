@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attnexp.trackers.tracker import Tracker
+from attnexp.trackers.base import Tracker
 
 
 class NoTracker(Tracker):

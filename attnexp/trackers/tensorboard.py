@@ -5,7 +5,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnexp.trackers.tracker import Tracker, flat, pictures, require
+from attnexp.trackers.base import Tracker, flat, pictures, require
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter

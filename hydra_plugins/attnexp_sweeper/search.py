@@ -38,8 +38,8 @@ class OptunaSweeper(Sweeper):
         self.config = config
 
     def sweep(self, arguments: list[str]) -> None:
-        from attnexp.sweeps.command import search
-        from attnexp.sweeps.search import Wanted
+        from attnexp.sweeps.multirun import search
+        from attnexp.sweeps.search.loop import Wanted
 
         search(
             self.hydra_context,

@@ -32,7 +32,7 @@ class AttnexpSweeper(Sweeper):
         self.config = config
 
     def sweep(self, arguments: list[str]) -> None:
-        from attnexp.sweeps.command import sweep
+        from attnexp.sweeps.multirun import sweep
 
         sweep(
             self.hydra_context,

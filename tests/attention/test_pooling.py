@@ -3,7 +3,7 @@ import torch
 from hydra.utils import get_object
 
 from attnexp.attention import pooling
-from attnexp.attention.attention import Memory
+from attnexp.attention.base import Memory
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.scores.average import Average

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from attnexp import record
 from attnexp.architectures.rnn import Rnn
-from attnexp.build import restore
+from attnexp.config.build import restore
+from attnexp.runs import files
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def test_answers_and_shows_the_map(in_process, run):
 
 
 def test_the_restored_model_is_the_trained_one(run):
-    restored = restore(record.read_summary(run), run)
+    restored = restore(files.read_summary(run), run)
     assert isinstance(restored.model, Rnn)
-    stored, _ = record.read_tensors(run / record.MODEL)
+    stored, _ = files.read_tensors(run / files.MODEL)
     for name, parameter in restored.model.state_dict().items():
         assert parameter.equal(torch.from_numpy(stored[name]))
 
@@ -75,7 +75,7 @@ def test_no_run_is_said(in_process):
 
 
 def test_parameters_that_do_not_fit_are_refused(in_process, run):
-    record.write_tensors(run / record.MODEL, {}, {})
+    files.write_tensors(run / files.MODEL, {}, {})
     answer = in_process("decode", str(run), "3")
     assert answer.returncode == 2
     assert "holds no parameters of its model" in answer.stderr

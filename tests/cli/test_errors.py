@@ -100,7 +100,7 @@ def test_failed_run_says_where_the_traceback_is(in_process, tmp_path):
 
 def test_an_error_in_a_users_score_is_a_failed_run(in_process, tmp_path):
     (tmp_path / "mine.py").write_text(
-        "from attnexp.scores.score import Score\n"
+        "from attnexp.scores.base import Score\n"
         "class Broken(Score):\n"
         "    def compare(self, queries, keys):\n"
         "        return queries / 0 + undefined\n"
@@ -112,7 +112,7 @@ def test_an_error_in_a_users_score_is_a_failed_run(in_process, tmp_path):
 
 def test_architecture_for_other_data(in_process, tmp_path):
     (tmp_path / "sequences.py").write_text(
-        "from attnexp.architectures.architecture import Architecture\n"
+        "from attnexp.architectures.base import Architecture\n"
         "from attnexp.batch import Seq2SeqSpec\n"
         "class Sequences(Architecture):\n"
         "    def __init__(self, spec: Seq2SeqSpec, score):\n"

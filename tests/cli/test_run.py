@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 
-from attnexp import record
+from attnexp.runs import files
 
 
 def only_folder(tmp_path):
@@ -43,7 +43,7 @@ def test_a_run_leaves_what_it_promises(in_process, tmp_path):
 def test_the_summary_says_what_was_run_and_where(in_process, tmp_path):
     in_process("model=additive", "figures=false", "train.max_epochs=2", "device=cpu")
     summary = json.loads((only_folder(tmp_path) / "summary.json").read_text())
-    assert summary["schema"] == record.SCHEMA
+    assert summary["schema"] == files.SCHEMA
     assert summary["status"] == "finished"
     assert summary["key"] == only_folder(tmp_path).name.rpartition("-")[2]
     assert summary["config"]["model"]["hidden_dim"] == 64
@@ -61,7 +61,7 @@ def test_the_summary_says_what_was_run_and_where(in_process, tmp_path):
 
 def test_metrics_have_a_row_an_epoch(in_process, tmp_path):
     in_process("figures=false", "train.max_epochs=7")
-    rows = record.read_metrics(only_folder(tmp_path))
+    rows = files.read_metrics(only_folder(tmp_path))
     assert [row["epoch"] for row in rows] == [1, 2, 3, 4, 5, 6, 7]
     assert set(rows[0]) == {"epoch", "step", "loss", "lr", "seconds"}
 
@@ -70,9 +70,9 @@ def test_predictions_are_those_of_the_stored_attention(in_process, tmp_path):
     """weights @ y, from the files alone."""
     in_process("figures=false", "device=cpu")
     folder = only_folder(tmp_path)
-    tensors, _ = record.read_tensors(folder / record.ATTENTION)
+    tensors, _ = files.read_tensors(folder / files.ATTENTION)
     answers = tensors["weights.pooling"][0, 0, 0] @ tensors["values"][0, :, 0]
-    with (folder / record.PREDICTIONS).open() as file:
+    with (folder / files.PREDICTIONS).open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row["prediction"]) for row in rows] == pytest.approx(answers.tolist(), abs=1e-5)
     assert [float(row["x"]) for row in rows] == pytest.approx(tensors["queries"][0, :, 0].tolist())
@@ -81,8 +81,8 @@ def test_predictions_are_those_of_the_stored_attention(in_process, tmp_path):
 def test_the_stored_model_is_the_trained_one(in_process, tmp_path):
     in_process("figures=false")
     folder = only_folder(tmp_path)
-    parameters, _ = record.read_tensors(folder / record.MODEL)
-    width = record.read_summary(folder)["metrics"]["pooling.score.width"]
+    parameters, _ = files.read_tensors(folder / files.MODEL)
+    width = files.read_summary(folder)["metrics"]["pooling.score.width"]
     assert parameters["pooling.score.width"].item() == pytest.approx(width)
 
 
@@ -91,7 +91,7 @@ def test_same_seed_same_bits(in_process, tmp_path):
     for _ in range(2):
         assert in_process("model=additive", "figures=false", "rerun=true").returncode == 0
         folder = only_folder(tmp_path)
-        files.append([(folder / name).read_bytes() for name in (record.MODEL, record.ATTENTION)])
+        files.append([(folder / name).read_bytes() for name in (files.MODEL, files.ATTENTION)])
     assert files[0] == files[1]
 
 
@@ -116,7 +116,7 @@ def test_a_finished_run_is_not_repeated(in_process, tmp_path):
 def test_without_parameters_nothing_is_trained_and_that_is_said(in_process, tmp_path):
     answer = in_process("model=gaussian", "model.width=4", "figures=true")
     assert "nothing to train: model=gaussian has no parameters here" in answer.stdout
-    summary = record.read_summary(only_folder(tmp_path))
+    summary = files.read_summary(only_folder(tmp_path))
     assert summary["notes"] == ["nothing was trained: model=gaussian has no parameters here"]
     assert "train_loss" not in summary["metrics"]
     assert not (only_folder(tmp_path) / "figures" / "loss.png").exists()
@@ -135,16 +135,16 @@ def test_a_collapsed_run_says_so(in_process, tmp_path):
     )
     assert answer.returncode == 0, answer.stderr
     assert "collapsed to average pooling" in answer.stdout
-    assert "collapsed" in record.read_summary(only_folder(tmp_path))["notes"][0]
+    assert "collapsed" in files.read_summary(only_folder(tmp_path))["notes"][0]
 
 
 def test_the_textbooks_experiment_is_its_recipe(in_process, tmp_path):
     in_process("experiment=textbook_nw", "figures=false")
-    config = record.read_summary(only_folder(tmp_path))["config"]
+    config = files.read_summary(only_folder(tmp_path))["config"]
     assert config["optim"]["_target_"] == "torch.optim.SGD"
     assert config["optim"]["lr"] == 0.5
     assert config["task"]["reduction"] == "sum"
-    assert len(record.read_metrics(only_folder(tmp_path))) == 5
+    assert len(files.read_metrics(only_folder(tmp_path))) == 5
 
 
 def test_a_sweep_runs_every_combination(in_process, tmp_path):
@@ -168,7 +168,7 @@ def test_flags_may_stand_anywhere(in_process):
 def test_a_score_of_the_users_from_another_folder(in_process, tmp_path):
     """One class beside the user's work, one YAML: nothing of attnexp is edited."""
     (tmp_path / "my_scores.py").write_text(
-        "from attnexp.scores.score import Score\n"
+        "from attnexp.scores.base import Score\n"
         "class Laplace(Score):\n"
         "    '''a(q, k) = -w |q - k|'''\n"
         "    def __init__(self, query_dim: int, key_dim: int, width: float = 1.0):\n"
@@ -184,13 +184,13 @@ def test_a_score_of_the_users_from_another_folder(in_process, tmp_path):
     )
     answer = in_process("--config-dir", "my_conf", "model=laplace", "figures=false")
     assert answer.returncode == 0, answer.stderr
-    assert record.read_summary(only_folder(tmp_path))["choices"]["model"] == "laplace"
+    assert files.read_summary(only_folder(tmp_path))["choices"]["model"] == "laplace"
     helped = in_process("--help", "--config-dir", "my_conf")
     assert "Laplace's kernel." in helped.stdout
 
 
 def test_help_lists_every_choice_with_its_line(in_process):
-    from attnexp.catalogue import GROUPS, choices
+    from attnexp.config.groups import GROUPS, choices
 
     text = in_process("--help").stdout
     for group in GROUPS:
@@ -226,5 +226,5 @@ def test_cuda_gives_the_same_answer_as_the_cpu(in_process, tmp_path):
     metrics = []
     for device in ("cpu", "cuda"):
         in_process("model=additive", f"device={device}", "figures=false", "rerun=true")
-        metrics.append(record.read_summary(only_folder(tmp_path))["metrics"]["loo_mse"])
+        metrics.append(files.read_summary(only_folder(tmp_path))["metrics"]["loo_mse"])
     assert metrics[0] == pytest.approx(metrics[1], rel=1e-2)

@@ -9,7 +9,7 @@ import torch
 from omegaconf import OmegaConf
 
 from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.dataset import Dataset
+from attnexp.data.base import Dataset
 from attnexp.data.text import encode_source, source_text, symbols, target_text
 
 CONF = Path(__file__).parents[2] / "conf" / "data"

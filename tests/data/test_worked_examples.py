@@ -5,8 +5,8 @@ import re
 import pytest
 import torch
 
+from attnexp.data.base import Dataset
 from attnexp.data.copy import Copy
-from attnexp.data.dataset import Dataset
 from attnexp.data.dates import Dates
 from attnexp.data.recall import Recall
 from attnexp.data.reverse import Reverse

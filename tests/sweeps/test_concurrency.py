@@ -6,7 +6,7 @@ import signal
 
 from sweeping import begun, marked, statuses, summaries, until
 
-from attnexp import lock
+from attnexp.runs import lock
 
 
 def test_two_sweeps_over_overlapping_jobs_run_each_job_once(start, home):

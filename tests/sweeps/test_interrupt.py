@@ -116,7 +116,7 @@ def test_a_single_run_is_interrupted_like_a_sweep(start, home):
 
 def test_an_interrupt_while_a_process_starts_leaves_none(monkeypatch):
     """One that was started and is not known yet could not be ended."""
-    from attnexp.sweeps import worker
+    from attnexp.sweeps import worker_process
 
     popen, started = subprocess.Popen, []
 
@@ -125,9 +125,9 @@ def test_an_interrupt_while_a_process_starts_leaves_none(monkeypatch):
         signal.raise_signal(signal.SIGINT)
         return started[0]
 
-    monkeypatch.setattr(worker.subprocess, "Popen", interrupted)
+    monkeypatch.setattr(worker_process.subprocess, "Popen", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    ours = worker.Worker()
+    ours = worker_process.Worker()
     try:
         with pytest.raises(KeyboardInterrupt):
             ours.start()

@@ -179,7 +179,7 @@ def test_a_job_that_will_not_stop_is_ended_and_the_others_are_heard(start, home)
 
 
 def test_gpus_are_found_without_cuda(monkeypatch):
-    from attnexp.sweeps.gpus import visible_gpus
+    from attnexp.sweeps.executors.gpus import visible_gpus
 
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", " 2, GPU-77,-1")
     assert visible_gpus() == ["2", "GPU-77"]

@@ -39,11 +39,11 @@ def composer(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
     from hydra.types import RunMode
 
-    from attnexp import compose
+    from attnexp.config import compose
     from attnexp.sweeps.plan import Composer
 
     def make(*arguments):
-        app = compose._start(None)
+        app = compose.start(None)
         master = app.compose_config("config", list(arguments), RunMode.MULTIRUN)
         made = Composer(app.config_loader, master)
         words = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)

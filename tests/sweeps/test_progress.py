@@ -8,9 +8,9 @@ import pexpect
 import pytest
 from sweeping import ARGUMENTS, ROOT
 
-from attnexp.sweeps.board import Board
 from attnexp.sweeps.outcome import Found, Outcome
 from attnexp.sweeps.plan import Planned
+from attnexp.sweeps.progress import Board
 
 
 def job(tmp_path, number):
@@ -34,11 +34,11 @@ def board(tmp_path):
 
 
 def write(folder, status, **rest):
-    from attnexp import record
+    from attnexp.runs import files
 
     folder.mkdir(exist_ok=True)
-    record.write_json(
-        folder / record.SUMMARY, {"schema": record.SCHEMA, "config": {}, "status": status} | rest
+    files.write_json(
+        folder / files.SUMMARY, {"schema": files.SCHEMA, "config": {}, "status": status} | rest
     )
 
 
@@ -80,10 +80,10 @@ def test_what_was_there_before_is_no_news(tmp_path):
 
 
 def test_the_last_row_of_a_growing_file(tmp_path):
-    from attnexp import record
+    from attnexp.runs import files
 
-    assert record.last_metrics(tmp_path) == {}
-    file = tmp_path / record.METRICS
+    assert files.last_metrics(tmp_path) == {}
+    file = tmp_path / files.METRICS
     for text, row in [
         ("", {}),
         ("epoch,loss\n", {}),
@@ -95,11 +95,10 @@ def test_the_last_row_of_a_growing_file(tmp_path):
         ),
     ]:
         file.write_text(text)
-        assert record.last_metrics(tmp_path) == row
+        assert files.last_metrics(tmp_path) == row
 
 
 def test_piped_there_are_plain_lines(fragile, monkeypatch):
-    from attnexp import screen
 
     monkeypatch.setattr(screen, "LINE_EVERY", 0.5)
     answer = fragile("-m", "seed=0,1,2", "model.seconds=1")

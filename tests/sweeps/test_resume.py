@@ -107,7 +107,7 @@ def test_what_did_not_finish_is_run_and_what_is_foreign_is_not_touched(fragile, 
 
 
 def test_results_of_an_older_version_are_reported_and_not_reused(fragile, home, monkeypatch):
-    from attnexp import key
+    from attnexp.runs import key
     from attnexp.sweeps import outcome
 
     fragile("seed=0")
@@ -127,7 +127,7 @@ def test_results_of_an_older_version_are_reported_and_not_reused(fragile, home, 
 def test_without_work_torch_is_not_imported(fragile, home, arguments):
     fragile("-m", "seed=0,1")
     script = (
-        "import sys\nfrom attnexp.cli import run\n"
+        "import sys\nfrom attnexp.cli.main import run\n"
         f"code = run({[*ARGUMENTS, '-m', 'seed=0,1', *arguments]!r})\n"
         "heavy = {'torch', 'pandas', 'matplotlib', 'numpy', 'optuna'} & set(sys.modules)\n"
         "sys.exit(f'{code} {heavy}')"

@@ -133,9 +133,8 @@ def test_wrong_spaces(in_process, tmp_path, words, sentence):
 
 
 def test_without_optuna_the_extra_is_named(in_process, monkeypatch):
-    from attnexp.sweeps import command
 
-    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    monkeypatch.setattr(multirun, "find_spec", lambda name: None)
     answer = in_process(*KERNEL, "model.width=interval(0,1)")
     assert answer.returncode == 2
     assert "pip install 'attnexp[optuna]'" in answer.stderr
@@ -173,8 +172,8 @@ def test_what_is_better_decides_the_direction(tmp_path):
     from optuna.distributions import FloatDistribution
 
     from attnexp.sweeps.plan import Word
-    from attnexp.sweeps.space import Dimension
-    from attnexp.sweeps.trials import Trials
+    from attnexp.sweeps.search.space import Dimension
+    from attnexp.sweeps.search.study import Trials
 
     line = [Dimension("x", FloatDistribution(0, 1), lambda value: Word("", (value,)), (), None)]
     trials = Trials(tmp_path, line, 0, 1)

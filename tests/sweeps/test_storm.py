@@ -17,7 +17,7 @@ ARGUMENTS = ("-m", f"seed=range({JOBS})", "figures=false", "train.max_epochs=10"
 
 @pytest.mark.slow
 def test_a_sweep_that_is_killed_again_and_again_finishes_each_job_once(home):
-    from attnexp import record
+    from attnexp.runs import files
 
     random.seed(0)
     done = []
@@ -50,13 +50,13 @@ def test_a_sweep_that_is_killed_again_and_again_finishes_each_job_once(home):
     assert len(folders) == JOBS
     seeds = set()
     for folder in folders:
-        summary = record.read_summary(folder)
+        summary = files.read_summary(folder)
         assert summary["status"] == "finished"
         seeds.add(summary["config"]["seed"])
-        assert len(record.read_metrics(folder)) == 10
-        assert len(record.read_rows(folder / record.PREDICTIONS)) == 50
-        for name in (record.ATTENTION, record.MODEL):
-            record.read_tensors(folder / name)
+        assert len(files.read_metrics(folder)) == 10
+        assert len(files.read_rows(folder / files.PREDICTIONS)) == 50
+        for name in (files.ATTENTION, files.MODEL):
+            files.read_tensors(folder / name)
         for name in ("config.yaml", "hydra.yaml", "overrides.yaml"):
             assert yaml.safe_load((folder / ".hydra" / name).read_text())
         assert (folder / "attnexp.log").read_text().count("metrics {") <= 1

@@ -1,0 +1,73 @@
+"""`attnexp report`: one page with tables, curves and attention, to send to somebody."""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnexp import console
+from attnexp.cli.arguments import Arguments
+from attnexp.errors import RequestError
+from attnexp.runs import files
+
+if TYPE_CHECKING:
+    from attnexp.runs.collection import RunSummary
+    from attnexp.tables.table import Report
+
+EPILOG = """examples:
+  attnexp report                                   all runs below outputs/, into report.html
+  attnexp report outputs --output dates.html --title "Dates, five seeds"
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Write the page that the arguments ask for, and say where it is.
+
+    Raises RequestError for arguments that make no sense, for places without finished runs, and for
+    a file that cannot be written.
+    """
+    arguments = parse(argv)
+    from attnexp.cli.selection import selected
+
+    runs = selected(arguments.paths, arguments.where)
+    if not any(run.status == files.FINISHED for run in runs):
+        raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
+    from attnexp.report.content import report_content
+    from attnexp.report.render import page
+    from attnexp.runs.configurations import comparisons
+
+    content = report_content(arguments.title, tables(runs), comparisons(runs))
+    try:
+        files.write_bytes(arguments.output, page(content).encode("utf-8", "replace"))
+    except OSError as error:
+        raise RequestError(
+            f"--output: {arguments.output} cannot be written: {error.strerror}"
+        ) from error
+    console.say(f"{len(runs)} runs in {console.near(arguments.output)}")
+
+
+def tables(runs: Sequence["RunSummary"]) -> "Report":
+    """The configurations with their statistics and costs, and then every run."""
+    from attnexp.runs.frame import make_frame
+    from attnexp.runs.order import sort_runs
+    from attnexp.tables.groups import Request
+    from attnexp.tables.run_table import runs_report
+    from attnexp.tables.tables import configurations_report
+
+    frame = sort_runs(make_frame(runs), None)
+    compared = configurations_report(frame, Request())
+    (each,) = runs_report(frame, []).grids
+    return replace(compared, grids=[*compared.grids, replace(each, title="Every run")])
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments."""
+    parser = Arguments("report", "Write one self-contained page about runs.", EPILOG)
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
+    parser.add_argument(
+        "--output", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
+    )
+    parser.add_argument("--where", metavar="TEST", help='only some runs: "data=reverse"')
+    parser.add_argument("--title", default="Attention, compared", help="what the page is called")
+    return parser.parse_intermixed_args(argv)

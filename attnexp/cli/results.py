@@ -1,0 +1,197 @@
+"""`attnexp results`: reads the command line, and nothing else does."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+from attnexp import console
+from attnexp.errors import RequestError, choices_text
+from attnexp.runs import files
+
+if TYPE_CHECKING:
+    from attnexp.runs.collection import RunSummary
+    from attnexp.tables.table import Report
+
+FORMATS = ("table", "csv", "markdown", "latex", "json", "html")
+ENDINGS = {
+    ".txt": "table",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".tex": "latex",
+    ".json": "json",
+    ".html": "html",
+}
+"""The format that a file name asks for."""
+
+EPILOG = """examples:
+  attnexp results                              all runs below outputs/, seeds gathered
+  attnexp results --runs --sort test_mse       a row a run, the best first
+  attnexp results --by model                   one row a model, whatever else was set
+  attnexp results --pivot "model x data"       models down, data sets across
+  attnexp results --where "data=sine and model in [gaussian, boxcar]"
+  attnexp results --output table.tex           also .csv, .md, .json, .html and .txt
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Show the runs that the arguments name.
+
+    Raises RequestError for arguments that make no sense and a file that cannot be written.
+    """
+    arguments = parse(argv)
+    form = chosen_format(arguments.format, arguments.output)
+    from attnexp.runs.collection import collect, without_garbage_collection
+
+    with without_garbage_collection():
+        collected = collect(arguments.paths or ["outputs"])
+        tell_skipped(collected.skipped)
+        if not collected.runs:
+            places = ", ".join(arguments.paths or ["outputs"])
+            console.say(f"There are no runs below {places} yet: `attnexp` makes one.")
+            return
+        emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
+
+
+def report(runs: "Sequence[RunSummary]", arguments: argparse.Namespace) -> "Report":
+    """The tables that the arguments ask for. Raises RequestError for names that are not there."""
+    from attnexp.runs.frame import make_frame
+    from attnexp.runs.naming import meant
+    from attnexp.runs.order import sort_runs
+    from attnexp.tables.groups import Request
+
+    frame = make_frame(runs)
+    if arguments.where:
+        from attnexp.runs.filter import matching
+
+        frame = frame.only(matching(frame, arguments.where))
+        if frame.table.empty:
+            raise RequestError(f"--where: none of the {len(runs)} runs fits {arguments.where}")
+    metrics = tuple(meant(name, frame.metrics, "metric") for name in arguments.metric)
+    if arguments.runs:
+        from attnexp.tables.run_table import runs_report
+
+        return runs_report(sort_runs(frame, arguments.sort), metrics)
+    from attnexp.tables.tables import configurations_report, pivot_report
+
+    frame = sort_runs(frame, None)
+    by = tuple(meant(name, frame.factors) for name in arguments.by)
+    sort = arguments.sort and meant(
+        arguments.sort.removeprefix("-"), [*frame.metrics, *frame.factors]
+    )
+    reverse = bool(arguments.sort) and arguments.sort.startswith("-")
+    if arguments.pivot is None:
+        return configurations_report(frame, Request(by, metrics, sort=sort, reverse=reverse))
+    down, across = (meant(name, frame.factors) for name in arguments.pivot)
+    return pivot_report(frame, Request((down, across), metrics, apart=(across,)), down, across)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments. A sort that begins with - needs no = sign."""
+    parser = _Parser(
+        prog="attnexp results",
+        description="Compare runs in a table.",
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
+    parser.add_argument("--runs", action="store_true", help="a row a run, seeds not gathered")
+    parser.add_argument(
+        "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
+    )
+    parser.add_argument(
+        "--by", type=names, default=[], metavar="NAME,...", help="what the rows are, such as model"
+    )
+    parser.add_argument(
+        "--pivot", type=crossed, metavar="A x B", help='"model x data": one down, one across'
+    )
+    parser.add_argument(
+        "--metric", type=names, default=[], metavar="NAME,...", help="which metrics"
+    )
+    parser.add_argument(
+        "--sort",
+        metavar="NAME",
+        help="order by a metric, best first, or by a setting; -NAME reverses",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        default=40,
+        metavar="N",
+        help="rows of a table on the screen (40); 0 for all",
+    )
+    return parser.parse_intermixed_args(_join_sort(argv))
+
+
+def chosen_format(form: str | None, output: Path | None) -> str:
+    """The format that was asked for, or the one that the file's name ends with."""
+    if form is not None or output is None:
+        return form or "table"
+    if output.suffix not in ENDINGS:
+        raise RequestError(
+            f"--output: {output} ends with none of {', '.join(ENDINGS)}: "
+            f"add --format {choices_text(FORMATS)}"
+        )
+    return ENDINGS[output.suffix]
+
+
+def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
+    """Put a report on the screen or into a file."""
+    if form == "table" and output is None:
+        from attnexp.tables.terminal import show
+
+        show(report, limit)
+        return
+    from attnexp.tables.formats import WRITERS
+
+    text = WRITERS[form](report)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        files.write_bytes(output, text.encode())
+    except OSError as error:
+        raise RequestError(f"--output: {output} cannot be written: {error.strerror}") from error
+    console.say(f"{len(report.records)} rows in {output}")
+
+
+def tell_skipped(reasons: Sequence[str]) -> None:
+    """One line about the folders that could not be read."""
+    if reasons:
+        more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+        count = f"{len(reasons)} folder{'s' if len(reasons) > 1 else ''}"
+        console.warn_aside(f"skipped {count}: {'; '.join(reasons[:3])}{more}")
+
+
+def names(text: str) -> list[str]:
+    """`a, b` as a list."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def crossed(text: str) -> tuple[str, str]:
+    """`model x data` as two names."""
+    parts = text.split(" x ")
+    if len(parts) != 2 or not all(part.strip() for part in parts):
+        raise argparse.ArgumentTypeError(f"'{text}' is not like 'model x data'")
+    return parts[0].strip(), parts[1].strip()
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise RequestError(f"{message}. `attnexp results --help` shows what there is")
+
+
+def _join_sort(argv: Sequence[str]) -> list[str]:
+    joined: list[str] = []
+    for word in argv:
+        if joined and joined[-1] == "--sort":
+            joined[-1] = f"--sort={word}"
+        else:
+            joined.append(word)
+    return joined

@@ -1,0 +1,30 @@
+"""The runs that a command line names."""
+
+from collections.abc import Sequence
+
+from attnexp.cli.results import tell_skipped
+from attnexp.errors import RequestError
+from attnexp.runs.collection import RunSummary, collect
+
+
+def selected(paths: Sequence[str], where: str | None) -> list[RunSummary]:
+    """The runs at or below the paths, `outputs` where there are none, that fit the test `where`.
+
+    Says which folders could not be read. Raises RequestError for paths without runs, and for a test
+    that makes no sense or that no run passes.
+    """
+    places = list(paths) or ["outputs"]
+    collected = collect(places)
+    tell_skipped(collected.skipped)
+    if not collected.runs:
+        raise RequestError(f"there are no runs below {', '.join(places)}")
+    if where is None:
+        return collected.runs
+    from attnexp.runs.filter import matching
+    from attnexp.runs.frame import make_frame
+
+    fits = matching(make_frame(collected.runs), where)
+    found = [run for run, fit in zip(collected.runs, fits, strict=True) if fit]
+    if not found:
+        raise RequestError(f"--where: none of the {len(collected.runs)} runs fits {where}")
+    return found

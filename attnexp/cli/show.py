@@ -1,0 +1,89 @@
+"""`attnexp show`: a run in the terminal, its losses and its attention in letters."""
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from attnexp import console
+from attnexp.cli.arguments import Arguments, place
+from attnexp.plots.columns import asked_columns, words
+from attnexp.plots.terminal import Means, draw_curve, draw_map
+from attnexp.runs import files
+from attnexp.runs.attention_maps import SPACE, Attention, View
+from attnexp.runs.run import open_run
+
+WIDTH, HEIGHT = 80, 10
+"""Columns at most, and lines of a curve."""
+
+EPILOG = """examples:
+  attnexp show outputs/RUN                  losses and attention
+  attnexp show outputs/RUN --example 3      another test example
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Show the run that the arguments name.
+
+    Raises RequestError for arguments that make no sense and a run that is not there.
+    """
+    arguments = parse(argv)
+    run = open_run(arguments.run)
+    means = means_of(console.out)
+    say = partial(_say, means)
+    say(Text(run.title, style="bold"))
+    status = run.summary["status"]
+    told = [run.primary, "" if status == files.FINISHED else f"status: {status}"]
+    for line in filter(None, [*told, *run.summary["notes"]]):
+        say(Text(line))
+    for column in asked_columns([run], arguments.metric):
+        say(Text(f"\n{words(column)}", style="bold"))
+        for line in draw_curve(run.metrics["epoch"], run.metrics[column], HEIGHT, means):
+            say(Text(line))
+    examples = () if arguments.example is None else (arguments.example,)
+    view = View(arguments.attention, arguments.layer, arguments.head, examples)
+    if run.has_attention or view != View():
+        for text in attention_lines(run.attention, view, means):
+            say(text)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments."""
+    parser = Arguments("show", "Show the losses and the attention of a run in letters.", EPILOG)
+    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
+    parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv; default: losses")
+    parser.add_argument("--example", type=place, metavar="N", help="a test example, from 1")
+    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, ...")
+    parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
+    parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
+    return parser.parse_intermixed_args(argv)
+
+
+def means_of(console: Console) -> Means:
+    """What a console can print: piped output is plain ASCII."""
+    letters = console.is_terminal and console.encoding.lower().startswith("utf")
+    colours = console.is_terminal and console.color_system is not None and not console.no_color
+    return Means(colours, letters, min(console.width, WIDTH))
+
+
+def attention_lines(attention: Attention, view: View, means: Means) -> list[Text]:
+    """One map with what it is. Raises RequestError for what is not stored."""
+    resolved = attention.resolve(view, 1)
+    example = resolved.examples[0]
+    one = attention.map(str(resolved.attention), example, resolved.layer or 0, resolved.head)
+    which = f", example {example + 1}" if len(attention.batch["keys"]) > 1 else ""
+    down = f"{one.rows.name} downwards" if one.rows.symbols else f"{one.rows.name} upwards"
+    return [
+        Text(f"\n{attention.words(resolved)}{which}", style="bold"),
+        Text(f"{down}, {one.columns.name} across"),
+        *draw_map(one, means),
+    ]
+
+
+def _say(means: Means, text: Text) -> None:
+    """Print a line; only its ASCII where there may be no other letters."""
+    plain = Text(text.plain.replace(SPACE, "_").encode("ascii", "replace").decode())
+    console.out.print(text if means.letters else plain, soft_wrap=True)

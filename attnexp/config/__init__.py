@@ -1,0 +1,1 @@
+"""Hydra's side: composing a configuration, checking it, and building what it describes."""

@@ -1,0 +1,236 @@
+"""The composition root: turns a configuration into the objects of a run, and writes nothing.
+
+The only place that builds from configuration.
+"""
+
+import copy
+import hashlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast, get_type_hints
+
+import torch
+from hydra.errors import InstantiationException
+from hydra.utils import instantiate
+from omegaconf import DictConfig, OmegaConf
+
+from attnexp.config.groups import choices
+from attnexp.config.job import resolved
+from attnexp.config.schema import check_settings
+from attnexp.data.base import Dataset
+from attnexp.errors import RequestError, choices_text
+from attnexp.tasks.base import Task
+from attnexp.trackers.forgiving import Forgiving
+from attnexp.training.device import choose_device
+from attnexp.training.loop import (
+    TrainSettings,
+    require_validation,
+    without_compiler,
+)
+from attnexp.training.run import PreparedRun, trainable
+from attnexp.training.tensors import read_parameters
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings at the top level of a run. Groups are checked against what they name."""
+
+    model: dict[str, Any]
+    arch: dict[str, Any]
+    data: dict[str, Any]
+    task: dict[str, Any]
+    optim: dict[str, Any]
+    schedule: dict[str, Any]
+    train: dict[str, Any]
+    tracker: dict[str, Any]
+    device: str
+    threads: int
+    seed: int
+    figures: bool
+    rerun: bool
+    fail_fast: bool
+    output_dir: str
+
+
+GIVEN = {
+    "model": ("query_dim", "key_dim"),
+    "arch": ("spec", "score"),
+    "data": ("generator",),
+    "task": (),
+    "optim": ("params",),
+    "schedule": (),
+    "train": (),
+    "tracker": (),
+}
+"""Each group of settings, and the arguments of its target that come from the run."""
+
+
+def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
+    """Build everything that a run needs, and write nothing.
+
+    `chosen` holds the names of the choices, a group each. Raises RequestError or ValueError for a
+    configuration that cannot work.
+    """
+    plain = resolved(config)
+    check_settings(plain, Settings, "")
+    if plain["seed"] < 0:
+        raise RequestError(f"seed must be 0 or more, got {plain['seed']}")
+    if plain["threads"] < 1:
+        raise RequestError(f"threads must be 1 or more, got {plain['threads']}")
+    torch.set_num_threads(plain["threads"])
+    device, why_device = choose_device(plain["device"])
+    for group, given in GIVEN.items():
+        check_settings(plain[group], _target(plain[group], group), group, given)
+    seed = plain["seed"]
+    made = {group: partial(build, config[group], plain[group]) for group in GIVEN}
+    dataset: Dataset = made["data"](generator=generator(seed, "data"))
+    task: Task = made["task"]()
+    _check_fit(plain, chosen, dataset)
+    with seeded(seed, "initialisation"):
+        model = made["arch"](spec=dataset.spec, score=made["model"])
+    settings: TrainSettings = made["train"]()
+    require_validation(settings, dataset)
+    optimizer = made["optim"]
+    if trainable(model):
+        without_compiler(optimizer, list(model.parameters()))  # a rate it refuses is refused now
+    return PreparedRun(
+        config=plain,
+        chosen=chosen,
+        device=device,
+        why_device=why_device,
+        dataset=dataset.to(device),
+        model=model.to(device),
+        task=task,
+        optimizer=optimizer,
+        schedule=made["schedule"](),
+        settings=settings,
+        tracker=Forgiving(made["tracker"]()),
+        order=generator(seed, "order"),
+    )
+
+
+def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
+    """Call the `_target_` of a node with its settings and with what the run gives it.
+
+    `settings` is the node as plain values. Always through Hydra, which refuses targets such as
+    `os.system`: they may come from a run folder of somebody else's. Hydra takes milliseconds, and
+    the runs of a sweep share most of their settings, so settings that hold no objects are taken to
+    it once.
+    """
+    if _holds_objects(list(settings.values())):
+        return _maker(node)(**given)
+    text = repr(settings)
+    if text not in _makers:
+        if len(_makers) == MAKERS:
+            _makers.clear()
+        _makers[text] = _maker(node)
+    return copy.deepcopy(_makers[text])(**given)
+
+
+_makers: dict[str, partial[Any]] = {}
+"""What Hydra has made of settings in this process, by their text."""
+
+MAKERS = 64
+"""How many of them are kept."""
+
+
+def _maker(node: DictConfig) -> partial[Any]:
+    made: partial[Any] = instantiate(node, _partial_=True, _convert_="all")
+    return made
+
+
+def _holds_objects(value: Any) -> bool:
+    """Whether a `_target_` is anywhere inside the value."""
+    if isinstance(value, Mapping):
+        return "_target_" in value or _holds_objects(list(value.values()))
+    return isinstance(value, list) and any(map(_holds_objects, value))
+
+
+def generator(seed: int, stream: str) -> torch.Generator:
+    """A generator for one purpose: streams of one seed are independent of each other."""
+    return torch.Generator().manual_seed(stream_seed(seed, stream))
+
+
+def stream_seed(seed: int, stream: str) -> int:
+    """A seed of 63 bits, made of the run's seed and the name of a stream."""
+    digest = hashlib.sha256(f"{seed} {stream}".encode()).digest()
+    return int.from_bytes(digest[:8]) >> 1
+
+
+@contextmanager
+def seeded(seed: int, stream: str) -> Iterator[None]:
+    """Within the block PyTorch's global generator follows a stream; afterwards it is as before.
+
+    Modules draw their first parameters from the global generator, those of users included. Models
+    are built on the CPU, so that the first parameters are the same on every device.
+    """
+    before = torch.default_generator.get_state()
+    torch.default_generator.manual_seed(stream_seed(seed, stream))
+    try:
+        yield
+    finally:
+        torch.default_generator.set_state(before)
+
+
+def restore(summary: Mapping[str, Any], folder: Path) -> PreparedRun:
+    """A finished run as it was after training, built on the CPU from what its folder holds.
+
+    Raises RequestError where its settings cannot be built, and where the folder holds no parameters
+    that fit.
+    """
+    apart = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
+    config = OmegaConf.create({**summary["config"], **apart})
+    try:
+        run = prepare(config, summary["choices"])
+    except (InstantiationException, ValueError) as error:
+        why = " ".join(str(error).split())
+        raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
+    try:
+        run.model.load_state_dict(read_parameters(folder))
+    except (FileNotFoundError, RuntimeError) as error:
+        raise RequestError(f"{folder} holds no parameters of its model: {error}") from error
+    run.model.eval()
+    return run
+
+
+def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:
+    name = node.get("_target_")
+    if name is None:
+        raise RequestError(f"{group} has no _target_: choose one with {group}=NAME")
+    try:
+        module, _, attribute = str(name).rpartition(".")
+        found = getattr(import_module(module), attribute)
+    except Exception as error:  # a module of the user's may raise anything
+        raise RequestError(f"{group}._target_: '{name}' cannot be imported: {error}") from error
+    if not callable(found):
+        raise RequestError(f"{group}._target_: '{name}' is not a class or a function")
+    return found
+
+
+def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:
+    """Raise RequestError unless the architecture is for this kind of data."""
+    needed = spec_type(_target(plain["arch"], "arch"))
+    if isinstance(dataset.spec, needed):
+        return
+    fitting = [
+        choice.name
+        for choice in choices("arch")
+        if isinstance(
+            dataset.spec, spec_type(_target(cast(DictConfig, OmegaConf.load(choice.path)), "arch"))
+        )
+    ]
+    raise RequestError(
+        f"arch={chosen['arch']} is not for data={chosen['data']}: "
+        f"choose arch={choices_text(fitting)}"
+    )
+
+
+def spec_type(architecture: Callable[..., Any]) -> type:
+    """The kind of data that an architecture is for, from the annotation of its `spec`."""
+    inside = architecture.__init__ if inspect.isclass(architecture) else architecture
+    return get_type_hints(inside).get("spec", object)

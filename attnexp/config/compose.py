@@ -1,0 +1,156 @@
+"""Starts Hydra with our configuration, and composes.
+
+`hydra.main` composes twice, makes a folder before anything is checked, and prints and exits where
+we want to explain. So this module drives Hydra itself.
+"""
+
+import os
+import sys
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+from hydra.core.config_search_path import SearchPathQuery
+from hydra.core.global_hydra import GlobalHydra
+from hydra.types import RunMode
+from hydra.version import setbase
+from omegaconf import DictConfig, OmegaConf
+
+from attnexp.config.groups import conf_dir
+from attnexp.config.hydra_internals import Hydra, create_config_search_path, get_args_parser
+from attnexp.config.job import HYDRA, Job, register_resolvers
+from attnexp.config.messages import ComposeErrors, explain
+from attnexp.errors import RequestError
+
+CONFIG = "config"
+"""Name of the primary configuration file."""
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """A command line that is Hydra's to answer, and Hydra, started for it.
+
+    `arguments` holds Hydra's own flags and ours, `overrides` the words that are settings.
+    """
+
+    app: Hydra
+    arguments: Any
+
+    @classmethod
+    def read(cls, argv: Sequence[str]) -> "CommandLine":
+        """Raises RequestError for flags that make no sense."""
+        arguments = parse(argv)
+        return cls(start(arguments.config_dir), arguments)
+
+    @property
+    def config_name(self) -> str:
+        """The name of the primary configuration."""
+        return self.arguments.config_name or CONFIG
+
+    @property
+    def overrides(self) -> list[str]:
+        """The words that are settings."""
+        return list(self.arguments.overrides)
+
+    def answer_question(self) -> bool:
+        """Answer a question to Hydra that needs no run, and return whether there was one."""
+        arguments, name, overrides = self.arguments, self.config_name, self.overrides
+        if arguments.shell_completion:
+            self.app.shell_completion(config_name=name, overrides=overrides)
+        elif arguments.hydra_help:
+            self.app.hydra_help(config_name=name, args_parser=get_args_parser(), args=arguments)
+        elif arguments.cfg:
+            self.app.show_cfg(name, overrides, arguments.cfg, arguments.package, arguments.resolve)
+        elif arguments.info:
+            self.app.show_info(arguments.info, config_name=name, overrides=overrides)
+        else:
+            return False
+        return True
+
+    def compose(self) -> Job | None:
+        """The one job that the overrides describe, or None where they ask for a sweep."""
+        config = self.app.compose_config(self.config_name, self.overrides, RunMode.RUN)
+        if config.hydra.mode == RunMode.MULTIRUN:
+            return None
+        config.hydra.mode = RunMode.RUN
+        return Job(config, Path(config.hydra.run.dir).absolute())
+
+    def sweep(self) -> None:
+        """Run a job for every combination of the overrides' values, through Hydra's sweeper."""
+        asked = ["hydra.sweeper.dry_run=true"] if self.arguments.dry_run else []
+        self.app.multirun(
+            config_name=self.config_name,
+            task_function=_no_task,
+            overrides=[*self.overrides, *asked],
+        )
+
+    def explained(self, error: BaseException) -> RequestError:
+        """What Hydra could not do, as a sentence for the user."""
+        return RequestError(explain(error, self.overrides, self._siblings))
+
+    def _siblings(self, path: str, others: Sequence[str]) -> Collection[str]:
+        """The settings that stand beside a path in what the other overrides compose."""
+        try:
+            config = self.app.compose_config(
+                self.config_name, list(others), RunMode.MULTIRUN, validate_sweep_overrides=False
+            )
+        except ComposeErrors:
+            return ()
+        where = path.rpartition(".")[0]
+        node = OmegaConf.select(config, where) if where else config
+        if not isinstance(node, DictConfig):
+            return ()
+        return [str(key) for key in node if key not in (HYDRA, "_target_")]
+
+
+def parse(argv: Sequence[str]) -> Any:
+    """Hydra's arguments, flags in any place."""
+
+    def refuse(message: str) -> NoReturn:
+        raise RequestError(f"{message}. `attnexp --help` shows what there is")
+
+    parser = get_args_parser()
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="Say what is done and what would run, and run nothing",
+    )
+    parser.error = refuse  # type: ignore[method-assign]
+    arguments = parser.parse_intermixed_args(list(argv))
+    chosen = [
+        flag
+        for flag in ("run", "multirun", "cfg", "info", "shell_completion")
+        if getattr(arguments, flag)
+    ]
+    if len(chosen) > 1:
+        raise RequestError(f"only one of {', '.join('--' + flag for flag in chosen)} at a time")
+    return arguments
+
+
+def start(config_dir: str | None) -> Hydra:
+    """Hydra with our configuration, the user's folder in front of it, and the current directory.
+
+    The current directory goes on the import path, so that `_target_: mine.MyScore` finds mine.py,
+    in this process and in workers.
+    """
+    setbase("1.3")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    workers = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    if here not in workers:
+        os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, workers)])
+    search_path = create_config_search_path(str(conf_dir()))
+    if config_dir is not None:
+        folder = Path(config_dir).absolute()
+        if not folder.is_dir():
+            raise RequestError(f"--config-dir: there is no folder {folder}")
+        search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
+    register_resolvers()
+    GlobalHydra.instance().clear()
+    return Hydra.create_main_hydra2(task_name="attnexp", config_search_path=search_path)
+
+
+def _no_task(config: DictConfig) -> None:
+    raise RequestError("hydra/sweeper must be attnexp or optuna: others forget what they have done")

@@ -1,0 +1,52 @@
+"""What can be chosen: the YAML files of conf/, read without Hydra.
+
+Each file opens with one comment line that says what it is.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+GROUPS = ("model", "arch", "data", "task", "optim", "schedule", "train", "tracker", "experiment")
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One YAML file of a group: its name on the command line, and its first line."""
+
+    name: str
+    line: str
+    path: Path
+
+
+def conf_dir() -> Path:
+    """The folder with the configuration: inside an installed package, or beside it in a checkout.
+
+    Raises FileNotFoundError where the installation is broken.
+    """
+    package = Path(__file__).resolve().parent.parent
+    for folder in (package / "conf", package.parent / "conf"):
+        if (folder / "config.yaml").is_file():
+            return folder
+    raise FileNotFoundError(f"attnexp's configuration is neither in {package} nor beside it")
+
+
+def choices(group: str, extra: Path | None = None) -> list[Choice]:
+    """The choices of a group in alphabetical order, those of an extra config folder included."""
+    folders = [conf_dir(), *([extra] if extra else [])]
+    files = {
+        str(path.relative_to(folder / group).with_suffix("")): path
+        for folder in folders
+        for path in (folder / group).rglob("*.yaml")
+    }
+    return [Choice(name, first_line(path), path) for name, path in sorted(files.items())]
+
+
+def first_line(path: Path) -> str:
+    """The first comment of a YAML file that is not a directive to Hydra."""
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        text = line.lstrip("#").strip()
+        if line.startswith("#") and text and not text.startswith("@package"):
+            return text
+        if not line.startswith("#"):
+            break
+    return ""

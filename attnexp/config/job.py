@@ -1,0 +1,189 @@
+"""One run as it is handed to a process: its configuration, and the folder it goes to."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import yaml
+from hydra.core.hydra_config import HydraConfig
+from hydra.core.utils import JobReturn, JobStatus, configure_log, env_override
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+
+from attnexp.config.hydra_internals import Callbacks, OmegaConfDumper
+from attnexp.errors import RunFailedError
+from attnexp.runs import files
+from attnexp.runs.key import NEUTRAL, identity, run_key, run_name
+
+HYDRA = "hydra"
+"""Hydra's own node in a composed configuration. Everything else there is ours."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Job:
+    """A composed configuration, Hydra's node included, and the folder of the run."""
+
+    config: DictConfig
+    folder: Path
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """The configuration of the run as plain values."""
+        return resolved(self.config)
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """The name chosen in each group of ours."""
+        return chosen_of(self.config.hydra.runtime.choices)
+
+
+def register_resolvers() -> None:
+    """Make known what attnexp's configuration may refer to: `${run_name:}`."""
+    OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
+
+
+def resolved(config: DictConfig) -> dict[str, Any]:
+    """Our part of a configuration as plain values, interpolations resolved."""
+    return {str(name): _resolved(config[name]) for name in config if name != HYDRA}
+
+
+def chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
+    """The name chosen in each group that decides numbers, without Hydra's groups."""
+    return {
+        str(group): str(name)
+        for group, name in choices.items()
+        if name is not None and not str(group).startswith("hydra/") and group not in NEUTRAL
+    }
+
+
+def finished_before(job: Job) -> dict[str, Any] | None:
+    """The summary of the same run, where it has finished and is not asked for again."""
+    if job.config.rerun:
+        return None
+    try:
+        summary = files.read_summary(job.folder)
+    except files.UnreadableRunError:
+        return None
+    same = summary.get("key") == run_key(job.settings) and identity(summary["config"]) == identity(
+        job.settings
+    )
+    return summary if same and summary.get("status") == files.FINISHED else None
+
+
+def at_work(job: Job, work: Callable[[], Result]) -> Result:
+    """Do the work of a job with everything that Hydra promises to a job.
+
+    The folder holds Hydra's record of the configuration and gets the log; `${hydra:...}` can be
+    resolved; environment variables, callbacks and the working directory are as asked. The caller
+    holds the folder's lock.
+    """
+    hydra = job.config.hydra
+    with read_write(hydra.runtime), open_dict(hydra.runtime):
+        hydra.runtime.output_dir = str(job.folder)
+    OmegaConf.set_readonly(hydra, True)
+    before = HydraConfig.instance().cfg
+    HydraConfig.instance().cfg = job.config  # type: ignore[assignment]
+    try:
+        if hydra.output_subdir is not None:
+            write_composition(job, job.folder / hydra.output_subdir)
+        configure_log(hydra.job_logging, hydra.verbose)
+        with env_override(hydra.job.env_set), _in_directory(job):
+            return _with_callbacks(job, work)
+    finally:
+        HydraConfig.instance().cfg = before
+
+
+def write_composition(job: Job, folder: Path) -> None:
+    """Hydra's record of how the configuration came about, in the three files that it writes."""
+    folder.mkdir(parents=True, exist_ok=True)
+    whole = OmegaConf.to_container(job.config, resolve=False, enum_to_str=True)
+    assert isinstance(whole, dict)
+    files = {
+        "config.yaml": {name: node for name, node in whole.items() if name != HYDRA},
+        "hydra.yaml": {HYDRA: whole[HYDRA]},
+        "overrides.yaml": whole[HYDRA]["overrides"]["task"],
+    }
+    for name, content in files.items():
+        (folder / name).write_text(yaml_text(content), encoding="utf-8")
+
+
+def yaml_text(content: Any) -> str:
+    """What `OmegaConf.to_yaml` writes, by the parser in C where there is one: six times as fast."""
+    return yaml.dump(
+        content, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, sort_keys=False
+    )
+
+
+class _Dumper(getattr(yaml, "CDumper", yaml.Dumper)):  # type: ignore[misc]
+    """Quotes text that OmegaConf would read as something else."""
+
+
+_Dumper.add_representer(str, OmegaConfDumper.str_representer)
+
+
+def _with_callbacks(job: Job, work: Callable[[], Result]) -> Result:
+    if not job.config.hydra.callbacks:
+        return work()
+    callbacks = Callbacks(job.config)
+    words = OmegaConf.to_container(job.config.hydra.overrides.task, resolve=False)
+    returned = JobReturn(
+        overrides=cast(list[str], words),
+        cfg=job.config,
+        working_dir=os.getcwd(),
+        task_name=job.config.hydra.job.name,
+    )
+    callbacks.on_job_start(config=job.config, task_function=lambda _: work())
+    try:
+        result = work()
+        returned.status, returned.return_value = JobStatus.COMPLETED, result
+        return result
+    except Exception as error:
+        returned.status, returned.return_value = JobStatus.FAILED, error
+        raise
+    finally:
+        callbacks.on_job_end(config=job.config, job_return=returned)
+
+
+@contextmanager
+def run_callbacks(job: Job, config_name: str) -> Iterator[Callable[[Any], None]]:
+    """Hydra's callbacks around a run. The block hands what the run returned to what it is given."""
+    callbacks = Callbacks(job.config)
+    callbacks.on_run_start(config=job.config, config_name=config_name)
+    end = JobReturn()
+
+    def returned(value: Any) -> None:
+        end.return_value, end.status = value, JobStatus.COMPLETED
+
+    try:
+        yield returned
+    except RunFailedError as error:
+        end.return_value, end.status = error, JobStatus.FAILED
+        raise
+    finally:
+        callbacks.on_run_end(config=job.config, config_name=config_name, job_return=end)
+
+
+@contextmanager
+def _in_directory(job: Job) -> Iterator[None]:
+    before = os.getcwd()
+    if job.config.hydra.job.chdir:
+        os.chdir(job.folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
+def _run_name(*, _root_: DictConfig) -> str:
+    return run_name(resolved(_root_), chosen_of(_root_.hydra.runtime.choices))
+
+
+def _resolved(value: Any) -> Any:
+    if OmegaConf.is_config(value):
+        return OmegaConf.to_container(value, resolve=True, throw_on_missing=True)
+    return value

@@ -1,0 +1,99 @@
+"""Hydra's and OmegaConf's errors in one or two sentences."""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from hydra.errors import HydraException, MissingConfigException, OverrideParseException
+from omegaconf.errors import OmegaConfBaseException
+from yaml import MarkedYAMLError, YAMLError
+
+from attnexp.config.schema import unknown_setting
+from attnexp.errors import choices_text, nearest_text
+
+EXTRAS = {
+    "hydra/launcher/joblib": "joblib",
+    "hydra/launcher/submitit_slurm": "slurm",
+    "hydra/launcher/submitit_local": "slurm",
+    "hydra/launcher/ray": "ray",
+}
+"""Choices that other packages bring, and which of our extras installs each."""
+
+ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
+"""What composing a configuration raises when the request is wrong."""
+
+Siblings = Callable[[str, Sequence[str]], Collection[str]]
+"""The settings beside a path, given the other overrides."""
+
+
+def explain(error: BaseException, overrides: Sequence[str], siblings: Siblings) -> str:
+    """What is wrong, what was expected, and the nearest choice."""
+    for cause in chain(error):
+        if isinstance(cause, MarkedYAMLError):
+            return _bad_yaml(cause)
+        if isinstance(cause, MissingConfigException):
+            return _missing_choice(cause)
+        if isinstance(cause, OverrideParseException):
+            return (
+                f"'{cause.override}' is not a setting: write name=value, and quote a value that "
+                "holds spaces or brackets, as in 'name=\"a value\"'"
+            )
+    text = " ".join(str(cause) for cause in chain(error))
+    unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
+    if unknown:
+        path = unknown[1]
+        others = [override for override in overrides if _name(override) != path]
+        return unknown_setting(path, siblings(path, others))
+    group = re.search(r"config group '([^']+)' does not", text)
+    if group:
+        return unknown_setting(group[1], siblings(group[1], []))
+    several = re.search(r"Ambiguous value for argument '([^']+)'", text) or re.search(
+        r"Sweep parameters '([^']+)' requires", text
+    )
+    if several:
+        return f"{several[1]} names several values: add -m to run a job for each of them"
+    return _first_words(error)
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """An error and what it was raised from."""
+    cause: BaseException | None = error
+    while cause is not None:
+        yield cause
+        cause = cause.__cause__ or cause.__context__
+
+
+def _bad_yaml(error: MarkedYAMLError) -> str:
+    mark = error.problem_mark
+    where = f"{mark.name}, line {mark.line + 1}" if mark else "a configuration file"
+    return f"{where}: not valid YAML: {error.problem or error.context}"
+
+
+def _missing_choice(error: MissingConfigException) -> str:
+    missing = str(error.missing_cfg_file)
+    if missing in EXTRAS:
+        return f"{missing} is not installed: pip install 'attnexp[{EXTRAS[missing]}]'"
+    group, _, name = missing.rpartition("/")
+    if not group:
+        return f"there is no configuration '{missing}'"
+    options = list(error.options or [])
+    return (
+        f"'{name}' is not one of the choices for '{group}': {choices_text(options)}."
+        f"{nearest_text(name, options)}"
+    )
+
+
+def _first_words(error: BaseException) -> str:
+    """The first line that any error in the chain has to say, and the setting it names.
+
+    That a value does not fit is said by Hydra, and why by the error that it was raised from.
+    """
+    for cause in chain(error):
+        lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
+        if lines and not (lines[0].startswith("Error merging override") and cause.__cause__):
+            named = next((line[9:].strip() for line in lines if line.startswith("full_key:")), "")
+            return f"{named}: {lines[0]}" if named else lines[0]
+    return type(error).__name__
+
+
+def _name(override: str) -> str:
+    return override.lstrip("+~").partition("=")[0].partition("@")[0]

@@ -1,0 +1,152 @@
+"""What a person sees: one console, progress on work over a second, a table at the end.
+
+On a terminal there are colours and a bar; piped, plain lines at a rate that fits a log file.
+"""
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+PATIENCE = 1.0
+"""Seconds of work before a bar appears."""
+
+LINE_EVERY = 5.0
+"""Seconds between two lines of progress where there is no terminal."""
+
+WIDE = 1000
+"""Columns where there is no terminal, so that nothing is cut or wrapped."""
+
+
+def make_console(stderr: bool = False) -> Console:
+    """A console that wraps at the terminal's width, and nowhere when piped."""
+    terminal = (sys.stderr if stderr else sys.stdout).isatty()
+    width = None if terminal else WIDE
+    return Console(stderr=stderr, width=width, highlight=False, emoji=False)
+
+
+out = make_console()
+err = make_console(stderr=True)
+
+
+def say(text: str) -> None:
+    """One plain sentence on the screen."""
+    out.print(escape(text), soft_wrap=True)
+
+
+def warn(text: str) -> None:
+    """One sentence that should not be missed."""
+    out.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+
+
+def warn_aside(text: str) -> None:
+    """One sentence on the standard error, out of the way of output that a program reads."""
+    err.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+
+
+def complain(text: str) -> None:
+    """What went wrong, on the standard error."""
+    err.print(f"[red]attnexp:[/] {escape(text)}", soft_wrap=True)
+
+
+def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:
+    """An empty table without a frame, in colour only on a terminal."""
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(
+            escape(column), justify="right" if column in right else "left", overflow="fold"
+        )
+    return table
+
+
+def number_text(value: object) -> str:
+    """Four significant digits of a number; other values as they are."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def setting_text(value: object) -> str:
+    """A setting as it is written on the command line."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return number_text(value)
+
+
+def show_run(summary: Mapping[str, object], folder: Path) -> None:
+    """The metrics of a run, its remarks, and where it is."""
+    metrics = summary["metrics"]
+    notes = summary["notes"]
+    table = plain_table(["metric", "value"], right=["value"])
+    if isinstance(metrics, Mapping):
+        for name, value in metrics.items():
+            table.add_row(name, number_text(value))
+    out.print(table)
+    if isinstance(notes, Sequence):
+        for note in notes:
+            warn(str(note))
+    out.print(f"[bold]{escape(near(folder))}[/]", soft_wrap=True)
+
+
+def near(path: Path) -> str:
+    """The path from here where that is shorter to read."""
+    here = Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """Show how far work has come. The block calls what it is given with (done, details)."""
+    shown = _bar(what, total) if out.is_terminal else _lines(what, total)
+    with shown as advance:
+        yield advance
+
+
+@contextmanager
+def _bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[details]}"),
+        TimeRemainingColumn(),
+        console=out,
+        transient=True,
+        refresh_per_second=8,
+    )
+    task = bar.add_task(escape(what), total=total, details="")
+    start = time.monotonic()
+    started = False
+
+    def advance(done: int, details: str) -> None:
+        nonlocal started
+        bar.update(task, completed=done, details=escape(details))
+        if not started and time.monotonic() - start > PATIENCE:
+            bar.start()
+            started = True
+
+    try:
+        yield advance
+    finally:
+        bar.stop()
+
+
+@contextmanager
+def _lines(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    last = -LINE_EVERY
+
+    def advance(done: int, details: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if done == total or now - last >= LINE_EVERY:
+            say(f"{what} {done}/{total} {details}")
+            last = now
+
+    yield advance

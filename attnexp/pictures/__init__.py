@@ -1,1 +1,0 @@
-"""Pictures of runs, drawn from what runs left on disk."""

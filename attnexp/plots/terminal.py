@@ -1,0 +1,188 @@
+"""Pictures out of letters: a curve and a heatmap in a terminal.
+
+Where there are colours, they are those of the other pictures; otherwise darker letters mean more.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.color import Color
+from rich.style import Style
+from rich.text import Text
+
+from attnexp.console import number_text
+from attnexp.plots.colours import viridis
+from attnexp.plots.columns import spans_powers
+from attnexp.runs.attention_maps import Axis, Map, scale_end
+
+DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
+"""The bits of the dots of a Braille letter, which is two dots wide and four high."""
+
+HALF = "\N{UPPER HALF BLOCK}"
+SHADES = " \N{LIGHT SHADE}\N{MEDIUM SHADE}\N{DARK SHADE}\N{FULL BLOCK}"
+PLAIN = " .:-=+*#%@"
+"""From nothing to the most: where there are no colours, and where there is nothing but ASCII."""
+
+BRIGHT = 0.6
+"""The share of the scale from which black can be read on a colour."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What can be printed: colours, letters beyond ASCII, and how many columns."""
+
+    colours: bool
+    letters: bool
+    width: int
+
+
+def draw_curve(
+    x: NDArray[np.float64], y: NDArray[np.float64], height: int, means: Means
+) -> list[str]:
+    """A line through points whose x ascends, with the ends of both axes.
+
+    Points that are not finite are left out.
+    """
+    finite = np.isfinite(y)
+    x, y = x[finite], y[finite]
+    if not len(y):
+        return ["(no finite value)"]
+    log = spans_powers(y)
+    shown = np.log10(y) if log else y
+    names = [number_text(float(y.max())), number_text(float(y.min()))]
+    margin = max(map(len, names))
+    width = max(means.width - margin - 2, 10)
+    fine, high = (2 * width, 4 * height) if means.letters else (width, height)
+    lines = (_braille if means.letters else _stars)(_dots(x, shown, fine, high))
+    bar = "\N{BOX DRAWINGS LIGHT VERTICAL}" if means.letters else "|"
+    sides = [names[0], *[""] * (height - 2), names[1]]
+    first, last = f"{x[0]:g}", f"{x[-1]:g}"
+    empty = "\N{BRAILLE PATTERN BLANK}"
+    lines = [line.replace(empty, " ") for line in lines]
+    return [
+        *(f"{side:>{margin}} {bar}{line}" for side, line in zip(sides, lines, strict=True)),
+        " " * (margin + 2) + first + last.rjust(width - len(first)),
+        *([" " * (margin + 2) + "log scale"] if log else []),
+    ]
+
+
+def draw_map(one: Map, means: Means) -> list[Text]:
+    """A map: a cell for every weight where they are symbols, a reduced picture for numbers."""
+    end, beyond = scale_end(one.weights)
+    if one.rows.symbols and one.columns.symbols:
+        lines = _symbols(one, end, means)
+    else:
+        lines = _numbers(one, end, means)
+    top = f"{number_text(end)} and more" if beyond else number_text(end)
+    return [*lines, _scale(top, one.gold is not None, means)]
+
+
+def _dots(
+    x: NDArray[np.float64], y: NDArray[np.float64], fine: int, high: int
+) -> NDArray[np.bool_]:
+    """A line as dots (rows from the top, columns), joined from column to column."""
+    at = np.interp(np.linspace(x[0], x[-1], fine), x, y)
+    span = y.max() - y.min()
+    rows = np.round((y.max() - at) / span * (high - 1)) if span else np.full(fine, high // 2)
+    places = rows.astype(int)
+    before = np.concatenate([places[:1], places[:-1]])
+    low, top = np.minimum(places, before), np.maximum(places, before)
+    row = np.arange(high)[:, None]
+    return (row >= low) & (row <= top)
+
+
+def _braille(dots: NDArray[np.bool_]) -> list[str]:
+    cells = dots.reshape(dots.shape[0] // 4, 4, dots.shape[1] // 2, 2)
+    codes = 0x2800 + np.einsum("rdcs,ds->rc", cells.astype(int), np.array(DOTS))
+    return ["".join(map(chr, row)) for row in codes]
+
+
+def _stars(dots: NDArray[np.bool_]) -> list[str]:
+    return ["".join("*" if dot else " " for dot in row) for row in dots]
+
+
+def _symbols(one: Map, end: float, means: Means) -> list[Text]:
+    """Three letters a cell, the gold position in brackets, while there is room for them."""
+    margin = max(len(symbol) for symbol in one.rows.symbols)
+    cell = 3 if margin + 1 + 3 * len(one.columns) <= means.width else 1
+    lines = [Text(" " * (margin + 1) + line) for line in _head(one.columns, cell)]
+    for i, symbol in enumerate(one.rows.symbols):
+        line = Text(f"{symbol:>{margin}} ")
+        for j, weight in enumerate(one.weights[i]):
+            letter, style = _cell(weight / end, means)
+            gold = one.gold is not None and one.gold[i] == j
+            left, right = ("[", "]") if gold and cell == 3 else (letter, letter)
+            line.append(left + letter * (cell - 2) + right if cell == 3 else letter, style)
+        lines.append(line)
+    return lines
+
+
+def _head(side: Axis, cell: int) -> list[str]:
+    """The symbols above the columns: across where they fit, else downwards."""
+    if all(len(symbol) < cell for symbol in side.symbols):
+        return ["".join(f"{symbol:^{cell}}" for symbol in side.symbols)]
+    tall = max(map(len, side.symbols))
+    upright = [f"{symbol:>{tall}}" for symbol in side.symbols]
+    return ["".join(f"{symbol[i]:^{cell}}" for symbol in upright) for i in range(tall)]
+
+
+def _numbers(one: Map, end: float, means: Means) -> list[Text]:
+    """The map reduced to what fits, the rows upwards, two in a line where there are colours.
+
+    A letter is about twice as high as wide.
+    """
+    margin = 6
+    columns = min(len(one.columns), means.width - margin)
+    step = 2 if means.colours and means.letters else 1
+    rows = min(len(one.rows), columns * step // 2)
+    shown = _reduced(one.weights, rows, columns)[::-1] / end
+    (low, high), (first, last) = _ends(one.rows), _ends(one.columns)
+    lines = []
+    for i in range(0, rows, step):
+        side = high if i == 0 else low if i + step >= rows else ""
+        line = Text(f"{side[: margin - 1]:>{margin - 1}} ")
+        for j in range(columns):
+            if step == 2:
+                below = shown[i + 1, j] if i + 1 < rows else None
+                line.append(HALF, Style(color=_colour(shown[i, j]), bgcolor=_colour(below)))
+            else:
+                line.append(*_cell(shown[i, j], means))
+        lines.append(line)
+    lines.append(Text(" " * margin + first + last.rjust(columns - len(first))))
+    return lines
+
+
+def _ends(side: Axis) -> tuple[str, str]:
+    if side.numbers is None:
+        return side.symbols[0], side.symbols[-1]
+    return number_text(float(side.numbers[0])), number_text(float(side.numbers[-1]))
+
+
+def _reduced(weights: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
+    """A smaller map whose cells are the largest weights of what they stand for."""
+    row_ends = np.linspace(0, weights.shape[0], rows + 1).astype(int)[:-1]
+    column_ends = np.linspace(0, weights.shape[1], columns + 1).astype(int)[:-1]
+    return np.maximum.reduceat(np.maximum.reduceat(weights, row_ends), column_ends, axis=1)
+
+
+def _scale(end: str, gold: bool, means: Means) -> Text:
+    """What the colours or letters mean."""
+    line = Text("weight 0 ")
+    for share in np.linspace(0, 1, 10):
+        line.append(*_cell(float(share), means))
+    line.append(f" {end}" + (", gold position in [ ]" if gold else ""))
+    return line
+
+
+def _cell(share: float, means: Means) -> tuple[str, Style]:
+    """One letter for a weight's share of the largest."""
+    if means.colours:
+        readable = (0, 0, 0) if share > BRIGHT else (255, 255, 255)
+        return " ", Style(bgcolor=_colour(share), color=Color.from_rgb(*readable))
+    letters = SHADES if means.letters else PLAIN
+    return letters[round(min(share, 1.0) * (len(letters) - 1))], Style()
+
+
+def _colour(share: float | None) -> Color | None:
+    return None if share is None else Color.from_rgb(*viridis(float(share)))

@@ -1,0 +1,244 @@
+"""What a report says, as plain values: everything that its page draws."""
+
+import base64
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.console import setting_text
+from attnexp.errors import RequestError
+from attnexp.plots.colours import VIRIDIS, hexadecimal
+from attnexp.plots.columns import asked_columns, wants_log, words
+from attnexp.plots.fitted import curve, has_fit
+from attnexp.runs.attention_maps import Attention, Axis, same_examples, scale_end
+from attnexp.runs.collection import flatten
+from attnexp.runs.configurations import Comparison, Configuration, seeds_by_epoch
+from attnexp.runs.reproduce import commands
+from attnexp.runs.run import StoredRun
+from attnexp.tables.table import Grid, Report
+
+POINTS = 400
+"""Points of a line at most; more would not be seen."""
+
+EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
+"""Test examples, epochs of a growing attention, and configurations whose attention is shown."""
+
+
+def report_content(title: str, tables: Report, comparisons: Sequence[Comparison]) -> dict[str, Any]:
+    """The content of a page: tables, then for each data set curves, fits, attention, and runs."""
+    return {
+        "title": title,
+        "colours": [hexadecimal(colour) for colour in VIRIDIS],
+        "tables": [_table(grid) for grid in tables.grids],
+        "notes": list(tables.notes),
+        "data": [_data(one) for one in comparisons],
+    }
+
+
+def _table(grid: Grid) -> dict[str, Any]:
+    return {
+        "title": grid.title,
+        "caption": grid.caption,
+        "columns": [{"title": column.title, "right": column.right} for column in grid.columns],
+        "rows": [[{"text": one.text, "strong": one.strong} for one in row] for row in grid.rows],
+    }
+
+
+def _data(comparison: Comparison) -> dict[str, Any]:
+    runs = [run for one in comparison.configurations for run in one.runs]
+    return {
+        "name": comparison.data,
+        "charts": [*_training(comparison, runs), *_fit(comparison, runs)],
+        "attention": _attention(comparison),
+        "configurations": [_configuration(one) for one in comparison.configurations],
+    }
+
+
+def _training(comparison: Comparison, runs: Sequence[StoredRun]) -> Iterable[dict[str, Any]]:
+    """A chart for every loss, and for the primary metric where it was validated.
+
+    A line is a configuration, with its band over seeds.
+    """
+    primary = {f"val_{run.summary['primary']}" for run in runs}
+    there = dict.fromkeys(name for run in runs for name in run.metrics if name in primary)
+    for column in [*asked_columns(runs, None), *there]:
+        lines, values = [], []
+        for place, one in enumerate(comparison.configurations):
+            if all(column in run.metrics for run in one.runs):
+                epochs, found = seeds_by_epoch(one, column)
+                lines.append(_line(place, one, epochs, found))
+                values.append(found.ravel())
+        if lines:
+            yield {
+                "title": words(column).capitalize(),
+                "x": "epoch",
+                "y": words(column),
+                "log": wants_log([column], np.concatenate(values)),
+                "lines": lines,
+                "points": [],
+            }
+
+
+def _fit(comparison: Comparison, runs: Sequence[StoredRun]) -> Iterable[dict[str, Any]]:
+    """The truth, the predictions, and the training points where all runs have the same."""
+    if not all(has_fit(run) for run in runs):
+        return
+    x, truth, _ = curve(runs[0])
+    batch = runs[0].attention.batch
+    same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
+    points = np.stack([batch["keys"][0, :, 0], batch["values"][0, :, 0]], axis=1)
+    lines = [
+        _line(place, one, x, np.stack([curve(run)[2] for run in one.runs]))
+        for place, one in enumerate(comparison.configurations)
+    ]
+    yield {
+        "title": "Fit",
+        "x": "x",
+        "y": "y",
+        "log": False,
+        "lines": [{"label": "truth", "place": None, "x": plain(x), "mean": plain(truth)}, *lines],
+        "points": [plain(point) for point in points] if same else [],
+    }
+
+
+def _line(
+    place: int, one: Configuration, x: NDArray[np.float64], values: NDArray[np.float64]
+) -> dict[str, Any]:
+    """A row of values a seed, as their mean and their ends."""
+    few = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).astype(int))
+    line = {
+        "label": one.label,
+        "place": place,
+        "seeds": len(one.runs),
+        "x": plain(x[few]),
+        "mean": plain(values.mean(axis=0)[few]),
+    }
+    if len(one.runs) > 1:
+        line |= {"low": plain(values.min(axis=0)[few]), "high": plain(values.max(axis=0)[few])}
+    return line
+
+
+def _attention(comparison: Comparison) -> dict[str, Any] | None:
+    """The maps of the first seed that all configurations have, on the same examples.
+
+    None where there is no such seed, or the examples are not the same.
+    """
+    if not comparison.seeds:
+        return None
+    seed = comparison.seeds[0]
+    shown = [(one, one.with_seed(seed)) for one in comparison.configurations[:MAPPED]]
+    try:
+        attentions = [run.attention for _, run in shown]
+    except RequestError:
+        return None
+    if not all(same_examples(attentions[0], attention) for attention in attentions[1:]):
+        return None
+    axes: list[dict[str, Any]] = []
+    configurations = [
+        {"label": one.label, "attentions": _attentions(run, axes)} for one, run in shown
+    ]
+    names = dict.fromkeys(name for one in attentions for name in _main_first(one))
+    ends = {
+        name: scale_end(
+            np.concatenate(
+                [one.weights[name][:EXAMPLES].ravel() for one in attentions if name in one.weights]
+            ).astype(np.float64)
+        )[0]
+        for name in names
+    }
+    return {
+        "seed": seed,
+        "left": len(comparison.configurations) - len(shown),
+        "names": list(names),
+        "ends": {name: float(f"{end:.4g}") for name, end in ends.items()},
+        "axes": axes,
+        "configurations": configurations,
+    }
+
+
+def _attentions(run: StoredRun, axes: list[dict[str, Any]]) -> dict[str, Any]:
+    """The attentions of a run by name; of the main one also as it grew, where that was kept."""
+    attention = run.attention
+    found = {}
+    for name in _main_first(attention):
+        layers, heads = attention.weights[name].shape[1:3]
+        frames = [_frame(attention, name, None, axes)]
+        if name == attention.main and run.snapshots:
+            kept = sorted(run.snapshots)
+            few = np.unique(np.linspace(0, len(kept) - 1, EPOCHS).round().astype(int))
+            frames = [_frame(run.snapshots[kept[i]], name, kept[i], axes) for i in few] + frames
+        found[name] = {"layers": layers, "heads": heads, "frames": frames}
+    return found
+
+
+def _frame(
+    attention: Attention, name: str, epoch: int | None, axes: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """The maps of one moment. Weights are bytes from 0 to 255, for 0 to the `largest`."""
+    weights = attention.weights[name][:EXAMPLES]
+    largest = float(weights.max(initial=0)) or 1.0
+    layers, heads = weights.shape[1:3]
+    maps = []
+    for example in range(len(weights)):
+        all_heads = [
+            attention.map(name, example, layer, head)
+            for layer in range(layers)
+            for head in range(heads)
+        ]
+        cells = np.stack([one.weights for one in all_heads]) / largest * 255
+        first = all_heads[0]
+        maps.append(
+            {
+                "rows": _axis(first.rows, axes),
+                "columns": _axis(first.columns, axes),
+                "gold": None if first.gold is None else first.gold.tolist(),
+                "weights": base64.b64encode(cells.round().astype(np.uint8).tobytes()).decode(),
+            }
+        )
+    return {"epoch": epoch, "largest": float(f"{largest:.4g}"), "maps": maps}
+
+
+def _axis(side: Axis, axes: list[dict[str, Any]]) -> int:
+    """The place of a side in the list of all, which it is added to where it is new."""
+    numbers = None if side.numbers is None else plain(side.numbers)
+    content = {"name": side.name, "symbols": list(side.symbols), "numbers": numbers}
+    if content not in axes:
+        axes.append(content)
+    return axes.index(content)
+
+
+def _main_first(attention: Attention) -> list[str]:
+    return list(dict.fromkeys([attention.main, *attention.weights]))
+
+
+def _configuration(one: Configuration) -> dict[str, Any]:
+    """Everything that was asked for, and how to ask for it again."""
+    summary = one.runs[0].summary
+    settings = flatten(summary["config"])
+    settings.pop("seed", None)
+    return {
+        "label": one.label,
+        "seeds": list(one.seeds),
+        "commands": commands(one),
+        "choices": dict(summary["choices"]),
+        "settings": [[path, setting_text(v)] for path, v in settings.items()],
+        "code": sorted({_code(run.summary) for run in one.runs}),
+        "notes": sorted({str(note) for run in one.runs for note in run.summary["notes"]}),
+    }
+
+
+def _code(summary: Mapping[str, Any]) -> str:
+    """The code that computed a run, in words."""
+    versions = ", ".join(f"{name} {number}" for name, number in summary["versions"].items())
+    git = summary.get("git")
+    if not git:
+        return versions
+    dirty = " with changes that were not committed" if git.get("dirty") else ""
+    return f"{versions}, commit {git.get('commit')}{dirty}"
+
+
+def plain(values: NDArray[Any]) -> list[float | None]:
+    """Numbers to five significant digits; what is not finite is null."""
+    return [float(f"{v:.5g}") if np.isfinite(v) else None for v in values.tolist()]

@@ -1,1 +1,0 @@
-"""Tables and statistics of runs, read back from what runs left on disk."""

@@ -1,0 +1,217 @@
+"""The little language of --where: which runs to keep.
+
+    test   = both, or both, or ...
+    both   = single, and single, and ...
+    single = not single | (test) | name sign value | name in [value, ...] | name not in [value, ...]
+    sign   = | != | < | <= | > | >=
+    value  = a number, true, false, null, a word, or text in quotes
+
+Nothing is evaluated but this.
+"""
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.errors import RequestError
+from attnexp.runs.frame import Frame
+from attnexp.runs.naming import meant
+
+Mask = NDArray[np.bool_]
+
+DEEPEST = 50
+"""How deeply brackets and `not` may be nested."""
+
+ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+EQUAL = ("=", "==")
+KEYWORDS = ("and", "or", "not", "in")
+CONSTANTS = {"true": True, "false": False, "null": None}
+
+TOKEN = re.compile(
+    r"""(?P<quoted>"[^"]*"|'[^']*')
+      | (?P<sign>!=|<=|>=|==|=|<|>)
+      | (?P<mark>[()\[\],])
+      | (?P<word>[^\s()\[\],=!<>"']+)""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the language: which kind it is, how it reads, and where it stands."""
+
+    kind: str
+    text: str
+    place: int
+
+
+def matching(frame: Frame, test: str) -> Mask:
+    """Which runs fit a test.
+
+    Numbers are compared as numbers and text as text. What a run does not have equals only null.
+
+    Raises RequestError that says what is wrong with the test, and where.
+    """
+    return _Reader(frame, test).whole()
+
+
+def tokens(test: str) -> list[Token]:
+    """The words of a test. Raises RequestError for a character that belongs to none."""
+    found, place = [], 0
+    while test[place:].strip():
+        place += len(test[place:]) - len(test[place:].lstrip())
+        match = TOKEN.match(test, place)
+        if match is None:
+            raise RequestError(f'--where: "{test[place:]}" is not understood')
+        kind, text = str(match.lastgroup), match.group()
+        if kind == "word" and text.lower() in KEYWORDS:
+            kind, text = "key", text.lower()
+        found.append(Token(kind, text[1:-1] if kind == "quoted" else text, place))
+        place = match.end()
+    return found
+
+
+class _Reader:
+    """Reads a test from left to right."""
+
+    def __init__(self, frame: Frame, test: str) -> None:
+        self._frame = frame
+        self._test = test
+        self._tokens = tokens(test)
+        self._next = 0
+
+    def whole(self) -> Mask:
+        fits = self._either(0)
+        if self._next < len(self._tokens):
+            raise self._expected("'and', 'or' or the end")
+        return fits
+
+    def _either(self, depth: int) -> Mask:
+        fits = self._both(depth)
+        while self._take("key", "or"):
+            fits = fits | self._both(depth)
+        return fits
+
+    def _both(self, depth: int) -> Mask:
+        fits = self._single(depth)
+        while self._take("key", "and"):
+            fits = fits & self._single(depth)
+        return fits
+
+    def _single(self, depth: int) -> Mask:
+        if depth > DEEPEST:
+            raise RequestError(f"--where: more than {DEEPEST} brackets or 'not' in one another")
+        if self._take("key", "not"):
+            return ~self._single(depth + 1)
+        if self._take("mark", "("):
+            fits = self._either(depth + 1)
+            if not self._take("mark", ")"):
+                raise self._expected("')'")
+            return fits
+        return self._comparison()
+
+    def _comparison(self) -> Mask:
+        name = self._take("word") or self._take("quoted")
+        if name is None:
+            raise self._expected("a setting or a metric")
+        cells = self._frame.column(meant(name.text, list(self._frame.table.columns))).tolist()
+        if self._take("key", "in"):
+            return self._among(cells)
+        if self._take("key", "not"):
+            if not self._take("key", "in"):
+                raise self._expected("'in'")
+            return ~self._among(cells)
+        sign = self._take("sign")
+        if sign is None:
+            raise self._expected(f"=, !=, <, <=, >, >= or 'in' after '{name.text}'")
+        value = self._value()
+        if sign.text in ORDERS:
+            return _in_order(cells, ORDERS[sign.text], _meaning(value))
+        same = _equal(cells, value)
+        return same if sign.text in EQUAL else ~same
+
+    def _among(self, cells: list[Any]) -> Mask:
+        if not self._take("mark", "["):
+            raise self._expected("'[' after 'in'")
+        fits = _equal(cells, self._value())
+        while self._take("mark", ","):
+            fits = fits | _equal(cells, self._value())
+        if not self._take("mark", "]"):
+            raise self._expected("',' or ']'")
+        return fits
+
+    def _value(self) -> Token:
+        value = self._take("word") or self._take("quoted")
+        if value is None:
+            raise self._expected("a value")
+        return value
+
+    def _take(self, kind: str, text: str | None = None) -> Token | None:
+        if self._next < len(self._tokens):
+            token = self._tokens[self._next]
+            if token.kind == kind and text in (None, token.text):
+                self._next += 1
+                return token
+        return None
+
+    def _expected(self, what: str) -> RequestError:
+        if self._next == len(self._tokens):
+            return RequestError(f'--where: expected {what} at the end of "{self._test}"')
+        there = self._test[self._tokens[self._next].place :]
+        return RequestError(f'--where: expected {what}, not "{there}"')
+
+
+def _meaning(value: Token) -> Any:
+    """A word as the number or constant that it spells; text in quotes is text."""
+    if value.kind == "word":
+        if value.text.lower() in CONSTANTS:
+            return CONSTANTS[value.text.lower()]
+        try:
+            return float(value.text)
+        except ValueError:
+            pass
+    return value.text
+
+
+def _equal(cells: list[Any], value: Token) -> Mask:
+    """Cells that are the value, or text that reads the same."""
+    wanted = _meaning(value)
+    if wanted is None:
+        return np.array([_is_missing(cell) for cell in cells], dtype=bool)
+    alike = _is_number if isinstance(wanted, float) else _is_truth
+    return np.array(
+        [cell == value.text or (alike(cell) and cell == wanted) for cell in cells], dtype=bool
+    )
+
+
+def _in_order(cells: list[Any], order: Callable[[Any, Any], bool], wanted: Any) -> Mask:
+    if not isinstance(wanted, float | str):
+        raise RequestError("--where: <, <=, > and >= compare numbers, or text")
+    alike = _is_number if isinstance(wanted, float) else _is_text
+    return np.array([alike(cell) and order(cell, wanted) for cell in cells], dtype=bool)
+
+
+def _is_number(cell: Any) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def _is_truth(cell: Any) -> bool:
+    return isinstance(cell, bool)
+
+
+def _is_text(cell: Any) -> bool:
+    return isinstance(cell, str)
+
+
+def _is_missing(cell: Any) -> bool:
+    return cell is None or cell != cell

@@ -1,0 +1,150 @@
+"""Runs as a tidy pandas DataFrame: a row a run, a column a setting, metric or fact."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import NoneType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from attnexp.config.groups import GROUPS
+from attnexp.runs.collection import RunSummary, collect
+
+RUN = ("folder", "key", "status", "primary")
+"""Columns of every frame that say which run a row is."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Runs in a table, and what its columns are.
+
+    `choices` and `settings` together are what was asked for; `choices` are the names chosen in the
+    groups, which the settings spell out. `better` says which metrics rank and in which direction.
+    """
+
+    table: pd.DataFrame
+    choices: tuple[str, ...]
+    settings: tuple[str, ...]
+    metrics: tuple[str, ...]
+    better: dict[str, str]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """Everything that was asked for, apart from the seed."""
+        return (*self.choices, *self.settings)
+
+    @cached_property
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def column(self, name: str) -> NDArray[Any]:
+        """A column as an array: of floats for a metric, else of plain objects."""
+        if name not in self._columns:
+            own = self.table[name]
+            self._columns[name] = own.to_numpy() if name in self.metrics else plain(own)
+        return self._columns[name]
+
+    @cached_property
+    def several(self) -> set[str]:
+        """The factors with more than one value; to be missing is a value."""
+        columns = {name: self.table[name] for name in self.factors}
+        return {
+            name
+            for name, column in columns.items()
+            if len(pd.factorize(column, use_na_sentinel=False)[1]) > 1
+        }
+
+    def only(self, chosen: NDArray[np.bool_]) -> "Frame":
+        """The rows that are chosen; columns stay."""
+        return replace(self, table=self.table[chosen])
+
+
+def make_frame(runs: Sequence[RunSummary]) -> Frame:
+    """A row a run, in the order given. What a run does not have is missing in its row.
+
+    A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
+    """
+    choices = _in_order(_names(run.choices for run in runs), GROUPS)
+    facts = _names(run.facts for run in runs)
+    taken = {*choices, *facts, *RUN, "seed"}
+    settings = _apart("config", _names(run.settings for run in runs), taken)
+    metrics = _apart("metrics", _names(run.metrics for run in runs), taken)
+    columns: dict[str, Any] = {name: [run.choices.get(name) for run in runs] for name in choices}
+    columns["seed"] = _typed([run.seed for run in runs])
+    for name, column in settings.items():
+        columns[column] = _typed([run.settings.get(name) for run in runs])
+    columns["status"] = [run.status for run in runs]
+    for name, column in metrics.items():
+        columns[column] = np.array([run.metrics.get(name, np.nan) for run in runs], dtype=float)
+    for name in facts:
+        columns[name] = _typed([run.facts.get(name) for run in runs])
+    columns["primary"] = [metrics.get(str(run.primary), run.primary) for run in runs]
+    columns["key"] = [run.key for run in runs]
+    columns["folder"] = [run.folder for run in runs]
+    directions = {name: way for run in runs for name, way in run.better.items()}
+    return Frame(
+        pd.DataFrame(columns),
+        choices,
+        tuple(settings.values()),
+        tuple(metrics.values()),
+        {column: directions[name] for name, column in metrics.items() if name in directions},
+    )
+
+
+def load_results(*paths: str | Path) -> pd.DataFrame:
+    """All runs at or below the folders (`outputs` by default), a row a run.
+
+    Columns: the choice in each group (`model`, `data`, ...), `seed`, every setting by its dotted
+    path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
+    `peak_memory_mb`), where it ran (`device`, `torch`, `commit`, ...), `key` and `folder`.
+    `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
+    read are left out; `frame.attrs["skipped"]` says which and why.
+
+    Raises RequestError for a path that is no folder.
+    """
+    collected = collect(paths or ("outputs",))
+    frame = make_frame(collected.runs)
+    frame.table.attrs |= {"better": frame.better, "skipped": collected.skipped}
+    return frame.table
+
+
+def plain(column: pd.Series) -> NDArray[Any]:
+    """The values as Python has them, with None for what is missing."""
+    return column.astype(object).where(column.notna(), None).to_numpy()
+
+
+def _typed(values: list[Any]) -> Any:
+    """Whole numbers stay whole where others are missing or have a fraction."""
+    types = {type(value) for value in values}
+    if int in types and types <= {int, float, NoneType} and len(types) > 1:
+        return np.array([math.nan if value is None else value for value in values], dtype=object)
+    return values
+
+
+def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
+    """All keys in order of appearance. Most runs have the same, which saves looking at each."""
+    shapes = dict.fromkeys(tuple(one) for one in several)
+    return list(dict.fromkeys(name for shape in shapes for name in shape))
+
+
+def _in_order(names: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:
+    found = dict.fromkeys(names)
+    known = [name for name in first if name in found]
+    return (*known, *(name for name in found if name not in first))
+
+
+def _apart(prefix: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """A column for each name, with the prefix as often as it takes to be the only one."""
+    columns: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        column = name
+        while column in taken:
+            column = f"{prefix}.{column}"
+        taken.add(column)
+        columns[name] = column
+    return columns

@@ -1,0 +1,1 @@
+"""What runs the jobs of a sweep: this machine, or one of Hydra's launchers."""

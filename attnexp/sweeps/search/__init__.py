@@ -1,0 +1,1 @@
+"""Search: Optuna proposes points of a space, which are run as jobs."""

@@ -1,0 +1,179 @@
+import re
+from pathlib import Path
+
+import pytest
+
+from attnexp.cli.plot import main
+from attnexp.errors import RequestError
+from attnexp.runs import files
+from attnexp.runs.collection import collect
+from attnexp.runs.configurations import comparisons, seeds_by_epoch
+
+PNG, PDF = b"\x89PNG\r\n\x1a\n", b"%PDF-"
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@pytest.fixture
+def sweep(regression_run, tmp_path) -> Path:
+    """Two configurations with seeds 0 and 1 each, and one that was not trained."""
+    for width in (1.0, 2.0):
+        for seed in (0, 1):
+            config = {"seed": seed, "model": {"width": width}, "data": {"noise": 0.5}}
+            regression_run(f"w{width:g}-{seed}", losses=(width, 0.5, seed + 0.25), config=config)
+    config = {"seed": 0, "model": {}, "data": {"noise": 0.5}}
+    choices = {"model": "average", "data": "sine", "arch": "kernel_regression"}
+    regression_run("average", losses=(), config=config, choices=choices)
+    return tmp_path
+
+
+def test_one_run_is_drawn_into_its_folder(regression_run):
+    folder = regression_run(snapshots=(0, 2, 4))
+    main([str(folder)])
+    there = names(folder / files.FIGURES)
+    assert there == ["attention.png", "fit.png", "growth.png", "loss.png"]
+
+
+@pytest.mark.parametrize(("form", "start"), [("png", PNG), ("pdf", PDF), ("svg", b"<?xml")])
+def test_every_format_is_written_and_says_no_date(sequence_run, tmp_path, form, start):
+    folder = sequence_run()
+    first, again = tmp_path / "first", tmp_path / "again"
+    for place in (first, again):
+        main([str(folder), "--format", form, "--output", str(place)])
+        assert names(place) == [f"attention.{form}", f"loss.{form}"]
+    for name in names(first):
+        content = (first / name).read_bytes()
+        assert content.startswith(start)
+        assert content == (again / name).read_bytes()
+        assert not re.search(rb"CreationDate|dc:date|20\d\d-\d\d-\d\d", content)
+
+
+def test_several_runs_are_compared(sweep):
+    main([str(sweep)])
+    assert names(sweep / files.FIGURES) == ["attention.png", "fit.png", "loss.png"]
+
+
+def test_two_configurations_have_a_difference(sweep, tmp_path):
+    runs = [str(sweep / name) for name in ("w1-0", "w2-0")]
+    main([*runs, "--kind", "difference", "--output", str(tmp_path / "out")])
+    assert names(tmp_path / "out") == ["difference.png"]
+
+
+def test_sequence_runs_of_several_scores_share_a_grid(sequence_run, tmp_path):
+    for model, heads in (("additive", 1), ("dot", 2)):
+        choices = {"model": model, "data": "reverse", "arch": "rnn"}
+        sequence_run(model, heads=heads, choices=choices, config={"seed": 0, "arch": {"h": heads}})
+    main([str(tmp_path), "--example", "2,4"])
+    there = names(tmp_path / files.FIGURES)
+    assert there == ["attention.png", "difference.png", "loss.png"]
+
+
+def test_pictures_of_different_data_are_apart(regression_run, sequence_run, tmp_path):
+    regression_run("a")
+    sequence_run("b")
+    main([str(tmp_path)])
+    assert names(tmp_path / files.FIGURES) == [
+        "attention-reverse.png",
+        "attention-sine.png",
+        "fit-sine.png",
+        "loss-reverse.png",
+        "loss-sine.png",
+    ]
+
+
+def test_configurations_gather_seeds_and_are_named_by_what_differs(sweep):
+    (comparison,) = comparisons(collect([sweep]).runs)
+    found = {one.label: one.seeds for one in comparison.configurations}
+    assert found == {
+        "gaussian, model.width=1": (0, 1),
+        "gaussian, model.width=2": (0, 1),
+        "average": (0,),
+    }
+    assert comparison.seeds == (0,)
+    assert comparison.data == "sine"
+
+
+def test_the_later_of_two_runs_with_one_seed_counts(regression_run, tmp_path):
+    regression_run("a", started="2026-01-02T00:00:00+00:00")
+    regression_run("b", started="2026-01-01T00:00:00+00:00")
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    ((run,),) = (one.runs for one in comparison.configurations)
+    assert run.folder.name == "a"
+
+
+def test_curves_are_taken_where_all_seeds_have_them(regression_run, tmp_path):
+    regression_run("a", seed=0, losses=(3.0, 2.0, 1.0))
+    regression_run("b", seed=1, losses=(5.0, 4.0))
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    epochs, values = seeds_by_epoch(comparison.configurations[0], "loss")
+    assert epochs.tolist() == [1, 2]
+    assert values.tolist() == [[3, 2], [5, 4]]
+
+
+def test_a_run_that_failed_still_shows_its_losses(regression_run):
+    folder = regression_run(status="failed")
+    (folder / files.ATTENTION).unlink()
+    main([str(folder)])
+    assert names(folder / files.FIGURES) == ["loss.png"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--kind", "fti"], r"--kind: 'fti' is none of .*Did you mean 'fit'\?"),
+        (["--format", "gif"], r"--format: 'gif' is none of pdf, png or svg"),
+        (["--kind", "growth"], r"no growth to draw: .* train.attention_every=N"),
+        (["--kind", "difference"], "no difference to draw: .* two configurations"),
+        (["--metric", "accuracy"], r"no 'accuracy' was written in training: there are loss or lr"),
+        (["--attention", "self"], "no attention 'self': the run kept pooling"),
+        (["--example", "2"], "no example 2: the run kept only example 1"),
+        (["--layer", "0"], "--layer: '0' is not a whole number from 1 on"),
+        (["--head", "3"], "no head 3: the run kept heads 1 to 2"),
+        (["--what"], r"unrecognized arguments: --what. `attnexp plot --help`"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(regression_run, arguments, message):
+    folder = regression_run(heads=2)
+    with pytest.raises(RequestError, match=message):
+        main([str(folder), *arguments])
+
+
+def test_places_without_runs_are_said(tmp_path):
+    with pytest.raises(RequestError, match="there are no runs below"):
+        main([str(tmp_path)])
+    with pytest.raises(RequestError, match="nowhere is not there"):
+        main([str(tmp_path / "nowhere")])
+
+
+def test_broken_files_are_said(regression_run):
+    folder = regression_run()
+    (folder / files.ATTENTION).write_bytes(b"no tensors at all")
+    with pytest.raises(RequestError, match=r"attention\.safetensors cannot be read"):
+        main([str(folder)])
+    (folder / files.METRICS).write_text("epoch,loss\n1,x\n")
+    (folder / files.ATTENTION).unlink()
+    with pytest.raises(RequestError, match=r"metrics\.csv cannot be read"):
+        main([str(folder)])
+
+
+def test_runs_without_a_common_seed_have_no_grid(regression_run, tmp_path):
+    regression_run("a", seed=0)
+    regression_run("b", seed=1, config={"seed": 1, "model": {"width": 2.0}})
+    with pytest.raises(RequestError, match="no seed in common"):
+        main([str(tmp_path), "--kind", "attention"])
+
+
+def test_runs_can_be_chosen_by_a_test(sweep, tmp_path):
+    main([str(sweep), "--where", "model.width=2 and seed=1", "--output", str(tmp_path / "out")])
+    assert names(tmp_path / "out") == ["attention.png", "fit.png", "loss.png"]
+    with pytest.raises(RequestError, match="--where: none of the 5 runs fits seed=7"):
+        main([str(sweep), "--where", "seed=7"])
+
+
+def test_without_a_finished_run_there_is_nothing_to_compare(regression_run, tmp_path):
+    for seed in (0, 1):
+        regression_run(f"r{seed}", seed=seed, status="running")
+    with pytest.raises(RequestError, match="none of the 2 runs has finished"):
+        main([str(tmp_path)])

@@ -1,0 +1,223 @@
+"""`attnexp results` as it is typed."""
+
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from attnexp.cli import main as cli
+from attnexp.tables.table import Cell, Column
+from attnexp.tables.terminal import fitting
+
+Results = Callable[..., str]
+
+
+@pytest.fixture
+def sweep(write_run) -> None:
+    """Three models and two seeds; `additive` has a setting of its own."""
+    for i, (model, settings) in enumerate(
+        (("gaussian", {}), ("boxcar", {}), ("additive", {"model": {"hidden_dim": 64}}))
+    ):
+        for seed in (0, 1):
+            write_run(
+                f"{model}-{seed}",
+                {**settings, "seed": seed, "model._target_": model},
+                choices={"model": model},
+                metrics={"test_mse": round(0.5 - 0.1 * i + 0.01 * seed, 2), "neighbours": 7.25},
+            )
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch, capsys) -> Results:
+    """Runs `attnexp results` beside outputs/ and returns what it prints."""
+    (tmp_path / "outputs").mkdir(exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str, code: int = 0) -> str:
+        assert cli.run(["results", *arguments]) == code
+        captured = capsys.readouterr()
+        return captured.err if code else captured.out
+
+    return run
+
+
+def column(text: str, name: str) -> list[str]:
+    return [str(value) for value in pd.read_csv(io.StringIO(text))[name]]
+
+
+def test_nothing_there_is_one_friendly_sentence(results: Results):
+    assert results() == "There are no runs below outputs yet: `attnexp` makes one.\n"
+
+
+@pytest.mark.usefixtures("sweep")
+def test_runs_show_model_data_seed_and_what_differs(results: Results):
+    head = results("--runs").splitlines()[0].split()
+    assert head == ["model", "data", "seed", "test_mse", "neighbours"]
+
+
+def test_a_setting_that_differs_within_a_choice_is_a_column(results: Results, write_run):
+    write_run("a", {"model.width": 1})
+    write_run("b", {"model.width": 2})
+    assert results("--runs").split()[:4] == ["model", "data", "seed", "model.width"]
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize("arguments", [("--sort", "test_mse"), ("--sort=test_mse",)])
+def test_sorting_by_a_metric_puts_the_best_first(results: Results, arguments: tuple[str, ...]):
+    text = results("--runs", *arguments, "--format", "csv")
+    assert column(text, "test_mse") == ["0.3", "0.31", "0.4", "0.41", "0.5", "0.51"]
+
+
+@pytest.mark.usefixtures("sweep")
+def test_a_minus_turns_the_order_round(results: Results):
+    text = results("--runs", "--sort", "-test_mse", "--format", "csv")
+    assert column(text, "test_mse") == ["0.51", "0.5", "0.41", "0.4", "0.31", "0.3"]
+
+
+def test_higher_may_be_better_and_missing_comes_last(results: Results, write_run):
+    for name, value in (("a", 0.5), ("b", 0.9), ("c", None), ("d", 0.7)):
+        write_run(
+            name, primary="accuracy", better={"accuracy": "higher"}, metrics={"accuracy": value}
+        )
+    text = results("--runs", "--sort", "accuracy", "--format", "csv")
+    assert column(text, "accuracy") == ["0.9", "0.7", "0.5", "nan"]
+    text = results("--runs", "--sort", "-accuracy", "--format", "csv")
+    assert column(text, "accuracy") == ["0.5", "0.7", "0.9", "nan"]
+
+
+def test_numbers_in_names_are_sorted_as_numbers(results: Results, write_run):
+    for i, value in enumerate(("v10", "v2", "v1")):
+        write_run(str(i), {"model.width": value})
+    text = results("--runs", "--format", "csv")
+    assert column(text, "model.width") == ["v1", "v2", "v10"]
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize("ending", ["txt", "csv", "md", "tex", "json", "html"])
+def test_a_file_holds_what_the_screen_would_show(results: Results, ending: str, tmp_path: Path):
+    form = {"txt": "table", "md": "markdown", "tex": "latex"}.get(ending, ending)
+    printed = results("--runs", "--format", form)
+    said = results("--runs", "--output", f"table.{ending}")
+    assert said == f"6 rows in table.{ending}\n"
+    written = (tmp_path / f"table.{ending}").read_text()
+    assert [line.rstrip() for line in written.splitlines()] == [
+        line.rstrip() for line in printed.splitlines()
+    ]
+
+
+@pytest.mark.usefixtures("sweep")
+def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_path: Path):
+    text = results("--output", "nowhere/table.csv", code=2)
+    assert text == (
+        "attnexp: --output: nowhere/table.csv cannot be written: No such file or directory\n"
+    )
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--sort", "tset_mse"], "There is no column 'tset_mse'. Did you mean 'test_mse'?"),
+        (["--metric", "tset_mse"], "There is no metric 'tset_mse'. Did you mean 'test_mse'?"),
+        (["nowhere"], "nowhere is not there: give the folder of a run"),
+        (["--format", "xls"], "invalid choice: 'xls'"),
+        (["--nonsense"], "unrecognized arguments: --nonsense"),
+        (["--by", "colour"], "There is no column 'colour'"),
+        (["--pivot", "model x colour"], "There is no column 'colour'"),
+        (["--where", "modle=a"], "There is no column 'modle'. Did you mean 'model'?"),
+        (["--limit", "some"], "invalid int value: 'some'"),
+        (["--output", "table.xls"], "table.xls ends with none of .txt, .csv"),
+    ],
+)
+@pytest.mark.usefixtures("sweep")
+def test_wrong_requests_are_explained(results: Results, arguments: list[str], text: str):
+    assert text in results(*arguments, code=2)
+
+
+@pytest.mark.usefixtures("sweep")
+def test_only_some_runs_and_only_some_metrics(results: Results):
+    text = results("--runs", "--where", "model in [boxcar] and seed=1", "--metric", "test_mse")
+    assert text.split()[:4] == ["model", "data", "seed", "test_mse"]
+    assert text.splitlines()[-1].split() == ["boxcar", "sine", "1", "0.41"]
+    text = results("--where", "model=nope", code=2)
+    assert text == "attnexp: --where: none of the 6 runs fits model=nope\n"
+
+
+@pytest.mark.usefixtures("sweep")
+def test_the_usual_table_has_a_row_a_configuration_best_first(results: Results):
+    rows = json.loads(results("--format", "json"))["rows"]
+    assert [row["model"] for row in rows] == ["additive", "boxcar", "gaussian"]
+    assert [row["n"] for row in rows] == [2, 2, 2]
+
+
+@pytest.mark.usefixtures("sweep")
+def test_rows_can_be_sorted_otherwise(results: Results):
+    def models(*arguments: str) -> list[str]:
+        rows = json.loads(results("--format", "json", *arguments))["rows"]
+        return [row["model"] for row in rows]
+
+    assert models("--sort", "-test_mse") == ["gaussian", "boxcar", "additive"]
+    assert models("--sort", "model") == ["additive", "boxcar", "gaussian"]
+    assert models("--sort", "-model") == ["gaussian", "boxcar", "additive"]
+
+
+@pytest.mark.usefixtures("sweep")
+def test_rows_and_columns_by_hand(results: Results):
+    rows = json.loads(results("--by", "data", "--format", "json"))["rows"]
+    assert [(row["data"], row["n"]) for row in rows] == [("sine", 2)]
+    text = results("--pivot", "model x data")
+    assert text.splitlines()[1].split() == ["model", "data=sine"]
+    assert "'model' is not like 'model x data'" in results("--pivot", "model", code=2)
+
+
+@pytest.mark.usefixtures("sweep")
+def test_long_tables_are_cut_on_the_screen_and_say_so(results: Results):
+    text = results("--runs", "--limit", "4")
+    assert text.splitlines()[-1] == "2 more rows: --limit 0 shows all."
+    assert len(results("--runs", "--limit", "0").splitlines()) == 8
+    assert len(results("--runs", "--format", "csv").splitlines()) == 7
+
+
+def test_columns_without_room_are_named():
+    columns = [Column("a"), Column("b", spare=True), Column("c"), Column("d", spare=True)]
+    rows = [[Cell("x" * 10)] * 4]
+    assert fitting(columns, rows, 49) == [0, 1, 2, 3]
+    assert fitting(columns, rows, 48) == [0, 1, 2]
+    assert fitting(columns, rows, 30) == [0, 2]
+    assert fitting(columns, rows, 1) == [0, 2]
+
+
+def test_skipped_folders_are_one_line_apart_from_the_output(write_run, results: Results, capsys):
+    write_run("good")
+    for i in range(5):
+        (write_run(f"bad{i}") / "summary.json").write_text("{")
+    assert cli.run(["results", "--format", "json"]) == 0
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)["rows"]) == 1
+    assert captured.err.startswith("note: skipped 5 folders: outputs/bad0/summary.json cannot be")
+    assert captured.err.endswith("; and 2 more\n")
+    assert captured.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("sweep")
+def test_neither_torch_nor_matplotlib_is_imported(tmp_path: Path):
+    code = (
+        "import sys; from attnexp.cli.main import run; run(['results']);"
+        "heavy = {'torch', 'matplotlib', 'hydra'} & set(sys.modules);"
+        "sys.exit(str(heavy) if heavy else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(cli.__file__).parents[2]), "PATH": ""},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert done.stderr.strip() == ""
+    assert "gaussian" in done.stdout

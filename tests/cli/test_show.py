@@ -1,0 +1,88 @@
+import io
+import subprocess
+import sys
+
+import pytest
+from rich.console import Console
+
+from attnexp.cli.show import main
+from attnexp.errors import RequestError
+from attnexp.runs import files
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What `attnexp show` prints on a console of a kind."""
+
+    def show(*arguments, **kind) -> str:
+        text = io.StringIO()
+        monkeypatch.setattr(screen, "console", Console(file=text, highlight=False, **kind))
+        main([str(argument) for argument in arguments])
+        return text.getvalue()
+
+    return show
+
+
+def test_piped_output_is_plain_ascii(sequence_run, shown):
+    text = shown(sequence_run(vocab="a\u4e2d\u00e9de", notes=["caf\u00e9"]), width=1000)
+    assert text.isascii()
+    assert "additive on reverse, seed 0" in text
+    assert "exact 0.98" in text
+    assert "training loss" in text
+    assert "cross attention, example 1" in text
+    assert "caf?" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_terminal_has_colours_and_finer_curves(regression_run, shown):
+    text = shown(
+        regression_run(),
+        width=60,
+        force_terminal=True,
+        color_system="truecolor",
+        legacy_windows=False,
+    )
+    assert "\x1b[38;2;" in text
+    assert "\N{UPPER HALF BLOCK}" in text
+    assert any(0x2800 < ord(letter) < 0x2900 for letter in text)
+
+
+def test_what_was_not_trained_and_what_failed_is_shown_as_far_as_it_goes(regression_run, shown):
+    assert "training loss" not in shown(regression_run("untrained", losses=()))
+    failed = regression_run("failed", status="failed")
+    (failed / files.ATTENTION).unlink()
+    text = shown(failed)
+    assert "status: failed" in text
+    assert "attention" not in text
+    with pytest.raises(RequestError, match=r"holds no attention\.safetensors"):
+        shown(failed, "--example", 1)
+
+
+def test_another_example_layer_and_head_can_be_seen(sequence_run, shown):
+    folder = sequence_run(layers=2, heads=2)
+    text = shown(folder, "--example", 2, "--layer", 1, "--head", 2)
+    assert "cross attention, layer 1, head 2, example 2" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--example", "9"], "no example 9: the run kept examples 1 to 4"),
+        (["--metric", "lss"], "no 'lss' was written in training"),
+        (["--example"], r"expected one argument. `attnexp show --help`"),
+    ],
+)
+def test_wrong_requests_are_said(sequence_run, shown, arguments, message):
+    with pytest.raises(RequestError, match=message):
+        shown(sequence_run(), *arguments)
+
+
+def test_neither_matplotlib_nor_torch_nor_pandas_is_imported(sequence_run):
+    code = (
+        "import sys\n"
+        "from attnexp.cli.main import run\n"
+        "code = run(['show', sys.argv[1]])\n"
+        "sys.exit(str({'matplotlib', 'torch', 'pandas'} & set(sys.modules)) if code == 0 and "
+        "{'matplotlib', 'torch', 'pandas'} & set(sys.modules) else code)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(sequence_run())], check=True)

@@ -1,0 +1,158 @@
+import json
+import re
+import shlex
+
+import pytest
+
+from attnexp.cli.report import main
+from attnexp.errors import RequestError
+from attnexp.report.render import page, script_json
+from attnexp.runs import files
+from attnexp.runs.collection import collect
+from attnexp.runs.configurations import comparisons
+from attnexp.runs.reproduce import commands
+
+HOSTILE = "</script><script>document.title='taken'</script>\u2028&amp;"
+
+
+def content_of(text):
+    """The values that a page draws."""
+    return json.loads(re.search(r'id="content">(.*?)</script>', text, re.S).group(1))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """What `attnexp report` writes about a folder of runs."""
+
+    def write(*arguments) -> str:
+        file = tmp_path / "page" / "report.html"
+        file.parent.mkdir(exist_ok=True)
+        main([*map(str, arguments), "--output", str(file)])
+        return file.read_text("utf-8")
+
+    return write
+
+
+def test_the_page_holds_tables_curves_fits_and_attention(regression_run, tmp_path, written):
+    for seed in (0, 1):
+        regression_run(f"a{seed}", seed=seed, heads=2, losses=(4.0, 2.0 + seed), snapshots=(0, 2))
+    content = content_of(written(tmp_path))
+    (data,) = content["data"]
+    loss, fit = data["charts"]
+    assert (loss["title"], fit["title"]) == ("Training loss", "Fit")
+    (line,) = loss["lines"]
+    assert (line["x"], line["low"], line["mean"], line["high"]) == (
+        [1, 2],
+        [4, 2],
+        [4, 2.5],
+        [4, 3],
+    )
+    kept = data["attention"]["configurations"][0]["attentions"]["pooling"]
+    assert (kept["layers"], kept["heads"]) == (1, 2)
+    assert [frame["epoch"] for frame in kept["frames"]] == [0, 2, None]
+    compared, *_, each = content["tables"]
+    assert [cell["text"] for cell in compared["rows"][0]][:2] == ["gaussian", "2"]
+    assert len(each["rows"]) == 2
+
+
+def test_weights_arrive_to_one_part_in_255(sequence_run, tmp_path, written):
+    import base64
+
+    import numpy as np
+
+    from attnexp.runs.run import open_run
+
+    folder = sequence_run(layers=2, heads=3)
+    attention = content_of(written(tmp_path))["data"][0]["attention"]
+    frame = attention["configurations"][0]["attentions"]["cross"]["frames"][0]
+    one = frame["maps"][1]
+    rows, columns = (attention["axes"][one[side]]["symbols"] for side in ("rows", "columns"))
+    cells = np.frombuffer(base64.b64decode(one["weights"]), np.uint8).astype(float)
+    cells = cells.reshape(2, 3, len(rows), len(columns)) / 255 * frame["largest"]
+    expected = open_run(folder).attention.map("cross", example=1, layer=1, head=2)
+    assert np.allclose(cells[1, 2], expected.weights, atol=0.004)
+    assert tuple(rows) == expected.rows.symbols
+    assert one["gold"] == expected.gold.tolist()
+
+
+def test_the_page_loads_nothing(sequence_run, tmp_path, written):
+    sequence_run()
+    text = written(tmp_path)
+    assert set(re.findall(r"https?://[^\"' ]*", text)) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"<(link|img|script)[^>]*(src|href)=\"(?!data:)", text)
+    assert "default-src 'none'" in text
+
+
+def test_the_same_runs_give_the_same_page(sequence_run, tmp_path, written):
+    sequence_run()
+    assert written(tmp_path) == written(tmp_path)
+
+
+def test_no_content_can_end_its_element():
+    text = script_json({"a": HOSTILE})
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"a": HOSTILE}
+    whole = page({"title": HOSTILE, "colours": [], "tables": [], "notes": [HOSTILE], "data": []})
+    assert whole.count("<script") == 2
+    assert "<script>document.title" not in whole
+
+
+def typed(folder, *overrides, sources=()):
+    (folder / ".hydra").mkdir()
+    (folder / ".hydra" / "overrides.yaml").write_text(json.dumps(overrides))
+    runtime = {"config_sources": [{"path": p, "provider": "command-line"} for p in sources]}
+    hydra = {"hydra": {"runtime": runtime}}
+    (folder / ".hydra" / "hydra.yaml").write_text(json.dumps(hydra))
+
+
+def test_commands_gather_seeds_and_leave_out_what_does_not_matter(regression_run, tmp_path):
+    for seed in (0, 2):
+        typed(regression_run(f"s{seed}", seed=seed), "model=dot", f"seed={seed}", "rerun=true")
+    typed(regression_run("s1", seed=1), "seed=1", "model.note=it's", sources=["/my conf"])
+    regression_run("s3", seed=3)
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    (one,) = comparison.configurations
+    assert commands(one) == [
+        "attnexp -m model=dot seed=0,2",
+        "attnexp --config-dir '/my conf' 'model.note=it'\"'\"'s' seed=1",
+    ]
+
+
+def test_a_command_composes_the_same_configuration(in_process, regression_run, tmp_path):
+    words = ("model=gaussian", "model.width=2", "data.num_train=7", "optim=adam", "seed=3")
+    words = (*words, "optim.betas=[0.8, 0.9]")
+    typed(regression_run(seed=3), *words)
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    (command,) = commands(comparison.configurations[0])
+    again = in_process(*shlex.split(command)[1:], "--cfg", "job")
+    assert again.returncode == 0
+    assert again.stdout == in_process(*words, "--cfg", "job").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere is not there"),
+        (["."], "there are no runs below"),
+        (["--titel", "x"], r"unrecognized arguments: --titel. `attnexp report --help`"),
+    ],
+)
+def test_wrong_requests_are_said(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RequestError, match=message):
+        main(arguments)
+
+
+def test_a_file_that_cannot_be_written_is_said(regression_run, tmp_path):
+    regression_run()
+    with pytest.raises(RequestError, match=r"--output: .* cannot be written"):
+        main([str(tmp_path), "--output", str(tmp_path / "no" / "where.html")])
+
+
+def test_runs_that_failed_are_in_the_table_alone(regression_run, tmp_path, written):
+    regression_run("good")
+    failed = regression_run("bad", status="failed", config={"seed": 1, "model": {"width": 2.0}})
+    (failed / files.ATTENTION).unlink()
+    content = content_of(written(tmp_path))
+    assert len(content["tables"][-1]["rows"]) == 2
+    assert len(content["data"][0]["configurations"]) == 1

@@ -1,0 +1,83 @@
+import json
+import math
+import os
+
+import numpy as np
+import pytest
+
+from attnexp.runs import files
+
+
+def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    files.write_bytes(path, b"first")
+
+    def fail(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="no space left"):
+        files.write_bytes(path, b"second")
+    assert path.read_bytes() == b"first"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_json_has_no_nan(tmp_path):
+    files.write_json(tmp_path / "a.json", {"loss": math.nan, "deep": [{"x": math.inf}], "n": 1})
+    assert json.loads((tmp_path / "a.json").read_text()) == {
+        "loss": None,
+        "deep": [{"x": None}],
+        "n": 1,
+    }
+
+
+def test_tensors_and_metadata_come_back(tmp_path):
+    arrays = {"weights": np.arange(6.0).reshape(2, 3), "mask": np.array([True, False])}
+    files.write_tensors(tmp_path / "t.safetensors", arrays, {"axes": ["a", "b"], "x": "ü"})
+    tensors, metadata = files.read_tensors(tmp_path / "t.safetensors")
+    assert metadata == {"axes": ["a", "b"], "x": "ü"}
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(tensors[name], array)
+
+
+def test_metrics_grow_row_by_row_and_drop_a_cut_last_line(tmp_path):
+    metrics = files.MetricsFile(tmp_path)
+    metrics.append({"epoch": 1, "loss": 0.5})
+    assert files.read_metrics(tmp_path) == [{"epoch": 1, "loss": 0.5}]
+    metrics.append({"epoch": 2, "loss": 0.25})
+    metrics.close()
+    with (tmp_path / files.METRICS).open("a") as file:
+        file.write("3,0.1")
+    assert [row["epoch"] for row in files.read_metrics(tmp_path)] == [1, 2]
+    assert files.read_metrics(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("{", "cannot be read"),
+        ("[]", "is not the summary of a run"),
+        ("{}", "is not the summary of a run"),
+        ('{"schema": 99, "config": {}}', "has schema version 99; this attnexp reads version 1"),
+        (b"\xff\xfe", "cannot be read"),
+    ],
+)
+def test_a_summary_that_cannot_be_read_says_why(tmp_path, content, reason):
+    raw = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / files.SUMMARY).write_bytes(raw)
+    with pytest.raises(files.UnreadableRunError, match=reason):
+        files.read_summary(tmp_path)
+
+
+def test_a_folder_without_a_summary_is_no_run(tmp_path):
+    with pytest.raises(files.UnreadableRunError, match=r"holds no summary.json"):
+        files.read_summary(tmp_path)
+
+
+def test_clearing_removes_a_runs_files_and_no_others(tmp_path):
+    (tmp_path / files.FIGURES).mkdir()
+    for name in (files.SUMMARY, files.METRICS, "figures/fit.png", ".model.safetensors.1.tmp"):
+        (tmp_path / name).write_text("old")
+    (tmp_path / "mine.txt").write_text("keep")
+    files.clear(tmp_path)
+    assert {p.name for p in tmp_path.rglob("*")} == {"mine.txt", files.FIGURES}

@@ -1,0 +1,61 @@
+import os
+import subprocess
+import sys
+
+from attnexp.runs.key import BROUGHT_BY, RESULTS_VERSION, identity, run_key, run_name
+
+CONFIG = {
+    "model": {"_target_": "a.B", "width": 1.0},
+    "seed": 0,
+    "device": "cpu",
+    "figures": True,
+    "rerun": False,
+    "output_dir": "outputs",
+}
+
+
+def test_what_does_not_change_the_numbers_is_not_in_the_key():
+    other = CONFIG | {"device": "cuda", "figures": False, "rerun": True, "output_dir": "elsewhere"}
+    assert run_key(other) == run_key(CONFIG)
+    assert identity(other) == identity(CONFIG)
+
+
+def test_what_changes_the_numbers_is():
+    assert run_key(CONFIG | {"seed": 1}) != run_key(CONFIG)
+    assert run_key(CONFIG | {"model": {"_target_": "a.B", "width": 2.0}}) != run_key(CONFIG)
+
+
+def test_the_keys_of_older_versions_are_without_what_newer_ones_brought():
+    before = CONFIG | {"train": {"max_epochs": 5}}
+    now = CONFIG | {"train": {"max_epochs": 5, "tolerance": 0.1}}
+    assert run_key(now, 1) == run_key(before, 1) != run_key(before, 2)
+    assert run_key(now, 2) != run_key(before, 2)
+    assert all(version <= RESULTS_VERSION for version in BROUGHT_BY.values())
+
+
+def test_one_number_written_in_two_ways_is_one_number():
+    assert run_key(CONFIG | {"model": {"_target_": "a.B", "width": 1}}) == run_key(CONFIG)
+
+
+def test_order_of_settings_does_not_matter():
+    assert run_key(dict(reversed(CONFIG.items()))) == run_key(CONFIG)
+
+
+def test_the_key_is_the_same_in_every_process():
+    code = f"from attnexp.runs.key import run_key; print(run_key({CONFIG!r}))"
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for seed in ("0", "1", "random")
+    }
+    assert keys == {run_key(CONFIG)}
+
+
+def test_names_can_be_read():
+    choices = {"model": "mine/best", "data": "sine", "arch": "rnn", "optim": "sgd"}
+    assert run_name(CONFIG, choices) == f"mine_best-sine-rnn-seed0-{run_key(CONFIG)}"

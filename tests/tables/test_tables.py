@@ -1,0 +1,348 @@
+"""Tables of configurations: what stands in them and what is said beside them."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from attnexp.runs.command_line import command, next_seeds, seed_list
+from attnexp.tables.groups import Request
+from attnexp.tables.table import NOTHING, Grid, Report
+from attnexp.tables.tables import configurations_report, pivot_report
+
+LOW, HIGH = [1.0, 1.1, 0.9, 1.0], [2.0, 2.15, 1.9, 2.05]
+
+
+def texts(grid: Grid, title: str) -> list[str]:
+    i = [column.title for column in grid.columns].index(title)
+    return [row[i].text for row in grid.rows]
+
+
+def strong(report: Report) -> list[bool]:
+    return [any(cell.strong for cell in row) for row in report.grids[0].rows]
+
+
+def said(report: Report, words: str) -> list[str]:
+    return [note for note in report.notes if words in note]
+
+
+def test_a_row_has_its_statistics(sweep_of):
+    grid = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids[0]
+    assert [column.title for column in grid.columns] == [
+        "model",
+        "seeds",
+        "test_mse",
+        "sd",
+        "95% interval",
+        "standing",
+        "more seeds",
+    ]
+    assert [cell.text for cell in grid.rows[0]] == [
+        "a",
+        "4",
+        "1",
+        "0.08165",
+        "[0.8701, 1.13]",
+        "best",
+        "",
+    ]
+    assert texts(grid, "standing") == ["best", "worse"]
+
+
+def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):
+    caption = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids[0].caption
+    assert caption.endswith(
+        "The same in every run: arch=kernel_regression (heads=1), data=sine (num_train=50)."
+    )
+
+
+def test_the_best_stands_out_only_where_tests_say_so(sweep_of):
+    unclear = [0.9, 1.2, 1.0, 1.1]
+    assert strong(configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request())) == [
+        True,
+        False,
+    ]
+    tied = configurations_report(sweep_of({"a": LOW, "b": unclear}), Request())
+    assert strong(tied) == [False, False]
+    three = configurations_report(sweep_of({"a": LOW, "b": unclear, "c": HIGH}), Request())
+    assert strong(three) == [True, True, False]
+
+
+def test_one_seed_is_no_basis(sweep_of):
+    report = configurations_report(sweep_of({"a": [1.0], "b": [2.0]}), Request())
+    assert [column.title for column in report.grids[0].columns] == ["model", "seeds", "test_mse"]
+    assert strong(report) == [False, False]
+    assert said(report, "one seed a row: there is no interval, and nothing can be tested")
+    assert [record["standing"] for record in report.records] == ["one seed", "one seed"]
+    assert all(record["low"] is None for record in report.records)
+
+
+def test_a_lucky_single_seed_is_first_but_not_best(sweep_of):
+    report = configurations_report(sweep_of({"a": [0.1], "b": LOW, "c": HIGH}), Request())
+    assert texts(report.grids[0], "standing") == ["one seed", "best", "worse"]
+    assert strong(report) == [False, True, False]
+    assert said(report, "1 of 3 rows have one seed")
+
+
+def test_each_data_set_has_its_table(frame):
+    runs = frame(
+        *(
+            ({"seed": seed}, {"choices": {"data": data}})
+            for data in ("copy", "sine")
+            for seed in (0, 1)
+        )
+    )
+    report = configurations_report(runs, Request())
+    assert [grid.title for grid in report.grids if grid.title] == [
+        "copy: 1 configuration, 2 runs",
+        "sine: 1 configuration, 2 runs",
+    ]
+
+
+def test_settings_of_the_data_are_not_compared_across(frame):
+    runs = frame(
+        *(
+            ({"seed": s, "data.num_train": n}, {"metrics": {"test_mse": n + s / 10}})
+            for n in (50, 500)
+            for s in (0, 1)
+        )
+    )
+    report = configurations_report(runs, Request())
+    assert texts(report.grids[0], "standing") == ["alone", "alone"]
+    assert said(report, "rows that differ in data.num_train saw different data")
+
+
+def test_rows_by_hand_gather_the_rest(frame):
+    runs = frame(
+        *(
+            (
+                {"seed": s, "arch.heads": h, "model._target_": m},
+                {"choices": {"model": m}, "metrics": {"test_mse": s + h}},
+            )
+            for m in ("a", "b")
+            for h in ((1, 3) if m == "a" else (1,))
+            for s in (0, 1, 2)
+        )
+    )
+    report = configurations_report(runs, Request(by=("model",)))
+    assert dict(
+        zip(texts(report.grids[0], "model"), texts(report.grids[0], "test_mse"), strict=True)
+    ) == {
+        "a": "3",
+        "b": "2",
+    }
+    assert texts(report.grids[0], "seeds") == ["3", "3"]
+    assert said(report, "rows gather runs that differ in arch.heads")
+    assert said(report, "not every row gathers the same settings")
+    # Where both have one head they are equal, whatever the means say.
+    assert [record["p"] for record in report.records] == [None, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"versions": {"torch": "2.9"}}, "differ in version of torch: 2.13.0 and 2.9"),
+        ({"versions": {"attnexp": "0.2"}}, "differ in version of attnexp: 0.1.0 and 0.2"),
+        ({"results_version": 2}, "differ in version of the results: 1 and 2"),
+        ({"git": {"commit": "b" * 40}}, "differ in git commit: aaaaaaaaaa and bbbbbbbbbb"),
+        ({"git": {"dirty": True}}, "1 of 2 runs come from code with changes"),
+        ({"device": "H100"}, "differ in device: cpu and H100; seconds and memory do not"),
+        ({"metrics": {"steps": 50}}, "the compared rows were trained for 50 to 100 steps"),
+        ({"status": "failed"}, "means leave out 1 failed run, which flatters"),
+        ({"metrics": {"test_mse": None}}, "leave out 1 finished run without a finite test_mse"),
+    ],
+)
+def test_unfair_comparisons_are_named(frame, fields: dict, words: str):
+    plain = {"results_version": 1, "metrics": {"steps": 100}}
+    fair = [
+        ({"model._target_": m, "seed": 0}, {"choices": {"model": m}, **plain}) for m in ("a", "b")
+    ]
+    assert not configurations_report(frame(*fair), Request()).notes[1:]
+    settings, given = fair[1]
+    own = {k: given.get(k, {}) | v if isinstance(v, dict) else v for k, v in fields.items()}
+    report = configurations_report(frame(fair[0], (settings, given | own)), Request())
+    assert said(report, words)
+
+
+@pytest.mark.parametrize(("converged", "warned"), [(33, False), (None, True)])
+def test_rows_that_were_trained_until_they_converged_may_differ_in_steps(frame, converged, warned):
+    runs = frame(
+        *(
+            (
+                {"model._target_": model},
+                {"choices": {"model": model}, "metrics": {"steps": steps, "converged_step": end}},
+            )
+            for model, steps, end in (("a", 33, converged), ("b", 100, None))
+        )
+    )
+    report = configurations_report(runs, Request())
+    assert bool(said(report, "were trained for 33 to 100 steps")) is warned
+
+
+def test_rows_that_differ_in_several_things_at_once_are_named(frame):
+    def runs(*pairs):
+        return frame(
+            *(
+                (
+                    {"model._target_": model, "optim": {"lr": rate}},
+                    {"choices": {"model": model}},
+                )
+                for model, rate in pairs
+            )
+        )
+
+    crossed = runs(("a", 1), ("a", 2), ("b", 1), ("b", 2))
+    assert not said(configurations_report(crossed, Request()), "at once")
+    report = configurations_report(runs(("a", 1), ("b", 2)), Request())
+    assert said(report, "differ in model and optim at once, and only 2 of 4 combinations")
+
+
+def test_older_runs_of_the_same_seed_are_named(frame):
+    report = configurations_report(frame(({}, {}), ({}, {})), Request())
+    assert said(report, "1 older run of the same settings and seed is left out")
+
+
+def test_runs_that_failed_before_their_task_was_built_stay_in_view(frame):
+    runs = frame(
+        ({"seed": 0}, {}),
+        ({"seed": 1}, {"status": "failed", "primary": None, "metrics": {}, "better": {}}),
+        ({"seed": 0}, {"status": "failed", "primary": None, "choices": {"data": "copy"}}),
+    )
+    report = configurations_report(runs, Request())
+    titles = [grid.title for grid in report.grids if grid.title]
+    assert titles == ["sine: 1 configuration, 2 runs", "copy: 1 configuration, 1 run"]
+    assert texts(report.grids[0], "without result") == ["1 failed"]
+    assert texts(report.grids[2], "without result") == ["1 failed"]
+
+
+def test_a_pivot_compares_within_columns(frame):
+    runs = frame(
+        *(
+            (
+                {"seed": s, "model._target_": m, "data._target_": d},
+                {
+                    "choices": {"model": m, "data": d},
+                    "metrics": {"test_mse": base + (s + (m == "b") * s % 2) / 100},
+                },
+            )
+            for m, d, base in (
+                ("a", "sine", 1.0),
+                ("b", "sine", 2.0),
+                ("a", "copy", 9.0),
+                ("b", "copy", 9.0),
+                ("c", "copy", 9.0),
+            )
+            for s in (0, 1, 2, 3, 4, 5)
+        )
+    )
+    request = Request(("model", "data"), apart=("data",))
+    grid = pivot_report(runs, request, "model", "data").grids[0]
+    assert [column.title for column in grid.columns] == ["model", "data=copy", "data=sine"]
+    assert [[cell.text for cell in row] for row in grid.rows] == [
+        ["a", "9.025 ± 0.01871 (6)", "1.025 ± 0.01871 (6) *"],
+        ["b", "9.03 ± 0.02098 (6)", "2.03 ± 0.02098 (6)"],
+        ["c", "9.025 ± 0.01871 (6)", NOTHING],
+    ]
+
+
+def test_a_pivot_over_several_metrics_keeps_them_apart(frame):
+    accuracy = {"primary": "accuracy", "better": {"accuracy": "higher"}, "metrics": {"accuracy": 1}}
+    runs = frame(({}, {}), ({}, {**accuracy, "choices": {"data": "copy"}}))
+    request = Request(("model", "data"), apart=("data",))
+    grids = pivot_report(runs, request, "model", "data").grids
+    titles = [column.title for column in grids[0].columns]
+    assert titles == ["model", "data=copy accuracy", "data=sine test_mse"]
+    mixed = Request(("model", "arch"), apart=("arch",))
+    assert len(pivot_report(runs, mixed, "model", "arch").grids) == 2
+
+
+@pytest.fixture
+def typed(tmp_path: Path):
+    """Writes what was typed for a run, and returns the folder."""
+
+    def write(*overrides: str, config_dir: str | None = None) -> str:
+        folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
+        (folder / ".hydra").mkdir(parents=True)
+        (folder / ".hydra" / "overrides.yaml").write_text(yaml.safe_dump(list(overrides)))
+        if config_dir:
+            sources = [{"path": config_dir, "schema": "file", "provider": "command-line"}]
+            content = {"hydra": {"runtime": {"config_sources": sources}}}
+            (folder / ".hydra" / "hydra.yaml").write_text(yaml.safe_dump(content))
+        return str(folder)
+
+    return write
+
+
+def test_the_command_repeats_what_was_typed(typed):
+    folders = [
+        typed("model=dot", "data=reverse", "seed=0", "rerun=true"),
+        typed("model=additive", "data=reverse", "seed=1"),
+    ]
+    assert command(folders, [3, 4]) == "attnexp -m model=dot,additive data=reverse seed=3,4"
+
+
+def test_the_command_is_quoted_for_a_shell(typed):
+    folder = typed("optim.betas=[0.9, 0.99]", "model=it's")
+    assert command([folder], range(7)) == (
+        "attnexp -m 'optim.betas=[0.9, 0.99]' 'model=it'\"'\"'s' 'seed=range(0,7)'"
+    )
+
+
+def test_the_command_knows_the_users_own_choices(typed):
+    folder = typed("model=mine", config_dir="/my conf")
+    assert command([folder], [1]) == "attnexp -m --config-dir '/my conf' model=mine seed=1"
+
+
+def test_what_one_sweep_cannot_say_takes_two(typed):
+    crossed = [typed("model=a", "optim.lr=1"), typed("model=b", "optim.lr=2")]
+    assert command(crossed, [1, 2]) == (
+        "attnexp -m model=a optim.lr=1 seed=1,2 && attnexp -m model=b optim.lr=2 seed=1,2"
+    )
+    other = [typed("model=a", "~train.clip_norm"), typed("+new=b")]
+    assert command(other, [1]) == (
+        "attnexp -m model=a '~train.clip_norm' seed=1 && attnexp -m +new=b seed=1"
+    )
+
+
+def test_what_cannot_be_said_has_no_command(typed, tmp_path: Path):
+    many = [typed(f"model={model}", f"optim.lr={i}") for i, model in enumerate("abc")]
+    assert command(many, [1]) is None
+    assert command([str(tmp_path / "nowhere")], [1]) is None
+    broken = typed("model=a")
+    (Path(broken) / ".hydra" / "overrides.yaml").write_text("{")
+    assert command([broken], [1]) is None
+
+
+def test_seeds_that_one_side_lacks_come_first():
+    assert next_seeds([0, 1, 2], [0, 1, 2, 5], 3) == [5, 6, 7]
+    assert next_seeds([0, 1], [0, 1], 2) == [2, 3]
+    assert next_seeds([], [], 2) == [0, 1]
+
+
+def test_long_lists_of_seeds_are_ranges():
+    assert seed_list([3, 1, 2]) == "1,2,3"
+    assert seed_list(range(1, 7)) == "range(1,7)"
+    assert seed_list([0, 2, 3, 4, 5, 6]) == "0,2,3,4,5,6"
+
+
+def test_a_tie_names_the_command_that_would_decide_it(write_run, tmp_path: Path):
+    from attnexp.runs.collection import collect
+    from attnexp.runs.frame import make_frame
+
+    for model, values in (("a", LOW), ("b", [1.0, 1.2, 1.0, 1.0])):
+        for seed, value in enumerate(values):
+            folder = write_run(
+                f"{model}{seed}",
+                {"seed": seed, "model._target_": model},
+                choices={"model": model},
+                metrics={"test_mse": value},
+            )
+            (folder / ".hydra").mkdir()
+            (folder / ".hydra" / "overrides.yaml").write_text(f"[model={model}, seed={seed}]")
+    runs = make_frame(collect([tmp_path / "outputs"]).runs)
+    (note,) = configurations_report(runs, Request()).notes
+    # Differences 0, 0.1, 0.1, 0: effect 0.866, which takes 13 pairs; 4 are there.
+    assert note == (
+        "a and b cannot be told apart by 4 common seeds. If they differ as much as it looks, about "
+        "9 more would tell, with a chance of 80%: attnexp -m model=a,b 'seed=range(4,13)'"
+    )

@@ -1,0 +1,247 @@
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pytest
+import torch
+from statsmodels.nonparametric.kernel_regression import KernelReg
+
+from attnexp.architectures.kernel_regression import KernelRegression
+from attnexp.data.sine import Sine
+from attnexp.scores.additive import Additive
+from attnexp.scores.average import Average
+from attnexp.scores.gaussian_learned import GaussianLearned
+from attnexp.tasks.regression import Regression
+from attnexp.training.loop import Motion, TrainingDivergedError, TrainSettings, fit, portions
+from attnexp.training.optimizers import rprop
+from attnexp.training.schedules import Constant, Cosine
+
+
+@pytest.fixture
+def recipe(settings_of):
+    """The default recipe, as conf/ has it."""
+    optim, train = settings_of("optim", "rprop"), settings_of("train", "regression")
+    assert optim.pop("_target_").endswith("rprop")
+    train.pop("_target_")
+    return {
+        "optimizer": partial(rprop, **optim),
+        "schedule": Constant(),
+        "settings": TrainSettings(**train),
+    }
+
+
+def train(data, score, seed=0, **recipe):
+    torch.manual_seed(seed)
+    model = KernelRegression(data.spec, score)
+    order = torch.Generator().manual_seed(seed)
+    return model, list(fit(model, data, Regression(), generator=order, **recipe))
+
+
+def sine(seed, **settings):
+    return Sine(torch.Generator().manual_seed(seed), **settings)
+
+
+@pytest.mark.filterwarnings("ignore:After 0.17:FutureWarning")
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_default_recipe_finds_the_cross_validated_width(recipe, seed):
+    """statsmodels chooses the bandwidth h = 1/w by leave-one-out least squares, on its own."""
+    data = sine(seed)
+    x, y = data.train.keys[0, :, 0].numpy(), data.train.values[0, :, 0].numpy()
+    oracle = KernelReg(y.astype(float), x.astype(float), "c", reg_type="lc", bw="cv_ls")
+    for initial_width in (0.001, 0.03, 0.2, 0.6, 0.999):
+        model, _ = train(data, partial(GaussianLearned, initial_width=initial_width), **recipe)
+        ours = abs(model.pooling.score.width.item())
+        assert ours == pytest.approx(1 / oracle.bw[0], rel=1e-3)
+
+
+def test_leave_one_out_loss_is_the_cross_validation_score(recipe):
+    data = sine(0)
+    model, rows = train(data, GaussianLearned, **recipe)
+    x, y = data.train.keys[0, :, 0].double(), data.train.values[0, :, 0].double()
+    width = model.pooling.score.width.detach().double()
+    kernel = torch.exp(-((width * (x[:, None] - x)) ** 2) / 2).fill_diagonal_(0)
+    oracle = ((kernel @ y / kernel.sum(dim=1) - y) ** 2).mean()
+    assert rows[-1].loss == pytest.approx(oracle.item(), rel=1e-4)
+
+
+def test_the_textbooks_recipe_equals_the_textbooks_loop():
+    """SGD at 0.5 on the sum of squared errors, the update written out."""
+    data, task = sine(0), Regression(reduction="sum")
+    model = KernelRegression(data.spec, partial(GaussianLearned, initial_width=0.4))
+    recipe = {"optimizer": partial(torch.optim.SGD, lr=0.5), "schedule": Constant()}
+    rows = list(
+        fit(model, data, task, generator=torch.Generator(), settings=TrainSettings(5), **recipe)
+    )
+    x, y = data.train.keys[0, :, 0].double(), data.train.values[0, :, 0].double()
+    width = torch.tensor(0.4, dtype=torch.float64, requires_grad=True)
+    for row in rows:
+        kernel = -((width * (x[:, None] - x)) ** 2) / 2
+        weights = kernel.fill_diagonal_(-torch.inf).softmax(dim=1)
+        loss = ((weights @ y - y) ** 2).sum()
+        assert row.loss == pytest.approx(loss.item(), rel=1e-3)
+        (gradient,) = torch.autograd.grad(loss, width)
+        width = (width - 0.5 * gradient).detach().requires_grad_()
+    assert model.pooling.score.width.item() == pytest.approx(width.item(), rel=1e-3)
+
+
+def test_same_seed_same_bits(recipe):
+    first, rows = train(sine(0), Additive, **recipe)
+    again, rows_again = train(sine(0), Additive, **recipe)
+    assert [row.loss for row in rows] == [row.loss for row in rows_again]
+    for one, other in zip(first.parameters(), again.parameters(), strict=True):
+        assert one.equal(other)
+
+
+def test_rows_count_epochs_and_steps(recipe):
+    _, rows = train(sine(0), Additive, **recipe)
+    assert [row.epoch for row in rows] == [row.step for row in rows] == list(range(1, 101))
+    assert all(np.diff([row.seconds for row in rows]) > 0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_default_recipe_ends_when_nothing_moves_any_more(recipe, seed):
+    """What is left out would have changed nothing."""
+    model, rows = train(sine(seed), GaussianLearned, seed, **recipe)
+    assert 20 < len(rows) < 60
+    assert [row.converged for row in rows] == [False] * (len(rows) - 1) + [True]
+    assert rows[-1].ended == ""
+    to_the_end = recipe | {"settings": replace(recipe["settings"], tolerance=None)}
+    longer, more_rows = train(sine(seed), GaussianLearned, seed, **to_the_end)
+    assert len(more_rows) == 100
+    assert [row.loss for row in rows] == [row.loss for row in more_rows[: len(rows)]]
+    assert rows[-1].loss == pytest.approx(more_rows[-1].loss, rel=1e-5)
+    widths = [each.pooling.score.width.item() for each in (model, longer)]
+    assert widths[0] == pytest.approx(widths[1], abs=2e-3)
+
+
+def test_a_small_rate_is_not_taken_for_convergence():
+    settings = TrainSettings(max_epochs=30, tolerance=0.001)
+    for optimizer in (torch.optim.SGD, torch.optim.Adam):
+        _, rows = train(
+            sine(0),
+            partial(GaussianLearned, initial_width=0.6),
+            optimizer=partial(optimizer, lr=1e-6),
+            schedule=Constant(),
+            settings=settings,
+        )
+        assert len(rows) == 30
+        assert not any(row.converged for row in rows)
+
+
+class TestMotion:
+    def moved(self, *positions, tolerance=0.1):
+        """Whether motion has ceased after each of these positions of two tensors."""
+        tensors = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(()))]
+        motion = Motion(tensors, tolerance)
+        answers = []
+        for vector, scalar in positions:
+            with torch.no_grad():
+                tensors[0].copy_(torch.tensor([vector, 0.0]))
+                tensors[1].fill_(scalar)
+            answers.append(motion.has_ceased())
+        return answers
+
+    def test_two_still_epochs_in_a_row_are_needed(self):
+        assert self.moved((1, 1), (1, 1), (2, 2), (2, 2), (2, 2)) == [False] * 4 + [True]
+
+    def test_each_tensor_is_measured_by_its_own_longest_move(self):
+        steps = [(100, 0.1), (100, 0.15), (100, 0.2), (100, 0.205), (100, 0.21)]
+        assert self.moved(*steps) == [False] * 4 + [True]
+
+    def test_a_move_of_just_the_tolerance_is_still(self):
+        assert self.moved((8, 8), (9, 9), (10, 10), tolerance=0.125) == [False, False, True]
+
+    def test_what_never_moves_has_converged(self):
+        assert self.moved((0, 0), (0, 0)) == [False, True]
+
+    def test_nan_is_not_still(self):
+        assert self.moved((1, 1), *[(float("nan"), 1)] * 3) == [False] * 4
+
+
+def test_the_schedule_scales_the_rate():
+    recipe = {
+        "optimizer": partial(torch.optim.SGD, lr=0.2),
+        "schedule": Cosine(),
+        "settings": TrainSettings(max_epochs=4),
+    }
+    _, rows = train(sine(0), GaussianLearned, **recipe)
+    assert [row.lr for row in rows] == pytest.approx([0.2, 0.17071, 0.1, 0.02929], rel=1e-3)
+
+
+def test_warmup_rises_linearly_then_falls():
+    cosine = Cosine(warmup=0.5)
+    assert [cosine(t) for t in (0, 0.25, 0.5, 0.75, 1)] == pytest.approx([0, 0.5, 1, 0.5, 0])
+    with pytest.raises(ValueError, match="warmup must be at least 0 and less than 1, got 1"):
+        Cosine(warmup=1)
+
+
+def test_clipping_bounds_the_step():
+    model, _ = train(
+        sine(0),
+        partial(GaussianLearned, initial_width=0.9),
+        optimizer=partial(torch.optim.SGD, lr=1.0),
+        schedule=Constant(),
+        settings=TrainSettings(max_epochs=1, clip_norm=0.01),
+    )
+    assert abs(model.pooling.score.width.item() - 0.9) == pytest.approx(0.01, rel=1e-3)
+
+
+def test_divergence_is_an_error_that_names_the_rate():
+    def overshoot(params):
+        return torch.optim.SGD(params, lr=torch.inf)
+
+    with pytest.raises(TrainingDivergedError, match=r"the loss is nan in epoch 2; .* below inf"):
+        train(
+            sine(0), Additive, optimizer=overshoot, schedule=Constant(), settings=TrainSettings(50)
+        )
+
+
+def test_nothing_to_train_is_an_error(recipe):
+    with pytest.raises(ValueError, match="no parameters to train"):
+        train(sine(0), Average, **recipe)
+
+
+@pytest.mark.parametrize("name", ["max_epochs", "batch_size", "clip_norm"])
+def test_budgets_must_be_positive(name):
+    with pytest.raises(ValueError, match=f"{name} must be greater than 0, got 0"):
+        TrainSettings(**{"max_epochs": 1, name: 0})
+
+
+def test_portions_cover_every_example_once():
+    batch = sine(0).train
+    many = batch.select(torch.zeros(7, dtype=torch.long))
+    parts = list(portions(many, 3, torch.Generator()))
+    assert [len(part) for part in parts] == [3, 3, 1]
+    assert next(portions(batch, 5, torch.Generator())) is batch
+
+
+def test_rprop_gives_scalars_their_own_first_step():
+    matrix, scalar = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.tensor(1.0))
+    (matrix.sum() + scalar).backward()
+    rprop([matrix, scalar], lr=0.1, scalar_lr=0.5, max_step=1.0).step()
+    assert scalar.item() == pytest.approx(0.5)
+    torch.testing.assert_close(matrix.detach(), torch.full((2, 2), 0.9))
+    with pytest.raises(ValueError, match="scalar_lr must be greater than 0, got 0"):
+        rprop([matrix, scalar], lr=0.1, scalar_lr=0, max_step=1.0)
+
+
+def test_training_does_not_import_the_compiler():
+    """It would take longer than the whole of a small run."""
+    code = """
+import sys, torch
+from functools import partial
+from attnexp.training.loop import without_compiler
+for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.Rprop):
+    parameter = torch.nn.Parameter(torch.ones(2))
+    def closure():
+        loss = (parameter ** 2).sum()
+        loss.backward()
+        return loss.detach()
+    descent, step = without_compiler(partial(optimizer, lr=0.1), [parameter])
+    step(closure)
+    assert (parameter < 1).all(), optimizer
+assert "torch._dynamo" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -1,0 +1,48 @@
+"""`train.attention_every` keeps how the attention grows, and changes nothing else."""
+
+import numpy as np
+
+
+def folders(path):
+    return sorted(path.parent for path in path.rglob("summary.json"))
+
+
+def test_snapshots_lie_beside_a_run_that_they_do_not_change(in_process, tmp_path):
+    from attnexp.runs import files
+
+    for name, every in (("plain", "null"), ("kept", "4")):
+        done = in_process(
+            "train.max_epochs=10",
+            "model=additive",
+            "figures=false",
+            f"train.attention_every={every}",
+            f"output_dir={name}",
+        )
+        assert done.returncode == 0, done.stderr
+    (plain,), (kept,) = folders(tmp_path / "plain"), folders(tmp_path / "kept")
+    assert plain.name == kept.name
+    for file in (files.MODEL, files.ATTENTION, files.PREDICTIONS):
+        assert (plain / file).read_bytes() == (kept / file).read_bytes()
+    assert not (plain / files.SNAPSHOTS).exists()
+    arrays, metadata = files.read_tensors(kept / files.SNAPSHOTS)
+    assert arrays["epochs"].tolist() == [0, 4, 8]
+    assert arrays["weights.pooling"].shape == (3, 1, 1, 1, 50, 50)
+    assert metadata["axes"]["weights.pooling"][0] == "epochs"
+    np.testing.assert_allclose(arrays["weights.pooling"].sum(axis=-1), 1, atol=1e-5)
+    assert not np.allclose(arrays["weights.pooling"][0], arrays["weights.pooling"][2])
+
+
+def test_snapshots_play_no_part_in_a_runs_key():
+    from attnexp.runs.key import run_key
+
+    plain = {"seed": 0, "train": {"max_epochs": 5}}
+    with_null = {"seed": 0, "train": {"max_epochs": 5, "attention_every": None}}
+    with_some = {"seed": 0, "train": {"max_epochs": 5, "attention_every": 2}}
+    assert run_key(plain) == run_key(with_null) == run_key(with_some)
+    assert run_key(plain) != run_key({"seed": 0, "train": {"max_epochs": 6}})
+
+
+def test_every_no_epochs_is_refused(in_process):
+    done = in_process("train.attention_every=0")
+    assert done.returncode == 2
+    assert "attention_every must be greater than 0, got 0" in done.stderr
