@@ -7,14 +7,14 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from attnexp.runs.load import LoadedRun
+    from attnexp.runs.run import Run
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "load_results", "load_run"]
 
 
 def load_results(*paths: "str | Path") -> "pd.DataFrame":
-    """All runs at or below the folders, `outputs` by default, a row a run.
+    """Return all runs at or below the folders, `outputs` by default, a row a run.
 
     See `attnexp.runs.frame.load_results` for the columns.
     """
@@ -23,8 +23,8 @@ def load_results(*paths: "str | Path") -> "pd.DataFrame":
     return frame.load_results(*paths)
 
 
-def load_run(path: "str | Path") -> "LoadedRun":
-    """One run, with its attention as tensors. See `attnexp.runs.load.LoadedRun`."""
-    from attnexp.runs import load
+def load_run(path: "str | Path") -> "Run":
+    """Return one run, with its curves and its attention. See `attnexp.runs.run.Run`."""
+    from attnexp.runs import run
 
-    return load.load_run(path)
+    return run.load_run(path)

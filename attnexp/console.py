@@ -1,11 +1,11 @@
-"""What a person sees: one console, progress on work over a second, a table at the end.
+"""The one console: sentences, tables, and progress on work that takes over a second.
 
 On a terminal there are colours and a bar; piped, plain lines at a rate that fits a log file.
 """
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -78,21 +78,6 @@ def setting_text(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return number_text(value)
-
-
-def show_run(summary: Mapping[str, object], folder: Path) -> None:
-    """The metrics of a run, its remarks, and where it is."""
-    metrics = summary["metrics"]
-    notes = summary["notes"]
-    table = plain_table(["metric", "value"], right=["value"])
-    if isinstance(metrics, Mapping):
-        for name, value in metrics.items():
-            table.add_row(name, number_text(value))
-    out.print(table)
-    if isinstance(notes, Sequence):
-        for note in notes:
-            warn(str(note))
-    out.print(f"[bold]{escape(near(folder))}[/]", soft_wrap=True)
 
 
 def near(path: Path) -> str:

@@ -16,7 +16,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 
-pytest_plugins = ("stored_runs", "stored_summaries")
+pytest_plugins = ("stored_runs",)
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -1,7 +1,9 @@
-"""Run folders written by hand, for whoever reads or draws them."""
+"""Summaries and run folders, made through the types of `attnexp.runs`, for tests that read them."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,28 +11,127 @@ import pytest
 WriteRun = Callable[..., Path]
 
 
-def summary_of(**changes):
-    summary = {
-        "schema": 1,
-        "status": "finished",
-        "key": "0123456789",
-        "choices": {"model": "gaussian", "data": "sine", "arch": "kernel_regression"},
-        "config": {"seed": 0, "model": {"width": 1.0}, "data": {"num_train": 5}},
-        "metrics": {"test_mse": 0.25},
-        "primary": "test_mse",
-        "better": {"test_mse": "lower"},
-        "notes": [],
-        "parameters": 0,
-        "seconds": 1.0,
-        "peak_memory_mb": 100.0,
-        "device": "cpu",
-        "versions": {"attnexp": "0.1.0", "torch": "2.13.0", "python": "3.11.7"},
-        "git": None,
-        "started": "2026-01-01T00:00:00+00:00",
-        "ended": "2026-01-01T00:00:01+00:00",
-        "error": None,
+def make_summary(settings=None, **fields):
+    """Makes a summary through its type: settings by dotted path, other fields by name.
+
+    What is given for `choices` and `metrics` is added to what stands there.
+    """
+    import msgspec
+
+    from attnexp.runs.provenance import GitState
+    from attnexp.runs.summary import SCHEMA, Summary
+
+    config = {
+        "model": {"_target_": "scores.Gaussian", "width": 1.0},
+        "data": {"_target_": "data.Sine", "num_train": 50},
+        "arch": {"_target_": "arch.KernelRegression", "heads": 1},
+        "device": "auto",
+        "seed": 0,
+        "figures": False,
+        "rerun": False,
+        "output_dir": "outputs",
     }
-    return summary | changes
+    for path, value in (settings or {}).items():
+        *groups, name = path.split(".")
+        node = config
+        for group in groups:
+            node = node.setdefault(group, {})
+        node[name] = value
+    summary = Summary(
+        schema=SCHEMA,
+        status="finished",
+        key="0123456789",
+        choices={"model": "gaussian", "data": "sine", "arch": "kernel_regression"},
+        config=config,
+        metrics={"test_mse": 0.5, "neighbours": 7.25},
+        primary="test_mse",
+        better={"test_mse": "lower"},
+        parameters=3,
+        seconds=1.5,
+        peak_memory_mb=250.0,
+        device="cpu",
+        versions={"attnexp": "0.1.0", "torch": "2.13.0", "python": "3.11.7"},
+        git=GitState("a" * 40, dirty=False),
+        started="2026-01-01T00:00:00+00:00",
+        ended="2026-01-01T00:00:01+00:00",
+    )
+    for name in ("choices", "metrics"):
+        if name in fields:
+            fields[name] = {**getattr(summary, name), **fields[name]}
+    return msgspec.structs.replace(summary, **fields)
+
+
+@pytest.fixture
+def summary():
+    return make_summary
+
+
+@pytest.fixture
+def write_run(tmp_path: Path) -> WriteRun:
+    """Writes a run folder that holds a summary alone below outputs/, and returns it."""
+
+    def write(name, settings=None, **fields) -> Path:
+        folder = tmp_path / "outputs" / name
+        folder.mkdir(parents=True)
+        make_summary(settings, **fields).write(folder)
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def damage() -> Callable[..., None]:
+    """Changes fields of a summary that lies on disk, by dotted path, to what its type forbids."""
+
+    def change(folder: Path, **fields) -> None:
+        path = folder / "summary.json"
+        content = json.loads(path.read_text())
+        for field, value in fields.items():
+            *groups, name = field.split("__")
+            node = content
+            for group in groups:
+                node = node[group]
+            node[name] = value
+        path.write_text(json.dumps(content))
+
+    return change
+
+
+@pytest.fixture
+def frame() -> Callable[..., Any]:
+    """Makes a frame of runs, each given as (settings, fields), without any files."""
+
+    def make(*runs: tuple[dict[str, Any], dict[str, Any]]) -> Any:
+        from attnexp.runs.frame import make_frame
+        from attnexp.runs.run import Run
+
+        return make_frame(
+            [
+                Run(Path(f"outputs/{i}"), make_summary(settings, **fields))
+                for i, (settings, fields) in enumerate(runs)
+            ]
+        )
+
+    return make
+
+
+@pytest.fixture
+def sweep_of(frame: Callable[..., Any]) -> Callable[..., Any]:
+    """Makes a frame of models x seeds from a list of values for each model."""
+
+    def make(values: dict[str, list[float | None]], **fields: Any) -> Any:
+        return frame(
+            *(
+                (
+                    {"seed": seed, "model._target_": model},
+                    {"choices": {"model": model}, "metrics": {"test_mse": value}, **fields},
+                )
+                for model, several in values.items()
+                for seed, value in enumerate(several)
+            )
+        )
+
+    return make
 
 
 def softmax(scores):
@@ -52,7 +153,7 @@ def regression_run(tmp_path) -> WriteRun:
     """Writes a regression run: 7 test points, 5 training points that are not in order."""
 
     def write(
-        name="run", heads=1, losses=(1.0, 0.5, 0.25), seed=0, snapshots=(), **changes
+        name="run", heads=1, losses=(1.0, 0.5, 0.25), seed=0, snapshots=(), settings=None, **changes
     ) -> Path:
         from attnexp.runs import files
 
@@ -86,8 +187,9 @@ def regression_run(tmp_path) -> WriteRun:
             ],
         )
         write_epochs(folder, losses)
-        changes.setdefault("config", {"seed": seed, "model": {"width": 1.0}})
-        files.write_json(folder / files.SUMMARY, summary_of(**changes))
+        settings = {"seed": seed, "data.num_train": 5, **(settings or {})}
+        changes.setdefault("metrics", {"test_mse": 0.25})
+        make_summary(settings, **changes).write(folder)
         return folder
 
     return write
@@ -100,7 +202,9 @@ def sequence_run(tmp_path) -> WriteRun:
     The source ends with `<eos>` and so does the target, whose end symbol looks nowhere.
     """
 
-    def write(name="run", layers=1, heads=1, examples=4, vocab="abcde", seed=0, **changes) -> Path:
+    def write(
+        name="run", layers=1, heads=1, examples=4, vocab="abcde", seed=0, settings=None, **changes
+    ) -> Path:
         from attnexp.runs import files
 
         folder = tmp_path / name
@@ -136,17 +240,15 @@ def sequence_run(tmp_path) -> WriteRun:
             folder / files.ATTENTION, arrays, {"source_vocab": symbols, "target_vocab": symbols}
         )
         write_epochs(folder, (2.0, 1.0, 0.1))
-        files.write_json(
-            folder / files.SUMMARY,
-            summary_of(
-                choices={"model": "additive", "data": "reverse", "arch": "rnn"},
-                config={"seed": seed, "model": {"hidden_dim": 8}},
-                primary="exact",
-                metrics={"exact": 0.98},
-                better={"exact": "higher"},
-            )
-            | changes,
-        )
+        changes = {
+            "choices": {"model": "additive", "data": "reverse", "arch": "rnn"},
+            "primary": "exact",
+            "metrics": {"exact": 0.98},
+            "better": {"exact": "higher"},
+            **changes,
+        }
+        own = {"seed": seed, "model": {"hidden_dim": 8}, **(settings or {})}
+        make_summary(own, **changes).write(folder)
         return folder
 
     return write

@@ -7,7 +7,7 @@ from pathlib import Path
 from attnexp import console
 from attnexp.cli.arguments import Arguments, place
 from attnexp.errors import RequestError
-from attnexp.runs import files
+from attnexp.runs.run import load_run
 
 EPILOG = """examples:
   attnexp decode outputs/RUN "3 1 4 1 5"           the answer, and its attention
@@ -22,12 +22,9 @@ def main(argv: Sequence[str]) -> None:
     that the model does not know.
     """
     arguments = parse(argv)
-    try:
-        summary = files.read_summary(arguments.run)
-    except files.UnreadableRunError as error:
-        raise RequestError(str(error)) from error
-    if summary["status"] != files.FINISHED:
-        raise RequestError(f"{arguments.run} is {summary['status']}: it has no trained model")
+    stored = load_run(arguments.run)
+    if not stored.finished:
+        raise RequestError(f"{arguments.run} is {stored.state}: it has no trained model")
 
     from attnexp.architectures.seq2seq import Seq2Seq
     from attnexp.batch import Seq2SeqSpec
@@ -37,7 +34,7 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.tasks.decoding import ask
     from attnexp.training.tensors import arrays
 
-    run = restore(summary, arguments.run)
+    run = restore(stored.summary, arguments.run)
     spec = run.dataset.spec
     if not isinstance(run.model, Seq2Seq) or not isinstance(spec, Seq2SeqSpec):
         raise RequestError(

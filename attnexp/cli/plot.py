@@ -87,7 +87,7 @@ def plan_pictures(paths: Sequence[Path], view: View, metric: str | None, where: 
     from attnexp.runs.configurations import comparisons
 
     runs = selected([str(path) for path in paths], where)
-    finished = [run for run in runs if run.status == files.FINISHED]
+    finished = [run for run in runs if run.finished]
     if not finished:
         raise RequestError(f"none of the {len(runs)} runs has finished: name one to see its losses")
     left = len(runs) - len(finished)
@@ -165,6 +165,6 @@ def check_all(names: Sequence[str], choices: Iterable[str], what: str) -> Sequen
 
 def _plan_run(folder: Path, view: View, metric: str | None) -> Plan:
     from attnexp.plots.catalogue import run_pictures
-    from attnexp.runs.run import open_run
+    from attnexp.runs.run import load_run
 
-    return Plan(run_pictures(open_run(folder), view, metric), folder / files.FIGURES)
+    return Plan(run_pictures(load_run(folder), view, metric), folder / files.FIGURES)

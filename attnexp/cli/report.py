@@ -12,7 +12,7 @@ from attnexp.errors import RequestError
 from attnexp.runs import files
 
 if TYPE_CHECKING:
-    from attnexp.runs.collection import RunSummary
+    from attnexp.runs.run import Run
     from attnexp.tables.table import Report
 
 EPILOG = """examples:
@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.cli.selection import selected
 
     runs = selected(arguments.paths, arguments.where)
-    if not any(run.status == files.FINISHED for run in runs):
+    if not any(run.finished for run in runs):
         raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
     from attnexp.report.content import report_content
     from attnexp.report.render import page
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
     console.say(f"{len(runs)} runs in {console.near(arguments.output)}")
 
 
-def tables(runs: Sequence["RunSummary"]) -> "Report":
+def tables(runs: Sequence["Run"]) -> "Report":
     """The configurations with their statistics and costs, and then every run."""
     from attnexp.runs.frame import make_frame
     from attnexp.runs.order import sort_runs

@@ -11,7 +11,7 @@ from attnexp.errors import RequestError, choices_text
 from attnexp.runs import files
 
 if TYPE_CHECKING:
-    from attnexp.runs.collection import RunSummary
+    from attnexp.runs.run import Run
     from attnexp.tables.table import Report
 
 FORMATS = ("table", "csv", "markdown", "latex", "json", "html")
@@ -54,10 +54,10 @@ def main(argv: Sequence[str]) -> None:
         emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
 
 
-def report(runs: "Sequence[RunSummary]", arguments: argparse.Namespace) -> "Report":
+def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     """The tables that the arguments ask for. Raises RequestError for names that are not there."""
     from attnexp.runs.frame import make_frame
-    from attnexp.runs.naming import meant
+    from attnexp.runs.names import meant
     from attnexp.runs.order import sort_runs
     from attnexp.tables.groups import Request
 

@@ -2,18 +2,20 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
 
 from attnexp import console
 from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, at_work, finished_before, run_callbacks
 from attnexp.config.messages import ComposeErrors
 from attnexp.errors import RequestError, RunFailedError
-from attnexp.runs import files
-from attnexp.runs.key import run_key
+from attnexp.runs.files import SUMMARY, UnreadableRunError
 from attnexp.runs.lock import hold
-from attnexp.sweeps.outcome import look, old_folders
-from attnexp.sweeps.summary import STATES, warn_of_old
+from attnexp.runs.run import Run
+from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
+from attnexp.runs.summary import Summary, read_summary
 
 if TYPE_CHECKING:
     from attnexp.training.run import PreparedRun
@@ -43,12 +45,11 @@ def run_once(line: CommandLine, job: Job) -> None:
     Nothing is written before everything is built.
     """
     config = job.config
+    found = Found("new") if config.rerun else look(job.folder, job.settings)
     if not config.rerun:
-        found = look(job.folder, run_key(job.settings), job.settings)
         warn_of_old(old_folders(job.folder, job.settings))
     if line.arguments.dry_run:
-        state = "new" if config.rerun else found.state
-        console.say(f"{STATES[state]}: {console.near(job.folder)}")
+        console.say(f"{STATES[found.state]}: {console.near(job.folder)}")
         return
     if config.hydra.sweeper.get("params"):
         axes = ", ".join(config.hydra.sweeper.params)
@@ -73,10 +74,10 @@ def run_once(line: CommandLine, job: Job) -> None:
             raise RequestError(
                 f"output_dir: {job.folder} cannot be written: {error.strerror}"
             ) from error
-    console.show_run(summary, job.folder)
+    show_run(Run(job.folder, summary))
 
 
-def _executed(prepared: "PreparedRun", folder: Path) -> dict[str, Any]:
+def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
     from attnexp.training import run
 
     try:
@@ -90,7 +91,7 @@ def _shown_before(job: Job) -> bool:
     summary = finished_before(job)
     if summary is not None:
         console.say("This run has finished before; rerun=true runs it again.")
-        console.show_run(summary, job.folder)
+        show_run(Run(job.folder, summary))
     return summary is not None
 
 
@@ -100,7 +101,21 @@ def _waiting(holder: str) -> None:
 
 def _failure(folder: Path) -> str:
     try:
-        error = files.read_summary(folder).get("error")
-    except files.UnreadableRunError as unreadable:
-        error = unreadable
+        error = read_summary(folder).error
+    except UnreadableRunError as unreadable:
+        error = str(unreadable)
     return f"the run failed: {error}. The traceback is in {folder / 'attnexp.log'}"
+
+
+def show_run(run: Run) -> None:
+    """Print the first metrics of a run, its notes and its folder; all metrics are in there."""
+    shown = {name: value for name, value in run.metrics.items() if run.is_headline(name)}
+    table = console.plain_table(["metric", "value"], right=["value"])
+    for name, value in shown.items():
+        table.add_row(name, console.number_text(value))
+    console.out.print(table)
+    if len(shown) < len(run.metrics):
+        console.say(f"{len(run.metrics) - len(shown)} more metrics are in {SUMMARY}")
+    for note in run.summary.notes:
+        console.warn(note)
+    console.out.print(f"[bold]{escape(console.near(run.folder))}[/]", soft_wrap=True)

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from attnexp.cli.results import tell_skipped
 from attnexp.errors import RequestError
-from attnexp.runs.collection import RunSummary, collect
+from attnexp.runs.collection import collect
+from attnexp.runs.run import Run
 
 
-def selected(paths: Sequence[str], where: str | None) -> list[RunSummary]:
+def selected(paths: Sequence[str], where: str | None) -> list[Run]:
     """The runs at or below the paths, `outputs` where there are none, that fit the test `where`.
 
     Says which folders could not be read. Raises RequestError for paths without runs, and for a test

@@ -12,9 +12,8 @@ from attnexp import console
 from attnexp.cli.arguments import Arguments, place
 from attnexp.plots.columns import asked_columns, words
 from attnexp.plots.terminal import Means, draw_curve, draw_map
-from attnexp.runs import files
 from attnexp.runs.attention_maps import SPACE, Attention, View
-from attnexp.runs.run import open_run
+from attnexp.runs.run import load_run
 
 WIDTH, HEIGHT = 80, 10
 """Columns at most, and lines of a curve."""
@@ -31,17 +30,16 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense and a run that is not there.
     """
     arguments = parse(argv)
-    run = open_run(arguments.run)
+    run = load_run(arguments.run)
     means = means_of(console.out)
     say = partial(_say, means)
     say(Text(run.title, style="bold"))
-    status = run.summary["status"]
-    told = [run.primary, "" if status == files.FINISHED else f"status: {status}"]
-    for line in filter(None, [*told, *run.summary["notes"]]):
+    told = [run.primary, "" if run.finished else f"status: {run.state}"]
+    for line in filter(None, [*told, *run.summary.notes]):
         say(Text(line))
     for column in asked_columns([run], arguments.metric):
         say(Text(f"\n{words(column)}", style="bold"))
-        for line in draw_curve(run.metrics["epoch"], run.metrics[column], HEIGHT, means):
+        for line in draw_curve(run.epochs["epoch"], run.epochs[column], HEIGHT, means):
             say(Text(line))
     examples = () if arguments.example is None else (arguments.example,)
     view = View(arguments.attention, arguments.layer, arguments.head, examples)

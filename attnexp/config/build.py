@@ -24,6 +24,7 @@ from attnexp.config.job import resolved
 from attnexp.config.schema import check_settings
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
+from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.forgiving import Forgiving
 from attnexp.training.device import choose_device
@@ -177,16 +178,16 @@ def seeded(seed: int, stream: str) -> Iterator[None]:
         torch.default_generator.set_state(before)
 
 
-def restore(summary: Mapping[str, Any], folder: Path) -> PreparedRun:
+def restore(summary: Summary, folder: Path) -> PreparedRun:
     """A finished run as it was after training, built on the CPU from what its folder holds.
 
     Raises RequestError where its settings cannot be built, and where the folder holds no parameters
     that fit.
     """
     apart = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
-    config = OmegaConf.create({**summary["config"], **apart})
+    config = OmegaConf.create({**summary.config, **apart})
     try:
-        run = prepare(config, summary["choices"])
+        run = prepare(config, summary.choices)
     except (InstantiationException, ValueError) as error:
         why = " ".join(str(error).split())
         raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error

@@ -15,8 +15,9 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp.config.hydra_internals import Callbacks, OmegaConfDumper
 from attnexp.errors import RunFailedError
-from attnexp.runs import files
-from attnexp.runs.key import NEUTRAL, identity, run_key, run_name
+from attnexp.runs.key import NEUTRAL, run_name
+from attnexp.runs.state import look
+from attnexp.runs.summary import Summary
 
 HYDRA = "hydra"
 """Hydra's own node in a composed configuration. Everything else there is ours."""
@@ -61,18 +62,15 @@ def chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def finished_before(job: Job) -> dict[str, Any] | None:
-    """The summary of the same run, where it has finished and is not asked for again."""
+def finished_before(job: Job) -> Summary | None:
+    """Return the summary of the same run, where it has finished and is not asked for again.
+
+    Raises OtherRunError where the folder holds the run of another configuration.
+    """
     if job.config.rerun:
         return None
-    try:
-        summary = files.read_summary(job.folder)
-    except files.UnreadableRunError:
-        return None
-    same = summary.get("key") == run_key(job.settings) and identity(summary["config"]) == identity(
-        job.settings
-    )
-    return summary if same and summary.get("status") == files.FINISHED else None
+    found = look(job.folder, job.settings)
+    return found.summary if found.state == "finished" else None
 
 
 def at_work(job: Job, work: Callable[[], Result]) -> Result:

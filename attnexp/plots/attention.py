@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from attnexp.errors import RequestError
 from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.runs.attention_maps import Attention, Map, View
-from attnexp.runs.run import StoredRun
+from attnexp.runs.run import Run
 
 EXAMPLES = 3
 """Examples that a picture shows unless told which."""
@@ -21,7 +21,7 @@ ROWS = 6
 """Layers and examples that a picture shows below each other, unless there are more layers."""
 
 
-def draw_attention(run: StoredRun, view: View) -> Figure:
+def draw_attention(run: Run, view: View) -> Figure:
     """The maps of a run: heads side by side, and a row for every layer of every example.
 
     With one layer and one head, the examples are side by side. Many heads of one layer and example
@@ -61,7 +61,7 @@ def draw_attention(run: StoredRun, view: View) -> Figure:
     return draw_grid(cells, across, down, run.title, subtitle_of(seen, run.primary, cells))
 
 
-def draw_growth(rows: Sequence[tuple[str, StoredRun]], view: View, title: str) -> Figure:
+def draw_growth(rows: Sequence[tuple[str, Run]], view: View, title: str) -> Figure:
     """A row a run, a column an epoch: one example at those epochs that every run has kept."""
     kept = [set(run.snapshots) for _, run in rows]
     epochs = _spread(sorted(kept[0].intersection(*kept[1:])))

@@ -1,11 +1,10 @@
 """Which pictures there are of a run, drawn from the files in its folder."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -17,7 +16,8 @@ from attnexp.plots.fitted import has_fit
 from attnexp.plots.losses import draw_losses
 from attnexp.runs import files
 from attnexp.runs.attention_maps import View
-from attnexp.runs.run import StoredRun
+from attnexp.runs.run import Run
+from attnexp.runs.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,9 @@ class Picture:
     draw: Callable[[], Figure]
 
 
-def draw_run(folder: Path, summary: Mapping[str, Any]) -> None:
+def draw_run(folder: Path, summary: Summary) -> None:
     """Draw what there is to draw of a run into its folder, as PNG."""
-    write(run_pictures(StoredRun(folder, summary), View()), folder / files.FIGURES, ["png"])
+    write(run_pictures(Run(folder, summary), View()), folder / files.FIGURES, ["png"])
 
 
 def write(pictures: Iterable[Picture], folder: Path, formats: Sequence[str]) -> list[Path]:
@@ -51,7 +51,7 @@ def file_word(text: str) -> str:
     return re.sub(r"[^\w.=-]+", "_", text).strip("_.")
 
 
-def run_pictures(run: StoredRun, view: View, metric: str | None = None) -> Iterator[Picture]:
+def run_pictures(run: Run, view: View, metric: str | None = None) -> Iterator[Picture]:
     """What there is to draw of a run: only what its files hold."""
     if run.has_attention:
         if has_fit(run):

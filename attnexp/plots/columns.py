@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.errors import RequestError, choices_text
-from attnexp.runs.run import StoredRun
+from attnexp.runs.run import Run
 
 LOG_FROM = 10.0
 """Largest over smallest value from which a logarithmic axis shows more."""
@@ -22,17 +22,17 @@ def is_loss(column: str) -> bool:
     return column == "loss" or column.endswith("_loss")
 
 
-def loss_columns(run: StoredRun) -> list[str]:
+def loss_columns(run: Run) -> list[str]:
     """The columns of metrics.csv that are losses."""
-    return [name for name in run.metrics if is_loss(name)]
+    return [name for name in run.epochs if is_loss(name)]
 
 
-def asked_columns(runs: Sequence[StoredRun], metric: str | None) -> list[str]:
+def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:
     """The column of metrics.csv that was asked for, or the losses of all runs that were trained.
 
     Raises RequestError for a column that no run has.
     """
-    there = dict.fromkeys(name for run in runs for name in run.metrics if name not in OF_TRAINING)
+    there = dict.fromkeys(name for run in runs for name in run.epochs if name not in OF_TRAINING)
     if metric is not None and metric not in there:
         had = f"there are {choices_text(there)}" if there else "nothing was trained"
         raise RequestError(f"no '{metric}' was written in training: {had}")

@@ -33,7 +33,7 @@ def draw_curves(comparison: Comparison, columns: Sequence[str]) -> Figure:
     trained = [
         (one, look)
         for one, look in zip(comparison.configurations, looks, strict=True)
-        if all(column in run.metrics for run in one.runs for column in columns)
+        if all(column in run.epochs for run in one.runs for column in columns)
     ]
     if not trained:
         raise RequestError(f"no configuration wrote {choices_text(columns)} in all its runs")

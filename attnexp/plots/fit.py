@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from attnexp.plots.fitted import curve
 from attnexp.plots.style import FAINT, INK, line_styles, name_lines, new_figure, plot_axes
-from attnexp.runs.run import StoredRun
+from attnexp.runs.run import Run
 
 
-def draw_fit(run: StoredRun) -> Figure:
+def draw_fit(run: Run) -> Figure:
     """The truth, the prediction, and the training points, which carry noise."""
     figure = new_figure(5.6, 3.7, run.title, run.primary)
     axes = plot_axes(figure)
@@ -24,7 +24,7 @@ def draw_fit(run: StoredRun) -> Figure:
     return figure
 
 
-def scatter(axes: Axes, run: StoredRun) -> None:
+def scatter(axes: Axes, run: Run) -> None:
     """The training points of the first example."""
     axes.scatter(
         run.attention.batch["keys"][0, :, 0],

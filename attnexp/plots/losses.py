@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 
 from attnexp.plots.columns import wants_log, words
 from attnexp.plots.style import line_styles, name_lines, new_figure, plot_axes
-from attnexp.runs.run import StoredRun
+from attnexp.runs.run import Run
 
 
-def draw_losses(run: StoredRun, columns: Sequence[str]) -> Figure:
+def draw_losses(run: Run, columns: Sequence[str]) -> Figure:
     """Columns of metrics.csv against the epoch."""
     figure = new_figure(5.6, 3.4, run.title, run.primary)
     axes = plot_axes(figure)
-    epochs = run.metrics["epoch"]
+    epochs = run.epochs["epoch"]
     for name, look in zip(columns, line_styles(len(columns)), strict=True):
-        axes.plot(epochs, run.metrics[name], linewidth=1.8, label=words(name), **look)
-    choose_scale(axes, columns, np.concatenate([run.metrics[name] for name in columns]))
+        axes.plot(epochs, run.epochs[name], linewidth=1.8, label=words(name), **look)
+    choose_scale(axes, columns, np.concatenate([run.epochs[name] for name in columns]))
     axes.set_xlabel("epoch")
     axes.set_ylabel(words(columns[0]) if len(columns) == 1 else "loss")
     axes.margins(x=0.02)

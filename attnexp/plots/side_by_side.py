@@ -9,7 +9,7 @@ from attnexp.plots.attention import COLUMNS, EXAMPLES, example_names, maps_of, s
 from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.runs.attention_maps import View, same_examples
 from attnexp.runs.configurations import Comparison
-from attnexp.runs.run import StoredRun
+from attnexp.runs.run import Run
 
 
 def draw_attention_grid(comparison: Comparison, view: View) -> Figure:
@@ -85,7 +85,7 @@ def _seen(comparison: Comparison, seed: int, view: View) -> str:
     return "attention of the last layer, mean of the heads" if view.head is None else "attention"
 
 
-def _require_same(one: StoredRun, other: StoredRun) -> None:
+def _require_same(one: Run, other: Run) -> None:
     if not same_examples(one.attention, other.attention):
         raise RequestError(
             f"{one.folder} and {other.folder} were looked at on different examples: "

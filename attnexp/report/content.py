@@ -1,7 +1,7 @@
 """What a report says, as plain values: everything that its page draws."""
 
 import base64
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from attnexp.plots.colours import VIRIDIS, hexadecimal
 from attnexp.plots.columns import asked_columns, wants_log, words
 from attnexp.plots.fitted import curve, has_fit
 from attnexp.runs.attention_maps import Attention, Axis, same_examples, scale_end
-from attnexp.runs.collection import flatten
+from attnexp.runs.command_line import commands
 from attnexp.runs.configurations import Comparison, Configuration, seeds_by_epoch
-from attnexp.runs.reproduce import commands
-from attnexp.runs.run import StoredRun
+from attnexp.runs.run import Run
+from attnexp.runs.summary import Summary
 from attnexp.tables.table import Grid, Report
 
 POINTS = 400
@@ -56,17 +56,17 @@ def _data(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _training(comparison: Comparison, runs: Sequence[StoredRun]) -> Iterable[dict[str, Any]]:
+def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
     """A chart for every loss, and for the primary metric where it was validated.
 
     A line is a configuration, with its band over seeds.
     """
-    primary = {f"val_{run.summary['primary']}" for run in runs}
-    there = dict.fromkeys(name for run in runs for name in run.metrics if name in primary)
+    primary = {f"val_{run.summary.primary}" for run in runs}
+    there = dict.fromkeys(name for run in runs for name in run.epochs if name in primary)
     for column in [*asked_columns(runs, None), *there]:
         lines, values = [], []
         for place, one in enumerate(comparison.configurations):
-            if all(column in run.metrics for run in one.runs):
+            if all(column in run.epochs for run in one.runs):
                 epochs, found = seeds_by_epoch(one, column)
                 lines.append(_line(place, one, epochs, found))
                 values.append(found.ravel())
@@ -81,7 +81,7 @@ def _training(comparison: Comparison, runs: Sequence[StoredRun]) -> Iterable[dic
             }
 
 
-def _fit(comparison: Comparison, runs: Sequence[StoredRun]) -> Iterable[dict[str, Any]]:
+def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
     """The truth, the predictions, and the training points where all runs have the same."""
     if not all(has_fit(run) for run in runs):
         return
@@ -158,7 +158,7 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
     }
 
 
-def _attentions(run: StoredRun, axes: list[dict[str, Any]]) -> dict[str, Any]:
+def _attentions(run: Run, axes: list[dict[str, Any]]) -> dict[str, Any]:
     """The attentions of a run by name; of the main one also as it grew, where that was kept."""
     attention = run.attention
     found = {}
@@ -215,28 +215,25 @@ def _main_first(attention: Attention) -> list[str]:
 
 def _configuration(one: Configuration) -> dict[str, Any]:
     """Everything that was asked for, and how to ask for it again."""
-    summary = one.runs[0].summary
-    settings = flatten(summary["config"])
-    settings.pop("seed", None)
+    first = one.runs[0]
     return {
         "label": one.label,
         "seeds": list(one.seeds),
-        "commands": commands(one),
-        "choices": dict(summary["choices"]),
-        "settings": [[path, setting_text(v)] for path, v in settings.items()],
+        "commands": commands((run.folder, run.seed) for run in one.runs),
+        "choices": first.choices,
+        "settings": [[path, setting_text(v)] for path, v in first.settings.items()],
         "code": sorted({_code(run.summary) for run in one.runs}),
-        "notes": sorted({str(note) for run in one.runs for note in run.summary["notes"]}),
+        "notes": sorted({note for run in one.runs for note in run.summary.notes}),
     }
 
 
-def _code(summary: Mapping[str, Any]) -> str:
+def _code(summary: Summary) -> str:
     """The code that computed a run, in words."""
-    versions = ", ".join(f"{name} {number}" for name, number in summary["versions"].items())
-    git = summary.get("git")
-    if not git:
+    versions = ", ".join(f"{name} {number}" for name, number in summary.versions.items())
+    if summary.git is None:
         return versions
-    dirty = " with changes that were not committed" if git.get("dirty") else ""
-    return f"{versions}, commit {git.get('commit')}{dirty}"
+    dirty = " with changes that were not committed" if summary.git.dirty else ""
+    return f"{versions}, commit {summary.git.commit}{dirty}"
 
 
 def plain(values: NDArray[Any]) -> list[float | None]:

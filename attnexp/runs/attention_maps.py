@@ -82,6 +82,10 @@ class Attention:
     source_vocab: tuple[str, ...] = ()
     target_vocab: tuple[str, ...] = ()
 
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """The weights of one attention, (batch, layers, heads, queries, keys)."""
+        return self.weights[name]
+
     @property
     def main(self) -> str:
         """The name of the attention to show first."""

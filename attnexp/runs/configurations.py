@@ -1,20 +1,17 @@
 """Runs that differ in nothing but the seed, and what to call them."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from attnexp.console import setting_text
-from attnexp.runs.collection import RunSummary
-from attnexp.runs.factors import varying
-from attnexp.runs.files import FINISHED
-from attnexp.runs.frame import make_frame
-from attnexp.runs.naming import short_names
-from attnexp.runs.run import StoredRun, open_run
+from attnexp.runs.frame import Frame, codes, make_frame, varying
+from attnexp.runs.names import short_names
+from attnexp.runs.run import Run
+from attnexp.runs.settings import clean
 
 
 @dataclass(frozen=True)
@@ -25,14 +22,14 @@ class Configuration:
     """
 
     label: str
-    runs: tuple[StoredRun, ...]
+    runs: tuple[Run, ...]
 
     @property
     def seeds(self) -> tuple[int, ...]:
         """The seeds there are, in order."""
         return tuple(run.seed for run in self.runs)
 
-    def with_seed(self, seed: int) -> StoredRun:
+    def with_seed(self, seed: int) -> Run:
         """The run with a seed that is there."""
         return self.runs[self.seeds.index(seed)]
 
@@ -61,39 +58,54 @@ def seeds_by_epoch(
     one: Configuration, column: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The epochs that all runs have, and the values of the column, a row a run."""
-    epochs = one.runs[0].metrics["epoch"]
+    epochs = one.runs[0].epochs["epoch"]
     for run in one.runs[1:]:
-        epochs = np.intersect1d(epochs, run.metrics["epoch"])
-    rows = [run.metrics[column][np.isin(run.metrics["epoch"], epochs)] for run in one.runs]
+        epochs = np.intersect1d(epochs, run.epochs["epoch"])
+    rows = [run.epochs[column][np.isin(run.epochs["epoch"], epochs)] for run in one.runs]
     return epochs, np.stack(rows)
 
 
-def comparisons(runs: Iterable[RunSummary]) -> list[Comparison]:
-    """Finished runs, gathered by their data and then by configuration, in order of appearance.
+def without_repeats(frame: Frame) -> tuple[Frame, int]:
+    """Return the newest run of each set of settings and seed, a finished one where there is one.
 
-    Where a configuration was run several times with one seed, the run that began last counts.
+    The number is how many runs stand aside for a newer one: counting both would count one seed
+    twice.
     """
-    by_data: dict[tuple[object, ...], dict[tuple[object, ...], dict[int, RunSummary]]]
-    by_data = defaultdict(lambda: defaultdict(dict))
-    for run in runs:
-        if run.status != FINISHED:
-            continue
-        data = sorted((k, v) for k, v in run.settings.items() if k.startswith("data."))
-        seeds = by_data[(run.choices.get("data"), *data)][tuple(sorted(run.settings.items()))]
-        before = seeds.get(run.seed)
-        if before is None or _began(before) <= _began(run):
-            seeds[run.seed] = run
-    gathered = [
-        [[seeds[seed] for seed in sorted(seeds)] for seeds in found.values()]
-        for found in by_data.values()
-    ]
-    names = labels([found[0][0] for found in gathered], only="data")
-    return [
-        Comparison(name, tuple(_named(found))) for name, found in zip(names, gathered, strict=True)
-    ]
+    same = codes(frame.table, [*frame.telling, "seed"])
+    if len(np.unique(same)) == len(same):
+        return replace(frame, table=frame.table.reset_index(drop=True)), 0
+    keys = pd.DataFrame(
+        {
+            "same": same,
+            "finished": frame.table["status"].eq("finished").to_numpy(),
+            "started": frame.table["started"].fillna("").to_numpy(),
+        }
+    )
+    newest = keys.sort_values(["finished", "started"], kind="stable").groupby("same").tail(1).index
+    kept = frame.table.iloc[np.sort(newest.to_numpy())].reset_index(drop=True)
+    return replace(frame, table=kept), len(frame.table) - len(kept)
 
 
-def labels(runs: Sequence[RunSummary], only: str = "") -> list[str]:
+def comparisons(runs: Sequence[Run]) -> list[Comparison]:
+    """Return finished runs, gathered by their data and then by configuration.
+
+    Both are in order of appearance, the runs of a configuration in order of their seeds.
+    """
+    finished = [run for run in runs if run.finished]
+    frame, _ = without_repeats(make_frame(finished))
+    by_folder = {clean(str(run.folder)): run for run in finished}
+    found = [by_folder[folder] for folder in frame.column("folder")]
+    data = codes(frame.table, [name for name in frame.telling if name.partition(".")[0] == "data"])
+    configurations = codes(frame.table, frame.telling)
+    gathered: dict[int, dict[int, list[Run]]] = {}
+    for run, one, other in zip(found, data.tolist(), configurations.tolist(), strict=True):
+        gathered.setdefault(one, {}).setdefault(other, []).append(run)
+    portions = [list(own.values()) for own in gathered.values()]
+    names = labels([own[0][0] for own in portions], only="data")
+    return [Comparison(name, tuple(_named(own))) for name, own in zip(names, portions, strict=True)]
+
+
+def labels(runs: Sequence[Run], only: str = "") -> list[str]:
     """What sets each run apart from the others: choices by their names, settings as `name=value`.
 
     With `only`, nothing but that group counts, and its choice is always named. A label is never
@@ -116,10 +128,6 @@ def labels(runs: Sequence[RunSummary], only: str = "") -> list[str]:
     ]
 
 
-def _named(found: Sequence[Sequence[RunSummary]]) -> Iterable[Configuration]:
+def _named(found: Sequence[Sequence[Run]]) -> Iterable[Configuration]:
     for label, seeds in zip(labels([seeds[0] for seeds in found]), found, strict=True):
-        yield Configuration(label, tuple(open_run(Path(run.folder)) for run in seeds))
-
-
-def _began(run: RunSummary) -> str:
-    return str(run.facts.get("started") or "")
+        yield Configuration(label, tuple(sorted(seeds, key=lambda run: run.seed)))

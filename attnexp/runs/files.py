@@ -1,8 +1,8 @@
-"""What a run leaves on disk, and how it is read back.
+"""The files of a run folder: their names, and how they are written and read.
 
-A run is one folder. Files appear whole or not at all: they are written aside, synced, and renamed.
-Only `metrics.csv` and the log grow line by line; a reader drops a last line that was cut short.
-Nothing is pickled. This module imports neither torch nor pandas.
+Files appear whole or not at all: they are written under another name, synced, and renamed. Only
+`metrics.csv` and the log grow line by line; a reader drops a last line that was cut short. Nothing
+is pickled. This module imports neither torch nor pandas.
 """
 
 import csv
@@ -18,9 +18,6 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-SCHEMA = 1
-"""Version of the files of a run folder."""
-
 SUMMARY = "summary.json"
 METRICS = "metrics.csv"
 ATTENTION = "attention.safetensors"
@@ -31,11 +28,9 @@ FIGURES = "figures"
 ASIDE = ".tmp"
 METADATA = "attnexp"
 
-RUNNING, FINISHED, FAILED, INTERRUPTED = "running", "finished", "failed", "interrupted"
-
 
 class UnreadableRunError(Exception):
-    """A folder that is no run, or not one that this version can read. The text says why."""
+    """The folder does not hold a run that this version can read. The text says why."""
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -53,9 +48,9 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON that any reader takes: NaN and infinities become null."""
+    """Write JSON that any reader takes: NaN and infinities become null, broken letters `?`."""
     text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    write_bytes(path, (text + "\n").encode())
+    write_bytes(path, (text + "\n").encode(errors="replace"))
 
 
 def finite(value: Any) -> Any:
@@ -175,31 +170,12 @@ def last_metrics(folder: Path) -> dict[str, str]:
 
 
 def clear(folder: Path) -> None:
-    """Remove what an earlier attempt left in a run folder, and nothing else."""
+    """Remove what an earlier attempt left in a run folder, and nothing else.
+
+    Folders stay, such as one that somebody has made below `figures/`.
+    """
     for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL):
         (folder / name).unlink(missing_ok=True)
     for leftover in [*(folder / FIGURES).glob("*"), *folder.glob(f".*{ASIDE}")]:
-        leftover.unlink()
-
-
-def read_summary(folder: Path) -> dict[str, Any]:
-    """The summary of a run folder.
-
-    Raises UnreadableRunError, with the reason, for a folder without a summary, with one that is no
-    JSON or no summary, and for one of another schema version.
-    """
-    try:
-        with open(os.path.join(folder, SUMMARY), "rb") as file:
-            content = json.loads(file.read())
-    except FileNotFoundError:
-        raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise UnreadableRunError(f"{folder / SUMMARY} cannot be read: {error}") from error
-    if not isinstance(content, dict) or not isinstance(content.get("config"), dict):
-        raise UnreadableRunError(f"{folder / SUMMARY} is not the summary of a run")
-    if content.get("schema") != SCHEMA:
-        raise UnreadableRunError(
-            f"{folder / SUMMARY} has schema version {content.get('schema')!r}; "
-            f"this attnexp reads version {SCHEMA}"
-        )
-    return content
+        if not leftover.is_dir():
+            leftover.unlink()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from attnexp.errors import RequestError
 from attnexp.runs.frame import Frame
-from attnexp.runs.naming import meant
+from attnexp.runs.names import meant
 
 Mask = NDArray[np.bool_]
 

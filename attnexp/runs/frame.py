@@ -1,7 +1,7 @@
 """Runs as a tidy pandas DataFrame: a row a run, a column a setting, metric or fact."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,10 +13,34 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from attnexp.config.groups import GROUPS
-from attnexp.runs.collection import RunSummary, collect
+from attnexp.runs.collection import collect
+from attnexp.runs.key import NEUTRAL
+from attnexp.runs.run import Run
+from attnexp.runs.settings import Value, clean
 
 RUN = ("folder", "key", "status", "primary")
 """Columns of every frame that say which run a row is."""
+
+UNTOLD = NEUTRAL | {"experiment"}
+"""Choices that tell no runs apart: those that change no number, and `experiment`, which is a way to
+write settings down; these are seen themselves."""
+
+
+FACTS: Mapping[str, Callable[[Run], Value]] = {
+    "results_version": lambda run: run.summary.results_version,
+    "parameters": lambda run: run.summary.parameters,
+    "seconds": lambda run: run.summary.seconds,
+    "peak_memory_mb": lambda run: run.summary.peak_memory_mb,
+    "device": lambda run: _clean(run.summary.device),
+    "started": lambda run: _clean(run.summary.started),
+    "ended": lambda run: _clean(run.summary.ended),
+    "error": lambda run: _clean(run.summary.error),
+    "attnexp": lambda run: _clean(run.summary.versions.get("attnexp")),
+    "torch": lambda run: _clean(run.summary.versions.get("torch")),
+    "commit": lambda run: _clean(run.summary.git.commit) if run.summary.git else None,
+    "dirty": lambda run: run.summary.git.dirty if run.summary.git else None,
+}
+"""Columns of every frame that say how a run came about."""
 
 
 @dataclass(frozen=True)
@@ -59,34 +83,39 @@ class Frame:
             if len(pd.factorize(column, use_na_sentinel=False)[1]) > 1
         }
 
+    @cached_property
+    def telling(self) -> tuple[str, ...]:
+        """The factors that tell these runs apart."""
+        return tuple(name for name in self.factors if name in self.several - UNTOLD)
+
     def only(self, chosen: NDArray[np.bool_]) -> "Frame":
         """The rows that are chosen; columns stay."""
         return replace(self, table=self.table[chosen])
 
 
-def make_frame(runs: Sequence[RunSummary]) -> Frame:
+def make_frame(runs: Sequence[Run]) -> Frame:
     """A row a run, in the order given. What a run does not have is missing in its row.
 
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
     """
     choices = _in_order(_names(run.choices for run in runs), GROUPS)
-    facts = _names(run.facts for run in runs)
-    taken = {*choices, *facts, *RUN, "seed"}
+    taken = {*choices, *FACTS, *RUN, "seed"}
     settings = _apart("config", _names(run.settings for run in runs), taken)
     metrics = _apart("metrics", _names(run.metrics for run in runs), taken)
     columns: dict[str, Any] = {name: [run.choices.get(name) for run in runs] for name in choices}
     columns["seed"] = _typed([run.seed for run in runs])
     for name, column in settings.items():
         columns[column] = _typed([run.settings.get(name) for run in runs])
-    columns["status"] = [run.status for run in runs]
+    columns["status"] = [run.state for run in runs]
     for name, column in metrics.items():
         columns[column] = np.array([run.metrics.get(name, np.nan) for run in runs], dtype=float)
-    for name in facts:
-        columns[name] = _typed([run.facts.get(name) for run in runs])
-    columns["primary"] = [metrics.get(str(run.primary), run.primary) for run in runs]
-    columns["key"] = [run.key for run in runs]
-    columns["folder"] = [run.folder for run in runs]
-    directions = {name: way for run in runs for name, way in run.better.items()}
+    for name, fact in FACTS.items():
+        columns[name] = _typed([fact(run) for run in runs])
+    primary = [run.summary.primary for run in runs]
+    columns["primary"] = [metrics.get(str(name), name) for name in primary]
+    columns["key"] = [clean(run.summary.key) for run in runs]
+    columns["folder"] = [clean(str(run.folder)) for run in runs]
+    directions = {name: way for run in runs for name, way in run.summary.better.items()}
     return Frame(
         pd.DataFrame(columns),
         choices,
@@ -111,6 +140,37 @@ def load_results(*paths: str | Path) -> pd.DataFrame:
     frame = make_frame(collected.runs)
     frame.table.attrs |= {"better": frame.better, "skipped": collected.skipped}
     return frame.table
+
+
+def varying(frame: Frame) -> list[str]:
+    """The choices and settings that differ between the runs.
+
+    A setting that differs only because its group's choice does, such as the hidden size that
+    `additive` alone has, is part of that choice and not counted.
+    """
+    found = [name for name in frame.choices if name in frame.several and name not in UNTOLD]
+    for path in frame.settings:
+        group = path.partition(".")[0]
+        within = [group] if group in found else []
+        if path in frame.several and not depends_only_on(frame.table, path, within):
+            found.append(path)
+    return found
+
+
+def depends_only_on(table: pd.DataFrame, column: str, others: Sequence[str]) -> bool:
+    """Whether rows that agree in the other columns agree in this one."""
+    before = codes(table, others)
+    after = before * (len(table) + 1) + codes(table, [column])
+    return len(np.unique(after)) == len(np.unique(before))
+
+
+def codes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
+    """A whole number for each row, the same for rows that agree in all the columns."""
+    number = np.zeros(len(table), dtype=np.int64)
+    for column in columns:
+        own, _ = pd.factorize(table[column], use_na_sentinel=False)
+        number = np.unique(number * (len(table) + 1) + own, return_inverse=True)[1]
+    return number.astype(np.int64)
 
 
 def plain(column: pd.Series) -> NDArray[Any]:
@@ -148,3 +208,7 @@ def _apart(prefix: str, names: Iterable[str], taken: set[str]) -> dict[str, str]
         taken.add(column)
         columns[name] = column
     return columns
+
+
+def _clean(text: str | None) -> str | None:
+    return None if text is None else clean(text)

@@ -6,18 +6,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
-from attnexp.runs.factors import codes
-from attnexp.runs.files import FAILED, FINISHED, INTERRUPTED, RUNNING
-from attnexp.runs.frame import Frame
+from attnexp.runs.configurations import without_repeats
+from attnexp.runs.frame import Frame, codes
 
 Values = dict[int, dict[int, float]]
 """A metric by seed and, within a seed, by what else was set."""
 
 MISSING = "missing"
-LOST = (FAILED, INTERRUPTED, RUNNING, MISSING)
+LOST = ("failed", "interrupted", "died", "running", MISSING)
 """Why a run has no result; `missing` is a seed that other rows have and this one was not run at."""
 
 
@@ -75,7 +73,7 @@ class Gathered:
     def _measured(self, metric: str) -> NDArray[np.float64]:
         """A metric of the finished runs, NaN for others."""
         if metric not in self._columns:
-            finished = self.frame.column("status") == FINISHED
+            finished = self.frame.column("status") == "finished"
             self._columns[metric] = np.where(finished, self.frame.column(metric), np.nan)
         return self._columns[metric]
 
@@ -88,7 +86,7 @@ def gather(
     `differing` is what tells the runs apart besides the seed. Rows that differ in data or in a
     column of `apart` are not compared with each other.
     """
-    frame, repeats = without_repeats(frame, differing)
+    frame, repeats = without_repeats(frame)
     table = frame.table
     groups = codes(table, by)
     within = [name for name in differing if name not in by]
@@ -105,23 +103,6 @@ def gather(
         rows.append(Row(labels, panel, part, {}))
     rows = _with_lost(frame, rows, seeds, blocks)
     return Gathered(frame, rows, within, repeats, seeds, blocks, codes(table, differing))
-
-
-def without_repeats(frame: Frame, differing: Sequence[str]) -> tuple[Frame, int]:
-    """The newest run of each set of settings and seed, a finished one where there is one."""
-    same = codes(frame.table, [*differing, "seed"])
-    if len(np.unique(same)) == len(same):
-        return replace(frame, table=frame.table.reset_index(drop=True)), 0
-    keys = pd.DataFrame(
-        {
-            "same": same,
-            "finished": frame.table["status"].eq(FINISHED).to_numpy(),
-            "started": frame.table["started"].fillna("").to_numpy(),
-        }
-    )
-    newest = keys.sort_values(["finished", "started"], kind="stable").groupby("same").tail(1).index
-    kept = frame.table.iloc[np.sort(newest.to_numpy())].reset_index(drop=True)
-    return replace(frame, table=kept), len(frame.table) - len(kept)
 
 
 def panels(rows: Sequence[Row]) -> list[list[Row]]:

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from typing import Any
+
+from attnexp.runs.settings import without
 
 RESULTS_VERSION = 2
 """Version of the code as far as it decides a run's numbers. Raise it when the numbers change."""
@@ -40,7 +42,7 @@ A name that has gone into keys stays there: moving code changes no number.
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """The part of a resolved configuration that decides the numbers."""
-    whole: dict[str, Any] = _plain(config, "", NEUTRAL)
+    whole: dict[str, Any] = _canonical(without(config, NEUTRAL))
     return whole
 
 
@@ -51,7 +53,7 @@ def run_key(config: Mapping[str, Any], results_version: int | None = None) -> st
     """
     version = results_version or RESULTS_VERSION
     later = {path for path, first in BROUGHT_BY.items() if first > version}
-    whole = {"results": version, **_plain(config, "", NEUTRAL | later)}
+    whole = {"results": version, **_canonical(without(config, NEUTRAL | later))}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
@@ -62,19 +64,14 @@ def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None]) -> st
     return "-".join([*words, f"seed{config['seed']}", run_key(config)])
 
 
-def _plain(value: Any, path: str, without: Set[str]) -> Any:
-    """A value without some settings; 1.0 and 1 are one number, whichever way it was written."""
+def _canonical(value: Any) -> Any:
+    """Return a value as it stands in a key, in which 1.0 and 1 are one number."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, str):
         return FORMER_TARGETS.get(value, value)
     if isinstance(value, Mapping):
-        inside = {f"{path}.{key}" if path else str(key): (str(key), value[key]) for key in value}
-        return {
-            key: _plain(entry, where, without)
-            for where, (key, entry) in inside.items()
-            if where not in without
-        }
+        return {str(name): _canonical(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry, path, without) for entry in value]
+        return [_canonical(entry) for entry in value]
     return value

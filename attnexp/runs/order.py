@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from attnexp.runs.frame import Frame
-from attnexp.runs.naming import meant
+from attnexp.runs.names import meant
 
 
 def sort_runs(frame: Frame, by: str | None) -> Frame:

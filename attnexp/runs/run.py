@@ -1,10 +1,11 @@
-"""A run as it lies on disk, for whoever draws it. NumPy only."""
+"""One run as it lies on disk. Reading it needs NumPy, and neither torch nor the run's own code."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,29 +13,84 @@ from numpy.typing import NDArray
 from attnexp.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.attention_maps import Attention, as_attention
+from attnexp.runs.key import NEUTRAL
+from attnexp.runs.settings import Value, cells, clean
+from attnexp.runs.state import RunState, state_of
+from attnexp.runs.summary import Summary, read_summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOT_COMPARED = NEUTRAL | {"seed"}
+"""Settings that are not what a run is compared by: they change no number, or are the seed."""
 
 
 @dataclass(frozen=True)
-class StoredRun:
-    """A run folder and its summary; the other files are read when they are needed."""
+class Run:
+    """A run folder and its summary. The other files are read when they are asked for.
+
+    Text from the folder is cleaned where it is for display: `choices`, `settings`, `title`.
+    Everything raises RequestError for a file that cannot be read.
+    """
 
     folder: Path
-    summary: Mapping[str, Any] = field(repr=False)
+    summary: Summary = field(repr=False)
+
+    @cached_property
+    def state(self) -> RunState:
+        """How far the run is; `died` where it recorded no end and its process is gone."""
+        return state_of(self.folder, self.summary.status)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has ended well."""
+        return self.state == "finished"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The resolved configuration, nested."""
+        return self.summary.config
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return self.summary.seed
+
+    @cached_property
+    def choices(self) -> dict[str, str]:
+        """The name chosen in each group."""
+        return {clean(group): clean(name) for group, name in self.summary.choices.items()}
+
+    @cached_property
+    def settings(self) -> dict[str, Value]:
+        """The settings by dotted path, without the seed and those that change no number."""
+        return cells(self.summary.config, NOT_COMPARED)
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """The final metrics that are finite numbers."""
+        return {
+            clean(name): value
+            for name, value in self.summary.metrics.items()
+            if value is not None and math.isfinite(value)
+        }
+
+    def is_headline(self, metric: str) -> bool:
+        """Whether a metric is among those that are shown first.
+
+        Where the summary does not say which these are, all are but those of single heads.
+        """
+        return metric in self.summary.headline if self.summary.headline else "." not in metric
 
     @property
     def model(self) -> str:
         """The name of the scoring function."""
-        return str(self.summary["choices"].get("model", "?"))
+        return self.choices.get("model", "?")
 
     @property
     def data(self) -> str:
         """The name of the data set."""
-        return str(self.summary["choices"].get("data", "?"))
-
-    @property
-    def seed(self) -> int:
-        """The run's seed."""
-        return int(self.summary["config"].get("seed", 0))
+        return self.choices.get("data", "?")
 
     @property
     def title(self) -> str:
@@ -43,13 +99,12 @@ class StoredRun:
 
     @property
     def primary(self) -> str:
-        """The primary metric and its value, or nothing where it was not measured."""
-        name = self.summary["primary"]
-        value = self.summary["metrics"].get(name)
-        return "" if value is None else f"{name} {value:.3g}"
+        """The primary metric and its value as text; empty where it was not measured."""
+        name = self.summary.primary
+        return "" if name not in self.metrics else f"{name} {self.metrics[name]:.3g}"
 
     @cached_property
-    def metrics(self) -> dict[str, NDArray[np.float64]]:
+    def epochs(self) -> dict[str, NDArray[np.float64]]:
         """metrics.csv by column; empty where nothing was trained."""
         try:
             rows = files.read_metrics(self.folder)
@@ -58,9 +113,26 @@ class StoredRun:
         return {key: np.array([row[key] for row in rows]) for key in rows[0]} if rows else {}
 
     @cached_property
-    def predictions(self) -> list[dict[str, str]]:
-        """predictions.csv, a dictionary a row."""
+    def history(self) -> "pd.DataFrame":
+        """metrics.csv as a DataFrame, a row an epoch; empty where nothing was trained."""
+        import pandas as pd
+
+        return pd.DataFrame(self.epochs)
+
+    @cached_property
+    def prediction_rows(self) -> list[dict[str, str]]:
+        """The rows of predictions.csv as text."""
         return files.read_rows(self.folder / files.PREDICTIONS)
+
+    @cached_property
+    def predictions(self) -> "pd.DataFrame":
+        """predictions.csv as a DataFrame: numbers as numbers, text (`null`, `NA`) as it stands."""
+        import pandas as pd
+
+        try:
+            return pd.read_csv(self.folder / files.PREDICTIONS, keep_default_na=False)
+        except (FileNotFoundError, pd.errors.EmptyDataError):
+            return pd.DataFrame()
 
     @property
     def has_attention(self) -> bool:
@@ -69,7 +141,11 @@ class StoredRun:
 
     @cached_property
     def attention(self) -> Attention:
-        """The stored attention. Raises RequestError where the run stored none."""
+        """The attention weights of the kept test examples, and these examples.
+
+        `run.attention["pooling"]` is an array of weights (batch, layers, heads, queries, keys).
+        Raises RequestError where the run stored none.
+        """
         tensors = self._tensors(files.ATTENTION)
         if tensors is None:
             raise RequestError(f"{self.folder} holds no {files.ATTENTION}")
@@ -77,7 +153,7 @@ class StoredRun:
 
     @cached_property
     def snapshots(self) -> dict[int, Attention]:
-        """The attention after each of some epochs; empty where none was kept."""
+        """The attention after each of some epochs, by epoch; empty where none was kept."""
         tensors = self._tensors(files.SNAPSHOTS)
         if tensors is None:
             return {}
@@ -98,9 +174,9 @@ class StoredRun:
             raise RequestError(str(error)) from error
 
 
-def open_run(folder: Path) -> StoredRun:
-    """The run in a folder. Raises RequestError where there is none."""
+def load_run(folder: Path | str) -> Run:
+    """Return the run in a folder. Raises RequestError where there is none."""
     try:
-        return StoredRun(folder, files.read_summary(folder))
+        return Run(Path(folder), read_summary(folder))
     except files.UnreadableRunError as error:
         raise RequestError(str(error)) from error

@@ -1,94 +1,156 @@
-"""The summary of a run as it opens and as it closes. Needs no torch."""
+"""summary.json: what a run was asked to do, how it ended, and what it measured.
 
-import platform
-import subprocess
+No other module knows the file. It is read and written through `Summary`, whose fields are its keys.
+msgspec checks the types while it parses, which takes less time than parsing alone takes with the
+standard library, and says which field does not fit.
+"""
+
+import os
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import version
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
-from attnexp import __version__
+import msgspec
+
 from attnexp.errors import RequestError
-from attnexp.runs import files
+from attnexp.runs.files import SUMMARY, UnreadableRunError, write_json
 from attnexp.runs.key import RESULTS_VERSION, run_key
+from attnexp.runs.provenance import GitState, git_state, now, versions
+
+SCHEMA = 1
+"""Version of the files of a run folder."""
+
+Status = Literal["running", "finished", "failed", "interrupted"]
+"""What a run has recorded of its course. Its process may be gone: see `attnexp.runs.state`."""
+
+Direction = Literal["lower", "higher"]
+"""Which values of a metric are better."""
 
 
-def opened(config: Mapping[str, Any], chosen: Mapping[str, str]) -> dict[str, Any]:
-    """What is known of a run before anything of it is built.
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of summary.json.
 
-    `config` is the resolved configuration, `chosen` the name of the choice in each group.
+    - `config` is the resolved configuration, `choices` the name chosen in each group.
+    - `metrics` are the final metrics, None for one that is not a finite number; `details` are
+      metrics cut into parts, such as exact match by length.
+    - `primary` is the metric by which runs are compared first, `selection` the one by which a
+      search selects; `better` holds the direction of each metric that ranks, `headline` the metrics
+      that are shown first, `units` the unit of each metric that has one.
+    - `notes` are remarks that must be read with the numbers.
+    - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
+    - `error` says in a line what ended the run early.
     """
-    return {
-        "schema": files.SCHEMA,
-        "status": files.RUNNING,
-        "key": run_key(config),
-        "results_version": RESULTS_VERSION,
-        "choices": dict(chosen),
-        "config": dict(config),
-        "metrics": {},
-        "primary": None,
-        "selection": None,
-        "better": {},
-        "notes": [],
-        "parameters": None,
-        "seconds": None,
-        "peak_memory_mb": None,
-        "device": None,
-        "versions": versions(),
-        "git": git_state(),
-        "started": now(),
-        "ended": None,
-        "error": None,
-    }
+
+    schema: int
+    status: Status
+    key: str
+    choices: dict[str, str]
+    config: dict[str, Any]
+    metrics: dict[str, float | None]
+    results_version: int | None = None
+    primary: str | None = None
+    selection: str | None = None
+    better: dict[str, Direction] = {}
+    headline: list[str] = []
+    units: dict[str, str] = {}
+    details: dict[str, dict[str, float | None]] = {}
+    notes: list[str] = []
+    parameters: int | None = None
+    seconds: float | None = None
+    peak_memory_mb: float | None = None
+    device: str | None = None
+    versions: dict[str, str] = {}
+    git: GitState | None = None
+    started: str | None = None
+    ended: str | None = None
+    error: str | None = None
+
+    def __post_init__(self) -> None:
+        seed = self.config.get("seed")
+        if isinstance(seed, bool) or not isinstance(seed, int):
+            raise ValueError(f"Expected a whole number, got {seed!r:.60} - at `$.config.seed`")
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run."""
+        seed: int = self.config["seed"]
+        return seed
+
+    def ended_early(
+        self, status: Literal["failed", "interrupted"], error: str, seconds: float | None = None
+    ) -> "Summary":
+        """Return the summary of the same run, failed or interrupted."""
+        return msgspec.structs.replace(
+            self, status=status, error=error, seconds=seconds, ended=now()
+        )
+
+    def write(self, folder: Path) -> None:
+        """Write summary.json, whole or not at all."""
+        write_json(folder / SUMMARY, msgspec.to_builtins(self))
 
 
-def ended_early(
-    summary: Mapping[str, Any], status: str, error: str, seconds: float | None = None
-) -> dict[str, Any]:
-    """The summary of a run that failed or was interrupted."""
-    return {**summary, "status": status, "error": error, "seconds": seconds, "ended": now()}
+def first_summary(config: Mapping[str, Any], choices: Mapping[str, str]) -> Summary:
+    """Return what is known of a run before anything of it is built.
+
+    `config` is the resolved configuration, `choices` the name chosen in each group.
+    """
+    return Summary(
+        schema=SCHEMA,
+        status="running",
+        key=run_key(config),
+        results_version=RESULTS_VERSION,
+        choices=dict(choices),
+        config=dict(config),
+        metrics={},
+        versions=versions(),
+        git=git_state(),
+        started=now(),
+    )
+
+
+def read_summary(folder: Path | str) -> Summary:
+    """Return the summary of a run folder.
+
+    Raises UnreadableRunError, with the reason, for a folder without a summary, for content that is
+    not JSON or not a summary, and for a summary of another schema version.
+    """
+    path = os.path.join(folder, SUMMARY)
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except FileNotFoundError:
+        raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
+    except OSError as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        _require_schema(path, _HEADER.decode(content).schema)
+        return _DECODER.decode(content)
+    except msgspec.ValidationError as error:
+        raise UnreadableRunError(f"{path} is not the summary of a run: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error}") from error
 
 
 def error_text(error: BaseException) -> str:
-    """An error in a line: its type and what it says. What a user can mend is a sentence already."""
+    """Return an error in a line: its type and its text; of a RequestError, which is a sentence
+    already, the text alone.
+    """
     if isinstance(error, RequestError):
         return str(error)
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
-def now() -> str:
-    """The time in UTC, ISO 8601, to the second."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
+class _Header(msgspec.Struct):
+    schema: Any = None
+    config: Any = None
 
 
-@cache
-def versions() -> dict[str, str]:
-    """The versions of what computes."""
-    return {
-        "attnexp": __version__,
-        "torch": version("torch"),
-        "python": platform.python_version(),
-    }
+_HEADER = msgspec.json.Decoder(_Header)
+_DECODER = msgspec.json.Decoder(Summary)
 
 
-@cache
-def git_state() -> dict[str, Any] | None:
-    """Commit and dirtiness of the working directory, or None where there is no git.
-
-    Asked once a process: edits made later do not reach code that is already imported.
-    """
-    commit = _git("rev-parse", "HEAD")
-    if commit is None:
-        return None
-    return {"commit": commit, "dirty": bool(_git("status", "--porcelain", "-uno"))}
-
-
-def _git(*arguments: str) -> str | None:
-    try:
-        answer = subprocess.run(
-            ("git", *arguments), capture_output=True, text=True, timeout=10, check=True
+def _require_schema(path: str, schema: object) -> None:
+    if schema != SCHEMA:
+        raise UnreadableRunError(
+            f"{path} has schema version {schema!r:.60}; this attnexp reads version {SCHEMA}"
         )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout.strip()

@@ -15,11 +15,11 @@ from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.errors import RequestError, RunFailedError
 from attnexp.runs import lock
+from attnexp.runs.state import look
 from attnexp.sweeps.executors.base import Engine, JobOf
 from attnexp.sweeps.executors.hydra_launcher import Launched
 from attnexp.sweeps.executors.parallel import Beside
 from attnexp.sweeps.executors.serial import Here
-from attnexp.sweeps.outcome import look
 from attnexp.sweeps.plan import Composer, Plan, make_plan
 from attnexp.sweeps.scheduler import Sweep
 from attnexp.sweeps.search.loop import Search, Wanted
@@ -113,7 +113,7 @@ def show_answer(plan: Plan, config: DictConfig) -> None:
     """The results table of an experiment, over the jobs of its sweep that have finished."""
     if config.hydra.runtime.choices.get("experiment") is None:
         return
-    ends = [(job, look(job.folder, job.key, job.settings)) for job in plan.jobs]
+    ends = [(job, look(job.folder, job.settings)) for job in plan.jobs]
     folders = [str(job.folder) for job, found in ends if found.state == "finished"]
     if folders:
         from attnexp.tables.tables import show_configurations

@@ -24,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 from attnexp.config.job import Job, chosen_of, resolved
 from attnexp.errors import RequestError
 from attnexp.runs.key import run_key, run_name
-from attnexp.sweeps.outcome import Found, look, old_folders
+from attnexp.runs.state import Found, look, old_folders
 
 PLAIN = (bool, int, float, str, type(None))
 """Types of values that can be set on a composed configuration without composing it again."""
@@ -227,7 +227,7 @@ def make_plan(
             repeated += 1
             continue
         if not rerun:
-            job = replace(job, found=look(job.folder, job.key, job.settings))
+            job = replace(job, found=look(job.folder, job.settings))
         if job.found.state != "finished":
             expect(job)
         jobs[job.folder] = job

@@ -9,8 +9,10 @@ from pathlib import Path
 from rich.markup import escape
 
 from attnexp import console
-from attnexp.runs import files
-from attnexp.sweeps.outcome import Outcome, Stamp, first_line, stamp
+from attnexp.runs.files import UnreadableRunError
+from attnexp.runs.state import Stamp, stamp
+from attnexp.runs.summary import read_summary
+from attnexp.sweeps.outcome import Outcome, first_line
 from attnexp.sweeps.plan import Planned
 
 
@@ -81,16 +83,16 @@ class Board:
 
     def _take_in(self, job: Planned) -> None:
         try:
-            summary = files.read_summary(job.folder)
-        except files.UnreadableRunError:
+            summary = read_summary(job.folder)
+        except UnreadableRunError:
             return
-        status = summary.get("status")
+        status = summary.status
         with self._guard:
             if job.folder in self.outcomes:
                 return
-            if status == files.RUNNING:
+            if status == "running":
                 self._running[job.folder] = job
-            elif status == files.FINISHED:
+            elif status == "finished":
                 self.settle(job, Outcome("skipped" if job.folder in self.elsewhere else "done"))
-            elif status == files.FAILED:
-                self.settle(job, Outcome("failed", summary.get("error")))
+            elif status == "failed":
+                self.settle(job, Outcome("failed", summary.error))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 from attnexp import console
 from attnexp.errors import RunFailedError
-from attnexp.runs import files, lock
+from attnexp.runs import lock
+from attnexp.runs.state import look, stamp
 from attnexp.sweeps.executors.base import Engine, JobOf
-from attnexp.sweeps.outcome import Outcome, look, stamp
+from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import Plan, Planned
 from attnexp.sweeps.progress import Board
 from attnexp.sweeps.progress_display import watched
@@ -113,11 +114,11 @@ class Sweep:
 
     def _judge(self, job: Planned) -> None:
         """Give up on a job that was begun and of which nothing was heard, if it happens again."""
-        if look(job.folder, job.key, job.settings).state in ("died", "interrupted"):
+        if look(job.folder, job.settings).state in ("died", "interrupted"):
             self._vanished[job.folder] += 1
             if self._vanished[job.folder] == ATTEMPTS:
                 why = "its process vanished without a word, twice"
-                self._board.settle(job, record_end(self._job_of(job), None, files.FAILED, why))
+                self._board.settle(job, record_end(self._job_of(job), None, "failed", why))
 
     def _glance(self) -> None:
         if self._failed and self._fail_fast:

@@ -7,20 +7,9 @@ from pathlib import Path
 from rich.markup import escape
 
 from attnexp import console
+from attnexp.runs.state import STATES, warn_of_old
 from attnexp.sweeps.outcome import Outcome, Status, first_line
 from attnexp.sweeps.plan import Plan, Planned
-
-STATES: Mapping[str, str] = {
-    "finished": "done",
-    "new": "to do",
-    "failed": "failed, to do again",
-    "interrupted": "interrupted, to do again",
-    "running": "running in another process",
-    "died": "its process is gone, to do again",
-    "stale": "done by an older version, to do again",
-    "unreadable": "cannot be read, to do again",
-}
-"""What a folder holds, in words and in order."""
 
 STATUSES: Sequence[Status] = ("done", "skipped", "failed", "interrupted", "not run")
 
@@ -52,16 +41,6 @@ def show_remarks(plan: Plan) -> None:
     for job in plan.jobs:
         if job.found.state == "unreadable":
             console.warn(f"{job.found.error}: the job runs again")
-
-
-def warn_of_old(folders: Sequence[Path]) -> None:
-    """Say that there are results which an older version of attnexp has computed."""
-    if folders:
-        more = f" and {len(folders) - 1} more" if len(folders) > 1 else ""
-        console.warn(
-            f"{console.near(folders[0])}{more} hold numbers of an older version of attnexp: they "
-            "are kept, do not count, and are computed anew"
-        )
 
 
 def show_outcomes(jobs: Iterable[Planned], outcomes: Mapping[Path, Outcome]) -> None:

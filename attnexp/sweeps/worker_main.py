@@ -22,7 +22,7 @@ from typing import Any
 from attnexp import console
 from attnexp.config.job import Job, at_work, finished_before, register_resolvers
 from attnexp.runs import files, lock
-from attnexp.runs.summary import error_text, opened
+from attnexp.runs.summary import error_text, first_summary
 from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.worker_process import GRACE, READY, log_name
 
@@ -95,7 +95,7 @@ def _attempt(job: Job) -> None:
         prepared = build.prepare(job.config, job.chosen)
     except BaseException as error:
         files.clear(job.folder)
-        run.record_end(job.folder, opened(job.settings, job.chosen), error)
+        run.record_end(job.folder, first_summary(job.settings, job.chosen), error)
         raise
     run.execute(prepared, job.folder)
 

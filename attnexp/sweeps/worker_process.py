@@ -17,13 +17,15 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from attnexp.config.job import Job
 from attnexp.errors import RunFailedError
-from attnexp.runs import files, lock
-from attnexp.runs.summary import ended_early, opened
-from attnexp.sweeps.outcome import Outcome, Stamp, stamp
+from attnexp.runs import lock
+from attnexp.runs.files import UnreadableRunError
+from attnexp.runs.state import Stamp, stamp
+from attnexp.runs.summary import first_summary, read_summary
+from attnexp.sweeps.outcome import Outcome
 
 BOOT = "import sys; sys.path[:] = {path}; import attnexp.sweeps.worker_main as m; m.main({number})"
 """What the process is given to run: it imports what we would import."""
@@ -106,7 +108,7 @@ class Worker:
             else:
                 ready, death = self._ready, self._bury()
                 if ready:
-                    return record_end(*self._sent.popleft(), files.FAILED, death)
+                    return record_end(*self._sent.popleft(), "failed", death)
                 self._dead_starts += 1
                 if self._dead_starts == _STARTS:
                     raise RunFailedError(f"the process for jobs does not start: {death}")
@@ -125,7 +127,7 @@ class Worker:
                         outcome, _ = self._pipe.recv()
             job, before = self._sent.popleft()
             self.close()
-            outcome = outcome or record_end(job, before, files.INTERRUPTED, "interrupted")
+            outcome = outcome or record_end(job, before, "interrupted", "interrupted")
         self._sent.clear()
         self.close()
         return outcome
@@ -193,24 +195,24 @@ def _undisturbed() -> Iterator[None]:
         before(heard[0], None)
 
 
-def record_end(job: Job, before: Stamp, status: str, why: str) -> Outcome:
+def record_end(
+    job: Job, before: Stamp, status: Literal["failed", "interrupted"], why: str
+) -> Outcome:
     """Record in place of its process how a job ended, unless the process has done so.
 
     `before` is the stamp of the summary when the job was handed over.
     """
-    failed = status == files.FAILED
-    outcome = Outcome("failed" if failed else "interrupted", why)
+    outcome = Outcome(status, why)
     try:
         with lock.hold(job.folder):
             try:
-                summary = files.read_summary(job.folder)
-            except files.UnreadableRunError:
-                summary = opened(job.settings, job.chosen)
+                summary = read_summary(job.folder)
+            except UnreadableRunError:
+                summary = first_summary(job.settings, job.chosen)
             own = stamp(job.folder) != before
-            if summary["status"] == files.FINISHED:
+            if summary.status == "finished":
                 return Outcome("done") if own else outcome
-            ending = ended_early(summary, status, why)
-            files.write_json(job.folder / files.SUMMARY, ending)
+            summary.ended_early(status, why).write(job.folder)
             with (job.folder / log_name(job)).open("a", encoding="utf-8") as log:
                 log.write(f"{why}\n")
     except (

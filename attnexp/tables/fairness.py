@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.runs.factors import codes
-from attnexp.runs.files import FINISHED
+from attnexp.runs.frame import codes
 from attnexp.runs.gather import Gathered, is_data, panels
 
 CODE = {
@@ -35,7 +34,7 @@ class Cost:
 
 def costs(gathered: Gathered) -> list[Cost]:
     """Parameters, training steps, mean seconds, and the most memory that a run took, row by row."""
-    finished = gathered.frame.column("status") == FINISHED
+    finished = gathered.frame.column("status") == "finished"
     columns = {
         name: gathered.frame.table[name].to_numpy(dtype=float, na_value=np.nan)
         for name in ("parameters", "steps", "seconds", "peak_memory_mb")
@@ -142,7 +141,7 @@ def _devices(gathered: Gathered) -> Iterable[str]:
 def _steps(gathered: Gathered, costs: Sequence[Cost]) -> Iterable[str]:
     """Rows with more steps than others, those apart that went on until they had converged."""
     table = gathered.frame.table
-    cut = gathered.frame.column("status") == FINISHED
+    cut = gathered.frame.column("status") == "finished"
     if "converged_step" in table:
         cut &= table["converged_step"].isna().to_numpy()
     taken: dict[tuple[Any, ...], set[int]] = {}
@@ -157,7 +156,7 @@ def _steps(gathered: Gathered, costs: Sequence[Cost]) -> Iterable[str]:
 
 def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
     status = gathered.frame.column("status")
-    finished = status == FINISHED
+    finished = status == "finished"
     failed = int((status == "failed").sum())
     if failed:
         yield f"means leave out {_count(failed, 'failed run')}, which flatters their rows"

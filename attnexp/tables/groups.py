@@ -6,8 +6,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from attnexp.runs.factors import codes, varying
-from attnexp.runs.frame import Frame, plain
+from attnexp.runs.frame import Frame, codes, plain, varying
 from attnexp.runs.gather import Gathered, Row, Values, gather
 from attnexp.runs.order import natural
 from attnexp.tables.fairness import Cost, costs, warnings

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from attnexp.console import setting_text
 from attnexp.runs import command_line
-from attnexp.runs.naming import short_names
+from attnexp.runs.names import short_names
 from attnexp.tables.groups import Entry, Part
 from attnexp.tables.statistics import MOST_SEEDS, POWER
 

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from attnexp.runs.factors import depends_only_on, varying
-from attnexp.runs.files import FINISHED
-from attnexp.runs.frame import Frame
-from attnexp.runs.naming import short_names
+from attnexp.runs.frame import Frame, depends_only_on, varying
+from attnexp.runs.names import short_names
 from attnexp.tables.table import Column, Grid, Report, cell
 
 ALWAYS = ("model", "data", "seed")
@@ -24,7 +22,7 @@ def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
         for name in varying(frame)
         if name not in ALWAYS and not depends_only_on(table, name, ["data"])
     ]
-    status = ["status"] if (table["status"] != FINISHED).any() else []
+    status = ["status"] if (table["status"] != "finished").any() else []
     shown = [*(name for name in ALWAYS if name in table), *told, *status]
     names = short_names(shown)
     ordered = list(metrics) or in_order(frame)

@@ -5,10 +5,9 @@ from typing import Any
 
 from attnexp.console import number_text, setting_text
 from attnexp.runs.collection import collect
-from attnexp.runs.factors import UNTOLD
-from attnexp.runs.frame import Frame, make_frame
+from attnexp.runs.frame import UNTOLD, Frame, make_frame
 from attnexp.runs.gather import LOST
-from attnexp.runs.naming import short_names
+from attnexp.runs.names import short_names
 from attnexp.runs.order import natural, sort_runs
 from attnexp.tables.groups import Entry, Part, Request, divide
 from attnexp.tables.power import advice

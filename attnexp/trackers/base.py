@@ -2,11 +2,12 @@
 
 import importlib.util
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from attnexp.runs import files
+from attnexp.runs.summary import Summary
 
 
 class Tracker(ABC):
@@ -19,7 +20,7 @@ class Tracker(ABC):
     """
 
     @abstractmethod
-    def begin(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def begin(self, folder: Path, summary: Summary) -> None:
         """A run begins in a folder. An error here ends the run."""
 
     @abstractmethod
@@ -27,7 +28,7 @@ class Tracker(ABC):
         """A row of metrics.csv; `epoch` is among its columns."""
 
     @abstractmethod
-    def end(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def end(self, folder: Path, summary: Summary) -> None:
         """The run has ended, well or not: `status`, final metrics, and pictures in its folder."""
 
 
@@ -37,16 +38,6 @@ def require(package: str, tracker: str) -> None:
         raise ValueError(
             f"tracker={tracker} needs the package {package}: pip install 'attnexp[{tracker}]'"
         )
-
-
-def flat(config: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """The settings of a run by dotted path."""
-    for key, value in config.items():
-        name = f"{path}.{key}" if path else str(key)
-        if isinstance(value, Mapping):
-            yield from flat(value, name)
-        else:
-            yield name, value
 
 
 def pictures(folder: Path) -> list[Path]:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from attnexp import console
+from attnexp.runs.summary import Summary
 from attnexp.trackers.base import Tracker
 
 log = logging.getLogger(__name__)
@@ -21,14 +22,14 @@ class Forgiving(Tracker):
         self._tracker = tracker
         self._working = False
 
-    def begin(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def begin(self, folder: Path, summary: Summary) -> None:
         self._tracker.begin(folder, summary)
         self._working = True
 
     def epoch(self, row: Mapping[str, Any]) -> None:
         self._attempt(lambda: self._tracker.epoch(row))
 
-    def end(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def end(self, folder: Path, summary: Summary) -> None:
         self._attempt(lambda: self._tracker.end(folder, summary))
 
     def _attempt(self, tell: Callable[[], None]) -> None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from attnexp.runs import files
 from attnexp.runs.lock import hold
-from attnexp.trackers.base import Tracker, flat, pictures, require
+from attnexp.runs.settings import leaves
+from attnexp.runs.summary import Summary
+from attnexp.trackers.base import Tracker, pictures, require
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
@@ -24,9 +26,9 @@ MOST = 100
 """Parameters that MLflow takes at once."""
 
 STATUSES = {
-    files.FINISHED: "FINISHED",
-    files.FAILED: "FAILED",
-    files.INTERRUPTED: "KILLED",
+    "finished": "FINISHED",
+    "failed": "FAILED",
+    "interrupted": "KILLED",
 }
 
 
@@ -48,7 +50,7 @@ class MLflow(Tracker):
         self._client: MlflowClient | None = None
         self._run = ""
 
-    def begin(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def begin(self, folder: Path, summary: Summary) -> None:
         os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
         from mlflow import MlflowClient
         from mlflow.entities import Param
@@ -62,9 +64,9 @@ class MLflow(Tracker):
             experiment = self._experiment_id(beside)
         run = self._client.create_run(experiment, run_name=folder.name)
         self._run = run.info.run_id
-        self._client.set_tag(self._run, "key", summary["key"])
+        self._client.set_tag(self._run, "key", summary.key)
         self._client.set_tag(self._run, "folder", str(folder))
-        params = [Param(_word(name), str(value)) for name, value in flat(summary["config"])]
+        params = [Param(_word(name), str(value)) for name, value in leaves(summary.config)]
         for first in range(0, len(params), MOST):
             self._client.log_batch(self._run, params=params[first : first + MOST])
 
@@ -72,12 +74,12 @@ class MLflow(Tracker):
         named = {f"train.{name}": value for name, value in row.items() if name != "epoch"}
         self._log(named, int(row["epoch"]))
 
-    def end(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def end(self, folder: Path, summary: Summary) -> None:
         assert self._client is not None
-        self._log(summary["metrics"], 0)
+        self._log(summary.metrics, 0)
         for path in pictures(folder):
             self._client.log_artifact(self._run, str(path), files.FIGURES)
-        self._client.set_terminated(self._run, STATUSES[summary["status"]])
+        self._client.set_terminated(self._run, STATUSES[summary.status])
 
     def _log(self, values: Mapping[str, Any], step: int) -> None:
         from mlflow.entities import Metric

@@ -4,17 +4,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attnexp.runs.summary import Summary
 from attnexp.trackers.base import Tracker
 
 
 class NoTracker(Tracker):
     """Tells nobody."""
 
-    def begin(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def begin(self, folder: Path, summary: Summary) -> None:
         return
 
     def epoch(self, row: Mapping[str, Any]) -> None:
         return
 
-    def end(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def end(self, folder: Path, summary: Summary) -> None:
         return

@@ -5,7 +5,9 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnexp.trackers.base import Tracker, flat, pictures, require
+from attnexp.runs.settings import leaves
+from attnexp.runs.summary import Summary
+from attnexp.trackers.base import Tracker, pictures, require
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -29,7 +31,7 @@ class TensorBoard(Tracker):
         self._writer: SummaryWriter | None = None
         self._last = 0
 
-    def begin(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def begin(self, folder: Path, summary: Summary) -> None:
         from torch.utils.tensorboard import SummaryWriter
 
         for old in (folder / PLACE).glob("events.out.tfevents.*"):
@@ -43,15 +45,15 @@ class TensorBoard(Tracker):
             if name != "epoch":
                 self._writer.add_scalar(f"train/{name}", value, self._last)
 
-    def end(self, folder: Path, summary: Mapping[str, Any]) -> None:
+    def end(self, folder: Path, summary: Summary) -> None:
         assert self._writer is not None
         settings = {
             name: value if isinstance(value, str | bool | Real) else str(value)
-            for name, value in flat(summary["config"])
+            for name, value in leaves(summary.config)
         }
-        final = {f"final/{name}": value for name, value in summary["metrics"].items()}
+        final = {f"final/{name}": value for name, value in summary.metrics.items()}
         self._writer.add_hparams(settings, final, run_name=".", global_step=self._last)
-        self._writer.add_text("status", summary["status"])
+        self._writer.add_text("status", summary.status)
         for path in pictures(folder):
             self._writer.add_image(path.stem, _pixels(path), self._last, dataformats="HWC")
         self._writer.close()

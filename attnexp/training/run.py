@@ -7,15 +7,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
+import msgspec
 import torch
 
 from attnexp import console
 from attnexp.architectures.base import Architecture
 from attnexp.data.base import Dataset
 from attnexp.runs import files
-from attnexp.runs.summary import ended_early, error_text, now, opened
+from attnexp.runs.provenance import now
+from attnexp.runs.summary import Summary, error_text, first_summary
 from attnexp.tasks.base import Attended, Task
 from attnexp.trackers.base import Tracker
 from attnexp.training.device import device_name
@@ -56,15 +58,16 @@ class Training:
     notes: list[str]
 
 
-def execute(run: PreparedRun, folder: Path) -> dict[str, Any]:
+def execute(run: PreparedRun, folder: Path) -> Summary:
     """Train, evaluate and record a run in its folder, and return its summary.
 
-    Whatever ends the run early is written into the summary and into the log, and raised again.
+    Whatever ends the run early is written into the summary and into the log, and raised again. A
+    picture that cannot be drawn does not end a run: the summary says so in a note.
     """
     start = time.perf_counter()
     files.clear(folder)
-    summary = first_summary(run)
-    files.write_json(folder / files.SUMMARY, summary)
+    summary = opening_summary(run)
+    summary.write(folder)
     opening = (
         f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
         f"device {run.device} ({run.why_device})"
@@ -78,56 +81,69 @@ def execute(run: PreparedRun, folder: Path) -> dict[str, Any]:
         files.write_rows(folder / files.PREDICTIONS, evaluation.rows)
         write_attention(measure(run, run.task.attend), run.dataset.spec, folder)
         write_parameters(run.model, folder)
-        summary |= {
-            "status": files.FINISHED,
-            "metrics": {
-                **evaluation.metrics,
-                **trained.metrics,
-                **learned_scalars(run.model),
-            },
-            "details": evaluation.details,
-            "notes": [*trained.notes, *evaluation.notes],
-            "seconds": time.perf_counter() - start,
-            "peak_memory_mb": peak_memory_mb(run.device),
-            "ended": now(),
-        }
-        if run.config["figures"]:
-            from attnexp.plots import catalogue
-
-            catalogue.draw_run(folder, summary)
+        summary = msgspec.structs.replace(
+            summary,
+            status="finished",
+            metrics={**evaluation.metrics, **trained.metrics, **learned_scalars(run.model)},
+            details=evaluation.details,
+            notes=[*trained.notes, *evaluation.notes],
+            seconds=time.perf_counter() - start,
+            peak_memory_mb=peak_memory_mb(run.device),
+            ended=now(),
+        )
+        summary.write(folder)
     except BaseException as error:
         ending = record_end(folder, summary, error, time.perf_counter() - start)
         run.tracker.end(folder, ending)
         raise
-    files.write_json(folder / files.SUMMARY, summary)
+    if run.config["figures"]:
+        summary = draw(summary, folder)
     run.tracker.end(folder, summary)
-    for note in summary["notes"]:
+    for note in summary.notes:
         log.info("note: %s", note)
-    log.info("metrics %s", summary["metrics"])
+    log.info("metrics %s", summary.metrics)
+    return summary
+
+
+def draw(summary: Summary, folder: Path) -> Summary:
+    """Draw the pictures of a finished run; return its summary, with a note where that failed."""
+    try:
+        from attnexp.plots import catalogue
+
+        catalogue.draw_run(folder, summary)
+    except Exception as error:  # the numbers are there, whatever became of the pictures
+        log.info("the pictures could not be drawn", exc_info=error)
+        note = (
+            f"the pictures could not be drawn ({error_text(error)}); attnexp plot draws them again"
+        )
+        summary = msgspec.structs.replace(summary, notes=[*summary.notes, note])
+        summary.write(folder)
     return summary
 
 
 def record_end(
-    folder: Path, summary: Mapping[str, Any], error: BaseException, seconds: float | None = None
-) -> dict[str, Any]:
+    folder: Path, summary: Summary, error: BaseException, seconds: float | None = None
+) -> Summary:
     """Record what ended a run early: the traceback in its log, the error in its summary."""
     log.info("the run ended early", exc_info=error)
-    status = files.INTERRUPTED if isinstance(error, KeyboardInterrupt) else files.FAILED
-    ending = ended_early(summary, status, error_text(error), seconds)
-    files.write_json(folder / files.SUMMARY, ending)
+    status: Literal["failed", "interrupted"] = (
+        "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
+    )
+    ending = summary.ended_early(status, error_text(error), seconds)
+    ending.write(folder)
     return ending
 
 
-def first_summary(run: PreparedRun) -> dict[str, Any]:
-    """What is known of a run before it begins."""
-    return opened(run.config, run.chosen) | {
-        "primary": run.task.primary,
-        "selection": run.task.selection,
-        "better": dict(run.task.better),
-        "details": {},
-        "parameters": sum(parameter.numel() for parameter in run.model.parameters()),
-        "device": device_name(run.device),
-    }
+def opening_summary(run: PreparedRun) -> Summary:
+    """Return what is known of a run before it begins."""
+    return msgspec.structs.replace(
+        first_summary(run.config, run.chosen),
+        primary=run.task.primary,
+        selection=run.task.selection,
+        better=dict(run.task.better),
+        parameters=sum(parameter.numel() for parameter in run.model.parameters()),
+        device=device_name(run.device),
+    )
 
 
 def train(run: PreparedRun, folder: Path) -> Training:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from attnexp.runs.factors import varying
-from attnexp.runs.frame import Frame
+from attnexp.runs.frame import Frame, varying
 from attnexp.runs.gather import Gathered, gather
 
 

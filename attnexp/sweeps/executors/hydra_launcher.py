@@ -27,8 +27,9 @@ from attnexp import console
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.runs import lock
+from attnexp.runs.state import look
 from attnexp.sweeps.executors.base import Engine, JobOf
-from attnexp.sweeps.outcome import Outcome, first_line, look
+from attnexp.sweeps.outcome import Outcome, first_line
 from attnexp.sweeps.plan import Planned, folder_of, make_portable
 from attnexp.sweeps.worker_process import GRACE, Worker
 
@@ -89,7 +90,7 @@ class Launched(Engine):
         end = time.monotonic() + GRACE + 2 * LOOK
         while time.monotonic() < end and any(lock.is_held(job.folder) for job in self._begun):
             time.sleep(lock.RETRY)
-        looks = [(job, look(job.folder, job.key, job.settings)) for job in self._begun]
+        looks = [(job, look(job.folder, job.settings)) for job in self._begun]
         self._begun = []
         return [
             (job, Outcome("done" if found.state == "finished" else "interrupted"))

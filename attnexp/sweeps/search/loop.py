@@ -6,10 +6,10 @@ goes on where the last one was, up to `n_trials` in total.
 
 import itertools
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 from rich.markup import escape
@@ -18,8 +18,11 @@ from attnexp import console
 from attnexp.errors import RunFailedError, choices_text
 from attnexp.runs import files
 from attnexp.runs.key import NEUTRAL
+from attnexp.runs.settings import without
+from attnexp.runs.state import look
+from attnexp.runs.summary import Summary, read_summary
 from attnexp.sweeps.executors.base import Engine
-from attnexp.sweeps.outcome import first_line, look
+from attnexp.sweeps.outcome import first_line
 from attnexp.sweeps.plan import Plan, Planned
 from attnexp.sweeps.scheduler import Sweep
 from attnexp.sweeps.search.space import Point, Space
@@ -172,8 +175,8 @@ class Search:
         except NotMeasuredError as error:
             self._trials.failed(trial, str(error))
             return
-        better = summaries[0]["better"].get(metric, "lower")
-        if self._trials.metric is None and metric == summaries[0]["primary"]:
+        better = summaries[0].better.get(metric, "lower")
+        if self._trials.metric is None and metric == summaries[0].primary:
             console.warn(
                 f"{metric} is measured on the test set: the best point of a search by it looks "
                 "better there than it is"
@@ -188,7 +191,7 @@ class Search:
         )
 
     def _write_best(self, value: float, job: Planned) -> None:
-        summary = files.read_summary(job.folder)
+        summary = read_summary(job.folder)
         title = f"The best point of {self._folder.name}: {self._trials.metric} {value:.4g}."
         path = self._folder / BEST
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -206,50 +209,41 @@ def text(point: Point) -> str:
 
 def found(job: Planned) -> Planned:
     """A job with what its folder holds."""
-    return replace(job, found=look(job.folder, job.key, job.settings))
+    return replace(job, found=look(job.folder, job.settings))
 
 
-def finished(job: Planned) -> dict[str, Any]:
+def finished(job: Planned) -> Summary:
     """The summary of a job. Raises NotMeasuredError where it has not finished."""
-    state = look(job.folder, job.key, job.settings)
-    if state.state != "finished":
+    state = look(job.folder, job.settings)
+    if state.state != "finished" or state.summary is None:
         raise NotMeasuredError(state.error or f"{job.folder.name} did not run to its end")
-    return files.read_summary(job.folder)
+    return state.summary
 
 
-def selection_of(summary: Mapping[str, Any]) -> str:
+def selection_of(summary: Summary) -> str:
     """The metric that a run's task selects by. Raises NotMeasuredError where none is recorded."""
-    selection = summary.get("selection")
-    if not isinstance(selection, str):
+    if summary.selection is None:
         raise NotMeasuredError("its summary does not say what to select by: give a metric")
-    return selection
+    return summary.selection
 
 
-def value_of(summary: Mapping[str, Any], metric: str) -> float:
+def value_of(summary: Summary, metric: str) -> float:
     """The metric of a run. Raises NotMeasuredError where it has none, or one that is no number."""
-    metrics = summary["metrics"]
+    metrics = summary.metrics
     if metric not in metrics:
         raise NotMeasuredError(f"there is no metric '{metric}': choose {choices_text(metrics)}")
-    if not isinstance(metrics[metric], int | float):
-        raise NotMeasuredError(f"{metric} is no number")
-    return float(metrics[metric])
+    value = metrics[metric]
+    if value is None:
+        raise NotMeasuredError(f"{metric} is not a number")
+    return value
 
 
-def experiment_of(summary: Mapping[str, Any], title: str) -> str:
+def experiment_of(summary: Summary, title: str) -> str:
     """A run's configuration as a file for conf/experiment: its choices, then every setting."""
-    chosen = {group: name for group, name in summary["choices"].items() if group != "experiment"}
+    chosen = {group: name for group, name in summary.choices.items() if group != "experiment"}
     content = {
         "defaults": [{f"override /{group}": name} for group, name in sorted(chosen.items())],
-        **without_neutral(summary["config"]),
+        **without(summary.config, NEUTRAL),
     }
     body = yaml.safe_dump(content, sort_keys=False, allow_unicode=True)
     return f"# @package _global_\n# {title}\n{body}"
-
-
-def without_neutral(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The settings that decide the numbers, in their order."""
-    return {
-        name: without_neutral(value, f"{prefix}{name}.") if isinstance(value, Mapping) else value
-        for name, value in config.items()
-        if f"{prefix}{name}" not in NEUTRAL
-    }

@@ -3,7 +3,7 @@
 import pytest
 
 from attnexp.errors import RequestError
-from attnexp.runs.naming import meant, short_names
+from attnexp.runs.names import meant, short_names
 
 
 def test_names_are_as_short_as_they_can_be_told_apart():
