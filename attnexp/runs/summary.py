@@ -16,6 +16,7 @@ from attnexp.errors import RequestError
 from attnexp.runs.files import SUMMARY, UnreadableRunError, write_json
 from attnexp.runs.key import RESULTS_VERSION, run_key
 from attnexp.runs.provenance import GitState, git_state, now, versions
+from attnexp.runs.settings import clean
 
 SCHEMA = 1
 """Version of the files of a run folder."""
@@ -123,12 +124,14 @@ def read_summary(folder: Path | str) -> Summary:
     except OSError as error:
         raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        _require_schema(path, _HEADER.decode(content).schema)
-        return _DECODER.decode(content)
+        summary = _DECODER.decode(content)
     except msgspec.ValidationError as error:
-        raise UnreadableRunError(f"{path} is not the summary of a run: {error}") from error
+        raise UnreadableRunError(_misfit(path, content, error)) from error
     except (ValueError, RecursionError) as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+    if summary.schema != SCHEMA:
+        raise UnreadableRunError(_other_schema(path, summary.schema))
+    return summary
 
 
 def error_text(error: BaseException) -> str:
@@ -141,16 +144,26 @@ def error_text(error: BaseException) -> str:
 
 
 class _Header(msgspec.Struct):
-    schema: Any = None
-    config: Any = None
+    """What the summaries of all schema versions have."""
+
+    schema: Any
+    config: dict[str, Any]
 
 
-_HEADER = msgspec.json.Decoder(_Header)
 _DECODER = msgspec.json.Decoder(Summary)
 
 
-def _require_schema(path: str, schema: object) -> None:
-    if schema != SCHEMA:
-        raise UnreadableRunError(
-            f"{path} has schema version {schema!r:.60}; this attnexp reads version {SCHEMA}"
-        )
+def _misfit(path: str, content: bytes, error: msgspec.ValidationError) -> str:
+    """Return what is wrong with content that is JSON and not a summary of this schema."""
+    try:
+        header = msgspec.json.decode(content, type=_Header)
+    except msgspec.ValidationError:
+        return f"{path} is not the summary of a run"
+    if header.schema != SCHEMA:
+        return _other_schema(path, header.schema)
+    reason, _, field = clean(str(error)).partition(" - at `$.")
+    return f"{path} is not the summary of a run: its {field.rstrip('`')} is wrong ({reason})"
+
+
+def _other_schema(path: str, schema: object) -> str:
+    return f"{path} has schema version {schema!r:.60}; this attnexp reads version {SCHEMA}"

@@ -52,32 +52,13 @@ def test_metrics_grow_row_by_row_and_drop_a_cut_last_line(tmp_path):
     assert files.read_metrics(tmp_path / "nowhere") == []
 
 
-@pytest.mark.parametrize(
-    ("content", "reason"),
-    [
-        ("{", "cannot be read"),
-        ("[]", "is not the summary of a run"),
-        ("{}", "is not the summary of a run"),
-        ('{"schema": 99, "config": {}}', "has schema version 99; this attnexp reads version 1"),
-        (b"\xff\xfe", "cannot be read"),
-    ],
-)
-def test_a_summary_that_cannot_be_read_says_why(tmp_path, content, reason):
-    raw = content if isinstance(content, bytes) else content.encode()
-    (tmp_path / files.SUMMARY).write_bytes(raw)
-    with pytest.raises(files.UnreadableRunError, match=reason):
-        files.read_summary(tmp_path)
-
-
-def test_a_folder_without_a_summary_is_no_run(tmp_path):
-    with pytest.raises(files.UnreadableRunError, match=r"holds no summary.json"):
-        files.read_summary(tmp_path)
-
-
 def test_clearing_removes_a_runs_files_and_no_others(tmp_path):
     (tmp_path / files.FIGURES).mkdir()
     for name in (files.SUMMARY, files.METRICS, "figures/fit.png", ".model.safetensors.1.tmp"):
         (tmp_path / name).write_text("old")
     (tmp_path / "mine.txt").write_text("keep")
+    (tmp_path / files.FIGURES / "for_the_paper").mkdir()
+    (tmp_path / files.FIGURES / "for_the_paper" / "fit.pdf").write_text("keep")
     files.clear(tmp_path)
-    assert {p.name for p in tmp_path.rglob("*")} == {"mine.txt", files.FIGURES}
+    kept = {"mine.txt", files.FIGURES, "for_the_paper", "fit.pdf"}
+    assert {p.name for p in tmp_path.rglob("*")} == kept

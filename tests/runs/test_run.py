@@ -1,73 +1,111 @@
-from dataclasses import replace
+"""One run on disk, read through its type."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import attnexp
 from attnexp.errors import RequestError
 from attnexp.runs import files
-from attnexp.runs.attention_maps import as_attention
-from attnexp.runs.run import open_run
+from attnexp.runs.lock import hold
+from attnexp.runs.run import load_run
 
 
-def test_a_regression_map_is_sorted_on_both_sides(regression_run):
-    attention = open_run(regression_run()).attention
-    one = attention.map("pooling", example=0, layer=0, head=0)
-    order = np.argsort(attention.batch["keys"][0, :, 0])
-    assert np.array_equal(one.columns.numbers, attention.batch["keys"][0, order, 0])
-    assert np.array_equal(one.weights, attention.weights["pooling"][0, 0, 0][:, order])
-    assert one.gold is None
+@pytest.fixture
+def run(write_run: Callable[..., Path]) -> Path:
+    """A finished run with everything that one leaves."""
+    folder = write_run("a")
+    curve = files.MetricsFile(folder)
+    for epoch in (1, 2):
+        curve.append({"epoch": epoch, "step": 8 * epoch, "loss": 1 / epoch})
+    curve.close()
+    rows = [{"source": "null", "target": "NA", "decoded": ""}]
+    files.write_rows(folder / files.PREDICTIONS, rows)
+    arrays = {
+        "weights.pooling": np.ones((1, 1, 2, 3, 5), dtype=np.float32),
+        "queries": np.zeros((1, 3), dtype=np.int64),
+        "keys": np.zeros((1, 5), dtype=np.int64),
+        "targets": np.zeros((1, 3), dtype=np.int64),
+        "mask": np.ones((1, 3, 5), dtype=bool),
+        "target_mask": np.ones((1, 3), dtype=bool),
+    }
+    files.write_tensors(folder / files.ATTENTION, arrays, {"axes": {}})
+    return folder
 
 
-def test_a_sequence_map_leaves_padding_out_and_has_its_symbols(sequence_run):
-    attention = open_run(sequence_run()).attention
-    one = attention.map("cross", example=0, layer=0, head=0)
-    assert one.weights.shape == (4, 4)
-    assert one.columns.symbols[:3] == one.rows.symbols[2::-1]
-    assert one.columns.symbols[3] == one.rows.symbols[3] == "<eos>"
-    assert one.gold.tolist() == [2, 1, 0, -1]
+def test_a_run_comes_with_its_attention_as_arrays(run: Path):
+    loaded = attnexp.load_run(run)
+    assert loaded.metrics["test_mse"] == 0.5
+    assert loaded.config["model"]["width"] == 1.0
+    assert loaded.history["loss"].tolist() == [1.0, 0.5]
+    assert loaded.predictions.to_dict("records") == [
+        {"source": "null", "target": "NA", "decoded": ""}
+    ]
+    assert set(loaded.attention.weights) == {"pooling"}
+    assert np.array_equal(loaded.attention["pooling"], np.ones((1, 1, 2, 3, 5)))
+    assert loaded.attention.batch["queries"].dtype == np.int64
+
+
+def test_a_run_that_did_not_come_far_has_empty_parts(write_run):
+    loaded = attnexp.load_run(str(write_run("a", status="failed", metrics={})))
+    assert loaded.summary.status == loaded.state == "failed"
+    assert not loaded.finished
+    assert loaded.history.empty
+    assert loaded.predictions.empty
+    assert not loaded.has_attention
+
+
+@pytest.mark.parametrize("name", ["summary.json", "attention.safetensors", "metrics.csv"])
+def test_a_damaged_run_is_one_sentence(run: Path, name: str):
+    (run / name).write_text("step\nx\n")
+
+    def read() -> object:
+        loaded = attnexp.load_run(run)
+        return loaded.history, loaded.attention
+
+    with pytest.raises(RequestError, match=name):
+        read()
 
 
 def test_a_missing_run_and_missing_attention_are_said(tmp_path, regression_run):
     with pytest.raises(RequestError, match=r"holds no summary\.json"):
-        open_run(tmp_path / "nowhere")
-    run = open_run(regression_run())
+        load_run(tmp_path / "nowhere")
+    run = load_run(regression_run())
     (run.folder / files.ATTENTION).unlink()
     with pytest.raises(RequestError, match=r"holds no attention\.safetensors"):
         _ = run.attention
 
 
 def test_snapshots_are_attentions_by_epoch(regression_run):
-    snapshots = open_run(regression_run(snapshots=(0, 5))).snapshots
+    snapshots = load_run(regression_run(snapshots=(0, 5))).snapshots
     assert list(snapshots) == [0, 5]
     first = snapshots[0].map("pooling", example=0, layer=0, head=0)
     assert np.allclose(first.weights, 1 / 5)
-    assert open_run(regression_run("other")).snapshots == {}
+    assert load_run(regression_run("other")).snapshots == {}
 
 
-def test_without_a_head_a_map_is_the_mean_over_heads(sequence_run):
-    attention = open_run(sequence_run(heads=3)).attention
-    heads = [attention.map("cross", 1, 0, head).weights for head in range(3)]
-    assert np.allclose(attention.map("cross", 1, 0, None).weights, np.mean(heads, axis=0))
+def test_a_run_whose_process_is_gone_died(write_run):
+    folder = write_run("a", status="running")
+    with hold(folder):
+        assert load_run(folder).state == "running"
+    assert load_run(folder).state == "died"
+    assert not load_run(folder).finished
 
 
-def test_self_attention_has_one_side_twice_and_no_gold_path(sequence_run):
-    attention = open_run(sequence_run()).attention
-    weights = attention.weights["cross"]
-    both = replace(attention, weights={"cross": weights, "encoder": weights, "decoder": weights})
-    encoder, decoder = (both.map(name, 0, 0, 0) for name in ("encoder", "decoder"))
-    assert encoder.rows.symbols == encoder.columns.symbols
-    assert decoder.rows.symbols == decoder.columns.symbols
-    assert decoder.rows.symbols[0] == "<bos>"
-    assert encoder.gold is decoder.gold is None
+def test_text_from_the_folder_is_cleaned_for_display_and_kept_as_it_is(write_run):
+    settings = {"model.word": "a\x1b[31m"}
+    run = load_run(write_run("a", settings, choices={"model": "red\n"}))
+    assert run.title == "red\ufffd on sine, seed 0"
+    assert run.settings["model.word"] == "a\ufffd[31m"
+    assert run.config["model"]["word"] == "a\x1b[31m"
 
 
-def test_attention_without_its_examples_is_refused():
-    with pytest.raises(RequestError, match="has no keys and no mask and no queries"):
-        as_attention({"weights.cross": np.zeros((1, 1, 1, 2, 2))}, {})
-
-
-def test_weights_that_do_not_fit_their_examples_are_refused(sequence_run):
-    attention = open_run(sequence_run()).attention
-    shorter = {"cross": attention.weights["cross"][..., :2]}
-    with pytest.raises(RequestError, match="cross attention does not fit the examples"):
-        replace(attention, weights=shorter).map("cross", 0, 0, 0)
+def test_the_first_metrics_are_those_that_the_summary_names(write_run):
+    metrics = {"exact_match": 1.0, "gold_mass.layer1.head1": 0.5, "width": 2.0}
+    named = load_run(write_run("a", metrics=metrics, headline=["exact_match"]))
+    assert [name for name in named.metrics if named.is_headline(name)] == ["exact_match"]
+    unnamed = load_run(write_run("b", metrics=metrics))
+    assert not unnamed.is_headline("gold_mass.layer1.head1")
+    assert unnamed.is_headline("width")

@@ -1,36 +1,14 @@
-"""The doors for Python: `load_results` and `load_run`."""
+"""Runs as a DataFrame."""
 
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-import torch
 
 import attnexp
 from attnexp.errors import RequestError
-from attnexp.runs import files
-
-
-@pytest.fixture
-def run(write_run: Callable[..., Path]) -> Path:
-    """A finished run with everything that one leaves."""
-    folder = write_run("a")
-    curve = files.MetricsFile(folder)
-    for epoch in (1, 2):
-        curve.append({"epoch": epoch, "step": 8 * epoch, "loss": 1 / epoch})
-    curve.close()
-    rows = [{"source": "null", "target": "NA", "decoded": ""}]
-    files.write_rows(folder / files.PREDICTIONS, rows)
-    arrays = {
-        "weights.pooling": np.ones((1, 1, 2, 3, 5), dtype=np.float32),
-        "queries": np.zeros((1, 3), dtype=np.int64),
-    }
-    files.write_tensors(folder / files.ATTENTION, arrays, {"axes": {}})
-    return folder
 
 
 def test_results_are_a_tidy_frame(write_run, tmp_path: Path):
@@ -62,34 +40,6 @@ def test_metrics_and_settings_may_be_called_anything(frame):
     assert (row["config.folder"], row["config.seconds"]) == (1, 2)
     assert (row["metrics.seed"], row["metrics.model"]) == (3.0, 4.0)
     assert row["seed"] == 0
-
-
-def test_a_run_comes_with_its_attention_as_tensors(run: Path):
-    loaded = attnexp.load_run(run)
-    assert loaded.metrics["test_mse"] == 0.5
-    assert loaded.config["model"]["width"] == 1.0
-    assert loaded.history["loss"].tolist() == [1.0, 0.5]
-    assert loaded.predictions.to_dict("records") == [
-        {"source": "null", "target": "NA", "decoded": ""}
-    ]
-    assert set(loaded.attention) == {"pooling"}
-    assert torch.equal(loaded.attention["pooling"], torch.ones(1, 1, 2, 3, 5))
-    assert loaded.examples["queries"].dtype == torch.int64
-
-
-def test_a_run_that_did_not_come_far_has_empty_parts(write_run):
-    loaded = attnexp.load_run(str(write_run("a", status="failed", metrics={})))
-    assert loaded.summary["status"] == "failed"
-    assert loaded.history.empty
-    assert loaded.predictions.empty
-    assert loaded.attention == {}
-
-
-@pytest.mark.parametrize("name", ["summary.json", "attention.safetensors", "metrics.csv"])
-def test_a_damaged_run_is_one_sentence(run: Path, name: str):
-    (run / name).write_text("step\nx\n")
-    with pytest.raises(RequestError, match=name):
-        attnexp.load_run(run)
 
 
 def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path):

@@ -1,0 +1,57 @@
+"""Stored attention as maps."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from attnexp.errors import RequestError
+from attnexp.runs.attention_maps import as_attention
+from attnexp.runs.run import load_run
+
+
+def test_a_regression_map_is_sorted_on_both_sides(regression_run):
+    attention = load_run(regression_run()).attention
+    one = attention.map("pooling", example=0, layer=0, head=0)
+    order = np.argsort(attention.batch["keys"][0, :, 0])
+    assert np.array_equal(one.columns.numbers, attention.batch["keys"][0, order, 0])
+    assert np.array_equal(one.weights, attention.weights["pooling"][0, 0, 0][:, order])
+    assert one.gold is None
+
+
+def test_a_sequence_map_leaves_padding_out_and_has_its_symbols(sequence_run):
+    attention = load_run(sequence_run()).attention
+    one = attention.map("cross", example=0, layer=0, head=0)
+    assert one.weights.shape == (4, 4)
+    assert one.columns.symbols[:3] == one.rows.symbols[2::-1]
+    assert one.columns.symbols[3] == one.rows.symbols[3] == "<eos>"
+    assert one.gold.tolist() == [2, 1, 0, -1]
+
+
+def test_without_a_head_a_map_is_the_mean_over_heads(sequence_run):
+    attention = load_run(sequence_run(heads=3)).attention
+    heads = [attention.map("cross", 1, 0, head).weights for head in range(3)]
+    assert np.allclose(attention.map("cross", 1, 0, None).weights, np.mean(heads, axis=0))
+
+
+def test_self_attention_has_one_side_twice_and_no_gold_path(sequence_run):
+    attention = load_run(sequence_run()).attention
+    weights = attention.weights["cross"]
+    both = replace(attention, weights={"cross": weights, "encoder": weights, "decoder": weights})
+    encoder, decoder = (both.map(name, 0, 0, 0) for name in ("encoder", "decoder"))
+    assert encoder.rows.symbols == encoder.columns.symbols
+    assert decoder.rows.symbols == decoder.columns.symbols
+    assert decoder.rows.symbols[0] == "<bos>"
+    assert encoder.gold is decoder.gold is None
+
+
+def test_attention_without_its_examples_is_refused():
+    with pytest.raises(RequestError, match="has no keys and no mask and no queries"):
+        as_attention({"weights.cross": np.zeros((1, 1, 1, 2, 2))}, {})
+
+
+def test_weights_that_do_not_fit_their_examples_are_refused(sequence_run):
+    attention = load_run(sequence_run()).attention
+    shorter = {"cross": attention.weights["cross"][..., :2]}
+    with pytest.raises(RequestError, match="cross attention does not fit the examples"):
+        replace(attention, weights=shorter).map("cross", 0, 0, 0)

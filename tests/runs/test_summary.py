@@ -1,0 +1,111 @@
+"""summary.json, read and written through its type."""
+
+import json
+import math
+
+import pytest
+
+from attnexp.runs.files import SUMMARY, UnreadableRunError
+from attnexp.runs.summary import error_text, first_summary, read_summary
+
+
+def test_what_is_written_comes_back(summary, tmp_path):
+    written = summary({"optim.betas": [0.9, 1.0]}, notes=["a note"], details={"by": {"3": 0.5}})
+    written.write(tmp_path)
+    assert read_summary(tmp_path) == written
+
+
+def test_a_number_that_is_not_finite_is_null(summary, tmp_path):
+    summary(metrics={"test_mse": math.nan, "loss": math.inf}).write(tmp_path)
+    assert json.loads((tmp_path / SUMMARY).read_text())["metrics"]["loss"] is None
+    assert read_summary(tmp_path).metrics == {"test_mse": None, "loss": None, "neighbours": 7.25}
+
+
+def test_letters_that_no_encoding_has_are_replaced(summary, tmp_path):
+    summary(error="half a pair \ud83d").write(tmp_path)
+    assert read_summary(tmp_path).error == "half a pair ?"
+
+
+def test_a_run_opens_and_ends_early(tmp_path):
+    opened = first_summary({"seed": 3, "model": {"width": 1.0}}, {"model": "gaussian"})
+    assert (opened.status, opened.seed, opened.ended) == ("running", 3, None)
+    failed = opened.ended_early("failed", "ValueError: no", 1.5)
+    failed.write(tmp_path)
+    assert read_summary(tmp_path) == failed
+    assert (failed.status, failed.error, failed.seconds) == ("failed", "ValueError: no", 1.5)
+    assert failed.ended is not None
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("", "cannot be read"),
+        ("{", "cannot be read"),
+        ('{"schema": 1, "conf', "cannot be read"),
+        ("[" * 100_000, "is not the summary of a run"),
+        (b"\xff\xfe", "cannot be read"),
+        ("[]", "is not the summary of a run"),
+        ("{}", "is not the summary of a run"),
+        ('{"mean": 3}', "is not the summary of a run"),
+        ('{"schema": 99, "config": {}}', "has schema version 99; this attnexp reads version 1"),
+        ('{"schema": 0, "config": {}}', "has schema version 0; this attnexp reads version 1"),
+    ],
+)
+def test_content_that_is_not_a_summary_says_why(tmp_path, content, reason):
+    raw = content if isinstance(content, bytes) else content.encode()
+    (tmp_path / SUMMARY).write_bytes(raw)
+    with pytest.raises(UnreadableRunError, match=reason):
+        read_summary(tmp_path)
+
+
+def test_a_folder_without_a_summary_is_not_a_run(tmp_path):
+    with pytest.raises(UnreadableRunError, match=r"holds no summary.json"):
+        read_summary(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("status", "done"),
+        ("key", 5),
+        ("choices", ["gaussian"]),
+        ("choices", {"model": 3}),
+        ("metrics", None),
+        ("metrics", {"test_mse": "small"}),
+        ("metrics", {"test_mse": True}),
+        ("metrics", {"test_mse": 10**400}),
+        ("primary", 3),
+        ("better", "lower"),
+        ("better", {"test_mse": "smaller"}),
+        ("parameters", 1.5),
+        ("parameters", True),
+        ("seconds", "1"),
+        ("device", 0),
+        ("notes", "a note"),
+        ("git", {"commit": 3, "dirty": False}),
+        ("config", {"seed": True}),
+        ("config", {"seed": "1"}),
+        ("config", {}),
+    ],
+)
+def test_a_field_of_another_type_is_named(summary, damage, tmp_path, field, value):
+    summary().write(tmp_path)
+    damage(tmp_path, **{field: value})
+    with pytest.raises(UnreadableRunError, match=f"is not the summary of a run: its {field}"):
+        read_summary(tmp_path)
+
+
+def test_what_a_field_holds_cannot_steer_a_terminal(summary, damage, tmp_path):
+    summary().write(tmp_path)
+    damage(tmp_path, metrics={"\x1b[31m": "red"})
+    with pytest.raises(UnreadableRunError) as raised:
+        read_summary(tmp_path)
+    assert "\x1b" not in str(raised.value)
+
+
+def test_an_error_is_one_line():
+    from attnexp.errors import RequestError
+
+    assert error_text(ValueError("no")) == "ValueError: no"
+    assert error_text(KeyboardInterrupt()) == "KeyboardInterrupt"
+    assert error_text(RequestError("a sentence")) == "a sentence"
