@@ -1,1 +1,5 @@
-"""Models that are built around a scoring function. They know no data set."""
+"""Models built around a scoring function. They do not know which data they read."""
+
+from attnexp.architectures.base import Architecture
+
+__all__ = ["Architecture"]

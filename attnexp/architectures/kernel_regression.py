@@ -4,7 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
-from attnexp.attention.build import single_or_multihead
+from attnexp.attention.multihead import single_or_multihead
 from attnexp.batch import Batch, Prediction, RegressionSpec
 from attnexp.scores.base import ScoreFactory
 

@@ -11,7 +11,7 @@ from attnexp.architectures.dropout import Dropout
 from attnexp.architectures.recurrent import Cell, Encoder, cell_named
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.attention.base import Memory
-from attnexp.attention.build import single_or_multihead
+from attnexp.attention.multihead import single_or_multihead
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.scores.base import ScoreFactory, require_positive
 

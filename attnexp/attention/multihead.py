@@ -4,7 +4,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.attention.base import Attention, Memory
-from attnexp.attention.pooling import pool
+from attnexp.attention.pooling import AttentionPooling, pool
 from attnexp.attention.softmax import Mask, ValidLens
 from attnexp.scores.base import ScoreFactory, require_positive
 
@@ -70,3 +70,16 @@ class MultiHead(Attention):
         self, joint: Float[Tensor, "batch length joint_dim"]
     ) -> Float[Tensor, "batch heads length head_dim"]:
         return joint.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+
+
+def single_or_multihead(
+    score: ScoreFactory, query_dim: int, key_dim: int, value_dim: int, heads: int, head_dim: int
+) -> Attention:
+    """Return `AttentionPooling` around the bare score for one head, and `MultiHead` for several.
+
+    A context has the size of a value either way. Raises ValueError for fewer than one head.
+    """
+    require_positive("heads", heads)
+    if heads == 1:
+        return AttentionPooling(score(query_dim=query_dim, key_dim=key_dim), value_dim)
+    return MultiHead(score, query_dim, key_dim, value_dim, value_dim, heads, head_dim)

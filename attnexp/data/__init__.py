@@ -1,1 +1,5 @@
-"""Data sets, one a file. They know no architecture."""
+"""Data sets, one a file. They do not know which architecture reads them."""
+
+from attnexp.data.base import Dataset
+
+__all__ = ["Dataset"]

@@ -33,7 +33,7 @@ class SequenceToSequence(Task):
     - `baseline_token_accuracy`: the token accuracy of the trivial answer, the commonest symbol of
       the training targets everywhere.
     - the alignment scorecard of the attention from decoder to encoder under teacher forcing, where
-      the data know the gold alignment. See `attnexp.attention.alignment.Scorecard`.
+      the data know the gold key of any target. See `attnexp.attention.alignment.Scorecard`.
 
     The detail `exact_match_by_length` cuts exact match by the length of the target without its end
     symbol. The attention of the first `num_shown` test examples is kept.
@@ -145,7 +145,7 @@ def _parts(whole: Batch) -> Iterator[Batch]:
 def _alignment(
     weights: Float[Tensor, "batch layers heads target source"], batch: Batch
 ) -> dict[str, float]:
-    if batch.alignment is None:
+    if batch.alignment is None or not (batch.target_mask & (batch.alignment >= 0)).any():
         return {}
     return scorecard(weights, batch.alignment, batch.mask, batch.target_mask).metrics()
 

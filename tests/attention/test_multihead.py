@@ -2,8 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnexp.attention.build import single_or_multihead
-from attnexp.attention.multihead import MultiHead
+from attnexp.attention.multihead import MultiHead, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.scores.additive import Additive
 from attnexp.scores.scaled_dot import ScaledDot

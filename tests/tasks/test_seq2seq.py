@@ -1,9 +1,11 @@
 import math
+from dataclasses import fields, replace
 
 import pytest
 import torch
 
 from attnexp.architectures.rnn import Rnn
+from attnexp.attention.alignment import Scorecard
 from attnexp.batch import Batch, Prediction
 from attnexp.data.reverse import Reverse
 from attnexp.scores.additive import Additive
@@ -106,6 +108,19 @@ def test_every_metric_that_ranks_is_measured(data, model):
         metrics = SequenceToSequence().evaluate(model, data).metrics
     assert SequenceToSequence.primary in SequenceToSequence.better
     assert set(SequenceToSequence.better) <= set(metrics)
+
+
+def test_an_alignment_without_any_gold_key_is_no_alignment(data, model):
+    for split in ("validation", "test"):
+        batch = getattr(data, split)
+        setattr(data, split, replace(batch, alignment=torch.full_like(batch.alignment, -1)))
+    task = SequenceToSequence()
+    with torch.no_grad():
+        measured = task.evaluate(model, data).metrics
+        validated = task.validate(model, data.validation)
+    card = {field.name for field in fields(Scorecard)}
+    assert not card & {name.partition(".")[0] for name in (*measured, *validated)}
+    assert {"exact_match", "test_loss", "val_exact_match"} <= set(measured)
 
 
 def test_refuses_to_keep_nothing():
