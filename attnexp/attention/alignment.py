@@ -47,21 +47,24 @@ class Scorecard:
         heads = self.alignment_accuracy.shape[1]
         return divmod(int(self.alignment_accuracy.argmax()), heads)
 
-    def metrics(self) -> dict[str, float]:
-        """The numbers of the best head under their names, and where there are several heads those
-        of each: `gold_mass.layer1.head2`, counted from 1.
-        """
+    def of_best_head(self) -> dict[str, float]:
+        """Return the numbers of the best head under their names."""
         layer, head = self.best()
-        whole = {name: values.tolist() for name, values in vars(self).items()}
-        named = {name: rows[layer][head] for name, rows in whole.items()}
-        if self.alignment_accuracy.numel() > 1:
-            named |= {
-                f"{name}.layer{row}.head{column}": value
-                for name, rows in whole.items()
-                for row, values in enumerate(rows, start=1)
-                for column, value in enumerate(values, start=1)
-            }
-        return named
+        return {name: float(values[layer, head]) for name, values in vars(self).items()}
+
+    def by_head(self) -> dict[str, float]:
+        """Return the numbers of each head, counted from 1, as `gold_mass.layer1.head2`.
+
+        Empty where there is one head: its numbers are those of the best.
+        """
+        if self.alignment_accuracy.numel() == 1:
+            return {}
+        return {
+            f"{name}.layer{row}.head{column}": value
+            for name, values in vars(self).items()
+            for row, heads in enumerate(values.tolist(), start=1)
+            for column, value in enumerate(heads, start=1)
+        }
 
 
 def scorecard(

@@ -26,7 +26,7 @@ from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
-from attnexp.trackers.forgiving import Forgiving
+from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.device import choose_device
 from attnexp.training.loop import (
     TrainSettings,
@@ -110,7 +110,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         optimizer=optimizer,
         schedule=made["schedule"](),
         settings=settings,
-        tracker=Forgiving(made["tracker"]()),
+        tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
     )
 

@@ -1,9 +1,9 @@
-"""The contract of a task."""
+"""The contract of a task, and how a metric is declared."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -12,10 +12,43 @@ from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch, Prediction
 from attnexp.data.base import Dataset
 
+Direction = Literal["lower", "higher"]
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A number that describes a trained model, declared in one place.
+
+    - `measure` computes it from what the task has measured of one split; None where it does not
+      exist, as an alignment score without gold.
+    - `doc` is the sentence that the documentation has about it, `unit` its unit.
+    - `better` says which values are better; without it the metric describes and does not rank.
+    - A `headline` is shown while a run trains and at its end, others are in summary.json.
+    - A `validated` metric is also measured on the validation set after each epoch, as `val_NAME`
+      in metrics.csv, `test_` left out; one that `selects` is in the summary under that name.
+    - Training records as `NAME_90_step` the step at which a validated metric first passes its
+      `milestone`, 0.9.
+    """
+
+    name: str
+    measure: Callable[[Any], Float[Tensor, ""] | float | None]
+    doc: str
+    better: Direction | None = None
+    unit: str = ""
+    headline: bool = False
+    validated: bool = False
+    selects: bool = False
+    milestone: float | None = None
+
+    @property
+    def validation_name(self) -> str:
+        """The name of the metric on the validation set."""
+        return self.name.removeprefix("test_")
+
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a trained model is worth: metrics, test predictions as rows, remarks.
+    """What a trained model is worth: metrics, test predictions as rows, notes.
 
     `details` are metrics cut into parts, such as accuracy by length.
     """
@@ -37,23 +70,35 @@ class Attended:
 class Task(ABC):
     """The loss and the metrics of a kind of data. Stateless.
 
-    `primary` is the metric by which runs are compared first. `selection` is the one by which a
-    search chooses settings: it has not seen the test set, so that the test stays one. `better` says
-    of every metric that can be compared whether "lower" or "higher" is better; other metrics
-    describe and do not rank.
+    `metrics` declares every metric. `primary` names the one by which runs are compared first,
+    `selection` the one by which a search selects settings: it has not seen the test set, so that
+    the test stays one.
     """
 
     primary: ClassVar[str]
     selection: ClassVar[str]
-    better: ClassVar[Mapping[str, Literal["lower", "higher"]]]
+    metrics: ClassVar[tuple[Metric, ...]]
+
+    @property
+    def better(self) -> dict[str, Direction]:
+        """The direction of every final metric that ranks, by its name in the summary."""
+        ranking = [(metric, metric.better) for metric in self.metrics if metric.better is not None]
+        return {metric.name: way for metric, way in ranking} | {
+            f"val_{metric.validation_name}": way for metric, way in ranking if metric.selects
+        }
+
+    @property
+    def validated(self) -> dict[str, Metric]:
+        """The metrics of the validation set by the names that they have there."""
+        return {metric.validation_name: metric for metric in self.metrics if metric.validated}
 
     @abstractmethod
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:
-        """What training makes small."""
+        """Return what training makes small."""
 
     @abstractmethod
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
-        """Metrics on held-out examples during training; `loss` is among them."""
+        """Return the metrics of held-out examples during training; `loss` is among them."""
 
     @abstractmethod
     def evaluate(self, model: Architecture, dataset: Dataset) -> Evaluation:
@@ -61,7 +106,13 @@ class Task(ABC):
 
     @abstractmethod
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
-        """The attention that a run keeps.
+        """Return the attention that a run keeps.
 
         These three are called without gradients, on the model's device and in evaluation mode.
         """
+
+
+def measured(metrics: Mapping[str, Metric], content: Any) -> dict[str, float]:
+    """Return the metrics that exist of what a task has measured, by name."""
+    values = {name: metric.measure(content) for name, metric in metrics.items()}
+    return {name: float(value) for name, value in values.items() if value is not None}

@@ -1,7 +1,7 @@
 """Regression: squared error, and how wide the attention looks."""
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from jaxtyping import Float
 from torch import Tensor
@@ -10,30 +10,86 @@ from attnexp.architectures.base import Architecture
 from attnexp.attention.statistics import entropy, is_uniform
 from attnexp.batch import Batch, Prediction
 from attnexp.data.base import Dataset
-from attnexp.tasks.base import Attended, Evaluation, Task
+from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What regression measures of a model.
+
+    `errors` and `loo_errors` are prediction minus target, of the test points without noise and of
+    the training points, each hidden from itself. `baseline_errors` are those of the mean of the
+    training values. `weights` are the attention of the test queries, `gaps` the squared distances
+    of their keys.
+    """
+
+    errors: Float[Tensor, " points"]
+    loo_errors: Float[Tensor, " points"]
+    baseline_errors: Float[Tensor, " points"]
+    weights: Float[Tensor, "batch layers heads queries keys"]
+    gaps: Float[Tensor, "batch 1 1 queries keys"]
+
+
+METRICS = (
+    Metric(
+        "test_mse",
+        lambda fit: fit.errors.square().mean(),
+        "mean squared error against the truth without noise",
+        better="lower",
+        unit="y^2",
+        headline=True,
+    ),
+    Metric(
+        "test_mae",
+        lambda fit: fit.errors.abs().mean(),
+        "mean absolute error against the truth without noise",
+        better="lower",
+        unit="y",
+        headline=True,
+    ),
+    Metric(
+        "loo_mse",
+        lambda fit: fit.loo_errors.square().mean(),
+        "leave-one-out error on the training points, noise included",
+        better="lower",
+        unit="y^2",
+        headline=True,
+    ),
+    Metric(
+        "baseline_mse",
+        lambda fit: fit.baseline_errors.square().mean(),
+        "test error of the trivial answer, the mean of the training values",
+        unit="y^2",
+        headline=True,
+    ),
+    Metric(
+        "neighbours",
+        lambda fit: entropy(fit.weights).exp().mean(),
+        "exp(H), the effective number of keys that a test query looks at; mean over queries",
+        unit="keys",
+        headline=True,
+    ),
+    Metric(
+        "bandwidth",
+        lambda fit: (fit.weights * fit.gaps).sum(dim=-1).sqrt().mean(),
+        "sqrt(sum_i w_i (x_i - x)^2), the root mean square distance of what a test query looks at; "
+        "mean over queries",
+        unit="x",
+        headline=True,
+    ),
+)
 
 
 class Regression(Task):
     """Squared error over the points that count, as `reduction` says: their mean or their sum.
 
     The training loss is leave-one-out, because the data hide each training point from itself.
-    Metrics, all in units of y or x:
-
-    - `test_mse`, `test_mae`: against the truth without noise.
-    - `loo_mse`: leave-one-out error on the training points, noise included.
-    - `baseline_mse`: the test error of the trivial answer, the mean of the training values.
-    - `neighbours`: exp(H), the effective number of keys a test query looks at; mean over queries.
-    - `bandwidth`: sqrt(sum_i w_i (x_i - x)^2), the root mean square distance of what a test query
-      looks at; mean over queries.
+    `METRICS` declares the metrics.
     """
 
     primary = "test_mse"
     selection = "loo_mse"
-    better: ClassVar[Mapping[str, Literal["lower", "higher"]]] = {
-        "test_mse": "lower",
-        "test_mae": "lower",
-        "loo_mse": "lower",
-    }
+    metrics = METRICS
 
     def __init__(self, reduction: Literal["mean", "sum"] = "mean") -> None:
         self.reduction = reduction
@@ -53,20 +109,18 @@ class Regression(Task):
         train, test = dataset.train, dataset.test
         prediction = model(test, need_weights=True)
         weights = prediction.weights["pooling"]
-        errors = self._errors(prediction, test)
         gaps = (test.queries.unsqueeze(-2) - test.keys.unsqueeze(-3)).square().sum(dim=-1)
-        reach = (weights * gaps[:, None, None]).sum(dim=-1).sqrt()
         mean = train.values.mean(dim=-2, keepdim=True)
-        metrics = {
-            "test_mse": errors.square().mean(),
-            "test_mae": errors.abs().mean(),
-            "loo_mse": self._errors(model(train), train).square().mean(),
-            "baseline_mse": (mean - test.targets).square().mean(),
-            "neighbours": entropy(weights).exp().mean(),
-            "bandwidth": reach.mean(),
-        }
+        fit = Fit(
+            errors=self._errors(prediction, test),
+            loo_errors=self._errors(model(train), train),
+            baseline_errors=(mean - test.targets).flatten(),
+            weights=weights,
+            gaps=gaps[:, None, None],
+        )
+        metrics = measured({metric.name: metric for metric in METRICS}, fit)
         return Evaluation(
-            metrics={name: float(value) for name, value in metrics.items()},
+            metrics=metrics,
             rows=self._rows(prediction, test),
             notes=self._notes(model, weights, test, metrics),
         )
@@ -86,7 +140,7 @@ class Regression(Task):
 
     @staticmethod
     def _notes(
-        model: Architecture, weights: Tensor, test: Batch, metrics: Mapping[str, Tensor]
+        model: Architecture, weights: Tensor, test: Batch, metrics: dict[str, float]
     ) -> tuple[str, ...]:
         notes = []
         if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:

@@ -1,7 +1,7 @@
 """Sequence to sequence: cross-entropy, exact match, and where the model looked."""
 
-from collections.abc import Iterator, Mapping
-from typing import ClassVar, Literal
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -10,30 +10,137 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.attention.alignment import scorecard
+from attnexp.attention.alignment import Scorecard, scorecard
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.text import source_text, target_text
-from attnexp.tasks.base import Attended, Evaluation, Task
+from attnexp.tasks.base import Attended, Direction, Evaluation, Metric, Task, measured
 
 PORTION = 512
 """Examples that are measured at once."""
 
 
+@dataclass(frozen=True)
+class Answers:
+    """What a model answers to one split.
+
+    - `decoded` are its symbols: decoded greedily or, where that would take long, the most probable
+      ones under teacher forcing. Exact match is the same of both: while every symbol so far is
+      right, both see the same symbols, so the first error of one is the first error of the other.
+    - `loss` is the mean cross-entropy a symbol under teacher forcing, nats.
+    - `card` scores the attention from decoder to encoder under teacher forcing; None where no
+      target has a gold key.
+    - `trivial` is the commonest symbol of the training targets, where it is known.
+    """
+
+    batch: Batch
+    decoded: Int[Tensor, "batch target"]
+    loss: Float[Tensor, ""]
+    card: Scorecard | None
+    trivial: Int[Tensor, ""] | None = None
+
+    @property
+    def right(self) -> Bool[Tensor, " symbols"]:
+        """Whether each target symbol that counts is in its place."""
+        return (self.decoded == self.batch.targets)[self.batch.target_mask]
+
+    @property
+    def exact(self) -> Bool[Tensor, " batch"]:
+        """Whether each answer is the target, end symbol included."""
+        return ((self.decoded == self.batch.targets) | ~self.batch.target_mask).all(dim=-1)
+
+
+def _trivial_accuracy(answers: Answers) -> float | None:
+    if answers.trivial is None:
+        return None
+    return _share(answers.batch.targets[answers.batch.target_mask] == answers.trivial)
+
+
+def _alignment_metric(
+    name: str,
+    doc: str,
+    better: Direction | None = None,
+    unit: str = "",
+    headline: bool = False,
+    milestone: float | None = None,
+) -> Metric:
+    """Return the metric of the best head that the scorecard calls `name`."""
+
+    def measure(answers: Answers) -> float | None:
+        return None if answers.card is None else answers.card.of_best_head()[name]
+
+    return Metric(name, measure, doc, better, unit, headline, validated=True, milestone=milestone)
+
+
+METRICS = (
+    Metric(
+        "exact_match",
+        lambda answers: _share(answers.exact),
+        "share of greedily decoded answers that are the target, end symbol included",
+        better="higher",
+        headline=True,
+        validated=True,
+        selects=True,
+        milestone=0.9,
+    ),
+    Metric(
+        "token_accuracy",
+        lambda answers: _share(answers.right),
+        "share of target symbols that the decoded answer has in the same place",
+        better="higher",
+        headline=True,
+        validated=True,
+        milestone=0.9,
+    ),
+    Metric(
+        "test_loss",
+        lambda answers: answers.loss,
+        "mean cross-entropy a symbol under teacher forcing",
+        better="lower",
+        unit="nats",
+        headline=True,
+        validated=True,
+        selects=True,
+    ),
+    Metric(
+        "perplexity",
+        lambda answers: answers.loss.exp(),
+        "exp of the mean cross-entropy a symbol",
+        better="lower",
+    ),
+    Metric(
+        "baseline_token_accuracy",
+        _trivial_accuracy,
+        "token accuracy of the trivial answer, the commonest symbol of the training targets",
+        headline=True,
+    ),
+    _alignment_metric(
+        "alignment_accuracy",
+        "share of queries whose largest weight is on the gold key",
+        better="higher",
+        headline=True,
+        milestone=0.9,
+    ),
+    _alignment_metric("before", "share of queries whose largest weight is one key before gold"),
+    _alignment_metric("after", "share of queries whose largest weight is one key after gold"),
+    _alignment_metric("gold_mass", "mean weight on the gold key", better="higher"),
+    _alignment_metric(
+        "alignment_error_rate",
+        "1 - 2 |A and G| / (|A| + |G|) of the largest weights A and gold G",
+        better="lower",
+    ),
+    _alignment_metric("entropy", "entropy of a row of weights, mean over queries", unit="nats"),
+    _alignment_metric("relative_entropy", "entropy over that of a uniform row: 1 is uniform"),
+    _alignment_metric("peaked", "share of queries with a weight above 0.99"),
+)
+"""The metrics. Those of the alignment are of the best head; the summary has each head's too."""
+
+
 class SequenceToSequence(Task):
     """Cross-entropy over the target symbols, the end symbol included, and padding left out.
 
-    Metrics, of the test set:
-
-    - `exact_match`: share of greedily decoded answers that are the target, end symbol included.
-    - `token_accuracy`: share of target symbols that the decoded answer has in the same place.
-    - `test_loss`: mean cross-entropy a symbol under teacher forcing, nats; `perplexity` is exp of
-      it.
-    - `val_loss`, `val_exact_match`: the same of the validation set, under teacher forcing.
-    - `baseline_token_accuracy`: the token accuracy of the trivial answer, the commonest symbol of
-      the training targets everywhere.
-    - the alignment scorecard of the attention from decoder to encoder under teacher forcing, where
-      the data know the gold key of any target. See `attnexp.attention.alignment.Scorecard`.
+    `METRICS` declares the metrics. Those of the alignment need data that know the gold key of a
+    target; see `attnexp.attention.alignment.Scorecard`.
 
     The detail `exact_match_by_length` cuts exact match by the length of the target without its end
     symbol. The attention of the first `num_shown` test examples is kept.
@@ -43,17 +150,7 @@ class SequenceToSequence(Task):
 
     primary = "exact_match"
     selection = "val_loss"
-    better: ClassVar[Mapping[str, Literal["lower", "higher"]]] = {
-        "exact_match": "higher",
-        "token_accuracy": "higher",
-        "test_loss": "lower",
-        "perplexity": "lower",
-        "val_loss": "lower",
-        "val_exact_match": "higher",
-        "alignment_accuracy": "higher",
-        "alignment_error_rate": "lower",
-        "gold_mass": "higher",
-    }
+    metrics = METRICS
 
     def __init__(self, num_shown: int = 8) -> None:
         if num_shown < 1:
@@ -66,52 +163,51 @@ class SequenceToSequence(Task):
         )
 
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
-        """Loss, accuracies and the alignment scorecard under teacher forcing.
-
-        Exact match is that of greedy decoding all the same: while every symbol so far is right,
-        both see the same symbols, so the first error of one is the first error of the other.
-        """
-        logits, weights = _teacher_forced(model, batch)
-        right = (logits.argmax(dim=-1) == batch.targets) | ~batch.target_mask
-        return {
-            "loss": self.loss(Prediction(logits, {}), batch).item(),
-            "exact_match": _share(right.all(dim=-1)),
-            "token_accuracy": _share(right[batch.target_mask]),
-            **_alignment(weights, batch),
-        }
+        """Return the validated metrics, under teacher forcing, and those of each head."""
+        answers = self._answers(model, batch)
+        heads = {} if answers.card is None else answers.card.by_head()
+        return measured(self.validated, answers) | heads
 
     def evaluate(self, model: Architecture, dataset: Dataset) -> Evaluation:
         if not isinstance(model, Seq2Seq):
-            raise TypeError(f"{type(model).__name__} cannot decode: it is no Seq2Seq")
+            raise TypeError(f"{type(model).__name__} cannot decode: it is not a Seq2Seq")
         spec, test = _sequence_spec(dataset), dataset.test
-        validated = {} if dataset.validation is None else self.validate(model, dataset.validation)
-        decoded = _decode(model, test, spec)
-        exact = ((decoded == test.targets) | ~test.target_mask).all(dim=-1)
-        logits, weights = _teacher_forced(model, test)
-        loss = self.loss(Prediction(logits, {}), test)
         trivial = dataset.train.targets[dataset.train.target_mask].mode().values
+        answers = self._answers(model, test, _decode(model, test, spec), trivial)
+        metrics = measured({metric.name: metric for metric in METRICS}, answers)
+        if dataset.validation is not None:
+            validated = self.validate(model, dataset.validation)
+            metrics |= {
+                f"val_{name}": validated[name]
+                for name, metric in self.validated.items()
+                if metric.selects
+            }
         lengths = test.target_mask.sum(dim=-1) - 1
         return Evaluation(
-            metrics={
-                "exact_match": _share(exact),
-                "token_accuracy": _share((decoded == test.targets)[test.target_mask]),
-                "test_loss": loss.item(),
-                "perplexity": loss.exp().item(),
-                **{
-                    f"val_{name}": validated[name]
-                    for name in ("loss", "exact_match")
-                    if name in validated
-                },
-                "baseline_token_accuracy": _share(test.targets[test.target_mask] == trivial),
-                **_alignment(weights, test),
-            },
-            rows=list(_rows(test, decoded, exact, spec)),
+            metrics=metrics | ({} if answers.card is None else answers.card.by_head()),
+            rows=list(_rows(answers, spec)),
             details={
                 "exact_match_by_length": {
-                    str(length): _share(exact[lengths == length])
+                    str(length): _share(answers.exact[lengths == length])
                     for length in lengths.unique().tolist()
                 }
             },
+        )
+
+    def _answers(
+        self,
+        model: Architecture,
+        batch: Batch,
+        decoded: Int[Tensor, "batch target"] | None = None,
+        trivial: Int[Tensor, ""] | None = None,
+    ) -> Answers:
+        logits, weights = _teacher_forced(model, batch)
+        return Answers(
+            batch=batch,
+            decoded=logits.argmax(dim=-1) if decoded is None else decoded,
+            loss=self.loss(Prediction(logits, {}), batch),
+            card=_scorecard(weights, batch),
+            trivial=trivial,
         )
 
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
@@ -142,21 +238,17 @@ def _parts(whole: Batch) -> Iterator[Batch]:
         yield whole.select(slice(first, first + PORTION))
 
 
-def _alignment(
+def _scorecard(
     weights: Float[Tensor, "batch layers heads target source"], batch: Batch
-) -> dict[str, float]:
+) -> Scorecard | None:
     if batch.alignment is None or not (batch.target_mask & (batch.alignment >= 0)).any():
-        return {}
-    return scorecard(weights, batch.alignment, batch.mask, batch.target_mask).metrics()
+        return None
+    return scorecard(weights, batch.alignment, batch.mask, batch.target_mask)
 
 
-def _rows(
-    test: Batch,
-    decoded: Int[Tensor, "batch target"],
-    exact: Bool[Tensor, " batch"],
-    spec: Seq2SeqSpec,
-) -> Iterator[dict[str, object]]:
-    rows = zip(test.keys.cpu(), test.targets.cpu(), decoded.cpu(), exact.tolist(), strict=True)
+def _rows(answers: Answers, spec: Seq2SeqSpec) -> Iterator[dict[str, object]]:
+    test, exact = answers.batch, answers.exact.tolist()
+    rows = zip(test.keys.cpu(), test.targets.cpu(), answers.decoded.cpu(), exact, strict=True)
     for source, target, answer, right in rows:
         yield {
             "source": source_text(source, spec),
@@ -168,7 +260,7 @@ def _rows(
 
 def _sequence_spec(dataset: Dataset) -> Seq2SeqSpec:
     if not isinstance(dataset.spec, Seq2SeqSpec):
-        raise TypeError(f"{type(dataset).__name__} is no sequence data")
+        raise TypeError(f"{type(dataset).__name__} is not sequence data")
     return dataset.spec
 
 

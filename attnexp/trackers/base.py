@@ -11,25 +11,24 @@ from attnexp.runs.summary import Summary
 
 
 class Tracker(ABC):
-    """Copies the numbers of a run to a tool that people watch runs with.
+    """Copies the numbers of a run to a tool with which people watch runs.
 
-    A tracker changes nothing in the run, and no number depends on it: the folder of the run remains
-    the whole truth. It is told of each thing after it has been written there. Its constructor takes
-    its settings and nothing else, and raises ValueError where its library is not installed; the
-    library is imported in `begin`.
+    A tracker changes nothing in the run, and no number depends on it. Each of its methods is called
+    after the same content has been written to the run folder. Its constructor takes its settings
+    alone, and raises ValueError where its library is not installed; `begin` imports the library.
     """
 
     @abstractmethod
     def begin(self, folder: Path, summary: Summary) -> None:
-        """A run begins in a folder. An error here ends the run."""
+        """Record that a run begins in a folder. An error here ends the run."""
 
     @abstractmethod
     def epoch(self, row: Mapping[str, Any]) -> None:
-        """A row of metrics.csv; `epoch` is among its columns."""
+        """Record a row of metrics.csv; `epoch` is among its columns."""
 
     @abstractmethod
     def end(self, folder: Path, summary: Summary) -> None:
-        """The run has ended, well or not: `status`, final metrics, and pictures in its folder."""
+        """Record how the run ended: `status`, final metrics, and the pictures in its folder."""
 
 
 def require(package: str, tracker: str) -> None:
@@ -41,5 +40,5 @@ def require(package: str, tracker: str) -> None:
 
 
 def pictures(folder: Path) -> list[Path]:
-    """The pictures that a run has drawn, in order of name."""
+    """Return the pictures in a run folder, in order of name."""
     return sorted((folder / files.FIGURES).glob("*.png"))

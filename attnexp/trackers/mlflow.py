@@ -111,7 +111,7 @@ class MLflow(Tracker):
 
 
 def _wait(holder: str) -> None:
-    """Say nothing: making a store takes seconds."""
+    """Wait without a message: making a store takes seconds."""
 
 
 def _word(name: str) -> str:

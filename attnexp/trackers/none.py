@@ -9,7 +9,7 @@ from attnexp.trackers.base import Tracker
 
 
 class NoTracker(Tracker):
-    """Tells nobody."""
+    """Records nothing outside the run folder."""
 
     def begin(self, folder: Path, summary: Summary) -> None:
         return

@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
 
-MILESTONE = 0.9
-"""A validation metric above this has been learned."""
+TRAINING_HEADLINES = ("train_loss", "steps", "converged_step")
+"""Metrics of the training itself that are shown first."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +141,12 @@ def opening_summary(run: PreparedRun) -> Summary:
         primary=run.task.primary,
         selection=run.task.selection,
         better=dict(run.task.better),
+        headline=[
+            *(metric.name for metric in run.task.metrics if metric.headline),
+            *TRAINING_HEADLINES,
+            *learned_scalars(run.model),
+        ],
+        units={metric.name: metric.unit for metric in run.task.metrics if metric.unit},
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
         device=device_name(run.device),
     )
@@ -174,9 +180,9 @@ def train(run: PreparedRun, folder: Path) -> Training:
                 metrics.append(columns(row))
                 run.tracker.epoch(columns(row))
                 if row.seconds - logged >= console.LINE_EVERY:
-                    log.info("epoch %d %s", row.epoch, headline(row))
+                    log.info("epoch %d %s", row.epoch, headline(row, run.task))
                     logged = row.seconds
-                show(row.epoch, headline(row))
+                show(row.epoch, headline(row, run.task))
                 if every is not None and row.epoch % every == 0:
                     snapshots[row.epoch] = measure(run, run.task.attend)
     finally:
@@ -187,7 +193,7 @@ def train(run: PreparedRun, folder: Path) -> Training:
     if last.converged:
         console.say(f"converged in epoch {last.epoch}: no parameter moves any more")
     return Training(
-        {"train_loss": last.loss, "steps": last.step, **milestones(rows)},
+        {"train_loss": last.loss, "steps": last.step, **milestones(rows, run.task)},
         [f"training ended early: {last.ended}"] if last.ended else [],
     )
 
@@ -209,23 +215,23 @@ def columns(row: Epoch) -> dict[str, object]:
     return own | {f"val_{name}": value for name, value in row.validation.items()}
 
 
-def headline(row: Epoch) -> str:
-    """The part of a row that a person watches."""
-    watched = ("loss", "exact_match", "alignment_accuracy")
-    shown = [f"val {name} {row.validation[name]:.3g}" for name in watched if name in row.validation]
+def headline(row: Epoch, task: Task) -> str:
+    """Return the part of a row that a person watches."""
+    watched = [name for name, m in task.validated.items() if m.headline and name in row.validation]
+    shown = [f"val {name} {row.validation[name]:.3g}" for name in watched]
     return ", ".join([f"loss {row.loss:.4g}", *shown])
 
 
-def milestones(rows: Sequence[Epoch]) -> dict[str, float]:
-    """The step at which training converged, or a validation metric first passed 90 per cent.
+def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
+    """Return the steps at which training converged, and validated metrics passed their milestones.
 
-    Only for those that did.
+    Only of those that did.
     """
     passed: dict[str, float] = {}
     for row in rows:
-        for name in ("exact_match", "token_accuracy", "alignment_accuracy"):
-            if row.validation.get(name, 0.0) > MILESTONE:
-                passed.setdefault(f"{name}_90_step", row.step)
+        for name, metric in task.validated.items():
+            if metric.milestone is not None and row.validation.get(name, 0.0) > metric.milestone:
+                passed.setdefault(f"{name}_{100 * metric.milestone:.0f}_step", row.step)
         if row.converged:
             passed["converged_step"] = row.step
     return passed

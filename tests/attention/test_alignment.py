@@ -38,7 +38,7 @@ def test_equals_loops_and_ignores_padding():
     alignment = torch.tensor([GOLD, [-1] * 4])
     mask = torch.ones(2, 1, 4, dtype=torch.bool)
     target_mask = torch.tensor([[True] * 4, [False] * 4])
-    metrics = scorecard(weights, alignment, mask, target_mask).metrics()
+    metrics = scorecard(weights, alignment, mask, target_mask).of_best_head()
     assert metrics == pytest.approx(card_by_loops(ROWS, GOLD, 4), abs=1e-6)
 
 
@@ -52,7 +52,7 @@ def test_by_hand():
 def test_a_uniform_map_has_entropy_log_n_and_one_nth_on_gold(keys):
     weights = torch.full((1, 1, 1, keys, keys), 1 / keys)
     mask = torch.ones(1, 1, keys, dtype=torch.bool)
-    metrics = scorecard(weights, torch.arange(keys)[None], mask, mask[0]).metrics()
+    metrics = scorecard(weights, torch.arange(keys)[None], mask, mask[0]).of_best_head()
     assert metrics["entropy"] == pytest.approx(math.log(keys), rel=1e-5)
     assert metrics["relative_entropy"] == pytest.approx(1, rel=1e-5)
     assert metrics["gold_mass"] == pytest.approx(1 / keys)
@@ -62,7 +62,7 @@ def test_a_uniform_map_has_entropy_log_n_and_one_nth_on_gold(keys):
 def test_a_row_of_zeros_is_on_no_key():
     weights = torch.zeros(1, 1, 1, 1, 3)
     mask = torch.ones(1, 1, 3, dtype=torch.bool)
-    metrics = scorecard(weights, torch.tensor([[0]]), mask, mask[..., :1].squeeze(1)).metrics()
+    metrics = scorecard(weights, torch.tensor([[0]]), mask, mask[..., :1].squeeze(1)).of_best_head()
     assert metrics["alignment_accuracy"] == metrics["before"] == metrics["after"] == 0
 
 
@@ -72,7 +72,7 @@ def test_each_head_is_scored_and_the_best_leads():
     mask = torch.ones(1, 1, 3, dtype=torch.bool)
     card = scorecard(weights, torch.arange(3)[None], mask, mask[:, 0])
     assert card.best() == (0, 1)
-    metrics = card.metrics()
+    metrics = card.of_best_head() | card.by_head()
     assert metrics["alignment_accuracy"] == 1
     assert metrics["alignment_accuracy.layer1.head2"] == 1
     assert metrics["alignment_accuracy.layer2.head1"] == 0

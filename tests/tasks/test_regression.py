@@ -93,5 +93,5 @@ def test_rows_hold_truth_and_prediction(data):
 
 def test_every_metric_that_ranks_is_measured(data):
     metrics = evaluate(Gaussian, data).metrics
-    assert Regression.primary in Regression.better
-    assert set(Regression.better) <= set(metrics)
+    assert Regression.primary in Regression().better
+    assert set(Regression().better) <= set(metrics)

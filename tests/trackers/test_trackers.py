@@ -112,8 +112,8 @@ def test_a_library_that_is_not_there_is_said_before_anything_is_written(
     assert not (tmp_path / "outputs").exists()
 
 
-def test_a_tracker_that_fails_costs_one_line_and_no_run(tmp_path, capsys):
-    from attnexp.trackers.forgiving import Forgiving
+def test_a_tracker_that_fails_costs_one_line_and_no_run(tmp_path, capsys, summary):
+    from attnexp.trackers.guarded import GuardedTracker
     from attnexp.trackers.none import NoTracker
 
     class Broken(NoTracker):
@@ -124,17 +124,17 @@ def test_a_tracker_that_fails_costs_one_line_and_no_run(tmp_path, capsys):
             raise ConnectionError("nobody there")
 
     broken = Broken()
-    tracker = Forgiving(broken)
-    tracker.begin(tmp_path, {})
+    tracker = GuardedTracker(broken)
+    tracker.begin(tmp_path, summary())
     for epoch in (1, 2):
         tracker.epoch({"epoch": epoch})
-    tracker.end(tmp_path, {})
+    tracker.end(tmp_path, summary())
     assert broken.told == 1
     assert capsys.readouterr().out.count("the tracker failed") == 1
 
 
-def test_a_tracker_that_cannot_begin_ends_the_run(tmp_path):
-    from attnexp.trackers.forgiving import Forgiving
+def test_a_tracker_that_cannot_begin_ends_the_run(tmp_path, summary):
+    from attnexp.trackers.guarded import GuardedTracker
     from attnexp.trackers.none import NoTracker
 
     class Broken(NoTracker):
@@ -142,4 +142,4 @@ def test_a_tracker_that_cannot_begin_ends_the_run(tmp_path):
             raise ConnectionError("nobody there")
 
     with pytest.raises(ConnectionError):
-        Forgiving(Broken()).begin(tmp_path, {})
+        GuardedTracker(Broken()).begin(tmp_path, summary())

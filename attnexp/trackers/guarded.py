@@ -1,4 +1,4 @@
-"""A tracker that cannot cost a run its results."""
+"""A tracker whose failures do not end a run."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from attnexp import console
-from attnexp.runs.summary import Summary
+from attnexp.runs.summary import Summary, error_text
 from attnexp.trackers.base import Tracker
 
 log = logging.getLogger(__name__)
 
 
-class Forgiving(Tracker):
-    """Passes on to another tracker until that fails; then says so once, and goes on without it.
+class GuardedTracker(Tracker):
+    """Calls another tracker until it fails; then warns once and calls it no more.
 
-    Only `begin` may fail, so that a tracker that cannot work ends a run before it has begun.
+    An error of `begin` passes through: a tracker that cannot work ends a run before it has begun.
     """
 
     def __init__(self, tracker: Tracker) -> None:
@@ -40,4 +40,6 @@ class Forgiving(Tracker):
         except Exception as error:  # whatever a tool of others may raise
             self._working = False
             log.info("the tracker failed", exc_info=error)
-            console.warn(f"the tracker failed and is told no more: {type(error).__name__}: {error}")
+            console.warn(
+                f"the tracker failed and is not called again: {type(error).__name__}: {error}"
+            )
