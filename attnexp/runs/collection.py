@@ -31,9 +31,9 @@ class Collected:
 
 
 def collect(roots: Iterable[str | Path]) -> Collected:
-    """Read every run at or below the folders; a run that is met twice counts once.
+    """Read every run at or below the folders; a run that is found twice counts once.
 
-    Raises RequestError for a path that is no folder.
+    Raises RequestError for a path that is not a folder.
     """
     collected = Collected()
     with without_garbage_collection():
@@ -60,7 +60,7 @@ def _collect_below(root: str, collected: Collected, met: set[tuple[int, int]]) -
 
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
-    """What is read is kept: looking for cycles in ever more of it takes a fifth of the time."""
+    """Pause garbage collection, which takes a fifth of the time of reading thousands of runs."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -71,7 +71,7 @@ def without_garbage_collection() -> Iterator[None]:
 
 
 def find(root: str, skipped: list[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """The folders at or below `root` that hold a summary, in order of path, and its state.
+    """Yield the folders at or below `root` that hold a summary, in order of path, and its state.
 
     Hidden folders and links are not followed, and nothing is sought inside a run. A folder that
     cannot be opened, or that a run has begun in without a summary, adds a sentence to `skipped`.
@@ -87,7 +87,7 @@ def find(root: str, skipped: list[str]) -> Iterator[tuple[str, os.stat_result]]:
             if stat.S_ISREG(state.st_mode):
                 yield folder, state
             else:
-                skipped.append(clean(f"{folder}/{files.SUMMARY} is no file"))
+                skipped.append(clean(f"{folder}/{files.SUMMARY} is not a file"))
             continue
         try:
             with os.scandir(folder) as entries:

@@ -54,7 +54,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def finite(value: Any) -> Any:
-    """A nested value as JSON can hold it: NaN and infinities become None."""
+    """Return a nested value as JSON can hold it: NaN and infinities become None."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -75,7 +75,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """The rows of a CSV file that `write_rows` wrote, as text; none where there is no file."""
+    """Return the rows of a CSV file that `write_rows` wrote, as text; none where there is no file."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -97,7 +97,7 @@ def write_tensors(
 
 
 def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]:
-    """The arrays and the metadata of a file that `write_tensors` wrote.
+    """Return the arrays and the metadata of a file that `write_tensors` wrote.
 
     Raises FileNotFoundError where there is none, and UnreadableRunError for any other content.
     """
@@ -136,9 +136,9 @@ class MetricsFile:
 
 
 def read_metrics(folder: Path) -> list[dict[str, float]]:
-    """The rows of metrics.csv as numbers, without a last row that was cut short.
+    """Return the rows of metrics.csv as numbers, without a last row that was cut short.
 
-    Raises UnreadableRunError where a value is no number.
+    Raises UnreadableRunError where a value is not a number.
     """
     try:
         text = (folder / METRICS).read_text(encoding="utf-8", errors="replace")
@@ -155,7 +155,7 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
 
 
 def last_metrics(folder: Path) -> dict[str, str]:
-    """The last whole row of metrics.csv as text, empty where there is none yet."""
+    """Return the last whole row of metrics.csv as text, empty where there is none yet."""
     try:
         with (folder / METRICS).open("rb") as file:
             head = file.readline()

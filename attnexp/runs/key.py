@@ -1,4 +1,4 @@
-"""The identity of a run: what its resolved configuration says."""
+"""The key of a run: a hash of the settings that decide its numbers."""
 
 import hashlib
 import json
@@ -22,11 +22,10 @@ NEUTRAL = frozenset(
         "tracker",
     }
 )
-"""Settings, by dotted path, that do not change the numbers of a run, and so not what it is."""
+"""Settings, by dotted path, that do not change the numbers of a run."""
 
 BROUGHT_BY = {"train.tolerance": 2}
-"""Settings that a results version brought: the keys of those before are without them."""
-
+"""Settings, and the results version that introduced each: earlier keys are without them."""
 
 FORMER_TARGETS = {
     "attnexp.training.optimizers.rprop": "attnexp.optimizers.rprop",
@@ -34,22 +33,19 @@ FORMER_TARGETS = {
     "attnexp.training.schedules.Cosine": "attnexp.schedules.Cosine",
     "attnexp.training.loop.TrainSettings": "attnexp.train.TrainSettings",
 }
-"""Targets that have moved, and what they are called in keys.
-
-A name that has gone into keys stays there: moving code changes no number.
-"""
+"""Targets that have moved, and their former names, which keys keep: moving code changes no number."""
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a resolved configuration that decides the numbers."""
+    """Return the part of a resolved configuration that decides the numbers."""
     whole: dict[str, Any] = _canonical(without(config, NEUTRAL))
     return whole
 
 
 def run_key(config: Mapping[str, Any], results_version: int | None = None) -> str:
-    """Ten hexadecimal digits of the SHA-256 of the identity and of the results version.
+    """Return ten hexadecimal digits of the SHA-256 of the identity and a results version.
 
-    That is this version's, unless another is given.
+    The version is this code's unless another is given.
     """
     version = results_version or RESULTS_VERSION
     later = {path for path, first in BROUGHT_BY.items() if first > version}
@@ -59,7 +55,7 @@ def run_key(config: Mapping[str, Any], results_version: int | None = None) -> st
 
 
 def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None]) -> str:
-    """A folder name to read: model, data, architecture, seed, key."""
+    """Return the name of the run folder: model, data, architecture, seed, key."""
     words = [str(choices.get(group)).replace("/", "_") for group in ("model", "data", "arch")]
     return "-".join([*words, f"seed{config['seed']}", run_key(config)])
 

@@ -40,6 +40,4 @@ class GuardedTracker(Tracker):
         except Exception as error:  # whatever a tool of others may raise
             self._working = False
             log.info("the tracker failed", exc_info=error)
-            console.warn(
-                f"the tracker failed and is not called again: {type(error).__name__}: {error}"
-            )
+            console.warn(f"the tracker failed and is not called again: {error_text(error)}")

@@ -38,7 +38,7 @@ def test_nothing_is_sought_inside_runs_hidden_folders_and_links(write_run, tmp_p
 @pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
 def test_a_summary_that_is_no_file_is_set_aside(tmp_path: Path, make):
     make(tmp_path / "summary.json")
-    assert collect([tmp_path]).skipped == [f"{tmp_path}/summary.json is no file"]
+    assert collect([tmp_path]).skipped == [f"{tmp_path}/summary.json is not a file"]
 
 
 def test_a_folder_that_a_run_has_only_begun_in_is_set_aside(tmp_path: Path):
