@@ -6,16 +6,26 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-ray lint types format bench clean
+.PHONY: help install run test test-all test-ray snapshots lint types format bench clean
 
 help: ## list the targets
-	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: .venv/installed ## create .venv and install attnexp into it
 
 run: .venv/installed ## compare scoring functions on the noisy curve: table and pictures
 	$(BIN)/attnexp -m experiment=first_look
+	@echo
+	@echo "The pictures of the runs:"
 	@ls outputs/*/figures/fit.png outputs/*/figures/attention.png
+	@echo
+	@echo "What to type next:"
+	@echo "  . .venv/bin/activate             # once in each terminal: it makes attnexp a command"
+	@echo "  attnexp results                  # the table of all runs again"
+	@echo "  attnexp plot outputs             # the scoring functions side by side, in outputs/figures/"
+	@echo "  attnexp report                   # one page with tables, curves and attention"
+	@echo "  attnexp model=additive seed=1    # another run"
+	@echo "  attnexp --help                   # everything that can be chosen"
 
 test: .venv/tested ## run the tests, without the slow ones
 	$(PYTEST)
@@ -25,6 +35,9 @@ test-all: .venv/tested test-ray ## run all tests, the slow ones too
 
 test-ray: .venv-ray/tested ## run the tests of Ray's launcher, in an environment of its own
 	.venv-ray/bin/python -m pytest -m "" tests/sweeps/test_launchers.py -k ray
+
+snapshots: .venv/tested ## write the golden files of the tests anew
+	$(BIN)/python -m pytest --snapshot-update tests/tables
 
 lint: .venv/linted ## check style
 	$(BIN)/ruff check .

@@ -59,6 +59,12 @@ def test_the_wheel_holds_every_configuration(site):
     assert shipped == {p.relative_to(ROOT / "conf").as_posix() for p in ROOT.glob("conf/**/*.yaml")}
 
 
+def test_the_wheel_says_that_it_is_typed_and_has_its_licence(site):
+    assert (site / "attnexp" / "py.typed").is_file()
+    (licence,) = site.glob("attnexp-*.dist-info/licenses/LICENSE")
+    assert licence.read_text() == (ROOT / "LICENSE").read_text()
+
+
 def test_the_installed_command_runs_elsewhere(site, tmp_path):
     answer = run(site, tmp_path, "model=additive", "train.max_epochs=2", "figures=false")
     assert answer.returncode == 0, answer.stderr
