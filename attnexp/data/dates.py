@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from attnexp.batch import Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.date_forms import DateForm, Piece, date_forms
 from attnexp.data.sequences import (
@@ -68,6 +69,8 @@ class Dates(Dataset):
     not within 1000 to 9999, more examples than dates, an unknown locale, a format of other fields
     or without exactly one year, month and day, and for a text that means two dates.
     """
+
+    spec: Seq2SeqSpec
 
     def __init__(
         self,

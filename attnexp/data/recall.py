@@ -2,6 +2,7 @@
 
 import torch
 
+from attnexp.batch import Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     FIRST,
@@ -39,6 +40,8 @@ class Recall(Dataset):
     pairs, more pairs than keys, more queries than pairs, and more examples than there are
     different sources.
     """
+
+    spec: Seq2SeqSpec
 
     def __init__(
         self,

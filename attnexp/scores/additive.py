@@ -15,6 +15,11 @@ class Additive(Score):
     Memory is queries x keys x hidden_dim numbers: there is no dot product in disguise.
 
     Raises ValueError for a hidden_dim below 1.
+
+    Example:
+        >>> score = Additive(query_dim=2, key_dim=3, hidden_dim=8)
+        >>> score(torch.ones(5, 2), torch.ones(7, 3)).shape
+        torch.Size([5, 7])
     """
 
     def __init__(self, query_dim: int, key_dim: int, hidden_dim: int = 64) -> None:

@@ -10,6 +10,11 @@ class Average(Score):
     """a(q, k) = 0, so that every key has the weight 1/n.
 
     No parameters. It is what every other score must beat.
+
+    Example:
+        >>> score = Average(query_dim=2, key_dim=2)
+        >>> score(torch.tensor([[1.0, 2.0]]), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))
+        tensor([[0., 0.]])
     """
 
     def compare(

@@ -16,6 +16,11 @@ class Boxcar(Score):
 
     No parameters; the score is constant, so no gradient reaches queries or keys. Raises ValueError
     for a width that is not positive and for unequal query and key dimensions.
+
+    Example:
+        >>> score = Boxcar(query_dim=1, key_dim=1, width=0.5)
+        >>> score(torch.tensor([[0.0]]), torch.tensor([[1.0], [2.0], [3.0]]))
+        tensor([[0., 0., -inf]])
     """
 
     def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:

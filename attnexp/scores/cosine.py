@@ -17,6 +17,11 @@ class Cosine(InnerProduct):
     cosine 0 with everything. On scalars the cosine is the sign of q k: it needs features.
 
     Raises ValueError for unequal query and key dimensions.
+
+    Example:
+        >>> score = Cosine(query_dim=2, key_dim=2, initial_strength=10.0)
+        >>> score(torch.tensor([[3.0, 0.0]]), torch.tensor([[2.0, 0.0], [0.0, 5.0]])).tolist()
+        [[10.0, 0.0]]
     """
 
     def __init__(self, query_dim: int, key_dim: int, initial_strength: float = 10.0) -> None:

@@ -18,6 +18,11 @@ class Epanechnikov(Score):
 
     No parameters. Raises ValueError for a width that is not positive and for unequal query and key
     dimensions.
+
+    Example:
+        >>> score = Epanechnikov(query_dim=1, key_dim=1, width=1.0)
+        >>> score(torch.tensor([[0.0]]), torch.tensor([[0.0], [0.5], [2.0]])).exp()
+        tensor([[1.0000, 0.5000, 0.0000]])
     """
 
     def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:

@@ -16,6 +16,11 @@ class Gaussian(Score):
     and a larger w looks at fewer neighbours. Unit: one over the unit of x.
 
     Raises ValueError for a width that is not positive and for unequal query and key dimensions.
+
+    Example:
+        >>> score = Gaussian(query_dim=1, key_dim=1, width=2.0)
+        >>> score(torch.tensor([[1.0]]), torch.tensor([[2.0], [4.0]]))
+        tensor([[ -2., -18.]])
     """
 
     def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:

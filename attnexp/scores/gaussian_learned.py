@@ -20,6 +20,11 @@ class GaussianLearned(Score):
     leave-one-out cross-validation.
 
     Raises ValueError for unequal query and key dimensions.
+
+    Example:
+        >>> score = GaussianLearned(query_dim=1, key_dim=1, initial_width=2.0)
+        >>> score(torch.tensor([[1.0]]), torch.tensor([[2.0], [4.0]])).tolist()
+        [[-2.0, -18.0]]
     """
 
     def __init__(self, query_dim: int, key_dim: int, initial_width: float | None = None) -> None:
