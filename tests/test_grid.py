@@ -1,14 +1,15 @@
 """Every scoring function trains on every data set in every architecture that is for it."""
 
 import json
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 import torch
+import yaml
 from hydra.utils import get_object
 
-from attnexp.config.build import spec_type
 from attnexp.runs import files
 from attnexp.training.loop import TrainSettings, fit
 from attnexp.training.schedules import Constant
@@ -28,32 +29,51 @@ SMALL = {
 """Sizes that keep a step short, wherever a choice has a setting of that name."""
 
 
-@pytest.fixture
-def make(settings_of):
-    """Builds a choice of conf/ from its YAML, small."""
+def names(group):
+    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
-    def build(group, name, **given):
-        settings = settings_of(group, name)
-        target = get_object(settings.pop("_target_"))
-        small = {key: SMALL.get(key, value) for key, value in settings.items()}
-        return target(**small, **given)
 
-    return build
+def small(group, name):
+    """The class that a YAML file of conf/ names, with its settings made small."""
+    settings = yaml.safe_load((CONF / group / f"{name}.yaml").read_text())
+    settings.pop("defaults", None)
+    target = get_object(settings.pop("_target_"))
+    return partial(target, **{key: SMALL.get(key, value) for key, value in settings.items()})
+
+
+@cache
+def dataset(name):
+    return small("data", name)(generator=torch.Generator().manual_seed(0))
+
+
+def fitting():
+    """Data with each architecture for them, as both annotate their `spec`."""
+    data = {name: get_type_hints(small("data", name).func)["spec"] for name in names("data")}
+    archs = {
+        name: get_type_hints(small("arch", name).func.__init__)["spec"] for name in names("arch")
+    }
+    return [
+        (data_name, arch_name)
+        for data_name, given in data.items()
+        for arch_name, needed in archs.items()
+        if issubclass(given, needed)
+    ]
+
+
+def test_all_data_and_all_architectures_fit_something():
+    pairs = fitting()
+    assert {data_name for data_name, _ in pairs} == set(names("data"))
+    assert {arch_name for _, arch_name in pairs} == set(names("arch"))
 
 
 @pytest.mark.parametrize("heads", [1, 4])
-def test_one_step(make, settings_of, model_name, data_name, arch_name, heads):
-    data = make("data", data_name, generator=torch.Generator().manual_seed(0))
-    architecture = get_object(settings_of("arch", arch_name)["_target_"])
-    if not isinstance(data.spec, spec_type(architecture)):
-        pytest.skip(f"{arch_name} is not for {data_name}")
+@pytest.mark.parametrize(("chosen_data", "chosen_arch"), fitting())
+def test_one_step(model_name, chosen_data, chosen_arch, heads):
+    data = dataset(chosen_data)
     torch.manual_seed(0)
-    score = partial(make, "model", model_name)
-    settings = settings_of("arch", arch_name) | {"heads": heads}
-    settings.pop("_target_")
-    small = {key: SMALL.get(key, value) for key, value in settings.items()}
-    model = architecture(spec=data.spec, score=score, **small)
-    task = make("task", task_of(data_name))
+    score = small("model", model_name)
+    model = small("arch", chosen_arch)(spec=data.spec, score=score, heads=heads)
+    task = small("task", task_of(chosen_data))()
     if task.loss(model(data.train), data.train).requires_grad:
         recipe = (partial(torch.optim.SGD, lr=0.1), Constant(), TrainSettings(max_epochs=1))
         (row,) = fit(model, data, task, *recipe, torch.Generator())

@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from attnexp.batch import Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     FIRST,
@@ -34,6 +35,8 @@ class Rearrangement(Dataset):
     Raises ValueError for a set without examples, a length or a vocabulary below 1, a range of
     lengths that is empty, and more examples than there are different sources.
     """
+
+    spec: Seq2SeqSpec
 
     def __init__(
         self,
@@ -72,4 +75,4 @@ class Rearrangement(Dataset):
     def places(
         self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
     ) -> Int[Tensor, "examples length"]:
-        """p: the source position that each target symbol is taken from; anything after the end."""
+        """Return p, the source position of each target symbol, with any value after the end."""

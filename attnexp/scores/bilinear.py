@@ -10,6 +10,11 @@ class Bilinear(InnerProduct):
     """a(q, k) = q' W k, with a learned W of shape (query_dim, key_dim).
 
     Luong, Pham and Manning (2015), equation 8, "general". W k is a projection of the key alone.
+
+    Example:
+        >>> score = Bilinear(query_dim=2, key_dim=3)
+        >>> score(torch.ones(5, 2), torch.ones(7, 3)).shape
+        torch.Size([5, 7])
     """
 
     def __init__(self, query_dim: int, key_dim: int) -> None:

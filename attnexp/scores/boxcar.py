@@ -1,4 +1,4 @@
-"""The boxcar kernel: an average over the keys within reach."""
+"""The boxcar kernel, which averages the keys within reach."""
 
 import torch
 from jaxtyping import Float
@@ -11,11 +11,16 @@ from attnexp.scores.distance import distance
 class Boxcar(Score):
     r"""a(q, k) = log 1[ \|q - k\| / sqrt(d) <= 1/w ]: 0 within reach 1/w, minus infinity beyond.
 
-    Dive into Deep Learning, release 1.0, section 11.2. `width` is w, so that a larger w looks at
-    fewer neighbours, as for the Gaussian. A query with no key in reach has all weights zero.
+    Dive into Deep Learning, release 1.0, section 11.2. `width` is w: a larger w takes in fewer
+    neighbours, as for the Gaussian. A query with no key within reach has all weights zero.
 
     No parameters; the score is constant, so no gradient reaches queries or keys. Raises ValueError
     for a width that is not positive and for unequal query and key dimensions.
+
+    Example:
+        >>> score = Boxcar(query_dim=1, key_dim=1, width=0.5)
+        >>> score(torch.tensor([[0.0]]), torch.tensor([[1.0], [2.0], [3.0]]))
+        tensor([[0., 0., -inf]])
     """
 
     def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:

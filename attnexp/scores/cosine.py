@@ -1,4 +1,4 @@
-"""The cosine of the angle between query and key, sharpened by a learned strength."""
+"""The cosine of the angle between query and key, times a learned strength."""
 
 import torch
 import torch.nn.functional as F
@@ -14,9 +14,15 @@ class Cosine(InnerProduct):
 
     Content addressing in Graves, Wayne and Danihelka (2014), equations 5 and 6; s is their key
     strength beta, here one learned number that starts at `initial_strength`. A zero vector has
-    cosine 0 with everything. On scalars the cosine is the sign of q k: it needs features.
+    cosine 0 with everything. For scalars the cosine is only the sign of q k, so this score needs
+    features.
 
     Raises ValueError for unequal query and key dimensions.
+
+    Example:
+        >>> score = Cosine(query_dim=2, key_dim=2, initial_strength=10.0)
+        >>> score(torch.tensor([[3.0, 0.0]]), torch.tensor([[2.0, 0.0], [0.0, 5.0]])).tolist()
+        [[10.0, 0.0]]
     """
 
     def __init__(self, query_dim: int, key_dim: int, initial_strength: float = 10.0) -> None:

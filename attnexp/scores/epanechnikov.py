@@ -1,4 +1,4 @@
-"""The kernel that Dive into Deep Learning calls Epanechnikov's: a triangle."""
+"""The triangle kernel, which Dive into Deep Learning calls Epanechnikov."""
 
 import torch
 from jaxtyping import Float
@@ -9,15 +9,20 @@ from attnexp.scores.distance import distance
 
 
 class Epanechnikov(Score):
-    r"""a(q, k) = log max(0, 1 - w \|q - k\| / sqrt(d)).
+    r"""a(q, k) = log max(0, 1 - w \|q - k\| / sqrt(d)), the triangle kernel.
 
-    Dive into Deep Learning, release 1.0, section 11.2, gives this triangle the name of Epanechnikov
-    (1969), whose own kernel is max(0, 1 - (w \|q - k\|)^2); this class follows the course.
-    `width` is w; the kernel reaches as far as 1/w. A query with no key in reach has all weights
+    This is the kernel that Dive into Deep Learning, release 1.0, section 11.2, calls Epanechnikov.
+    The kernel of Epanechnikov (1969) is another one, the parabola max(0, 1 - (w \|q - k\|)^2).
+    `width` is w; the kernel reaches as far as 1/w. A query with no key within reach has all weights
     zero.
 
     No parameters. Raises ValueError for a width that is not positive and for unequal query and key
     dimensions.
+
+    Example:
+        >>> score = Epanechnikov(query_dim=1, key_dim=1, width=1.0)
+        >>> score(torch.tensor([[0.0]]), torch.tensor([[0.0], [0.5], [2.0]])).exp()
+        tensor([[1.0000, 0.5000, 0.0000]])
     """
 
     def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:

@@ -14,6 +14,11 @@ class ScaledDot(InnerProduct):
     of independent entries with variance 1, whatever d is.
 
     No parameters. Raises ValueError for unequal query and key dimensions.
+
+    Example:
+        >>> score = ScaledDot(query_dim=4, key_dim=4)
+        >>> score(torch.tensor([[1.0, 2.0, 3.0, 4.0]]), torch.ones(1, 4))
+        tensor([[5.]])
     """
 
     def __init__(self, query_dim: int, key_dim: int) -> None:

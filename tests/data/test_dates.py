@@ -233,42 +233,8 @@ def test_there_is_a_space_also_where_no_text_has_one():
             "first_year to last_year must be at most 400 years, because every text of every date "
             "is checked, got 1600 to 2021",
         ),
-        ({"locales": []}, "locales must be a list of at least one, such as [de, en_GB], got []"),
-        (
-            {"locales": "de"},
-            "locales must be a list of at least one, such as [de, en_GB], got 'de'",
-        ),
-        ({"formats": []}, "formats must be a list of at least one, such as [short, long], got []"),
-        (
-            {"locales": ["de", "?"]},
-            "unknown locale '?': choose one of CLDR's, such as de, en_GB, zh_Hant",
-        ),
-        (
-            {"formats": ["shrt"]},
-            "format 'shrt' of locale de has the field 's': choose one of short, medium, long, full "
-            "or a pattern of the fields y, M, L, d, E, c",
-        ),
-        (
-            {"formats": ["d MMMM"]},
-            "a format must have one year, one month and one day, as in 'd MMMM y', got 'd MMMM' of "
-            "locale de, which is 'd MMMM'",
-        ),
-        (
-            {"formats": ["d M MMM y"]},
-            "a format must have one year, one month and one day, as in 'd MMMM y', got 'd M MMM y' "
-            "of locale de, which is 'd M MMM y'",
-        ),
-        (
-            {"formats": ["ddd MMM y"]},
-            "format 'ddd MMM y' of locale de cannot be written: Invalid length for field: 'ddd'",
-        ),
     ],
 )
 def test_settings_that_cannot_work(settings, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         build(**settings)
-
-
-def test_an_unknown_locale_is_answered_with_the_nearest():
-    with pytest.raises(ValueError, match=r"unknown locale 'en-GB': choose .*, such as en_GB,"):
-        build(locales=["en-GB"])

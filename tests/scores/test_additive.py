@@ -13,10 +13,11 @@ def test_equals_the_formula(vectors, pairwise):
     w_v = score.w_v.weight[0].tolist()
 
     def one(query, key):
+        query, key = query.tolist(), key.tolist()
         total = 0.0
         for unit in range(11):
-            inside = sum(w * x for w, x in zip(w_q[unit], query.tolist(), strict=True))
-            inside += sum(w * x for w, x in zip(w_k[unit], key.tolist(), strict=True))
+            inside = sum(w * x for w, x in zip(w_q[unit], query, strict=True))
+            inside += sum(w * x for w, x in zip(w_k[unit], key, strict=True))
             total += w_v[unit] * math.tanh(inside)
         return total
 

@@ -1,22 +1,43 @@
 """What every scoring function of conf/model promises, whoever wrote it."""
 
+import doctest
+import inspect
+from functools import partial
+from pathlib import Path
+
 import pytest
 import torch
+import yaml
 from hydra.utils import get_object
 from torch.func import functional_call
 
+from attnexp.scores import Score
+
 BATCH = (2, 11)
+CONF = Path(__file__).parents[2] / "conf" / "model"
+
+
+def class_of(name):
+    return get_object(yaml.safe_load((CONF / f"{name}.yaml").read_text())["_target_"])
+
+
+def make(name, query_dim=7, key_dim=7):
+    settings = yaml.safe_load((CONF / f"{name}.yaml").read_text())
+    del settings["_target_"]
+    torch.manual_seed(0)
+    return class_of(name)(query_dim=query_dim, key_dim=key_dim, **settings).double()
 
 
 @pytest.fixture
-def make_score(model_name, settings_of):
-    def make(query_dim=7, key_dim=7):
-        settings = settings_of("model", model_name)
-        target = get_object(settings.pop("_target_"))
-        torch.manual_seed(0)
-        return target(query_dim=query_dim, key_dim=key_dim, **settings).double()
+def make_score(model_name):
+    return partial(make, model_name)
 
-    return make
+
+NAMES = sorted(path.stem for path in CONF.glob("*.yaml"))
+WITH_DOT_PRODUCT = [
+    name for name in NAMES if class_of(name).as_dot_product is not Score.as_dot_product
+]
+LEARNED = [name for name in NAMES if list(make(name).parameters())]
 
 
 def test_takes_any_leading_axes(make_score, vectors):
@@ -111,26 +132,36 @@ def test_unequal_dimensions_work_or_are_refused_in_words(make_score, vectors):
         assert score(*vectors(query_dim=2, key_dim=7)).shape == (3, 5)
 
 
-def test_dot_product_in_disguise_has_the_same_weights(make_score, vectors):
-    score = make_score()
+def test_the_docstring_ends_in_an_example_of_three_lines_that_is_true(model_name):
+    target = class_of(model_name)
+    text = inspect.getdoc(target)
+    assert text.splitlines()[-4] == "Example:"
+    known = {"torch": torch, target.__name__: target}
+    example = doctest.DocTestParser().get_doctest(text, known, target.__name__, None, None)
+    assert len(example.examples) == 2
+    report = []
+    doctest.DocTestRunner(verbose=False).run(example, out=report.append)
+    assert not report, "".join(report)
+
+
+@pytest.mark.parametrize("name", WITH_DOT_PRODUCT)
+def test_the_dot_product_form_has_the_same_weights(name, vectors):
+    score = make(name)
     queries, keys = vectors(*BATCH)
     projected = score.project_queries(queries), score.project_keys(keys)
-    pair = score.as_dot_product(*projected)
-    if pair is None:
-        pytest.skip("this score is no dot product in disguise")
+    dot_queries, dot_keys = score.as_dot_product(*projected)
     plain = score.compare(*projected).softmax(dim=-1)
-    torch.testing.assert_close((pair[0] @ pair[1].mT).softmax(dim=-1), plain)
+    torch.testing.assert_close((dot_queries @ dot_keys.mT).softmax(dim=-1), plain)
 
 
-def test_copies_train_as_one_batched_program(make_score, vectors):
+@pytest.mark.parametrize("name", LEARNED)
+def test_copies_train_as_one_batched_program(name, vectors):
     """Stacked parameters under vmap give what each copy gives on its own."""
-    copies = [make_score() for _ in range(2)]
+    copies = [make(name) for _ in range(2)]
     with torch.no_grad():
         for number, copy in enumerate(copies):
             for parameter in copy.parameters():
                 parameter.add_(0.1 * number)
-    if not list(copies[0].parameters()):
-        pytest.skip("this score has no parameters")
     stacked, buffers = torch.func.stack_module_state(copies)
     inputs = vectors()
     together = torch.vmap(

@@ -1,33 +1,44 @@
-"""What every sequence data set in conf/data keeps to, at the settings it ships with."""
+"""What every sequence data set of conf/data promises, at the settings it ships with."""
 
+import re
 from functools import cache
-from importlib import import_module
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 import torch
-from omegaconf import OmegaConf
+import yaml
+from hydra.utils import get_object
 
 from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.data import Dataset
+from attnexp.data.copy import Copy
+from attnexp.data.dates import Dates
+from attnexp.data.recall import Recall
+from attnexp.data.reverse import Reverse
+from attnexp.data.sort import Sort
 from attnexp.data.text import encode_source, source_text, symbols, target_text
 
 CONF = Path(__file__).parents[2] / "conf" / "data"
 
 
+def settings_of(name: str) -> dict:
+    """The settings of a YAML file, with the class in the place of its name."""
+    settings = yaml.safe_load((CONF / f"{name}.yaml").read_text())
+    return settings | {"_target_": get_object(settings["_target_"])}
+
+
 @cache
 def build(name: str, seed: int) -> Dataset:
-    settings = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"))
-    settings.pop("defaults", None)
-    module, _, target = settings.pop("_target_").rpartition(".")
-    generator = torch.Generator().manual_seed(seed)
-    return getattr(import_module(module), target)(generator, **settings)
+    settings = settings_of(name)
+    settings.pop("defaults")
+    return settings.pop("_target_")(torch.Generator().manual_seed(seed), **settings)
 
 
 NAMES = [
     path.stem
     for path in sorted(CONF.glob("*.yaml"))
-    if isinstance(build(path.stem, 0).spec, Seq2SeqSpec)
+    if get_type_hints(settings_of(path.stem)["_target_"])["spec"] is Seq2SeqSpec
 ]
 
 
@@ -49,12 +60,11 @@ def test_the_five_are_there():
 
 
 def test_a_yaml_repeats_the_defaults_of_its_class_and_brings_its_surroundings(name):
-    node = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"))
-    groups = [key for entry in node.pop("defaults") for key in entry]
+    settings = settings_of(name)
+    groups = [key for entry in settings["defaults"] for key in entry]
     needed = ("arch", "task", "optim", "schedule", "train")
     assert groups == [f"override /{group}@_global_.{group}" for group in needed]
-    module, _, target = node.pop("_target_").rpartition(".")
-    plain = getattr(import_module(module), target)(torch.Generator().manual_seed(0))
+    plain = settings["_target_"](torch.Generator().manual_seed(0))
     assert plain.spec == build(name, 0).spec
     for split, batch in splits(plain).items():
         for field, tensor in tensors(batch).items():
@@ -67,9 +77,9 @@ def test_no_source_is_in_two_sets_or_twice_in_one(name):
 
 
 def test_sizes_are_those_of_the_settings(name):
-    node = OmegaConf.load(CONF / f"{name}.yaml")
+    settings = settings_of(name)
     for split, batch in splits(build(name, 0)).items():
-        assert len(batch) == node[f"num_{split}"]
+        assert len(batch) == settings[f"num_{split}"]
 
 
 def test_masks_and_special_symbols(name):
@@ -157,3 +167,44 @@ def test_texts_are_made_of_symbols(name):
     content = named[: named.index("<eos>")]
     between = "" if name == "dates" else " "
     assert target_text(target, dataset.spec) == between.join(content)
+
+
+SYMBOLS = {"min_length": 5, "max_length": 5, "vocab_size": 6}
+EVERYTHING = {
+    Copy: (6**5, SYMBOLS),
+    Reverse: (6**5, SYMBOLS),
+    Sort: (6**5, SYMBOLS),
+    Recall: (
+        4 * 3 * 2 * 3**3 * (3 + 3 * 2),
+        {"min_pairs": 3, "max_pairs": 3, "max_queries": 2, "num_keys": 4, "num_values": 3},
+    ),
+    Dates: (
+        365,
+        {"first_year": 2021, "last_year": 2021, "locales": ["de"], "formats": ["long"]},
+    ),
+}
+
+
+@pytest.mark.parametrize("target", EVERYTHING)
+def test_the_docstrings_example_is_among_all_examples_there_are(target: type[Dataset]):
+    count, settings = EVERYTHING[target]
+    dataset = target(
+        torch.Generator().manual_seed(0),
+        num_train=count - 2,
+        num_validation=1,
+        num_test=1,
+        **settings,
+    )
+    source, answer, alignment = (
+        re.search(rf"^ +{line} +(.*)$", target.__doc__, re.MULTILINE)[1]
+        for line in ("source", "target", "alignment")
+    )
+    found = [
+        (target_text(batch.targets[i], dataset.spec), batch.alignment[i][batch.target_mask[i]])
+        for batch in (dataset.train, dataset.validation, dataset.test)
+        for i in range(len(batch))
+        if source_text(batch.keys[i], dataset.spec) == source
+    ]
+    assert len(found) == 1
+    assert found[0][0] == answer
+    assert found[0][1].tolist() == [int(place) for place in alignment.split()]
