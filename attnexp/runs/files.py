@@ -75,7 +75,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file that `write_rows` wrote, as text; none where there is no file."""
+    """Return the rows of a CSV file of `write_rows` as text; none where there is no file."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

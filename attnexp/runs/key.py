@@ -33,7 +33,7 @@ FORMER_TARGETS = {
     "attnexp.training.schedules.Cosine": "attnexp.schedules.Cosine",
     "attnexp.training.loop.TrainSettings": "attnexp.train.TrainSettings",
 }
-"""Targets that have moved, and their former names, which keys keep: moving code changes no number."""
+"""Targets that have moved, and the former names, which keys keep: no number has changed."""
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
