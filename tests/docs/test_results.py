@@ -14,6 +14,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
 COMMANDS = [
     line.partition("  #")[0].strip() for line in PAGE.splitlines() if line.startswith("attnexp ")
 ]
+ATTENTION = {
+    "queries": np.zeros((1, 2, 1)),
+    "keys": np.zeros((1, 3, 1)),
+    "targets": np.zeros((1, 2, 1)),
+    "mask": np.ones((1, 2, 3), bool),
+    "target_mask": np.ones((1, 2), bool),
+    "weights.pooling": np.full((1, 1, 1, 2, 3), 1 / 3),
+}
+"""Uniform attention of two test points to three training points."""
 
 
 @pytest.fixture(autouse=True)
@@ -26,8 +35,7 @@ def _runs(write_run, tmp_path: Path, monkeypatch) -> None:
                 choices={"model": model},
                 metrics={"loo_mse": 0.5 + seed},
             )
-            weights = {"weights.pooling": np.ones((1, 1, 1, 2, 3), dtype=np.float32)}
-            files.write_tensors(folder / files.ATTENTION, weights, {})
+            files.write_tensors(folder / files.ATTENTION, ATTENTION, {})
     monkeypatch.chdir(tmp_path)
 
 
