@@ -11,7 +11,7 @@ class Architecture(nn.Module, ABC):
     """Maps a batch to a prediction through attention with a given scoring function.
 
     The first two arguments of a constructor are `spec`, annotated with the kind of data that the
-    architecture is for, and `score`, called with `query_dim` and `key_dim` to build a score. The
+    architecture accepts, and `score`, called with `query_dim` and `key_dim` to build a score. The
     others are hyperparameters and come from its YAML file.
 
     A forward pass is pure: it writes to no module and draws from no global generator.
@@ -19,4 +19,4 @@ class Architecture(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
-        """Outputs for every query, with the attention weights where they are needed."""
+        """Return the outputs for every query, with the attention weights if `need_weights`."""

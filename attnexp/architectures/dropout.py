@@ -9,13 +9,12 @@ class Dropout(nn.Module):
     """y = m x / (1 - p) in training, with m = 0 with probability p and else 1; y = x otherwise.
 
     Srivastava et al. (2014), scaled in training and not in evaluation. The masks come from a
-    generator that one draw at construction seeds, so that whoever seeds the construction of a model
-    decides its masks too, and training draws nothing from the global generator. Parameters and
-    masks have nothing else in common: a loaded state dict does not restore the generator.
+    generator of the module, seeded at construction by one draw from the global generator. So the
+    seed of a model's construction determines its masks, and training draws nothing from the global
+    generator. A loaded state dict does not restore the generator.
 
-    With p = 0, or in evaluation, the module is the identity: the forward pass is pure, and many
-    copies of a model can go through `torch.func.vmap` together. With p above 0 each call moves the
-    generator on.
+    With p = 0, or in evaluation, the module is the identity: the forward pass is pure, and copies
+    of a model can be batched by `torch.func.vmap`. With p above 0 each call advances the generator.
 
     Raises ValueError for a p outside [0, 1).
     """

@@ -12,10 +12,10 @@ from attnexp.scores.base import ScoreFactory
 class KernelRegression(Architecture):
     """f(x) = sum_i alpha(phi(x), phi(x_i)) y_i, alpha = softmax_i a.
 
-    Nadaraya (1964) and Watson (1964), with any score a in the place of the log kernel. phi is the
+    Nadaraya (1964) and Watson (1964), with any score a in place of the log kernel. phi is the
     identity where `features` is 0, and otherwise a learned map of x to that many features, the same
-    for queries and keys: scores built on dot products cannot tell points on a line apart without
-    one. With `heads` above 1 the pooling is multi-head, `head_dim` features a head.
+    for queries and keys. Without such a map, scores built on dot products cannot tell points on a
+    line apart. With `heads` above 1 the pooling is multi-head, `head_dim` features a head.
 
     Raises ValueError for negative `features` and for fewer than one head.
     """

@@ -1,4 +1,4 @@
-"""What tells a transformer the order of its symbols."""
+"""Position vectors, which give a transformer the order of its symbols."""
 
 import math
 from abc import ABC, abstractmethod
@@ -11,21 +11,21 @@ from attnexp.scores.base import require_positive
 
 
 class Positions(nn.Module, ABC):
-    """A vector for each position, counted from 0.
+    """Maps each position, counted from 0, to a vector.
 
-    A subclass is built from the size of a vector and the number of positions that will be needed.
+    A subclass takes the size of a vector and the number of positions that will be needed.
     """
 
     @abstractmethod
     def forward(self, start: int, stop: int) -> Float[Tensor, "length dim"]:
-        """The vectors of the positions from `start` up to but not including `stop`."""
+        """Return the vectors of the positions from `start` up to but not including `stop`."""
 
 
 class Sinusoidal(Positions):
     """p_i = (sin(i w_1), cos(i w_1), sin(i w_2), cos(i w_2), ...), with w_k = 10000^(-2(k-1)/dim).
 
-    Vaswani et al. (2017), section 3.5. No parameters, and no longest position: `longest` is not
-    used. Raises ValueError for an odd dim.
+    Vaswani et al. (2017), section 3.5. It has no parameters and no longest position, so `longest`
+    is not used. Raises ValueError for an odd dim.
     """
 
     rates: Tensor
@@ -68,7 +68,7 @@ KINDS: dict[str, type[Positions]] = {"sinusoidal": Sinusoidal, "learned": Learne
 
 
 def positions_named(name: str) -> type[Positions]:
-    """The class of a kind of positions. Raises ValueError for an unknown name."""
+    """Return the class of a kind of positions. Raises ValueError for an unknown name."""
     if name not in KINDS:
         raise ValueError(f"positions must be one of {', '.join(KINDS)}, got {name!r}")
     return KINDS[name]

@@ -1,7 +1,7 @@
-"""Recurrent layers that padding cannot reach, built from elementary operations.
+"""Recurrent layers built from elementary operations, which padding does not affect.
 
-They compute what `nn.GRU` and `nn.LSTM` compute, and take as long on a CPU, but they can be
-batched over many copies of a model by `torch.func.vmap`, and they stop at each sequence's length.
+They compute what `nn.GRU` and `nn.LSTM` compute and take as long on a CPU. Unlike these, they can
+be batched over copies of a model by `torch.func.vmap`, and they stop at each sequence's length.
 """
 
 from abc import ABC, abstractmethod
@@ -15,13 +15,14 @@ from attnexp.scores.base import require_positive
 
 
 class Cell(nn.Module, ABC):
-    """One layer's recurrence: state_t = f(W_x x_t + b_x, state_{t-1}).
+    """Computes one layer's recurrence, state_t = f(W_x x_t + b_x, state_{t-1}).
 
-    A state is one tensor, of which `output` is what other layers see. The part of the gates that
-    comes from the inputs does not wait for the state: `project` does it for all steps at once.
+    A state is one tensor, and `output` is the part of it that other layers see. What the inputs
+    contribute to the gates does not depend on the state, so `project` computes it for all steps at
+    once.
 
-    Parameters are named and start as in PyTorch (uniform up to 1/sqrt(hidden_dim)): `W_x` are
-    weight_ih and bias_ih, `W_h` weight_hh and bias_hh, with the gates in the same order.
+    Parameters start as in PyTorch, uniform up to 1/sqrt(hidden_dim). `W_x` holds PyTorch's
+    weight_ih and bias_ih, `W_h` its weight_hh and bias_hh, with the gates in the same order.
     """
 
     gates: int
@@ -37,35 +38,35 @@ class Cell(nn.Module, ABC):
             nn.init.uniform_(parameter, -(hidden_dim**-0.5), hidden_dim**-0.5)
 
     def project(self, inputs: Float[Tensor, "*batch input_dim"]) -> Float[Tensor, "*batch gates"]:
-        """W_x x + b_x, for any number of steps."""
+        """Return W_x x + b_x, for any number of steps."""
         return self.W_x(inputs)
 
     @abstractmethod
     def split(self, projected: Float[Tensor, "*batch gates"]) -> tuple[Tensor, ...]:
-        """Projected inputs, of one step or of all at once, in the pieces `next_state` takes."""
+        """Return projected inputs, of one step or of all, as the pieces that `next_state` takes."""
 
     @abstractmethod
     def next_state(
         self, pieces: tuple[Tensor, ...], state: Float[Tensor, "batch state_dim"]
     ) -> Float[Tensor, "batch state_dim"]:
-        """The next state, from the pieces of one projected input and the last state."""
+        """Return the next state, from the pieces of one projected input and the last state."""
 
     @abstractmethod
     def output(
         self, state: Float[Tensor, "*batch state_dim"]
     ) -> Float[Tensor, "*batch hidden_dim"]:
-        """h, the part of a state that other layers see."""
+        """Return h, the part of a state that other layers see."""
 
     def step(
         self, projected: Float[Tensor, "batch gates"], state: Float[Tensor, "batch state_dim"]
     ) -> Float[Tensor, "batch state_dim"]:
-        """The next state, from one projected input and the last state."""
+        """Return the next state, from one projected input and the last state."""
         return self.next_state(self.split(projected), state)
 
     def scan(
         self, inputs: Float[Tensor, "batch length input_dim"]
     ) -> Float[Tensor, "batch length state_dim"]:
-        """The state after each input, starting from zeros."""
+        """Return the state after each input, starting from zeros."""
         state = inputs.new_zeros(inputs.shape[0], self.state_dim)
         states = []
         columns = (piece.unbind(dim=1) for piece in self.split(self.project(inputs)))
@@ -134,14 +135,14 @@ CELLS: dict[str, type[Cell]] = {"gru": Gru, "lstm": Lstm}
 
 
 def cell_named(name: str) -> type[Cell]:
-    """The class of a cell. Raises ValueError for an unknown name."""
+    """Return the class of a cell. Raises ValueError for an unknown name."""
     if name not in CELLS:
         raise ValueError(f"cell must be one of {', '.join(CELLS)}, got {name!r}")
     return CELLS[name]
 
 
 class OneWay(nn.Module):
-    """A layer that reads from left to right."""
+    """Reads sequences from left to right."""
 
     def __init__(self, cell: type[Cell], input_dim: int, hidden_dim: int) -> None:
         super().__init__()
@@ -150,14 +151,14 @@ class OneWay(nn.Module):
     def forward(
         self, inputs: Float[Tensor, "batch length input_dim"], lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch length hidden_dim"], Float[Tensor, "batch state_dim"]]:
-        """The output at each position, and the state at each sequence's true end."""
+        """Return the output at each position, and the state at each sequence's true end."""
         states = self.cell.scan(inputs)
         last = (lengths - 1)[:, None, None].expand(-1, 1, states.shape[-1])
         return self.cell.output(states), states.gather(1, last).squeeze(1)
 
 
 class BothWays(nn.Module):
-    """A layer that reads in both directions and merges what it found.
+    """Reads sequences in both directions and merges the results.
 
     The output at a position is W [left-to-right; right-to-left] + b, and the final state is
     tanh(V [last state left-to-right; last state right-to-left] + c): both as wide as those of one
@@ -176,7 +177,7 @@ class BothWays(nn.Module):
     def forward(
         self, inputs: Float[Tensor, "batch length input_dim"], lengths: Int[Tensor, " batch"]
     ) -> tuple[Float[Tensor, "batch length hidden_dim"], Float[Tensor, "batch state_dim"]]:
-        """The merged output at each position, and the merged final state."""
+        """Return the merged output at each position, and the merged final state."""
         right_outputs, right_final = self.left_to_right(inputs, lengths)
         left_outputs, left_final = self.right_to_left(reversed_within(inputs, lengths), lengths)
         outputs = torch.cat([right_outputs, reversed_within(left_outputs, lengths)], dim=-1)
@@ -187,7 +188,7 @@ class BothWays(nn.Module):
 def reversed_within(
     sequences: Float[Tensor, "batch length features"], lengths: Int[Tensor, " batch"]
 ) -> Float[Tensor, "batch length features"]:
-    """Each sequence back to front, with its padding still behind it."""
+    """Return each sequence back to front, with its padding still behind it."""
     length = sequences.shape[1]
     positions = torch.arange(length, device=sequences.device)
     mirrored = (lengths.unsqueeze(-1) - 1 - positions) % length
@@ -195,7 +196,7 @@ def reversed_within(
 
 
 class Encoder(nn.Module):
-    """Recurrent layers on top of each other, with dropout between them.
+    """Stacks recurrent layers, with dropout between them.
 
     Raises ValueError for an unknown cell and for fewer than one layer.
     """
@@ -223,9 +224,9 @@ class Encoder(nn.Module):
     ) -> tuple[
         Float[Tensor, "batch length hidden_dim"], tuple[Float[Tensor, "batch state_dim"], ...]
     ]:
-        """The outputs of the top layer, and the final state of every layer.
+        """Return the outputs of the top layer, and the final state of every layer.
 
-        Outputs at the padding are meaningless, and nothing else depends on the padding.
+        Outputs at padded positions are meaningless. Nothing else depends on the padding.
         """
         finals = []
         for depth, layer in enumerate(self.layers):

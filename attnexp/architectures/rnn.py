@@ -17,14 +17,14 @@ from attnexp.scores.base import ScoreFactory, require_positive
 
 
 class RnnState(NamedTuple):
-    """What the decoder attends to, and its own state, one a layer."""
+    """Holds what the decoder attends to, and the decoder's own state for each layer."""
 
     memory: Memory
     hidden: tuple[Float[Tensor, "batch state_dim"], ...]
 
 
 class Rnn(Seq2Seq[RnnState]):
-    """Bahdanau's encoder-decoder, with any score in the place of the additive one.
+    """Bahdanau's encoder-decoder, with any score in place of the additive one.
 
     Bahdanau, Cho and Bengio (2015), section 3 and appendix A. The encoder's top layer gives one
     state h_j for each source symbol: these are keys and values. At step t the decoder, whose state
@@ -34,13 +34,13 @@ class Rnn(Seq2Seq[RnnState]):
         s_t = cell([c_t; E y_{t-1}], s_{t-1})         layers above the first read the one below
         logits_t = W_o [s_t; c_t] + b_o
 
-    and starts from the final state of the encoder, layer by layer. Different from the paper: the
+    and starts from the final state of the encoder, layer by layer. It differs from the paper: the
     output layer is linear in the new state and the context (the paper has a maxout layer over the
-    last state, the last symbol and the context), so that what attention has found reaches the
-    output in one step; and the two directions of the encoder are merged (see `BothWays`), so that
-    keys have `hidden_dim` features like queries and every score fits. An encoder that reads in one
-    direction, `bidirectional` false, learns as well, but its map may point one place behind the
-    symbol it means, because the state there still holds that symbol.
+    last state, the last symbol and the context), so that the context reaches the output in one
+    step; and the two directions of the encoder are merged (see `BothWays`), so that keys have
+    `hidden_dim` features like queries and every score fits. An encoder that reads in one direction,
+    `bidirectional` false, learns as well, but its map may point one place behind the right symbol,
+    because the state there still holds that symbol.
 
     With `heads` above 1 the attention is multi-head, hidden_dim / heads features a head; one head
     is the bare score. Dropout is applied to embeddings, between layers and before the output.
@@ -109,7 +109,7 @@ class Rnn(Seq2Seq[RnnState]):
         return self._logits(self._output(hidden), context), RnnState(memory, hidden)
 
     def _project(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch gates"]:
-        """What the last symbols add to the gates of the first layer."""
+        """Return what the last symbols contribute to the gates of the first layer."""
         return self.bottom.project(self.dropout(self.embed_target(ids)))
 
     def _advance(
@@ -123,7 +123,7 @@ class Rnn(Seq2Seq[RnnState]):
         Float[Tensor, "batch hidden_dim"],
         Float[Tensor, "batch heads 1 source"] | None,
     ]:
-        """One step: the new state of every layer, the context and the weights behind it."""
+        """Return the new state of every layer after a step, the context and its weights."""
         bottom = self.bottom
         query = bottom.output(hidden[-1]).unsqueeze(1)
         contexts, weights = self.attention.attend(query, memory, need_weights)
@@ -139,7 +139,7 @@ class Rnn(Seq2Seq[RnnState]):
     def _output(
         self, hidden: tuple[Float[Tensor, "batch state_dim"], ...]
     ) -> Float[Tensor, "batch hidden_dim"]:
-        """What the top layer shows of its state."""
+        """Return the output of the top layer."""
         return self.bottom.output(hidden[-1])
 
     def _logits(

@@ -22,9 +22,9 @@ class Seq2Seq(Architecture, Generic[State]):
     padding behind it. The outputs are logits over the target vocabulary. The weights have an entry
     `cross`, from decoder to encoder.
 
-    The same function in steps is `encode`, once a sequence, then `step`, once a symbol. `forward`
-    is what training uses, and may do all symbols at once. A state is a named tuple of tensors (a
-    pytree), and is never changed: a step returns a new one.
+    Decoding computes the same function step by step: `encode` once per sequence, then `step` once
+    per symbol. Training uses `forward`, which may compute all symbols at once. A state is a named
+    tuple of tensors (a pytree) and is never modified: a step returns a new one.
     """
 
     def __init__(self, spec: Seq2SeqSpec) -> None:
@@ -35,13 +35,13 @@ class Seq2Seq(Architecture, Generic[State]):
     def encode(
         self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
     ) -> State:
-        """All that decoding needs, before the first symbol: keys are projected here, once."""
+        """Return the state before the first symbol. Keys are projected here, once."""
 
     @abstractmethod
     def step(
         self, ids: Int[Tensor, " batch"], state: State
     ) -> tuple[Float[Tensor, "batch target_vocab"], State]:
-        """The logits of the symbol that follows `ids`, and the state after it."""
+        """Return the logits of the symbol that follows `ids`, and the state after it."""
 
     @torch.no_grad()
     def greedy(
@@ -50,10 +50,10 @@ class Seq2Seq(Architecture, Generic[State]):
         mask: Bool[Tensor, "batch 1 source"],
         max_length: int,
     ) -> Int[Tensor, "batch target"]:
-        """The likeliest symbol at each step, for the whole batch together.
+        """Return the likeliest symbol at each step, for the whole batch together.
 
-        It stops when every sequence has reached its end symbol, or after `max_length` symbols; what
-        follows an end symbol is padding. Put the model in evaluation mode first.
+        Decoding stops when every sequence has reached its end symbol, or after `max_length`
+        symbols. An end symbol is followed by padding. Put the model in evaluation mode first.
 
         Raises ValueError for a max_length below 1.
         """
@@ -71,7 +71,7 @@ class Seq2Seq(Architecture, Generic[State]):
 
 
 def features_a_head(name: str, dim: int, heads: int) -> int:
-    """`dim` / `heads`, where `name` is the name of `dim`.
+    """Return `dim` / `heads`, where `name` is the name of `dim`.
 
     Raises ValueError for a number below 1, and for heads that do not divide `dim`.
     """

@@ -17,7 +17,7 @@ from attnexp.scores.base import ScoreFactory, require_positive
 
 
 class TransformerState(NamedTuple):
-    """What each decoder layer attends to: the source, and the symbols written so far."""
+    """Holds what each decoder layer attends to: the source, and the symbols written so far."""
 
     source: tuple[Memory, ...]
     past: tuple[Memory, ...]
@@ -122,7 +122,7 @@ class Transformer(Seq2Seq[TransformerState]):
     ) -> tuple[
         Float[Tensor, "batch source dim"], list[Float[Tensor, "batch heads source source"] | None]
     ]:
-        """The encoder's outputs, and the weights of its layers."""
+        """Return the encoder's outputs, and the weights of its layers."""
         positions = self.source_positions(0, source.shape[1])
         x = self.dropout(self.embed_source(source) + positions)
         maps = []
@@ -134,7 +134,7 @@ class Transformer(Seq2Seq[TransformerState]):
     def _embed_target(
         self, ids: Int[Tensor, "batch target"], start: int
     ) -> Float[Tensor, "batch target dim"]:
-        """Symbols and their positions, of which the first is `start`."""
+        """Return symbols plus their positions, of which the first is `start`."""
         positions = self.target_positions(start, start + ids.shape[1])
         return self.dropout(self.embed_target(ids) + positions)
 
@@ -159,14 +159,14 @@ class EncoderLayer(nn.Module):
     ) -> tuple[
         Float[Tensor, "batch length dim"], Float[Tensor, "batch heads length length"] | None
     ]:
-        """The layer's output and its weights."""
+        """Return the layer's output and its weights."""
         normed = self.own_norm(x)
         context, weights = self.own(normed, normed, normed, mask, need_weights)
         return self.feed_forward(x + self.dropout(context)), weights
 
 
 class DecoderLayer(nn.Module):
-    """Causal self-attention, attention to the source, feed-forward, each added to its input."""
+    """Adds causal self-attention, attention to the source and feed-forward, each to its input."""
 
     def __init__(
         self, score: ScoreFactory, dim: int, heads: int, ff_dim: int, dropout: float
@@ -186,7 +186,7 @@ class DecoderLayer(nn.Module):
         Float[Tensor, "batch heads length length"] | None,
         Float[Tensor, "batch heads length source"] | None,
     ]:
-        """All steps at once: the output, the causal weights and the weights on the source."""
+        """Return the output of all steps, the causal weights and the weights on the source."""
         normed = self.own_norm(x)
         causal = torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
         return self._answer(
@@ -196,7 +196,7 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Float[Tensor, "batch 1 dim"], source: Memory, past: Memory
     ) -> tuple[Float[Tensor, "batch 1 dim"], Memory]:
-        """One step: the output, and the past with this step in it."""
+        """Return the output of one step, and the past with this step appended."""
         normed = self.own_norm(x)
         new = self.own.remember(normed, normed)
         past = Memory(

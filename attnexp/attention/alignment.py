@@ -1,7 +1,7 @@
-"""How well an attention map agrees with a known alignment.
+"""Measures of how well an attention map agrees with a known alignment.
 
-Accuracy can be perfect while the map points elsewhere, so a map is scored on its own. Every number
-is one for each layer and head.
+A model can be perfectly accurate while its map points elsewhere, so the map is scored separately.
+Every measure has one value for each layer and head.
 """
 
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from torch import Tensor
 from attnexp.attention.statistics import entropy
 
 PEAKED = 0.99
-"""A row with a weight above this looks at one key."""
+"""A row with a weight above this counts as looking at a single key."""
 
 
 @dataclass(frozen=True)
 class Scorecard:
-    """Scores of maps against gold, over the queries that have a gold key; a number a head.
+    """Holds the scores of maps against gold, over the queries that have a gold key, for each head.
 
     - `alignment_accuracy`: share of queries whose largest weight is on the gold key. A row of
       zeros has no largest weight and counts as wrong. A uniform map over n keys gets 1/n.
-    - `before`, `after`: the same for the key one before and one after the gold one: a recurrent
-      encoder may carry a symbol into its neighbour's state.
+    - `before`, `after`: the same for the key one before and one after the gold key, because a
+      recurrent encoder may carry a symbol into the state of its neighbour.
     - `gold_mass`: mean weight on the gold key.
     - `alignment_error_rate`: 1 - 2 |A and G| / (|A| + |G|), where A links every query to its
       largest weight and G is gold. Och and Ney (2003), section 3, all links sure. Queries without
@@ -43,13 +43,14 @@ class Scorecard:
     peaked: Float[Tensor, "layers heads"]
 
     def best(self) -> tuple[int, int]:
-        """Layer and head with the highest alignment accuracy; the first of equals."""
+        """Return the layer and head with the highest alignment accuracy, the first of equals."""
         heads = self.alignment_accuracy.shape[1]
         return divmod(int(self.alignment_accuracy.argmax()), heads)
 
     def metrics(self) -> dict[str, float]:
-        """The numbers of the best head under their names, and where there are several heads those
-        of each: `gold_mass.layer1.head2`, counted from 1.
+        """Return the values of the best head by name, and with several heads those of each head.
+
+        The latter are named as in `gold_mass.layer1.head2`, counted from 1.
         """
         layer, head = self.best()
         whole = {name: values.tolist() for name, values in vars(self).items()}
@@ -70,7 +71,7 @@ def scorecard(
     mask: Bool[Tensor, "batch #queries keys"],
     target_mask: Bool[Tensor, "batch queries"],
 ) -> Scorecard:
-    """Score maps against `alignment`, the gold key of each query or -1; see `Scorecard`.
+    """Return the scores of maps against `alignment`, the gold key of each query or -1.
 
     Queries outside `target_mask` do not count. Raises ValueError where no query has a gold key.
     """

@@ -10,9 +10,9 @@ from attnexp.attention.softmax import Mask, ValidLens, as_mask
 
 
 class Memory(NamedTuple):
-    """Projected keys and values, and which of them may be attended to.
+    """Holds projected keys and values, and a mask of those that may be attended to.
 
-    It is made once a sequence and read at every decoding step.
+    A memory is built once per sequence and read at every decoding step.
     """
 
     keys: Float[Tensor, "*batch keys key_dim"]
@@ -26,9 +26,9 @@ class Memory(NamedTuple):
         values: Float[Tensor, "*batch keys value_dim"],
         mask: Mask | ValidLens | None,
     ) -> "Memory":
-        """A memory in which a key that no query may see holds zeros.
+        """Return a memory with zeros for the keys and values that no query may attend to.
 
-        A weight of zero times NaN is NaN, so that a mask alone would not keep padding out.
+        A weight of zero times NaN is NaN, so a mask alone would not keep padding out.
         """
         mask = as_mask(mask, keys.shape[-2])
         if mask is not None:
@@ -42,8 +42,8 @@ class Memory(NamedTuple):
 class Attention(nn.Module, ABC):
     """Answers queries with weighted averages of values.
 
-    `context_dim` is the size of an answer. Weights have one axis for the heads, also where there is
-    one head, and are returned, never stored.
+    Such an average is the context of a query, and `context_dim` is its size. The weights have an
+    axis for the heads even where there is one head. They are returned and never stored.
     """
 
     context_dim: int
@@ -55,7 +55,7 @@ class Attention(nn.Module, ABC):
         values: Float[Tensor, "batch keys value_dim"],
         mask: Mask | ValidLens | None = None,
     ) -> Memory:
-        """Do what can be done before a query is known. See `masked_softmax` for `mask`."""
+        """Return the projected keys and values. See `masked_softmax` for `mask`."""
 
     @abstractmethod
     def attend(
@@ -67,9 +67,9 @@ class Attention(nn.Module, ABC):
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch heads queries keys"] | None,
     ]:
-        """The context of every query, and the weights where they are needed.
+        """Return the context of every query, and the weights if `need_weights`, else None.
 
-        Without the weights a score that is a dot product in disguise uses a fused kernel.
+        Without the weights a score that can be written as a dot product uses a fused kernel.
         """
 
     def forward(
@@ -83,5 +83,5 @@ class Attention(nn.Module, ABC):
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch heads queries keys"] | None,
     ]:
-        """`attend` to what `remember` makes of the keys and values."""
+        """Return the contexts and weights of `attend` for the memory that `remember` returns."""
         return self.attend(queries, self.remember(keys, values, mask), need_weights)

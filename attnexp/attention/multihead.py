@@ -12,9 +12,8 @@ from attnexp.scores.base import ScoreFactory, require_positive
 class MultiHead(Attention):
     """head_i = attention(W_q^i q, W_k^i k, W_v^i v); the context is W_o [head_1; ...; head_h].
 
-    Vaswani et al. (2017), section 3.2.2, without biases. All heads go through one score, on an axis
-    of their own: what differs between heads is their projections. Every head has `head_dim`
-    features.
+    Vaswani et al. (2017), section 3.2.2, without biases. All heads share one score, computed along
+    an axis for the heads, and differ in their projections. Every head has `head_dim` features.
 
     Raises ValueError for fewer than one head and for a head_dim below 1.
     """

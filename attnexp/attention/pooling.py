@@ -12,9 +12,9 @@ from attnexp.attention.softmax import Mask, ValidLens, masked_softmax
 from attnexp.scores.base import Score
 
 FEW = 4096
-"""Scores, of all queries and keys of a batch, up to which a fused kernel gains nothing.
+"""The number of scores in a batch up to which a fused kernel saves no time.
 
-The time goes into calling kernels then, and the plain formula of a score calls fewer.
+Most of the time then goes into calling kernels, and the plain formula of a score calls fewer.
 """
 
 
@@ -24,7 +24,7 @@ def pool(
     memory: Memory,
     need_weights: bool,
 ) -> tuple[Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None]:
-    """f(q) = sum_i softmax_i(a(q, k_i)) v_i for projected queries, any leading axes."""
+    """Return f(q) = sum_i softmax_i(a(q, k_i)) v_i for projected queries, any leading axes."""
     if not need_weights and math.prod(queries.shape[:-1]) * memory.keys.shape[-2] > FEW:
         pair = score.as_dot_product(queries, memory.keys)
         if pair is not None:
@@ -34,7 +34,7 @@ def pool(
             )
             return context, None
     weights = masked_softmax(score.compare(queries, memory.keys), memory.mask)
-    # without heads the batched product will do: what `@` does around it takes longer
+    # without an axis for heads `bmm` suffices, and `@` takes longer to reach it
     product = torch.bmm if weights.dim() == 3 else torch.matmul
     return product(weights, memory.values), weights if need_weights else None
 

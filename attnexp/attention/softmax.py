@@ -9,7 +9,7 @@ Mask = Bool[Tensor, "*mask"]
 
 
 def length_mask(valid_lens: ValidLens, num_keys: int) -> Bool[Tensor, "batch queries_or_1 keys"]:
-    """True at the first `valid_lens` keys: one length a sequence, or one a query.
+    """Return a mask that is true at the first `valid_lens` keys, a length per sequence or query.
 
     Raises ValueError when a length is negative or greater than `num_keys`.
     """
@@ -24,7 +24,7 @@ def length_mask(valid_lens: ValidLens, num_keys: int) -> Bool[Tensor, "batch que
 
 
 def as_mask(mask: Mask | ValidLens | None, num_keys: int) -> Mask | None:
-    """A boolean mask from a mask, from whole numbers that are `valid_lens`, or from None."""
+    """Return a mask as it is, the mask of `valid_lens`, or None for None."""
     if mask is None or mask.dtype == torch.bool:
         return mask
     return length_mask(mask, num_keys)
@@ -33,13 +33,13 @@ def as_mask(mask: Mask | ValidLens | None, num_keys: int) -> Mask | None:
 def masked_softmax(
     scores: Float[Tensor, "*batch queries keys"], mask: Mask | ValidLens | None = None
 ) -> Float[Tensor, "*batch queries keys"]:
-    """softmax over the keys that the mask leaves.
+    """Return the softmax over the keys that the mask allows.
 
     w_i = exp(a_i) / sum_j exp(a_j) over the valid keys i, j; w_i = 0 for all others.
 
     `mask` is None (all keys), boolean and broadcastable to the scores (true where a key may be
-    attended to), or whole numbers: `valid_lens` of shape (batch,), one length a sequence, or
-    (batch, queries), one length a query. A score of minus infinity counts as masked. A row with no
+    attended to), or whole numbers: `valid_lens` of shape (batch,), a length per sequence, or
+    (batch, queries), a length per query. A score of minus infinity counts as masked. A row with no
     key left has weights zero and gradient zero, not NaN.
 
     Raises ValueError for valid_lens out of range.

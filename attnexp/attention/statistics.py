@@ -1,4 +1,4 @@
-"""Numbers that say how an attention map looks."""
+"""Statistics of an attention map."""
 
 import torch
 from jaxtyping import Bool, Float
@@ -6,9 +6,9 @@ from torch import Tensor
 
 
 def entropy(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
-    """H = -sum_i w_i log w_i of each row, in nats, with 0 log 0 = 0.
+    """Return H = -sum_i w_i log w_i of each row, in nats, with 0 log 0 = 0.
 
-    A uniform row over n keys has log n, a row with one key has 0, and a row of zeros has 0.
+    A uniform row over n keys has log n; a row with a single key and a row of zeros have 0.
     """
     return -torch.xlogy(weights, weights).sum(dim=-1)
 
@@ -18,6 +18,6 @@ def is_uniform(
     mask: Bool[Tensor, "*batch queries keys"],
     tolerance: float = 0.05,
 ) -> bool:
-    """Whether every weight is within `tolerance` of 1/n, relative, n the keys its query may see."""
+    """Return whether every weight is 1/n within a relative `tolerance`, n the keys it may go to."""
     keys = mask.sum(dim=-1, keepdim=True)
     return bool(((weights * keys - 1).abs() <= tolerance).logical_or(~mask).all())

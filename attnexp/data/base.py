@@ -9,12 +9,12 @@ from attnexp.batch import Batch, DataSpec
 
 
 class Dataset(ABC):
-    """Three disjoint splits, each one batch, and the sizes that a model must know.
+    """Holds three disjoint splits, each one batch, and the sizes that a model must know.
 
     A subclass sets the four attributes in its constructor, whose keyword arguments are its
-    settings. It draws from the `generator` it is given and from nothing else, so that one seed
-    means the same data whatever model is trained on them. `validation` is None where the training
-    loss is itself a validation, as leave-one-out is.
+    settings, and annotates `spec` with its kind. It draws only from the `generator` it is given, so
+    that one seed gives the same data whatever model is trained on them. `validation` is None where
+    the training loss is itself a validation, as leave-one-out is.
     """
 
     spec: DataSpec
@@ -23,7 +23,7 @@ class Dataset(ABC):
     test: Batch
 
     def to(self, device: torch.device) -> "Dataset":
-        """The same data set with its batches on `device`."""
+        """Return the same data set with its batches on `device`."""
         moved = copy(self)
         moved.train, moved.test = self.train.to(device), self.test.to(device)
         moved.validation = None if self.validation is None else self.validation.to(device)

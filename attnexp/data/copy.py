@@ -1,4 +1,4 @@
-"""The easiest way to look: straight ahead."""
+"""Copying, whose alignment is the order of reading."""
 
 import torch
 from jaxtyping import Int

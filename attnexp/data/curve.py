@@ -73,7 +73,7 @@ class Curve(Dataset):
 
     @abstractmethod
     def truth(self, x: Float[Tensor, " points"]) -> Float[Tensor, " points"]:
-        """f(x), without noise."""
+        """Return f(x), without noise."""
 
     @staticmethod
     def _batch(

@@ -1,4 +1,4 @@
-"""The forms in which people write a date: a locale's words in a pattern's order."""
+"""Written forms of a date: the words of a locale in the order of a pattern."""
 
 import datetime
 from collections.abc import Sequence
@@ -29,10 +29,10 @@ FIELDS: dict[str, Part] = {
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a date in writing: the texts of all its values, in their order.
+    """Holds the texts of one part of a written date, one for each value of the part, in order.
 
     Months and days count from the first, weekdays from Monday, years from the first of the range. A
-    literal, which every date has alike, has one text.
+    literal is the same in every date and has one text.
     """
 
     part: Part
@@ -41,7 +41,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class DateForm:
-    """A locale and a format, as the pieces that make up a written date from left to right."""
+    """Holds a locale and a format, with the pieces of a written date from left to right."""
 
     locale: str
     format: str
@@ -52,7 +52,7 @@ class DateForm:
 
 
 def date_forms(locales: Sequence[str], formats: Sequence[str], years: range) -> list[DateForm]:
-    """Every format in every locale.
+    """Return the forms of every format in every locale.
 
     Raises ValueError for no locale or format, an unknown locale, and a pattern that has other
     fields than those of `FIELDS` or not exactly one year, one month and one day.
@@ -99,7 +99,7 @@ def _pieces(locale: str, format: str, years: range) -> tuple[Piece, ...]:
 
 @cache
 def _field(locale: str, letter: str, count: int, years: range) -> Piece:
-    """A field of a pattern with each of its values written once."""
+    """Return a field of a pattern, with each of its values written once."""
     examples = {
         "year": [datetime.date(year, 1, 1) for year in years],
         "month": [datetime.date(2000, month, 1) for month in range(1, 13)],

@@ -1,4 +1,4 @@
-"""Written dates of several languages, to be turned into ISO 8601 a character at a time."""
+"""Dates written in several languages, to be translated to ISO 8601 by characters."""
 
 import datetime
 import unicodedata
@@ -27,10 +27,10 @@ ISO_PLACES = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}
 ISO_LENGTH = 10
 
 MOST_YEARS = 400
-"""Longest range: every text of every date in it is compared with every other."""
+"""Longest range, because every text of every date in it is compared with every other."""
 
 BASE = 6364136223846793005
-"""Base of the polynomial hash of a text, modulo 2^64: odd, with bits all over."""
+"""Base of the polynomial hash of a text, modulo 2^64: an odd number with well-mixed bits."""
 
 Calendar = Mapping[str, Int[Tensor, " days"]]
 """For each part of a date, the index of its value on each day: see `Piece`."""
@@ -46,15 +46,15 @@ class Dates(Dataset):
     Dates are uniform over the years `first_year` to `last_year` and all different: those of the
     test set are in no other set, however they are written.
 
-    No text may mean two dates, and all texts of all dates in the range are checked for that.
-    1/2/20 is in January or in February, so en_US and es do not go together in short formats, and a
-    year in two digits needs a range of at most 100.
+    A text must not mean two dates, and all texts of all dates in the range are checked for that.
+    1/2/20 is in January or in February, so en_US and es cannot be combined in short formats, and a
+    year in two digits needs a range of at most 100 years.
 
-    The gold alignment leads from a digit to the character that it was copied from, except for
+    The gold alignment of a digit is the character that it was copied from, except for
 
-    - a month that is written as a name: to the first character of the name;
-    - the zero before a day or a month that is written as one digit: to that digit;
-    - the century of a year that is written in two digits, and a hyphen: to nothing (-1).
+    - a month that is written as a name: the first character of the name;
+    - the zero before a day or a month that is written as one digit: that digit;
+    - the century of a year that is written in two digits, and a hyphen: nothing (-1).
 
     The source vocabulary is the characters that occur in any text of any date in the range, with
     the space, which tells `attnexp.data.text` that symbols are characters. It depends on the
@@ -156,7 +156,7 @@ def _calendar(years: range) -> Calendar:
 
 
 def _table(piece: Piece, ids: Mapping[str, int]) -> Int[Tensor, "values width"]:
-    """The ids of the texts of a piece, padded."""
+    """Return the ids of the texts of a piece, padded."""
     width = max(map(len, piece.texts))
     rows = [[ids[character] for character in text] for text in piece.texts]
     return torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
@@ -168,7 +168,7 @@ def _write(
     origins: Mapping[Piece, Tensor],
     dates: Calendar,
 ) -> tuple[Int[Tensor, "dates longest"], Int[Tensor, "dates 10"]]:
-    """The texts of dates in one form, and where in them the digits of the target come from."""
+    """Return the texts of dates in one form, and where in them each target digit comes from."""
     blocks = [tables[piece][dates[piece.part]] for piece in form.pieces]
     wide = torch.cat(blocks, dim=1)
     present = wide != PAD
@@ -185,7 +185,7 @@ def _write(
 
 
 def _origins(piece: Piece, first_year: int) -> Int[Tensor, "values digits"]:
-    """Which character of each text of a year, a month or a day each digit of the target is from."""
+    """Return the character that each target digit is from, in each text of a year, month or day."""
     if piece.part == "year":
         digits = [str(first_year + i) for i in range(len(piece.texts))]
     else:
@@ -194,7 +194,7 @@ def _origins(piece: Piece, first_year: int) -> Int[Tensor, "values digits"]:
 
 
 def _origin(text: str, digits: str) -> list[int]:
-    """Positions in `text` that `digits` are from, as the docstring of `Dates` has it."""
+    """Return the positions in `text` that `digits` are from, as the docstring of `Dates` says."""
     text = "".join(str(unicodedata.decimal(character, character)) for character in text)
     if digits in text:
         return [text.index(digits) + i for i in range(len(digits))]
@@ -204,7 +204,7 @@ def _origin(text: str, digits: str) -> list[int]:
 
 
 def _iso(dates: Calendar, first_year: int) -> Int[Tensor, "dates 10"]:
-    """The ids of yyyy-mm-dd."""
+    """Return the ids of yyyy-mm-dd."""
     year, month, day = dates["year"] + first_year, dates["month"] + 1, dates["day"] + 1
     hyphen = torch.full_like(year, ISO.index("-"))
     columns = [year // 1000, year // 100 % 10, year // 10 % 10, year % 10, hyphen]
@@ -217,8 +217,8 @@ def _check_meanings(
 ) -> None:
     """Raise ValueError if any text of any date in one form is a text of another date in any.
 
-    Texts are compared by their hashes, and those of equal hashes as they are: that different texts
-    share one is possible, if rarer than one in a million.
+    Texts are compared by their hashes first, and those with equal hashes as they are: different
+    texts may share a hash, though more rarely than one in a million.
     """
     different = list({form.pieces: form for form in forms}.values())
     hashes = torch.cat([_hashes(form, tables, calendar) for form in different])
@@ -240,7 +240,7 @@ def _check_meanings(
 def _hashes(
     form: DateForm, tables: Mapping[Piece, Tensor], calendar: Calendar
 ) -> Int[Tensor, " days"]:
-    """sum_i id_i BASE^i over the text of every date, from the hashes of its pieces."""
+    """Return sum_i id_i BASE^i over the text of every date, from the hashes of its pieces."""
     total = torch.zeros_like(calendar["day"])
     shift = torch.ones_like(total)
     for piece in form.pieces:

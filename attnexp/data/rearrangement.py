@@ -75,4 +75,4 @@ class Rearrangement(Dataset):
     def places(
         self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
     ) -> Int[Tensor, "examples length"]:
-        """p: the source position that each target symbol is taken from; anything after the end."""
+        """Return p, the source position of each target symbol, with any value after the end."""

@@ -1,4 +1,4 @@
-"""Associative recall: what belongs to what, as told a moment ago."""
+"""Associative recall: the source gives pairs of keys and values, then asks for values."""
 
 import torch
 
@@ -22,14 +22,14 @@ class Recall(Dataset):
     """source = k_1 v_1 ... k_n v_n, then m of the keys again; target = the values of those m.
 
     Multi-query associative recall (Arora et al. 2023, "Zoology"), as a task of an encoder and a
-    decoder. The keys of an example are all different, and none is asked for twice; values are free
-    to repeat. The gold alignment is the place of the value.
+    decoder. The keys of an example are all different, and none is asked for twice; values may
+    repeat. The gold alignment is the place of the value.
 
     Keys are named k0, k1, ... and values 0, 1, ...; source and target share one vocabulary of
     `num_keys` + `num_values` symbols and the special ones. There are `min_pairs` to `max_pairs`
     pairs in a source, n, and 1 to `max_queries` queries, m, at most n. All sources are different,
     so the three sets are disjoint; all (n, m) are equally frequent as far as that allows. Those
-    with few pairs and a single query give a transformer something easy to begin with.
+    with few pairs and a single query are easy examples for a transformer to start with.
 
     Example:
         source     k0 2 k3 1 k1 2 k1 k3

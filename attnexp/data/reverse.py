@@ -1,4 +1,4 @@
-"""The smallest task whose attention has to go against the order of reading."""
+"""Reversing, whose alignment runs against the order of reading."""
 
 import torch
 from jaxtyping import Int

@@ -1,4 +1,4 @@
-"""What the sequence data sets share: special symbols, drawing without repetition, batches.
+"""The parts of sequence data sets: special symbols, drawing without repetition, batches.
 
 Inside this package a sequence is a row of content ids with PAD after its end. `sequence_batch` adds
 the symbols that mark a beginning and an end.
@@ -20,13 +20,13 @@ FIRST = len(SPECIALS)
 """Id of the first content symbol."""
 
 MOST_CODES = 2**62
-"""How many rows of digits can be told apart by a code in 63 bits, on the safe side."""
+"""The most rows of digits that are numbered by one code, well within 63 bits."""
 
 
 def sequence_spec(
     source_symbols: Sequence[str], target_symbols: Sequence[str], max_source: int, max_target: int
 ) -> Seq2SeqSpec:
-    """The sizes that a model must know; the longest lengths are given without the end symbol."""
+    """Return the sizes that a model must know; `max_*` are given without the end symbol."""
     return Seq2SeqSpec(
         source_vocab=(*SPECIALS, *source_symbols),
         target_vocab=(*SPECIALS, *target_symbols),
@@ -43,7 +43,7 @@ def sequence_batch(
     target: Int[Tensor, "examples target"],
     alignment: Int[Tensor, "examples target"],
 ) -> Batch:
-    """A batch of content ids, ended by EOS; the queries are the targets shifted right, BOS first.
+    """Return a batch of content ids, ended by EOS; queries are the targets shifted right after BOS.
 
     `alignment` is the position in `source` that each target symbol was made from, or -1. The end
     symbol was made from none.
@@ -63,7 +63,7 @@ def sequence_batch(
 def split(
     whole: Batch, sizes: tuple[int, int, int], generator: torch.Generator
 ) -> tuple[Batch, Batch, Batch]:
-    """The examples in random order, cut into training, validation and test sets."""
+    """Return the examples in random order, cut into training, validation and test sets."""
     order = torch.randperm(len(whole), generator=generator)
     train, validation, test = (whole.select(index) for index in order.split(sizes))
     return train, validation, test
@@ -72,7 +72,7 @@ def split(
 def stack(
     rows: Sequence[Int[Tensor, "_ _"]], width: int, fill: int = PAD
 ) -> Int[Tensor, "examples {width}"]:
-    """Sequences of several lengths below each other, filled up to one width."""
+    """Return sequences of several lengths as the rows of one tensor, filled up to `width`."""
     return torch.cat([F.pad(block, (0, width - block.shape[1]), value=fill) for block in rows])
 
 
@@ -101,12 +101,12 @@ def check_range(low_name: str, low: int, high_name: str, high: int) -> None:
 def draw_distinct(
     total: int, families: Sequence[Sequence[int]], allowed: str, generator: torch.Generator
 ) -> list[Int[Tensor, "_ _"]]:
-    """`total` different rows of digits, shared among families as evenly as their sizes allow.
+    """Return `total` different rows of digits, shared among families as evenly as sizes allow.
 
     A family is a list of radices r_1, ..., r_n. Its members are the rows (d_1, ..., d_n) with
-    0 <= d_i < r_i, and those drawn are a uniform sample without repetition. So sets that are cut
-    out of the drawn rows are disjoint, and a family that is too small for an even share, as short
-    sequences are, is used up and leaves the rest to the larger ones.
+    0 <= d_i < r_i, and those drawn are a uniform sample without repetition. Sets that are cut out
+    of the drawn rows are therefore disjoint, and a family that is too small for an even share, such
+    as that of short sequences, is used up and leaves the rest to the larger ones.
 
     Raises ValueError if the families have fewer members than `total`; `allowed` says in the message
     what they are.
@@ -125,7 +125,7 @@ def draw_distinct(
 
 
 def even_shares(total: int, rooms: Sequence[int]) -> list[int]:
-    """`total` cut into shares, none above its room and otherwise equal up to one."""
+    """Return `total` cut into shares, none above its room and otherwise equal up to one."""
     shares, left = [0] * len(rooms), total
     for served, smallest in enumerate(sorted(range(len(rooms)), key=rooms.__getitem__)):
         shares[smallest] = min(rooms[smallest], left // (len(rooms) - served))
@@ -136,9 +136,9 @@ def even_shares(total: int, rooms: Sequence[int]) -> list[int]:
 def arrangements(
     digits: Int[Tensor, "examples chosen"], size: int
 ) -> Int[Tensor, "examples chosen"]:
-    """Ordered choices without repetition out of `size` items, one for each row of digits.
+    """Return ordered choices without repetition out of `size` items, one for each row of digits.
 
-    The i-th digit, below size - i, says which of the items that are left comes next: the shuffle of
+    The i-th digit, below size - i, says which of the remaining items comes next: the shuffle of
     Fisher and Yates with given draws. Different rows make different choices.
     """
     items = torch.arange(size).repeat(len(digits), 1)
@@ -158,10 +158,11 @@ def _ended(ids: Int[Tensor, "examples length"]) -> Int[Tensor, "examples length+
 def _distinct_rows(
     count: int, radices: Sequence[int], generator: torch.Generator
 ) -> Int[Tensor, "count digits"]:
-    """Rows that differ in their leading digits, as many of these as a code can hold.
+    """Return rows that differ in their leading digits, as many of these as a code can hold.
 
-    Where those are not all digits, rows that differ in the others alone are never drawn together.
-    By chance such a pair is rarer than one in 10^12, for vocabularies below a million symbols.
+    Where those are not all digits, two rows that differ only in the others are never drawn
+    together. A fair draw would hold such a pair less than once in 10^12, for vocabularies below a
+    million symbols.
     """
     leading = 0
     while leading < len(radices) and math.prod(radices[: leading + 1]) <= MOST_CODES:
@@ -179,7 +180,7 @@ def _distinct_rows(
 def _distinct_codes(
     count: int, radices: Sequence[int], generator: torch.Generator
 ) -> Int[Tensor, " count"]:
-    """Different rows of digits, each as one integer, all choices equally likely, in random order.
+    """Return different rows of digits in random order, each as one integer, all equally likely.
 
     Digits are drawn one by one, because PyTorch's integers below a large bound are uneven.
     """

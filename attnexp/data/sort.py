@@ -1,4 +1,4 @@
-"""A task whose attention depends on the symbols instead of their places."""
+"""Sorting, whose alignment depends on the symbols and not on their places."""
 
 import torch
 from jaxtyping import Int
@@ -12,8 +12,8 @@ class Sort(Rearrangement):
     """target = source in ascending order of the numbers that name the symbols.
 
     Equal symbols keep their order (the sort is stable), which makes the gold alignment unique.
-    The target does not show that order, so a model that takes equal symbols in another one answers
-    right and is counted as looking in the wrong place.
+    The answer does not show that order: a model that takes equal symbols in another order answers
+    correctly and still counts as looking in the wrong place.
 
     Example:
         source     3 1 4 1 5

@@ -1,4 +1,4 @@
-"""Ids to text and back.
+"""Conversion of ids to text and of text to ids.
 
 Text joins symbols by spaces, as in "3 1 4 1 5". A space that is itself a symbol of the source
 cannot separate symbols; then every symbol is a character, and text joins them without anything
@@ -15,17 +15,17 @@ from attnexp.batch import Seq2SeqSpec
 
 
 def symbols(ids: Int[Tensor, " length"], vocab: Sequence[str]) -> tuple[str, ...]:
-    """The symbol of each id, special ones included: labels for an axis."""
+    """Return the symbol of each id, special ones included: labels for an axis."""
     return tuple(vocab[number] for number in ids.tolist())
 
 
 def source_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
-    """A source up to its end symbol, or all of it where there is none."""
+    """Return the text of a source up to its end symbol, or all of it where there is none."""
     return _text(ids, spec.source_vocab, spec)
 
 
 def target_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
-    """A target or an answer up to its end symbol, or all of it where there is none.
+    """Return the text of a target or an answer up to its end symbol, or all of it without one.
 
     Special symbols that a model put before the end are shown by name.
     """
@@ -33,7 +33,7 @@ def target_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
 
 
 def encode_source(text: str, spec: Seq2SeqSpec) -> Int[Tensor, " length"]:
-    """The ids of a typed source, the end symbol included.
+    """Return the ids of a typed source, the end symbol included.
 
     Raises ValueError for a text without symbols and for a symbol that is not in the vocabulary.
     """

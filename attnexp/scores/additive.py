@@ -12,7 +12,8 @@ class Additive(Score):
     Bahdanau, Cho and Bengio (2015), appendix A.1.2, where the names are v_a, W_a and U_a. W_q is
     (hidden_dim, query_dim), W_k is (hidden_dim, key_dim) and w_v has `hidden_dim` entries.
 
-    Memory is queries x keys x hidden_dim numbers: there is no dot product in disguise.
+    The score cannot be written as a dot product, so comparing takes the memory of queries x keys x
+    hidden_dim numbers.
 
     Raises ValueError for a hidden_dim below 1.
 
@@ -44,7 +45,7 @@ class Additive(Score):
         queries: Float[Tensor, "*batch queries projected"],
         keys: Float[Tensor, "*batch keys projected"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        if queries.shape[-2] == 1:  # a decoder's step: no axis is needed for the queries
+        if queries.shape[-2] == 1:  # one decoding step: the queries need no axis
             return self.w_v((queries + keys).tanh_()).mT
         hidden = (queries.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()
         return self.w_v(hidden).squeeze(-1)

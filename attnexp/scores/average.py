@@ -1,4 +1,4 @@
-"""Average pooling: the baseline that looks everywhere alike."""
+"""Average pooling, the baseline that gives every key the same weight."""
 
 from jaxtyping import Float
 from torch import Tensor
@@ -7,9 +7,9 @@ from attnexp.scores.base import Score
 
 
 class Average(Score):
-    """a(q, k) = 0, so that every key has the weight 1/n.
+    """a(q, k) = 0, so that each of n keys has the weight 1/n.
 
-    No parameters. It is what every other score must beat.
+    No parameters. Every other score should do better than this baseline.
 
     Example:
         >>> score = Average(query_dim=2, key_dim=2)

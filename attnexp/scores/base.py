@@ -8,15 +8,16 @@ from torch import Tensor, nn
 
 
 class Score(nn.Module, ABC):
-    """Turns queries and keys into scores; a softmax over the keys turns scores into weights.
+    """Maps queries and keys to scores, which a softmax over the keys turns into weights.
 
-    A subclass writes a(q, k) in `compare`. Whatever can be done to queries alone or to keys alone
-    goes into `project_queries` and `project_keys`, so that a decoder projects its keys once a
-    sequence and not once a step. A score of minus infinity means weight zero. A kernel K returns
-    log K, because softmax(log K) = K / sum K: Nadaraya-Watson regression is attention.
+    A subclass implements a(q, k) in `compare`. Work on the queries alone or on the keys alone
+    belongs in `project_queries` and `project_keys`, so that a decoder projects its keys once per
+    sequence instead of once per step. A score of minus infinity means weight zero. A kernel K
+    returns log K, because softmax(log K) = K / sum K: Nadaraya-Watson regression is attention.
 
-    Sizes (`query_dim`, `key_dim`) come from what surrounds the score. All other arguments of a
-    subclass are its hyperparameters, and come from its YAML file.
+    The surrounding model sets `query_dim` and `key_dim`. All other arguments of a subclass are
+    hyperparameters and come from its YAML file. The docstring of a subclass ends in an example of
+    three lines, which the tests run.
     """
 
     def __init__(self, query_dim: int, key_dim: int) -> None:
@@ -27,13 +28,13 @@ class Score(nn.Module, ABC):
     def project_queries(
         self, queries: Float[Tensor, "*batch queries query_dim"]
     ) -> Float[Tensor, "*batch queries projected"]:
-        """The part of the formula that needs only the queries; by default the queries."""
+        """Return the part of the formula that involves only the queries; by default the queries."""
         return queries
 
     def project_keys(
         self, keys: Float[Tensor, "*batch keys key_dim"]
     ) -> Float[Tensor, "*batch keys projected"]:
-        """The part of the formula that needs only the keys; by default the keys."""
+        """Return the part of the formula that involves only the keys; by default the keys."""
         return keys
 
     @abstractmethod
@@ -42,17 +43,17 @@ class Score(nn.Module, ABC):
         queries: Float[Tensor, "*batch queries projected"],
         keys: Float[Tensor, "*batch keys projected"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        """a(q, k) for every pair of projected queries and keys."""
+        """Return a(q, k) for every pair of projected queries and keys."""
 
     def as_dot_product(
         self,
         queries: Float[Tensor, "*batch queries projected"],
         keys: Float[Tensor, "*batch keys projected"],
     ) -> tuple[Float[Tensor, "*batch queries inner"], Float[Tensor, "*batch keys inner"]] | None:
-        """Projected (q', k') with q'.k' = a(q, k) + c(q), or None where there are no such.
+        """Return projected (q', k') with q'.k' = a(q, k) + c(q), or None where none exist.
 
-        A term that does not depend on the key cancels in the softmax, so attention through q'.k'
-        has the same weights and can use the fused kernels of PyTorch.
+        The term c(q) does not depend on the key and cancels in the softmax, so attention through
+        q'.k' has the same weights and can use the fused kernels of PyTorch.
         """
         return None
 
@@ -61,7 +62,7 @@ class Score(nn.Module, ABC):
         queries: Float[Tensor, "*batch queries query_dim"],
         keys: Float[Tensor, "*batch keys key_dim"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        """a(q, k) for every pair of raw queries and keys."""
+        """Return a(q, k) for every pair of raw queries and keys."""
         return self.compare(self.project_queries(queries), self.project_keys(keys))
 
 

@@ -1,4 +1,4 @@
-"""The boxcar kernel: an average over the keys within reach."""
+"""The boxcar kernel, which averages the keys within reach."""
 
 import torch
 from jaxtyping import Float
@@ -11,8 +11,8 @@ from attnexp.scores.distance import distance
 class Boxcar(Score):
     r"""a(q, k) = log 1[ \|q - k\| / sqrt(d) <= 1/w ]: 0 within reach 1/w, minus infinity beyond.
 
-    Dive into Deep Learning, release 1.0, section 11.2. `width` is w, so that a larger w looks at
-    fewer neighbours, as for the Gaussian. A query with no key in reach has all weights zero.
+    Dive into Deep Learning, release 1.0, section 11.2. `width` is w: a larger w takes in fewer
+    neighbours, as for the Gaussian. A query with no key within reach has all weights zero.
 
     No parameters; the score is constant, so no gradient reaches queries or keys. Raises ValueError
     for a width that is not positive and for unequal query and key dimensions.

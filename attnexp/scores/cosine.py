@@ -1,4 +1,4 @@
-"""The cosine of the angle between query and key, sharpened by a learned strength."""
+"""The cosine of the angle between query and key, times a learned strength."""
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +14,8 @@ class Cosine(InnerProduct):
 
     Content addressing in Graves, Wayne and Danihelka (2014), equations 5 and 6; s is their key
     strength beta, here one learned number that starts at `initial_strength`. A zero vector has
-    cosine 0 with everything. On scalars the cosine is the sign of q k: it needs features.
+    cosine 0 with everything. For scalars the cosine is only the sign of q k, so this score needs
+    features.
 
     Raises ValueError for unequal query and key dimensions.
 

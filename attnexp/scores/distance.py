@@ -1,4 +1,4 @@
-"""The distance that the kernels measure."""
+"""The distance between queries and keys that the kernels use."""
 
 import torch
 from jaxtyping import Float
@@ -8,11 +8,11 @@ from torch import Tensor
 def squared_distance(
     queries: Float[Tensor, "*batch queries dim"], keys: Float[Tensor, "*batch keys dim"]
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""\|q - k\|^2 / d for every pair.
+    r"""Return \|q - k\|^2 / d for every pair.
 
-    The textbook's kernels live on the line, where d = 1 and this is (q - k)^2. In d dimensions the
-    squared distance of random vectors grows like d, so it is divided by d: a width that is usable
-    on scalars stays usable on hidden states.
+    The textbook defines its kernels for scalars, where d = 1 and this is (q - k)^2. In d dimensions
+    the squared distance between random vectors grows in proportion to d. Dividing by d makes a
+    width that suits scalars suit hidden states too.
     """
     difference = queries.unsqueeze(-2) - keys.unsqueeze(-3)
     return difference.square().mean(dim=-1)
@@ -21,7 +21,7 @@ def squared_distance(
 def distance(
     queries: Float[Tensor, "*batch queries dim"], keys: Float[Tensor, "*batch keys dim"]
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""\|q - k\| / sqrt(d) for every pair, with gradient zero where the two are equal."""
+    r"""Return \|q - k\| / sqrt(d) for every pair, with gradient zero where the two are equal."""
     squared = squared_distance(queries, keys)
     apart = squared > 0
     return torch.where(apart, squared, 1.0).sqrt().where(apart, 0.0)

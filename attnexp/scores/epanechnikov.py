@@ -1,4 +1,4 @@
-"""The kernel that Dive into Deep Learning calls Epanechnikov's: a triangle."""
+"""The triangle kernel, which Dive into Deep Learning calls Epanechnikov."""
 
 import torch
 from jaxtyping import Float
@@ -9,11 +9,11 @@ from attnexp.scores.distance import distance
 
 
 class Epanechnikov(Score):
-    r"""a(q, k) = log max(0, 1 - w \|q - k\| / sqrt(d)).
+    r"""a(q, k) = log max(0, 1 - w \|q - k\| / sqrt(d)), the triangle kernel.
 
-    Dive into Deep Learning, release 1.0, section 11.2, gives this triangle the name of Epanechnikov
-    (1969), whose own kernel is max(0, 1 - (w \|q - k\|)^2); this class follows the course.
-    `width` is w; the kernel reaches as far as 1/w. A query with no key in reach has all weights
+    This is the kernel that Dive into Deep Learning, release 1.0, section 11.2, calls Epanechnikov.
+    The kernel of Epanechnikov (1969) is another one, the parabola max(0, 1 - (w \|q - k\|)^2).
+    `width` is w; the kernel reaches as far as 1/w. A query with no key within reach has all weights
     zero.
 
     No parameters. Raises ValueError for a width that is not positive and for unequal query and key

@@ -11,9 +11,9 @@ from attnexp.scores.distance import squared_distance
 class Gaussian(Score):
     r"""a(q, k) = -(w \|q - k\|)^2 / 2, divided by d in d dimensions; w is fixed.
 
-    softmax of it over the keys is the estimator of Nadaraya (1964) and Watson (1964). `width` is w,
+    Its softmax over the keys is the estimator of Nadaraya (1964) and Watson (1964). `width` is w,
     the textbook's name for the *inverse* bandwidth: a kernel with standard deviation h has w = 1/h,
-    and a larger w looks at fewer neighbours. Unit: one over the unit of x.
+    and a larger w takes in fewer neighbours. Unit: one over the unit of x.
 
     Raises ValueError for a width that is not positive and for unequal query and key dimensions.
 
@@ -49,7 +49,7 @@ def log_gaussian(
     keys: Float[Tensor, "*batch keys dim"],
     width: float | Float[Tensor, ""],
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""-(w \|q - k\|)^2 / 2d for every pair."""
+    r"""Return -(w \|q - k\|)^2 / 2d for every pair."""
     return -(width**2) / 2 * squared_distance(queries, keys)
 
 
@@ -58,10 +58,11 @@ def gaussian_as_dot_product(
     keys: Float[Tensor, "*batch keys dim"],
     width: float | Float[Tensor, ""],
 ) -> tuple[Float[Tensor, "*batch queries inner"], Float[Tensor, "*batch keys inner"]]:
-    r"""q' = [s q, 1] and k' = [s k, -\|s k\|^2 / 2] with s = w / sqrt(d).
+    r"""Return q' = [s q, 1] and k' = [s k, -\|s k\|^2 / 2] with s = w / sqrt(d).
 
     q'.k' = -\|s q - s k\|^2 / 2 + \|s q\|^2 / 2, and the last term cancels in the softmax. The
-    coordinates are centred on the mean key first, because the squares cancel badly far from zero.
+    coordinates are centred on the mean key first: far from zero, the difference of the squares
+    would lose its digits.
     """
     scale = width / queries.shape[-1] ** 0.5
     centre = keys.mean(dim=-2, keepdim=True)

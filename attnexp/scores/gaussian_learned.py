@@ -13,11 +13,11 @@ class GaussianLearned(Score):
 
     The parametric attention pooling of Dive into Deep Learning, release 0.17, section 10.2.4. Its w
     starts from U(0, 1), or from `initial_width` where one is given. Only w^2 enters, so w and -w
-    are one kernel, and w = 0 (average pooling) is a stationary point of every loss. Unit of w: one
-    over the unit of x.
+    give the same kernel, and w = 0 (average pooling) is a stationary point of every loss. Unit of
+    w: one over the unit of x.
 
-    Trained with each point hidden from itself, learning w is choosing the bandwidth h = 1/w by
-    leave-one-out cross-validation.
+    Where each training point is hidden from itself, learning w amounts to choosing the bandwidth
+    h = 1/w by leave-one-out cross-validation.
 
     Raises ValueError for unequal query and key dimensions.
 

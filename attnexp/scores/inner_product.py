@@ -1,4 +1,4 @@
-"""What the scores that end in an inner product share."""
+"""The base of the scores that are an inner product of projections."""
 
 from typing import final
 
@@ -9,7 +9,7 @@ from attnexp.scores.base import Score
 
 
 class InnerProduct(Score):
-    """a(q, k) = q'.k', where q' and k' are what the subclass projects queries and keys to."""
+    """a(q, k) = q'.k', where q' and k' are the projections that a subclass defines."""
 
     @final
     def compare(

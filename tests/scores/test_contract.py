@@ -34,7 +34,9 @@ def make_score(model_name):
 
 
 NAMES = sorted(path.stem for path in CONF.glob("*.yaml"))
-IN_DISGUISE = [name for name in NAMES if class_of(name).as_dot_product is not Score.as_dot_product]
+WITH_DOT_PRODUCT = [
+    name for name in NAMES if class_of(name).as_dot_product is not Score.as_dot_product
+]
 LEARNED = [name for name in NAMES if list(make(name).parameters())]
 
 
@@ -142,8 +144,8 @@ def test_the_docstring_ends_in_an_example_of_three_lines_that_is_true(model_name
     assert not report, "".join(report)
 
 
-@pytest.mark.parametrize("name", IN_DISGUISE)
-def test_dot_product_in_disguise_has_the_same_weights(name, vectors):
+@pytest.mark.parametrize("name", WITH_DOT_PRODUCT)
+def test_the_dot_product_form_has_the_same_weights(name, vectors):
     score = make(name)
     queries, keys = vectors(*BATCH)
     projected = score.project_queries(queries), score.project_keys(keys)
