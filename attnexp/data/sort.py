@@ -11,8 +11,8 @@ from attnexp.data.sequences import PAD
 class Sort(Rearrangement):
     """target = source in ascending order of the numbers that name the symbols.
 
-    Equal symbols keep their order (the sort is stable), which makes the gold alignment unique. The
-    target does not show that order: a model that takes equal symbols in another order answers
+    Equal symbols keep their order (the sort is stable), which makes the gold alignment unique.
+    The answer does not show that order: a model that takes equal symbols in another order answers
     correctly and still counts as looking in the wrong place.
 
     Example:

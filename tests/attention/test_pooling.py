@@ -3,7 +3,6 @@ import torch
 from hydra.utils import get_object
 
 from attnexp.attention import pooling
-from attnexp.attention.base import Memory
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.scores.average import Average
@@ -114,11 +113,3 @@ def test_average_of_equal_values_is_that_value(inputs):
     queries, keys, _ = inputs
     context, _ = AttentionPooling(Average(DIM, DIM), 1)(queries, keys, torch.full((2, 5, 1), 3.5))
     torch.testing.assert_close(context, torch.full((2, 3, 1), 3.5))
-
-
-def test_memory_keeps_what_some_query_may_see():
-    keys, values = torch.ones(1, 3, 2), torch.ones(1, 3, 1)
-    mask = torch.tensor([[[True, False, False], [False, True, False]]])
-    memory = Memory.of(keys, values, mask)
-    assert memory.keys[0, :, 0].tolist() == [1, 1, 0]
-    assert memory.values[0, :, 0].tolist() == [1, 1, 0]
