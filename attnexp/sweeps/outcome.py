@@ -1,4 +1,4 @@
-"""What has become of a job: what its folder says, and how it ended in this sweep."""
+"""The outcome of a job in a sweep, and the state of its folder."""
 
 import os
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ State = Literal[
 whose process is gone; numbers of another results version; a summary that cannot be read."""
 
 Status = Literal["done", "skipped", "failed", "interrupted", "busy", "not run"]
-"""How a job ended in a sweep. A busy one is in the hands of another process."""
+"""The ways in which a job ends in a sweep. "busy" means that another process runs it."""
 
 Stamp = tuple[int, int] | None
 """Changes whenever a summary is written."""
@@ -25,7 +25,7 @@ Stamp = tuple[int, int] | None
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended in a sweep, and the error if it did not end well."""
+    """How a job ended in a sweep, with the error of a job that failed."""
 
     status: Status
     error: str | None = None
@@ -108,5 +108,5 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def first_line(error: str | None) -> str:
-    """An error without what follows its first line."""
+    """Return the first line of an error."""
     return (error or "no reason is known").strip().partition("\n")[0]

@@ -7,6 +7,8 @@ from importlib.util import find_spec
 import pytest
 from sweeping import begun, statuses, summaries, until
 
+from attnexp.sweeps import multirun
+
 pytestmark = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
 
 SEARCH = ("-m", "hydra/sweeper=optuna", "figures=false")
@@ -133,7 +135,6 @@ def test_wrong_spaces(in_process, tmp_path, words, sentence):
 
 
 def test_without_optuna_the_extra_is_named(in_process, monkeypatch):
-
     monkeypatch.setattr(multirun, "find_spec", lambda name: None)
     answer = in_process(*KERNEL, "model.width=interval(0,1)")
     assert answer.returncode == 2
@@ -171,15 +172,15 @@ def test_an_interrupted_search_goes_on(start, fragile, home):
 def test_what_is_better_decides_the_direction(tmp_path):
     from optuna.distributions import FloatDistribution
 
-    from attnexp.sweeps.plan import Word
+    from attnexp.sweeps.plan import Override
     from attnexp.sweeps.search.space import Dimension
-    from attnexp.sweeps.search.study import Trials
+    from attnexp.sweeps.search.study import TrialStore
 
-    line = [Dimension("x", FloatDistribution(0, 1), lambda value: Word("", (value,)), (), None)]
-    trials = Trials(tmp_path, line, 0, 1)
+    line = [Dimension("x", FloatDistribution(0, 1), lambda value: Override("", (value,)), (), None)]
+    trials = TrialStore(tmp_path, line, 0, 1)
     for value in (0.2, 0.9, 0.5):
         trials.measured(trials.ask(), value, "exact_match", "higher")
     assert [trial.value for trial in trials.ranked()] == [0.9, 0.5, 0.2]
-    again = Trials(tmp_path, line, 0, 1)
+    again = TrialStore(tmp_path, line, 0, 1)
     assert again.metric == "exact_match"
     assert again.best().value == 0.9

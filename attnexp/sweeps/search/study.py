@@ -1,6 +1,6 @@
-"""The memory of a search: Optuna's trials, in Optuna's own file format."""
+"""The stored trials of a search, in the file format of Optuna's journal storage."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,17 +18,18 @@ NAME = "attnexp"
 """The name of the study in the file."""
 
 REPEATED = "repeated"
-"""The mark of a trial that proposed an old point. It does not count."""
+"""The attribute of a trial that proposed an old point. Such trials are not counted."""
 
 ERROR = "error"
 METRIC = "metric"
 
 
-class Trials:
+class TrialStore:
     """The trials of a search.
 
-    The file is begun when the first point has been measured, because the direction of a study is
-    fixed, and what is better only a run knows. Until then points are drawn at random.
+    The direction of a study in the file is fixed, and only a run tells whether its metric is
+    better when lower or higher. The file is therefore created when the first point has been
+    measured; until then points are sampled at random.
     """
 
     def __init__(
@@ -42,39 +43,38 @@ class Trials:
         self._at_once = at_once
         self._distributions = {each.name: each.distribution for each in dimensions}
         self._early: list[FrozenTrial] = []
-        draws = optuna.samplers.RandomSampler(seed=sampler_seed)
-        self._draws = optuna.create_study(sampler=draws)
+        random = optuna.samplers.RandomSampler(seed=sampler_seed)
+        self._random_study = optuna.create_study(sampler=random)
         self._study: Study | None = None
         if self._file.exists():
-            self._mend()
+            self._drop_partial_line()
             self._study = optuna.load_study(study_name=NAME, storage=self._storage())
             self._study.sampler = self._sampler()
 
     @property
     def metric(self) -> str | None:
-        """The metric that is searched by, where a point has been measured."""
+        """The metric of the search, or None before a point has been measured."""
         return None if self._study is None else str(self._study.user_attrs[METRIC])
 
     def counted(self) -> "list[FrozenTrial]":
-        """The trials that have ended, without those that proposed an old point."""
+        """Return the trials that have ended, without those that proposed an old point."""
         from optuna.trial import TrialState
 
         ended = (TrialState.COMPLETE, TrialState.FAIL)
         return [trial for trial in self._all() if trial.state in ended]
 
     def unfinished(self) -> "list[FrozenTrial]":
-        """The trials that an earlier command has begun and not ended."""
+        """Return the trials that an earlier command has begun and not ended."""
         from optuna.trial import TrialState
 
         return [trial for trial in self._all() if trial.state == TrialState.RUNNING]
 
     def best(self) -> "FrozenTrial | None":
-        """The best trial, or None where nothing has been measured."""
-        ranked = self.ranked()
-        return ranked[0] if ranked else None
+        """Return the best trial, or None where no point has been measured."""
+        return next(iter(self.ranked()), None)
 
     def ranked(self) -> "list[FrozenTrial]":
-        """The trials that were measured, the best first."""
+        """Return the trials that were measured, the best first."""
         from optuna.study import StudyDirection
 
         if self._study is None:
@@ -83,37 +83,33 @@ class Trials:
         higher = self._study.direction == StudyDirection.MAXIMIZE
         return sorted(measured, key=lambda trial: trial.value or 0.0, reverse=higher)
 
-    def ask(self) -> "Trial":
-        """A trial with the values that are proposed next."""
-        study = self._draws if self._study is None else self._study
+    def ask(self, values: Values | None = None) -> "Trial":
+        """Return a new trial with these values, or with values that the sampler proposes."""
+        study = self._study or self._random_study
+        if values is not None:
+            study.enqueue_trial(dict(values))
         return study.ask(self._distributions)
 
-    def ask_for(self, values: Values) -> "Trial":
-        """A trial with these values."""
-        study = self._draws if self._study is None else self._study
-        study.enqueue_trial(dict(values))
-        return study.ask(self._distributions)
-
-    def refuse(self, trial: "Trial") -> None:
-        """Mark a trial as one that proposed an old point."""
+    def reject(self, trial: "Trial") -> None:
+        """End a trial that proposed an old point."""
         trial.set_user_attr(REPEATED, True)
         self._end(trial, None)
 
     def measured(
         self, trial: "Trial", value: float, metric: str, better: Literal["lower", "higher"]
     ) -> None:
-        """Remember how good the point of a trial is."""
+        """End a trial with the value of its point."""
         if self._study is None:
-            self._begin(metric, better)
+            self._create(metric, better)
         self._end(trial, value)
 
     def failed(self, trial: "Trial", error: str) -> None:
-        """Remember that the point of a trial could not be measured."""
+        """End a trial whose point could not be measured."""
         trial.set_user_attr(ERROR, error)
         self._end(trial, None)
 
     def resumed(self, trial: "FrozenTrial") -> "Trial":
-        """A trial of an earlier command, to be ended by this one."""
+        """Return a trial of an earlier command in the form that this one can end."""
         from optuna.trial import Trial
 
         assert self._study is not None
@@ -130,13 +126,13 @@ class Trials:
         if trial.study is self._study:
             self._study.tell(trial.number, value, state)
             return
-        ended = self._draws.tell(trial.number, value, state)
+        ended = self._random_study.tell(trial.number, value, state)
         if self._study is None:
             self._early.append(ended)
         else:
             self._study.add_trial(ended)
 
-    def _begin(self, metric: str, better: Literal["lower", "higher"]) -> None:
+    def _create(self, metric: str, better: Literal["lower", "higher"]) -> None:
         import optuna
 
         self._study = optuna.create_study(
@@ -150,7 +146,7 @@ class Trials:
         self._study.sampler = self._sampler()
 
     def _sampler(self) -> "BaseSampler":
-        """A sampler that does not begin with what was proposed before."""
+        """Return a sampler that does not repeat the proposals of earlier commands."""
         from optuna.samplers import TPESampler
 
         assert self._study is not None
@@ -161,8 +157,11 @@ class Trials:
         from optuna.storages import JournalStorage
         from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
-        class Held(JournalFileOpenLock):
-            """The folder's lock is held already, and Optuna's would outlive a killed process."""
+        class NoLock(JournalFileOpenLock):
+            """Does nothing: the search holds its folder's lock.
+
+            Optuna's own lock would outlive a killed process.
+            """
 
             def acquire(self) -> bool:
                 return True
@@ -170,10 +169,11 @@ class Trials:
             def release(self) -> None:
                 pass
 
-        return JournalStorage(JournalFileBackend(str(self._file), lock_obj=Held(str(self._file))))
+        file = str(self._file)
+        return JournalStorage(JournalFileBackend(file, lock_obj=NoLock(file)))
 
-    def _mend(self) -> None:
-        """Drop a last line that was cut short: what is appended to it could not be read."""
+    def _drop_partial_line(self) -> None:
+        """Drop a last line that a killed process left incomplete, before more is appended to it."""
         content = self._file.read_bytes()
         whole = content[: content.rfind(b"\n") + 1]
         if whole != content:
@@ -182,6 +182,5 @@ class Trials:
 
 
 def error_of(trial: "FrozenTrial") -> str:
-    """Why a trial could not be measured."""
-    attributes: Mapping[str, object] = trial.user_attrs
-    return str(attributes.get(ERROR, "no reason is known"))
+    """Return the reason why the point of a trial could not be measured."""
+    return str(trial.user_attrs.get(ERROR, "no reason is known"))
