@@ -1,24 +1,16 @@
-"""The two kinds of `attnexp -m`: a sweep over all combinations, and a search."""
+"""A sweep over all combinations of the values that `attnexp -m` names."""
 
 from collections.abc import Sequence
-from contextlib import nullcontext
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
 
-from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
-from attnexp.errors import RequestError, RunFailedError
-from attnexp.runs import lock
+from attnexp.errors import RunFailedError
 from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.executors.hydra_launcher import HydraLauncherExecutor
 from attnexp.sweeps.executors.parallel import ParallelExecutor
 from attnexp.sweeps.executors.serial import SerialExecutor
 from attnexp.sweeps.plan import Composer, Plan, make_plan
 from attnexp.sweeps.scheduler import Scheduler
-from attnexp.sweeps.search.loop import Search, SearchSettings
-from attnexp.sweeps.search.space import Space
-from attnexp.sweeps.search.study import TrialStore
 from attnexp.sweeps.summary import show_plan, show_remarks
 
 JOBLIB_LAUNCHER = "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher"
@@ -52,32 +44,6 @@ def sweep(
         show_results(composer, plan)
     finally:
         executor.stop()
-
-
-def search(
-    composer: Composer, arguments: Sequence[str], settings: SearchSettings, dry_run: bool
-) -> None:
-    """Search the space that the arguments span.
-
-    With `dry_run` only the trials so far are shown. Raises RequestError where Optuna is not
-    installed, and RunFailedError where no point could be measured.
-    """
-    if find_spec("optuna") is None:
-        raise RequestError("hydra/sweeper=optuna needs Optuna: pip install 'attnexp[optuna]'")
-    space = Space(composer, arguments)
-    names = [each.name.rpartition(".")[2] for each in space.dimensions]
-    by = [f"by_{settings.metric}"] if settings.metric else []
-    root = Path(composer.config.hydra.sweep.dir).absolute()
-    folder = root / "-".join(["search", *names, *by, space.key])
-    with nullcontext() if dry_run else lock.hold(folder, on_busy=_announce_wait):
-        trials = TrialStore(folder, space.dimensions, settings.sampler_seed, settings.at_once)
-        executor = choose_executor(composer, space.job, None)
-        found = Search(space, trials, executor, settings, folder)
-        found.show() if dry_run else found.run()
-
-
-def _announce_wait(holder: str) -> None:
-    console.say(f"{holder} is at work on this search; waiting for it")
 
 
 def show_results(composer: Composer, plan: Plan) -> None:

@@ -145,7 +145,7 @@ class Composer:
         return self.axes_of({name: expand(each) for name, each in self.parse(arguments).items()})
 
     def parse(self, arguments: Iterable[str]) -> dict[str, ParsedOverride]:
-        """Return the parsed arguments by name. The last argument with a name replaces the others."""
+        """Return the parsed arguments by name. The last argument with a name counts."""
         parser = OverridesParser.create(config_loader=self._loader)
         return {each.get_key_element(): each for each in parser.parse_overrides(list(arguments))}
 

@@ -1,11 +1,14 @@
 """attnexp's sweepers: every combination of the values, or a search with Optuna."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
+
+from attnexp.errors import RequestError
 
 
 class AttnexpSweeper(Sweeper):
@@ -32,12 +35,11 @@ class AttnexpSweeper(Sweeper):
         self.config = config
 
     def sweep(self, arguments: list[str]) -> None:
-        from attnexp.sweeps import multirun
+        from attnexp.sweeps.multirun import sweep
         from attnexp.sweeps.plan import Composer
 
         with Composer(self.hydra_context, self.config) as composer:
-            words = [*self.params, *arguments]
-            multirun.sweep(composer, words, self.max_batch_size, self.dry_run)
+            sweep(composer, [*self.params, *arguments], self.max_batch_size, self.dry_run)
 
 
 class OptunaSweeper(AttnexpSweeper):
@@ -62,10 +64,11 @@ class OptunaSweeper(AttnexpSweeper):
         self.sampler_seed = sampler_seed
 
     def sweep(self, arguments: list[str]) -> None:
-        from attnexp.sweeps import multirun
+        if find_spec("optuna") is None:
+            raise RequestError("hydra/sweeper=optuna needs Optuna: pip install 'attnexp[optuna]'")
         from attnexp.sweeps.plan import Composer
-        from attnexp.sweeps.search.loop import SearchSettings
+        from attnexp.sweeps.search.loop import SearchSettings, search
 
         settings = SearchSettings(self.n_trials, self.at_once, self.metric, self.sampler_seed)
         with Composer(self.hydra_context, self.config) as composer:
-            multirun.search(composer, [*self.params, *arguments], settings, self.dry_run)
+            search(composer, [*self.params, *arguments], settings, self.dry_run)

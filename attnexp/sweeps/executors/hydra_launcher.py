@@ -7,14 +7,13 @@ jobs would be lost.
 
 import base64
 import copy
-import fcntl
 import logging
-import os
 import pickle
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
 from typing import cast
@@ -54,11 +53,11 @@ class HydraLauncherExecutor(Executor):
         max_batch_size: int | None,
     ) -> None:
         self._job_of = job_of
-        self._active_file = ActiveFile(Path(config.hydra.sweep.dir).absolute())
+        self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
         loader = EncodedConfigLoader(context.config_loader.get_search_path())
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=loader, callbacks=context.callbacks),
-            task_function=LauncherTask(config.hydra, self._active_file.path),
+            task_function=LauncherTask(config.hydra, self._marker.path),
             config=config,
         )
         self._max_batch_size = max_batch_size
@@ -67,7 +66,7 @@ class HydraLauncherExecutor(Executor):
     def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
-        self._active_file.create()
+        self._marker.create()
         size = self._max_batch_size or len(jobs)
         for start in range(0, len(jobs), size):
             self._launched = list(jobs[start : start + size])
@@ -80,10 +79,10 @@ class HydraLauncherExecutor(Executor):
         self._launched = []
 
     def cancel(self) -> None:
-        self._active_file.remove()
+        self._marker.remove()
 
     def stop(self) -> Iterable[tuple[PlannedJob, Outcome]]:
-        self._active_file.remove()
+        self._marker.remove()
         end = time.monotonic() + GRACE + 2 * POLL
         while time.monotonic() < end and any(lock.is_held(job.folder) for job in self._launched):
             time.sleep(lock.RETRY)
@@ -133,45 +132,47 @@ class EncodedConfigLoader(ConfigLoaderImpl):
         return cast(DictConfig, pickle.loads(base64.b64decode(sweep_overrides[0])))
 
 
-class ActiveFile:
-    """A file that exists while a sweep is active, for processes on any machine to see.
+class ActiveMarker:
+    """A folder that exists while a sweep is active, for its jobs on any machine to see.
 
-    The process of the sweep holds a lock on it. A file without a lock is left over from a sweep
-    whose process was killed.
+    The sweep holds the folder's lock. A folder that is not locked is left over from a sweep whose
+    process was killed.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".sweeps" / secrets.token_hex(6)
-        self._file: int | None = None
+        self._lock = ExitStack()
+        self._created = False
 
     def create(self) -> None:
-        """Create the file unless it was created before, and remove files that are left over."""
-        if self._file is not None:
+        """Create the folder unless it was created before, and remove those that are left over."""
+        if self._created:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        for other in self.path.parent.iterdir():
-            _remove_unlocked(other)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for other in self.path.parent.glob("*"):
+            if not lock.is_held(other):
+                shutil.rmtree(other, ignore_errors=True)
+        self._lock.enter_context(lock.hold(self.path))
+        self._created = True
 
     def remove(self) -> None:
-        """Remove the file. Running jobs are interrupted then, and waiting jobs do not start."""
-        self.path.unlink(missing_ok=True)
-        with suppress(OSError):  # another sweep may have a file there
+        """Remove the folder. Running jobs are interrupted then, and waiting jobs do not start."""
+        self._lock.close()  # NFS keeps a file that is open
+        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError):  # another sweep may have a folder there
             self.path.parent.rmdir()
 
 
 class LauncherTask:
     """The function that a launcher calls, in a process of its own, with a job's configuration."""
 
-    def __init__(self, hydra: DictConfig, active_file: Path) -> None:
+    def __init__(self, hydra: DictConfig, marker: Path) -> None:
         self._hydra = copy.deepcopy(hydra)
         make_portable(self._hydra)
-        self._active_file = active_file
+        self._marker = marker
 
     def __call__(self, config: DictConfig) -> Outcome:
         """Run the job in a worker process and return its outcome."""
-        if not self._active_file.exists():
+        if not self._marker.exists():
             return Outcome("not run")
         last_check = time.monotonic()
 
@@ -179,7 +180,7 @@ class LauncherTask:
             nonlocal last_check
             if time.monotonic() - last_check > POLL:
                 last_check = time.monotonic()
-                if not self._active_file.exists():
+                if not self._marker.exists():
                     raise KeyboardInterrupt
 
         try:
@@ -207,17 +208,3 @@ class LauncherTask:
 def _worker() -> WorkerProcess:
     """Return the worker process of this process. All jobs that a launcher runs here share it."""
     return WorkerProcess()
-
-
-def _remove_unlocked(path: Path) -> None:
-    try:
-        file = os.open(path, os.O_RDWR)
-    except OSError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        path.unlink(missing_ok=True)
-    except OSError:
-        pass  # its sweep is active
-    finally:
-        os.close(file)

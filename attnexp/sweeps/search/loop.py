@@ -7,26 +7,26 @@ same command continues the search up to `n_trials` points in total.
 import itertools
 import statistics
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
+from optuna.trial import FrozenTrial, Trial
 from rich.markup import escape
 
 from attnexp import console
 from attnexp.errors import RunFailedError, choices_text
-from attnexp.runs import files
+from attnexp.runs import files, lock
 from attnexp.runs.key import NEUTRAL
 from attnexp.sweeps.executors.base import Executor
+from attnexp.sweeps.multirun import choose_executor
 from attnexp.sweeps.outcome import first_line
-from attnexp.sweeps.plan import Plan, PlannedJob, distinct
+from attnexp.sweeps.plan import Composer, Plan, PlannedJob, distinct
 from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.search.space import Point, Space
 from attnexp.sweeps.search.study import TrialStore, error_of
-
-if TYPE_CHECKING:
-    from optuna.trial import FrozenTrial, Trial
 
 BEST = Path("experiment") / "best.yaml"
 """Where the best configuration is written, below the folder of the search."""
@@ -49,6 +49,30 @@ class SearchSettings:
     at_once: int
     metric: str | None
     sampler_seed: int
+
+
+def search(
+    composer: Composer, arguments: Sequence[str], settings: SearchSettings, dry_run: bool
+) -> None:
+    """Search the space that the arguments span.
+
+    With `dry_run` only the trials so far are shown. Raises RunFailedError where no point could be
+    measured.
+    """
+    space = Space(composer, arguments)
+    names = [each.name.rpartition(".")[2] for each in space.dimensions]
+    by = [f"by_{settings.metric}"] if settings.metric else []
+    root = Path(composer.config.hydra.sweep.dir).absolute()
+    folder = root / "-".join(["search", *names, *by, space.key])
+    with nullcontext() if dry_run else lock.hold(folder, on_busy=_announce_wait):
+        trials = TrialStore(folder, space.dimensions, settings.sampler_seed, settings.at_once)
+        executor = choose_executor(composer, space.job, None)
+        found = Search(space, trials, executor, settings, folder)
+        found.show() if dry_run else found.run()
+
+
+def _announce_wait(holder: str) -> None:
+    console.say(f"{holder} is at work on this search; waiting for it")
 
 
 class Search:
@@ -118,11 +142,11 @@ class Search:
         console.out.print(table)
         console.say(f"attnexp --config-dir {console.near(self._folder)} experiment=best")
 
-    def _is_complete(self, trial: "FrozenTrial") -> bool:
+    def _is_complete(self, trial: FrozenTrial) -> bool:
         """Return whether a trial has all its values. A killed process may have left some out."""
         return len(trial.params) == len(self._space.dimensions)
 
-    def _resume(self) -> "list[tuple[Trial, Point]]":
+    def _resume(self) -> list[tuple[Trial, Point]]:
         """Return the points that an earlier command has begun and not ended."""
         points = []
         for trial in self._trials.unfinished():
@@ -133,7 +157,7 @@ class Search:
                 self._trials.reject(resumed)
         return points
 
-    def _propose(self) -> "list[tuple[Trial, Point]]":
+    def _propose(self) -> list[tuple[Trial, Point]]:
         missing = self._settings.n_trials - len(self._trials.counted())
         proposed: list[tuple[Trial, Point]] = []
         while len(proposed) < min(self._settings.at_once, missing):
@@ -146,7 +170,7 @@ class Search:
             proposed.append((trial, self._space.point(trial.params)))
         return proposed
 
-    def _new_trial(self) -> "Trial | None":
+    def _new_trial(self) -> Trial | None:
         """Return a trial of a point that has not been tried, or None where there is none."""
         if len(self._tried) >= self._space.size:
             return None
@@ -160,7 +184,7 @@ class Search:
                 return self._trials.ask(values)
         return None
 
-    def _measure(self, proposed: "Sequence[tuple[Trial, Point]]") -> None:
+    def _measure(self, proposed: Sequence[tuple[Trial, Point]]) -> None:
         """Run the jobs of some points, and store the value of each point."""
         jobs = [self._space.jobs(point) for _, point in proposed]
         found = tuple(job.with_state() for job in distinct(itertools.chain(*jobs)))
@@ -175,7 +199,7 @@ class Search:
         if now is not None and (best is None or now.number != best.number):
             self._write_best(now.value or 0.0, self._space.jobs(self._space.point(now.params))[0])
 
-    def _store(self, trial: "Trial", point: Point, jobs: Sequence[PlannedJob]) -> None:
+    def _store(self, trial: Trial, point: Point, jobs: Sequence[PlannedJob]) -> None:
         try:
             summaries = [finished(job) for job in jobs]
             metric = self._trials.metric or self._settings.metric or selection_of(summaries[0])

@@ -15,17 +15,20 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hydra.core.override_parser.types import IntervalSweep, RangeSweep
 from hydra.core.override_parser.types import Override as ParsedOverride
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from attnexp.config.job import Job
 from attnexp.errors import RequestError
 from attnexp.sweeps.plan import Composer, Override, PlannedJob, distinct, expand
-
-if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
 
 Values = Mapping[str, Any]
 """The proposed values by the names of the dimensions."""
@@ -43,7 +46,7 @@ class Dimension:
     """
 
     name: str
-    distribution: "BaseDistribution"
+    distribution: BaseDistribution
     override: Callable[[Any], Override]
     corners: tuple[Override, ...]
     values: Sequence[Any] | None
@@ -146,8 +149,6 @@ def _is_searched(parsed: ParsedOverride) -> bool:
 
 
 def _interval(name: str, span: IntervalSweep) -> Dimension:
-    from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
-
     low, high, log = span.start, span.end, "log" in span.tags
     assert low is not None
     assert high is not None
@@ -171,16 +172,12 @@ def _interval(name: str, span: IntervalSweep) -> Dimension:
 
 def _range(name: str, overrides: tuple[Override, ...]) -> Dimension:
     """Return a dimension whose values are positions, so that Optuna knows which are neighbours."""
-    from optuna.distributions import IntDistribution
-
     positions = range(len(overrides))
     span = IntDistribution(0, len(overrides) - 1)
     return Dimension(name, span, lambda position: overrides[position], overrides, positions)
 
 
 def _choice(name: str, overrides: tuple[Override, ...]) -> Dimension:
-    from optuna.distributions import CategoricalDistribution
-
     by_text = {override.text.partition("=")[2]: override for override in overrides}
     span = CategoricalDistribution(tuple(by_text))
     return Dimension(name, span, lambda text: by_text[text], overrides, tuple(by_text))

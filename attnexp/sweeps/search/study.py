@@ -2,15 +2,16 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import optuna
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
+from optuna.storages import JournalStorage
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+from optuna.study import Study, StudyDirection
+from optuna.trial import FrozenTrial, Trial, TrialState
 
 from attnexp.sweeps.search.space import Dimension, Values
-
-if TYPE_CHECKING:
-    from optuna.samplers import BaseSampler
-    from optuna.storages import JournalStorage
-    from optuna.study import Study
-    from optuna.trial import FrozenTrial, Trial
 
 JOURNAL = "trials.journal"
 
@@ -24,6 +25,16 @@ ERROR = "error"
 METRIC = "metric"
 
 
+class NoLock(JournalFileOpenLock):
+    """Does nothing. The search holds its folder's lock; Optuna's would outlive a killed process."""
+
+    def acquire(self) -> bool:
+        return True
+
+    def release(self) -> None:
+        pass
+
+
 class TrialStore:
     """The trials of a search.
 
@@ -35,15 +46,13 @@ class TrialStore:
     def __init__(
         self, folder: Path, dimensions: Sequence[Dimension], sampler_seed: int, at_once: int
     ) -> None:
-        import optuna
-
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._file = folder / JOURNAL
         self._sampler_seed = sampler_seed
         self._at_once = at_once
         self._distributions = {each.name: each.distribution for each in dimensions}
         self._early: list[FrozenTrial] = []
-        random = optuna.samplers.RandomSampler(seed=sampler_seed)
+        random = RandomSampler(seed=sampler_seed)
         self._random_study = optuna.create_study(sampler=random)
         self._study: Study | None = None
         if self._file.exists():
@@ -56,72 +65,62 @@ class TrialStore:
         """The metric of the search, or None before a point has been measured."""
         return None if self._study is None else str(self._study.user_attrs[METRIC])
 
-    def counted(self) -> "list[FrozenTrial]":
+    def counted(self) -> list[FrozenTrial]:
         """Return the trials that have ended, without those that proposed an old point."""
-        from optuna.trial import TrialState
-
         ended = (TrialState.COMPLETE, TrialState.FAIL)
         return [trial for trial in self._all() if trial.state in ended]
 
-    def unfinished(self) -> "list[FrozenTrial]":
+    def unfinished(self) -> list[FrozenTrial]:
         """Return the trials that an earlier command has begun and not ended."""
-        from optuna.trial import TrialState
-
         return [trial for trial in self._all() if trial.state == TrialState.RUNNING]
 
-    def best(self) -> "FrozenTrial | None":
+    def best(self) -> FrozenTrial | None:
         """Return the best trial, or None where no point has been measured."""
         return next(iter(self.ranked()), None)
 
-    def ranked(self) -> "list[FrozenTrial]":
+    def ranked(self) -> list[FrozenTrial]:
         """Return the trials that were measured, the best first."""
-        from optuna.study import StudyDirection
-
         if self._study is None:
             return []
         measured = [trial for trial in self.counted() if trial.value is not None]
         higher = self._study.direction == StudyDirection.MAXIMIZE
         return sorted(measured, key=lambda trial: trial.value or 0.0, reverse=higher)
 
-    def ask(self, values: Values | None = None) -> "Trial":
+    def ask(self, values: Values | None = None) -> Trial:
         """Return a new trial with these values, or with values that the sampler proposes."""
         study = self._study or self._random_study
         if values is not None:
             study.enqueue_trial(dict(values))
         return study.ask(self._distributions)
 
-    def reject(self, trial: "Trial") -> None:
+    def reject(self, trial: Trial) -> None:
         """End a trial that proposed an old point."""
         trial.set_user_attr(REPEATED, True)
         self._end(trial, None)
 
     def measured(
-        self, trial: "Trial", value: float, metric: str, better: Literal["lower", "higher"]
+        self, trial: Trial, value: float, metric: str, better: Literal["lower", "higher"]
     ) -> None:
         """End a trial with the value of its point."""
         if self._study is None:
             self._create(metric, better)
         self._end(trial, value)
 
-    def failed(self, trial: "Trial", error: str) -> None:
+    def failed(self, trial: Trial, error: str) -> None:
         """End a trial whose point could not be measured."""
         trial.set_user_attr(ERROR, error)
         self._end(trial, None)
 
-    def resumed(self, trial: "FrozenTrial") -> "Trial":
+    def resumed(self, trial: FrozenTrial) -> Trial:
         """Return a trial of an earlier command in the form that this one can end."""
-        from optuna.trial import Trial
-
         assert self._study is not None
         return Trial(self._study, trial._trial_id)
 
-    def _all(self) -> "list[FrozenTrial]":
+    def _all(self) -> list[FrozenTrial]:
         trials = self._early if self._study is None else self._study.get_trials(deepcopy=False)
         return [trial for trial in trials if REPEATED not in trial.user_attrs]
 
-    def _end(self, trial: "Trial", value: float | None) -> None:
-        from optuna.trial import TrialState
-
+    def _end(self, trial: Trial, value: float | None) -> None:
         state = TrialState.FAIL if value is None else TrialState.COMPLETE
         if trial.study is self._study:
             self._study.tell(trial.number, value, state)
@@ -133,8 +132,6 @@ class TrialStore:
             self._study.add_trial(ended)
 
     def _create(self, metric: str, better: Literal["lower", "higher"]) -> None:
-        import optuna
-
         self._study = optuna.create_study(
             study_name=NAME,
             storage=self._storage(),
@@ -145,30 +142,13 @@ class TrialStore:
             self._study.add_trial(trial)
         self._study.sampler = self._sampler()
 
-    def _sampler(self) -> "BaseSampler":
+    def _sampler(self) -> BaseSampler:
         """Return a sampler that does not repeat the proposals of earlier commands."""
-        from optuna.samplers import TPESampler
-
         assert self._study is not None
         seed = self._sampler_seed + 1 + len(self._study.get_trials(deepcopy=False))
         return TPESampler(seed=seed, constant_liar=self._at_once > 1)
 
-    def _storage(self) -> "JournalStorage":
-        from optuna.storages import JournalStorage
-        from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
-
-        class NoLock(JournalFileOpenLock):
-            """Does nothing: the search holds its folder's lock.
-
-            Optuna's own lock would outlive a killed process.
-            """
-
-            def acquire(self) -> bool:
-                return True
-
-            def release(self) -> None:
-                pass
-
+    def _storage(self) -> JournalStorage:
         file = str(self._file)
         return JournalStorage(JournalFileBackend(file, lock_obj=NoLock(file)))
 
@@ -181,6 +161,6 @@ class TrialStore:
                 file.truncate(len(whole))
 
 
-def error_of(trial: "FrozenTrial") -> str:
+def error_of(trial: FrozenTrial) -> str:
     """Return the reason why the point of a trial could not be measured."""
     return str(trial.user_attrs.get(ERROR, "no reason is known"))
