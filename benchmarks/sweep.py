@@ -112,8 +112,8 @@ def main() -> int:
         commands = contestants(words, stock)
         times: dict[str, list[float]] = {name: [] for name in commands}
         for turn in range(arguments.repeats):
-            for name, command in commands.items():
-                times[name].append(seconds(command, folder / f"{name} {turn}"))
+            for sweeper, command in commands.items():
+                times[sweeper].append(seconds(command, folder / f"{sweeper} {turn}"))
         again = finished_sweep(folder)
     best = statistics.median(times["attnexp"])
     table = plain_table(["sweep", "seconds", "times as long"], right=["seconds", "times as long"])
