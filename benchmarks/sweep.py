@@ -78,15 +78,16 @@ def finished_sweep(folder: Path) -> float:
     """Wall time of a finished sweep that is issued again. Its runs are written by hand."""
     script = (
         "import json, sys\n"
-        "from attnexp import compose, record, summary\n"
-        "from attnexp.sweeps import command\n"
+        "from attnexp.cli.main import run\n"
+        "from attnexp.runs import files, summary\n"
+        "from attnexp.sweeps import multirun\n"
         "def write(plan):\n"
         "    for job in plan.jobs:\n"
         "        job.folder.mkdir(parents=True)\n"
         "        whole = summary.opened(job.settings, {}) | {'status': 'finished'}\n"
-        "        (job.folder / record.SUMMARY).write_text(json.dumps(whole))\n"
-        "command.show_plan = write\n"
-        "compose.main(sys.argv[1:])\n"
+        "        (job.folder / files.SUMMARY).write_text(json.dumps(whole))\n"
+        "multirun.show_plan = write\n"
+        "sys.exit(run(sys.argv[1:]))\n"
     )
     words = ["-m", *TRAINING, f"seed=range({AGAIN})"]
     command = [sys.executable, "-c", script, *words, "--dry-run"]
@@ -111,8 +112,8 @@ def main() -> int:
         commands = contestants(words, stock)
         times: dict[str, list[float]] = {name: [] for name in commands}
         for turn in range(arguments.repeats):
-            for engine, command in commands.items():
-                times[engine].append(seconds(command, folder / f"{engine} {turn}"))
+            for sweeper, command in commands.items():
+                times[sweeper].append(seconds(command, folder / f"{sweeper} {turn}"))
         again = finished_sweep(folder)
     best = statistics.median(times["attnexp"])
     table = plain_table(["sweep", "seconds", "times as long"], right=["seconds", "times as long"])

@@ -65,7 +65,7 @@ def run_once(line: CommandLine, job: Job) -> None:
         raise RequestError(str(error)) from error
     with run_callbacks(job, line.config_name) as returned:
         try:
-            with hold(job.folder, tell=_waiting):
+            with hold(job.folder, on_busy=_waiting):
                 if _shown_before(job):
                     return
                 summary = at_work(job, lambda: _executed(prepared, job.folder))

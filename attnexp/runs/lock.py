@@ -1,10 +1,10 @@
-"""One process at a time in a run's folder.
+"""The lock of a run folder, which one process at a time holds.
 
-The lock is the kernel's (flock) on a file in the folder, so it is free the moment its holder is
-dead, however it died. The file stays: removing it would let two processes lock two files of one
-name. On a network file system it holds between machines where that file system passes flock on:
-NFS does since Linux 2.6.12, Lustre when mounted with `flock`. Where there are no locks at all, a
-run goes on without one and says so.
+It is the kernel's lock (flock) on a file in the folder, so it is released when its holder dies,
+however it dies. The file stays, because two processes could otherwise lock two files of the same
+name. On a network file system the lock holds between machines if that file system supports flock:
+NFS does since Linux 2.6.12, Lustre when mounted with `flock`. Where a file system has no locks, the
+run continues without one after a warning.
 """
 
 import errno
@@ -22,33 +22,33 @@ from attnexp import console
 LOCK = ".lock"
 
 RETRY = 0.5
-"""Seconds between two looks at a lock that another process holds."""
+"""Seconds between two attempts to take a lock that another process holds."""
 
 _PATIENCE = 2.0
-"""Seconds to wait for processes that only look, as `is_held` does. Then the lock counts as held."""
+"""Seconds to wait while other processes only test the lock with `is_held`."""
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class BusyError(Exception):
-    """Another process is at work in the folder. The text says which."""
+    """Another process holds the lock. The message names that process."""
 
 
 @contextmanager
-def hold(folder: Path, tell: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Make the folder and keep every other process out of it for the length of the block.
+def hold(folder: Path, on_busy: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Create the folder and hold its lock during the block.
 
-    Where another process is at work there, wait until it has gone, having called `tell` with who it
-    is. Raises BusyError at once without `tell`, and OSError where nothing can be written.
+    Where another process holds it, call `on_busy` with the name of that process and wait. Raises
+    BusyError instead if there is no `on_busy`, and OSError where the file cannot be written.
     """
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         if not _taken(file):
             holder = _holder(file)
-            if tell is None:
+            if on_busy is None:
                 raise BusyError(holder)
-            tell(holder)
+            on_busy(holder)
             while not _taken(file):
                 time.sleep(RETRY)
         _sign(file)
@@ -58,7 +58,7 @@ def hold(folder: Path, tell: Callable[[str], None] | None = None) -> Iterator[No
 
 
 def is_held(folder: Path) -> bool:
-    """Whether some process is at work in the folder at this moment."""
+    """Return whether a process holds the lock at this moment. The lock is not taken for that."""
     try:
         file = os.open(folder / LOCK, os.O_RDWR)
     except OSError:
@@ -70,7 +70,10 @@ def is_held(folder: Path) -> bool:
 
 
 def _taken(file: int) -> bool:
-    """Take the lock. Where a shared one can be had, nobody is at work: others only look."""
+    """Take the lock and return whether that succeeded.
+
+    Where a shared lock can be had, nobody holds the folder: others only call `is_held`.
+    """
     end = time.monotonic() + _PATIENCE
     while not _locked(file, fcntl.LOCK_EX):
         if not _locked(file, fcntl.LOCK_SH) or time.monotonic() > end:
@@ -95,7 +98,7 @@ def _locked(file: int, how: int) -> bool:
 
 
 def _sign(file: int) -> None:
-    """Write who holds the lock, for people to read."""
+    """Write the name of this process into the file, for messages."""
     content = json.dumps({"process": os.getpid(), "host": socket.gethostname()}).encode()
     with suppress(OSError):  # a full disk must not look like a lock that was not given
         os.pwrite(file, content, 0)

@@ -1,1 +1,1 @@
-"""Sweeps: many runs from one command, each once, none spoiled by another."""
+"""Sweeps: many runs from one command, each of them once."""

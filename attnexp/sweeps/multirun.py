@@ -1,133 +1,68 @@
-"""What happens on `attnexp -m`: plan, engine, sweep."""
+"""A sweep over all combinations of the values that `attnexp -m` names."""
 
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
 from functools import partial
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
-from hydra.core.hydra_config import HydraConfig
-from hydra.types import HydraContext
-from omegaconf import DictConfig
-
-from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
-from attnexp.errors import RequestError, RunFailedError
-from attnexp.runs import lock
-from attnexp.runs.state import look
-from attnexp.sweeps.executors.base import Engine, JobOf
-from attnexp.sweeps.executors.hydra_launcher import Launched
-from attnexp.sweeps.executors.parallel import Beside
-from attnexp.sweeps.executors.serial import Here
+from attnexp.errors import RunFailedError
+from attnexp.sweeps.executors.base import Executor, JobOf
+from attnexp.sweeps.executors.hydra_launcher import HydraLauncherExecutor
+from attnexp.sweeps.executors.parallel import ParallelExecutor
+from attnexp.sweeps.executors.serial import SerialExecutor
 from attnexp.sweeps.plan import Composer, Plan, make_plan
-from attnexp.sweeps.scheduler import Sweep
-from attnexp.sweeps.search.loop import Search, Wanted
-from attnexp.sweeps.search.space import Space
-from attnexp.sweeps.search.study import Trials
+from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
 
-JOBLIB = "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher"
-"""Hydra's launcher for jobs beside each other on this machine, in whose place `Beside` does it."""
+JOBLIB_LAUNCHER = "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher"
+"""The target of Hydra's joblib launcher, which ParallelExecutor replaces."""
 
 
 def sweep(
-    context: HydraContext,
-    config: DictConfig,
-    arguments: Sequence[str],
-    params: Mapping[str, Any],
-    max_batch_size: int | None,
-    dry: bool,
+    composer: Composer, arguments: Sequence[str], max_batch_size: int | None, dry_run: bool
 ) -> None:
-    """Run every combination of the arguments that has not finished.
+    """Run every combination of the arguments' values that has not finished.
 
-    `config` is what Hydra composed for the sweep as a whole, `params` are axes that the arguments
-    may replace. Raises RunFailedError where a job failed.
+    With `dry_run` only the plan is shown. Raises RunFailedError where a job failed.
     """
-    before = HydraConfig.instance().cfg
-    try:
-        composer = Composer(context.config_loader, config)
-        given = [f"{name}={value}" for name, value in params.items()]
-        axes = composer.axes([*given, *arguments])
-        if dry:
-            plan = make_plan(composer, axes, config.rerun, lambda _: None)
-            show_remarks(plan)
-            show_plan(plan)
-            return
-        job_of = partial(composer.job, axes)
-        engine = choose_engine(context, config, job_of, max_batch_size)
-        try:
-            plan = make_plan(composer, axes, config.rerun, engine.get_ready)
-            show_remarks(plan)
-            Sweep(plan, engine, job_of, config.fail_fast).run()
-        except RunFailedError:
-            show_answer(plan, config)
-            raise
-        finally:
-            engine.stop()
-        show_answer(plan, config)
-    finally:
-        HydraConfig.instance().cfg = before
-
-
-def search(
-    context: HydraContext,
-    config: DictConfig,
-    arguments: Sequence[str],
-    params: Mapping[str, Any],
-    wanted: Wanted,
-    sampler_seed: int,
-    dry: bool,
-) -> None:
-    """Search the space that the arguments span.
-
-    Raises RequestError where Optuna is not installed, and RunFailedError where no point could be
-    measured.
-    """
-    if find_spec("optuna") is None:
-        raise RequestError("hydra/sweeper=optuna needs Optuna: pip install 'attnexp[optuna]'")
-    before = HydraConfig.instance().cfg
-    try:
-        composer = Composer(context.config_loader, config)
-        space = Space(
-            composer, [*(f"{name}={value}" for name, value in params.items()), *arguments]
-        )
-        names = [each.name.rpartition(".")[2] for each in space.dimensions]
-        by = [f"by_{wanted.metric}"] if wanted.metric else []
-        root = Path(config.hydra.sweep.dir).absolute()
-        folder = root / "-".join(["search", *names, *by, space.key])
-        with nullcontext() if dry else lock.hold(folder, tell=_waiting):
-            trials = Trials(folder, space.dimensions, sampler_seed, wanted.at_once)
-            engine = choose_engine(context, config, space.job, None)
-            found = Search(space, trials, engine, wanted, folder)
-            found.show() if dry else found.run()
-    finally:
-        HydraConfig.instance().cfg = before
-
-
-def _waiting(holder: str) -> None:
-    console.say(f"{holder} is at work on this search; waiting for it")
-
-
-def show_answer(plan: Plan, config: DictConfig) -> None:
-    """The results table of an experiment, over the jobs of its sweep that have finished."""
-    if config.hydra.runtime.choices.get("experiment") is None:
+    config = composer.config
+    axes = composer.axes(arguments)
+    if dry_run:
+        plan = make_plan(composer, axes, config.rerun)
+        show_remarks(plan)
+        show_plan(plan)
         return
-    ends = [(job, look(job.folder, job.settings)) for job in plan.jobs]
-    folders = [str(job.folder) for job, found in ends if found.state == "finished"]
+    job_of = partial(composer.job, axes)
+    executor = choose_executor(composer, job_of, max_batch_size)
+    try:
+        plan = make_plan(composer, axes, config.rerun, executor.prepare)
+        show_remarks(plan)
+        try:
+            Scheduler(plan, executor, job_of, config.fail_fast).run()
+        except RunFailedError:
+            show_results(composer, plan)
+            raise
+        show_results(composer, plan)
+    finally:
+        executor.stop()
+
+
+def show_results(composer: Composer, plan: Plan) -> None:
+    """Show the results table of an experiment, over the finished jobs of its sweep."""
+    if composer.config.hydra.runtime.choices.get("experiment") is None:
+        return
+    jobs = [job.with_state() for job in plan.jobs]
+    folders = [str(job.folder) for job in jobs if job.found.state == "finished"]
     if folders:
         from attnexp.tables.tables import show_configurations
 
         show_configurations(folders)
 
 
-def choose_engine(
-    context: HydraContext, config: DictConfig, job_of: JobOf, max_batch_size: int | None
-) -> Engine:
-    """The engine for the launcher that was chosen."""
-    launcher = config.hydra.launcher._target_
-    if launcher == BASIC_LAUNCHER:
-        return Here(job_of, ahead=0 if config.fail_fast else 1)
-    if launcher == JOBLIB:
-        return Beside(config.hydra.launcher, job_of, max_batch_size)
-    return Launched(context, config, job_of, max_batch_size)
+def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | None) -> Executor:
+    """Return the executor for the launcher of the configuration."""
+    launcher = composer.config.hydra.launcher
+    if launcher._target_ == BASIC_LAUNCHER:
+        return SerialExecutor(job_of, queued=0 if composer.config.fail_fast else 1)
+    if launcher._target_ == JOBLIB_LAUNCHER:
+        return ParallelExecutor(launcher, job_of, max_batch_size)
+    return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)

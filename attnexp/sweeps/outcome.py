@@ -1,20 +1,20 @@
-"""How a job ended in a sweep."""
+"""The outcome of a job in a sweep."""
 
 from dataclasses import dataclass
 from typing import Literal
 
 Status = Literal["done", "skipped", "failed", "interrupted", "busy", "not run"]
-"""How a job ended in a sweep. A busy one is in the hands of another process."""
+"""The ways in which a job ends in a sweep. "busy" means that another process runs it."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended in a sweep, and the error if it did not end well."""
+    """How a job ended in a sweep, with the error of a job that failed."""
 
     status: Status
     error: str | None = None
 
 
 def first_line(error: str | None) -> str:
-    """An error without what follows its first line."""
+    """Return the first line of an error."""
     return (error or "no reason is known").strip().partition("\n")[0]

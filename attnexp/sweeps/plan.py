@@ -1,23 +1,25 @@
-"""The jobs of a sweep, each composed, with its key, its folder and what that holds.
+"""The plan of a sweep: its jobs, each with its key, its folder and the state of that folder.
 
-Hydra composes in about a tenth of a second, which is long for a thousand jobs. So it composes once
-for all jobs that differ only in plain values; the values are then set as Hydra sets them.
+Hydra composes a configuration in about 0.1 seconds. It therefore composes once for all jobs that
+differ in plain values only, and the values are then set as Hydra would set them.
 """
 
 import itertools
+import math
 import pickle
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from hydra.core.config_loader import ConfigLoader
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, QuotedString, Transformer
+from hydra.core.override_parser.types import Override as ParsedOverride
+from hydra.core.override_parser.types import QuotedString, Transformer
 from hydra.errors import HydraException
+from hydra.types import HydraContext
 from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
@@ -27,16 +29,18 @@ from attnexp.runs.key import run_key, run_name
 from attnexp.runs.state import Found, look, old_folders
 
 PLAIN = (bool, int, float, str, type(None))
-"""Types of values that can be set on a composed configuration without composing it again."""
+"""Types of values that can be set on a composed configuration."""
 
-
-USUAL = {"dir": "${output_dir}", "subdir": "${run_name:}"}
-"""Where the runs of a sweep go unless somebody has set hydra.sweep: known without resolving it."""
+DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
+"""The default of hydra.sweep. The folders it gives are computed without OmegaConf's resolution."""
 
 
 @dataclass(frozen=True)
-class Word:
-    """One `name=value` of a job's command line. `value` is None where it is not plain."""
+class Override:
+    """One `name=value` of a job's command line.
+
+    `value` holds the value, or is None where the value is not plain.
+    """
 
     text: str
     value: tuple[Any] | None
@@ -44,128 +48,134 @@ class Word:
 
 @dataclass(frozen=True)
 class Axis:
-    """One name of the command line with all its values in the sweep."""
+    """One name of the command line with all its values in the sweep.
+
+    `plain` says that the values can be set on a composed configuration.
+    """
 
     name: str
-    words: tuple[Word, ...]
+    overrides: tuple[Override, ...]
     plain: bool
 
     @property
     def path(self) -> str:
-        """Where in the configuration it points."""
+        """The path of the setting or the group in the configuration."""
         return _path(self.name)
-
-    @property
-    def adds(self) -> bool:
-        """Whether the setting need not be there before."""
-        return self.name.startswith("+")
 
 
 @dataclass(frozen=True)
-class Planned:
+class PlannedJob:
     """A job of a sweep before it runs.
 
-    `words` is its command line, `label` the part of it that varies, `settings` its resolved
-    configuration.
+    `overrides` is its command line, `label` the part of it that varies in the sweep, `settings` its
+    resolved configuration.
     """
 
     number: int
-    words: tuple[Word, ...]
+    overrides: tuple[Override, ...]
     label: str
     folder: Path
     key: str
     settings: Mapping[str, Any]
     found: Found
 
+    def with_state(self) -> "PlannedJob":
+        """Return the job with the present state of its folder.
+
+        Raises OtherRunError where the folder holds the run of another configuration.
+        """
+        return replace(self, found=look(self.folder, self.settings))
+
 
 @dataclass(frozen=True)
 class Plan:
-    """The jobs of a sweep, each once, and how many more the command line named."""
+    """The distinct jobs of a sweep, and the number of repetitions on the command line.
 
-    jobs: tuple[Planned, ...]
+    `old_versions` are the folders of results that an older version has computed for these jobs.
+    """
+
+    jobs: tuple[PlannedJob, ...]
     repeated: int
     old_versions: tuple[Path, ...]
 
     @property
-    def to_do(self) -> tuple[Planned, ...]:
+    def to_do(self) -> tuple[PlannedJob, ...]:
         """The jobs that have not finished."""
         return tuple(job for job in self.jobs if job.found.state != "finished")
 
 
 @dataclass(frozen=True)
-class Base:
-    """A configuration that Hydra has composed, and what all the jobs made of it share.
+class Composition:
+    """A configuration that Hydra has composed, and from which the jobs of a sweep are made.
 
-    `usual` says that their folders are those of USUAL.
+    `default_folders` says that hydra.sweep is DEFAULT_SWEEP.
     """
 
     config: DictConfig
     chosen: Mapping[str, str]
-    usual: bool
+    default_folders: bool
 
 
 class Composer:
     """Composes the jobs of one sweep.
 
-    `master` is the configuration that Hydra composed for the sweep as a whole.
+    `config` is the configuration that Hydra composed for the sweep as a whole. Within a `with`
+    statement the composer sets Hydra's global configuration, and restores it at the end.
     """
 
-    def __init__(self, loader: ConfigLoader, master: DictConfig) -> None:
-        self._loader = loader
-        self._master = master
-        self._bases: dict[tuple[str, ...], Base] = {}
+    def __init__(self, context: HydraContext, config: DictConfig) -> None:
+        self.context = context
+        self.config = config
+        self._loader = context.config_loader
+        self._compositions: dict[tuple[str, ...], Composition] = {}
         self._groups: dict[str, bool] = {}
 
+    def __enter__(self) -> "Composer":
+        self._before = HydraConfig.instance().cfg
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        HydraConfig.instance().cfg = self._before
+
     def axes(self, arguments: Iterable[str]) -> list[Axis]:
-        """The axes that `name=values` words span, in their order.
+        """Return the axes that `name=values` arguments span, in their order.
 
-        Raises HydraException for a word that spans no list of values, such as an interval.
+        Raises HydraException for an argument that names no list of values, such as an interval.
         """
-        return self.axes_of({name: listed(word) for name, word in self.parse(arguments).items()})
+        return self.axes_of({name: expand(each) for name, each in self.parse(arguments).items()})
 
-    def parse(self, arguments: Iterable[str]) -> dict[str, Override]:
-        """The words of a command line by their names; the last one of a name counts."""
+    def parse(self, arguments: Iterable[str]) -> dict[str, ParsedOverride]:
+        """Return the parsed arguments by name. The last argument with a name counts."""
         parser = OverridesParser.create(config_loader=self._loader)
-        return {word.get_key_element(): word for word in parser.parse_overrides(list(arguments))}
+        return {each.get_key_element(): each for each in parser.parse_overrides(list(arguments))}
 
-    def axes_of(self, words: Mapping[str, tuple[Word, ...]]) -> list[Axis]:
-        """The axes with these words, by their names."""
-        settings = [path for path in map(_path, words) if not self.is_group(path)]
-        return [Axis(name, words[name], _is_plain(words[name], name, settings)) for name in words]
+    def axes_of(self, overrides: Mapping[str, tuple[Override, ...]]) -> list[Axis]:
+        """Return the axes with these overrides, given by name."""
+        settings = [path for path in map(_path, overrides) if not self._is_group(path)]
+        return [
+            Axis(name, values, _is_plain(values, name, settings))
+            for name, values in overrides.items()
+        ]
 
-    def compose(self, axes: Sequence[Axis], words: Sequence[Word], number: int) -> Base:
-        """The configuration of the job with these words, one for each axis.
-
-        It belongs to the composer and is good until the next call. The first of a kind is composed
-        by Hydra, the others are made of it.
-        """
-        fixed = tuple(word.text for axis, word in zip(axes, words, strict=True) if not axis.plain)
-        base = self._bases.get(fixed)
-        if base is None:
-            base = self._bases[fixed] = self._by_hydra(words)
+    def planned(
+        self, axes: Sequence[Axis], overrides: Sequence[Override], number: int
+    ) -> PlannedJob:
+        """Return the job with these overrides, one for each axis, with its key and its folder."""
+        composition = self._compose(axes, overrides, number)
+        settings = resolved(composition.config)
+        varying = [
+            override.text
+            for axis, override in zip(axes, overrides, strict=True)
+            if len(axis.overrides) > 1
+        ]
+        if composition.default_folders:
+            name = run_name(settings, composition.chosen)
+            folder = Path(settings["output_dir"]).absolute() / name
         else:
-            try:
-                for axis, word in zip(axes, words, strict=True):
-                    if axis.plain and word.value is not None:
-                        OmegaConf.update(base.config, axis.path, *word.value, force_add=axis.adds)
-            except OmegaConfBaseException:
-                base = self._by_hydra(words)  # for Hydra's words about what is wrong
-        if not base.usual:
-            _number(base.config, axes, words, number)
-        return base
-
-    def planned(self, axes: Sequence[Axis], words: Sequence[Word], number: int) -> Planned:
-        """The job with these words, with its key and its folder."""
-        base = self.compose(axes, words, number)
-        settings = resolved(base.config)
-        varying = [word.text for axis, word in zip(axes, words, strict=True) if len(axis.words) > 1]
-        if base.usual:
-            folder = Path(settings["output_dir"]).absolute() / run_name(settings, base.chosen)
-        else:
-            folder = folder_of(base.config)
-        return Planned(
+            folder = folder_of(composition.config)
+        return PlannedJob(
             number=number,
-            words=tuple(words),
+            overrides=tuple(overrides),
             label=" ".join(varying) or folder.name,
             folder=folder,
             key=run_key(settings),
@@ -173,83 +183,142 @@ class Composer:
             found=Found("new"),
         )
 
-    def job(self, axes: Sequence[Axis], planned: Planned) -> Job:
-        """A job of the plan as a process needs it to run."""
-        config = self.compose(axes, planned.words, planned.number).config
-        _number(config, axes, planned.words, planned.number)
-        return Job(pickle.loads(pickle.dumps(config)), planned.folder)  # a copy, quickly
+    def job(self, axes: Sequence[Axis], planned: PlannedJob) -> Job:
+        """Return the job that a worker process runs for a planned job."""
+        config = self._compose(axes, planned.overrides, planned.number).config
+        _set_job(config, axes, planned.overrides, planned.number)
+        return Job(pickle.loads(pickle.dumps(config)), planned.folder)  # faster than deepcopy
 
-    def _by_hydra(self, words: Sequence[Word]) -> Base:
-        config = self._loader.load_sweep_config(self._master, [word.text for word in words])
+    def _compose(
+        self, axes: Sequence[Axis], overrides: Sequence[Override], number: int
+    ) -> Composition:
+        """Return the composition of the job with these overrides, which the next call changes.
+
+        Hydra composes the first job of a kind; for the others its plain values are replaced.
+        """
+        pairs = list(zip(axes, overrides, strict=True))
+        kind = tuple(override.text for axis, override in pairs if not axis.plain)
+        composition = self._compositions.get(kind)
+        if composition is None:
+            composition = self._compositions[kind] = self._by_hydra(overrides)
+        else:
+            try:
+                for axis, override in pairs:
+                    if axis.plain and override.value is not None:
+                        OmegaConf.update(
+                            composition.config,
+                            axis.path,
+                            *override.value,
+                            force_add=axis.name.startswith("+"),
+                        )
+            except OmegaConfBaseException:
+                composition = self._by_hydra(overrides)  # raises with Hydra's own message
+        if not composition.default_folders:
+            _set_job(composition.config, axes, overrides, number)
+        return composition
+
+    def _by_hydra(self, overrides: Sequence[Override]) -> Composition:
+        config = self._loader.load_sweep_config(self.config, [each.text for each in overrides])
         HydraConfig.instance().cfg = config  # type: ignore[assignment]
-        if config.hydra.sweeper.params != self._master.hydra.sweeper.params:
+        if config.hydra.sweeper.params != self.config.hydra.sweeper.params:
             raise RequestError(
                 "experiments bring axes of their own, so run one at a time: -m experiment=NAME"
             )
         make_portable(config.hydra)
-        places = OmegaConf.to_container(config.hydra.sweep, resolve=False)
-        return Base(config, chosen_of(config.hydra.runtime.choices), places == USUAL)
+        sweep = OmegaConf.to_container(config.hydra.sweep, resolve=False)
+        return Composition(config, chosen_of(config.hydra.runtime.choices), sweep == DEFAULT_SWEEP)
 
-    def is_group(self, path: str) -> bool:
-        """Whether a path names a group of choices, and not a setting."""
+    def _is_group(self, path: str) -> bool:
+        """Return whether a path names a config group rather than a setting."""
         if path not in self._groups:
             options = self._loader.get_group_options(
                 path.partition("@")[0],
                 ObjectType.CONFIG,
-                config_name=self._master.hydra.job.config_name,
-                overrides=_texts(self._master.hydra.overrides.hydra),
+                config_name=self.config.hydra.job.config_name,
+                overrides=_texts(self.config.hydra.overrides.hydra),
             )
             self._groups[path] = bool(options)
         return self._groups[path]
 
 
 def make_plan(
-    composer: Composer, axes: Sequence[Axis], rerun: bool, expect: Callable[[Planned], None]
+    composer: Composer,
+    axes: Sequence[Axis],
+    rerun: bool,
+    on_job: Callable[[PlannedJob], None] = lambda _: None,
 ) -> Plan:
-    """Every combination of the axes as a job, each once, and what its folder holds.
+    """Return the plan of all combinations of the axes.
 
-    `expect` is called at every job that has to be run, while others are still being planned.
-
-    Raises ComposeErrors where a combination cannot be composed, and RequestError where two jobs
-    would share a folder or a folder holds the run of another configuration.
+    `on_job` is called with each job that has to run as soon as it is planned. Raises ComposeErrors
+    where a combination cannot be composed, and RequestError where two different jobs would share a
+    folder or a folder holds the run of another configuration.
     """
-    jobs: dict[Path, Planned] = {}
-    repeated, old = 0, []
-    for number, words in enumerate(itertools.product(*(axis.words for axis in axes))):
-        job = composer.planned(axes, words, number)
-        other = jobs.get(job.folder)
-        if other is not None:
-            if other.key != job.key:
-                raise RequestError(
-                    f"'{other.label}' and '{job.label}' would share the folder {job.folder}: "
-                    "keep ${run_name:} in hydra.sweep.subdir"
-                )
-            repeated += 1
-            continue
-        if not rerun:
-            job = replace(job, found=look(job.folder, job.settings))
-        if job.found.state != "finished":
-            expect(job)
-        jobs[job.folder] = job
+    combinations = itertools.product(*(axis.overrides for axis in axes))
+    planned = (composer.planned(axes, each, number) for number, each in enumerate(combinations))
+    jobs: list[PlannedJob] = []
+    old: list[Path] = []
+    for job in distinct(planned):
+        jobs.append(job if rerun else job.with_state())
+        if jobs[-1].found.state != "finished":
+            on_job(jobs[-1])
         old += old_folders(job.folder, job.settings)
-    return Plan(tuple(jobs.values()), repeated, tuple(old))
+    named = math.prod(len(axis.overrides) for axis in axes)
+    return Plan(tuple(jobs), named - len(jobs), tuple(old))
+
+
+def distinct(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
+    """Yield each job once. Jobs with the same folder and the same key are the same job.
+
+    Raises RequestError where two different jobs would share a folder.
+    """
+    by_folder: dict[Path, PlannedJob] = {}
+    for job in jobs:
+        first = by_folder.setdefault(job.folder, job)
+        if first is job:
+            yield job
+        elif first.key != job.key:
+            raise RequestError(
+                f"'{first.label}' and '{job.label}' would share the folder {job.folder}: "
+                "keep ${run_name:} in hydra.sweep.subdir"
+            )
 
 
 def folder_of(config: DictConfig) -> Path:
-    """The folder of a job of a sweep."""
+    """Return the folder of a job from its composed configuration."""
     return Path(config.hydra.sweep.dir).absolute() / config.hydra.sweep.subdir
 
 
 def make_portable(hydra: DictConfig) -> None:
-    """Drop the classes of launchers' and sweepers' settings, which pickle would not find again."""
+    """Drop the types of the launcher's and the sweeper's settings, which pickle cannot import."""
     with read_write(hydra), open_dict(hydra):
         for name in ("launcher", "sweeper"):
             hydra[name] = OmegaConf.create(OmegaConf.to_container(hydra[name], resolve=False))
 
 
-def _number(config: DictConfig, axes: Sequence[Axis], words: Sequence[Word], number: int) -> None:
-    """Set what Hydra's node says of one job alone."""
-    texts = [word.text for word in words]
+def expand(override: ParsedOverride) -> tuple[Override, ...]:
+    """Return an override for each value of a parsed override.
+
+    Raises HydraException for an interval, which has no list of values.
+    """
+    name = override.get_key_element()
+    if not override.is_sweep_override():
+        assert override.input_line is not None
+        return (Override(override.input_line, _plain_value(override.value())),)
+    if not override.is_discrete_sweep():
+        raise HydraException(
+            f"{override.input_line} names no list of values: hydra/sweeper=optuna searches it"
+        )
+    values = cast(Iterable[Any], override.sweep_iterator())
+    return tuple(
+        Override(f"{name}={Transformer.str(value)}", _plain_value(value)) for value in values
+    )
+
+
+def _set_job(
+    config: DictConfig, axes: Sequence[Axis], overrides: Sequence[Override], number: int
+) -> None:
+    """Set the entries of Hydra's node that differ from job to job."""
+    texts = [override.text for override in overrides]
     form = config.hydra.job.config.override_dirname
     named = zip(axes, texts, strict=True)
     lines = sorted(text for axis, text in named if axis.path not in form.exclude_keys)
@@ -261,56 +330,40 @@ def _number(config: DictConfig, axes: Sequence[Axis], words: Sequence[Word], num
 
 
 def _texts(overrides: ListConfig) -> list[str]:
-    """The words of a command line as they were written; they may hold `${...}`."""
+    """Return overrides as they were written, with their interpolations."""
     return cast(list[str], OmegaConf.to_container(overrides, resolve=False))
 
 
-def listed(override: Override) -> tuple[Word, ...]:
-    """The words that a word of the command line stands for: one for each of its values."""
-    name = override.get_key_element()
-    if not override.is_sweep_override():
-        assert override.input_line is not None
-        return (Word(override.input_line, _plain_value(override.value())),)
-    if not override.is_discrete_sweep():
-        raise HydraException(
-            f"{override.input_line} names no list of values: hydra/sweeper=optuna searches it"
-        )
-    values = cast(Iterable[Any], override.sweep_iterator())
-    return tuple(_word(name, value) for value in values)
-
-
-def _word(name: str, value: Any) -> Word:
-    return Word(f"{name}={Transformer.str(value)}", _plain_value(value))
-
-
 def _plain_value(value: Any) -> tuple[Any] | None:
-    """A value in a tuple, where it is plain and means the same after composing as before."""
-    text = value.text if isinstance(value, QuotedString) else value
-    if not isinstance(text, PLAIN) or (isinstance(text, str) and ("${" in text or text == "???")):
+    """Return a value in a tuple, or None where composing it is more than setting it."""
+    plain = value.text if isinstance(value, QuotedString) else value
+    if not isinstance(plain, PLAIN) or (
+        isinstance(plain, str) and ("${" in plain or plain == "???")
+    ):
         return None
-    return (text,)
+    return (plain,)
 
 
 def _path(name: str) -> str:
     return name.lstrip("+~")
 
 
-def _is_plain(words: Sequence[Word], name: str, settings: Sequence[str]) -> bool:
-    """Whether the values of an axis can be set on a configuration that is composed already.
+def _is_plain(overrides: Sequence[Override], name: str, settings: Sequence[str]) -> bool:
+    """Return whether the values of an axis can be set on a composed configuration.
 
-    They must vary, be plain, be of a setting and not of a group, and touch nothing that another
-    word touches.
+    They can if they vary, are plain and belong to a setting, not to a group, that no other override
+    contains or is part of.
     """
     path = _path(name)
     return (
-        len(words) > 1
+        len(overrides) > 1
         and path in settings
-        and all(word.value is not None for word in words)
+        and all(override.value is not None for override in overrides)
         and sum(_overlap(path, other) for other in settings) == 1
     )
 
 
 def _overlap(one: str, other: str) -> bool:
-    """Whether one of two paths is the other, or inside it."""
-    first, second = one.split("."), other.split(".")
-    return all(left == right for left, right in zip(first, second, strict=False))
+    """Return whether one of two paths contains the other."""
+    pairs = zip(one.split("."), other.split("."), strict=False)
+    return all(left == right for left, right in pairs)

@@ -1,4 +1,4 @@
-"""Which jobs of a sweep are running, and how those that have ended did."""
+"""The progress of a sweep: which jobs are running, and the outcomes of those that have ended."""
 
 import threading
 import time
@@ -13,21 +13,21 @@ from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.state import Stamp, stamp
 from attnexp.runs.summary import read_summary
 from attnexp.sweeps.outcome import Outcome, first_line
-from attnexp.sweeps.plan import Planned
+from attnexp.sweeps.plan import PlannedJob
 
 
-class Board:
-    """What is known of the jobs of a sweep, from their own files and from who runs them.
+class SweepProgress:
+    """Gathers the outcomes of jobs from their folders and from the executor.
 
-    `on_failure` is called for each new failure, from whichever thread has found it. `elsewhere` are
-    the folders that another process was seen at work on.
+    `on_failure` is called for each failed job, from the thread that notices it. `elsewhere` holds
+    the folders of jobs that another process was seen to run.
     """
 
-    def __init__(self, jobs: Iterable[Planned], on_failure: Callable[[], None]) -> None:
+    def __init__(self, jobs: Iterable[PlannedJob], on_failure: Callable[[], None]) -> None:
         self.outcomes: dict[Path, Outcome] = {}
         self.elsewhere: set[Path] = set()
         self._jobs = list(jobs)
-        self._running: dict[Path, Planned] = {}
+        self._running: dict[Path, PlannedJob] = {}
         self._seen: dict[Path, Stamp] = {job.folder: stamp(job.folder) for job in self._jobs}
         self._on_failure = on_failure
         self._guard = threading.RLock()
@@ -35,21 +35,22 @@ class Board:
 
     @property
     def total(self) -> int:
-        """How many jobs there are."""
+        """The number of jobs."""
         return len(self._jobs)
 
     @property
-    def running(self) -> list[Planned]:
-        """The jobs that have begun and not ended."""
+    def running(self) -> list[PlannedJob]:
+        """The jobs that have started and not ended."""
         with self._guard:
             return list(self._running.values())
 
-    def remaining(self) -> list[Planned]:
+    @property
+    def remaining(self) -> list[PlannedJob]:
         """The jobs that have not ended."""
         return [job for job in self._jobs if job.folder not in self.outcomes]
 
-    def settle(self, job: Planned, outcome: Outcome) -> None:
-        """Take in how a job ended."""
+    def record(self, job: PlannedJob, outcome: Outcome) -> None:
+        """Record the outcome of a job, and print it where the job has failed."""
         with self._guard:
             known = self.outcomes.get(job.folder)
             self.outcomes[job.folder] = outcome
@@ -61,27 +62,27 @@ class Board:
             )
             self._on_failure()
 
-    def look(self) -> None:
-        """Take in what the files say."""
-        for job in self.remaining():
+    def update(self) -> None:
+        """Read the summaries that have changed."""
+        for job in self.remaining:
             seen = stamp(job.folder)
             if seen is not None and seen != self._seen[job.folder]:
                 self._seen[job.folder] = seen
-                self._take_in(job)
+                self._read(job)
 
-    def line(self) -> str:
-        """How far the sweep is, in a few words."""
-        ends = [outcome.status for outcome in list(self.outcomes.values())]
-        failed = ends.count("failed")
-        words = [f"{len(self.running)} running"]
+    def text(self) -> str:
+        """Return the number of running and failed jobs and the time left, as a phrase."""
+        statuses = [outcome.status for outcome in list(self.outcomes.values())]
+        ended, failed = len(statuses), statuses.count("failed")
+        parts = [f"{len(self.running)} running"]
         if failed:
-            words.append(f"{failed} failed")
-        if ends and len(ends) < self.total:
-            seconds = (time.monotonic() - self._start) / len(ends) * (self.total - len(ends))
-            words.append(f"{timedelta(seconds=round(seconds))} left")
-        return ", ".join(words)
+            parts.append(f"{failed} failed")
+        if 0 < ended < self.total:
+            seconds = (time.monotonic() - self._start) / ended * (self.total - ended)
+            parts.append(f"{timedelta(seconds=round(seconds))} left")
+        return ", ".join(parts)
 
-    def _take_in(self, job: Planned) -> None:
+    def _read(self, job: PlannedJob) -> None:
         try:
             summary = read_summary(job.folder)
         except UnreadableRunError:
@@ -93,6 +94,6 @@ class Board:
             if status == "running":
                 self._running[job.folder] = job
             elif status == "finished":
-                self.settle(job, Outcome("skipped" if job.folder in self.elsewhere else "done"))
+                self.record(job, Outcome("skipped" if job.folder in self.elsewhere else "done"))
             elif status == "failed":
-                self.settle(job, Outcome("failed", summary.error))
+                self.record(job, Outcome("failed", summary.error))

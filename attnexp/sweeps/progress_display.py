@@ -1,6 +1,6 @@
-"""The progress of a sweep, read from the files of its jobs.
+"""The display of a sweep's progress.
 
-So it is the same whichever process, on whichever machine, runs a job.
+It is read from the folders of the jobs, so that it is the same under every executor.
 """
 
 import threading
@@ -14,41 +14,42 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 
 from attnexp import console
 from attnexp.runs import files
-from attnexp.sweeps.plan import Planned
-from attnexp.sweeps.progress import Board
+from attnexp.sweeps.plan import PlannedJob
+from attnexp.sweeps.progress import SweepProgress
 
 INTERVAL = 0.25
-"""Seconds between two looks at the files, or more where looking takes long."""
+"""Seconds between two updates, or more where an update takes long."""
 
-LINES = 8
-"""How many running jobs get a line of their own."""
+BARS = 8
+"""The largest number of running jobs that have bars of their own."""
 
 
 @contextmanager
-def watched(board: Board) -> Iterator[None]:
-    """Show the progress of a sweep for the length of the block."""
+def displayed(progress: SweepProgress) -> Iterator[None]:
+    """Display the progress of a sweep during the block."""
     stopped = threading.Event()
-    show = _bars if console.out.is_terminal else _lines
-    watch = threading.Thread(target=show, args=(board, stopped), daemon=True)
-    watch.start()
+    display = _show_bars if console.out.is_terminal else _print_lines
+    thread = threading.Thread(target=display, args=(progress, stopped), daemon=True)
+    thread.start()
     try:
         yield
     finally:
         stopped.set()
-        watch.join()
+        thread.join()
 
 
-def _lines(board: Board, stopped: threading.Event) -> None:
-    """A line now and then, as a log file needs it."""
+def _print_lines(progress: SweepProgress, stopped: threading.Event) -> None:
+    """Print a line at intervals, which suits a log file."""
     last = time.monotonic()
-    for _ in _looks(board, stopped):
+    for _ in _updates(progress, stopped):
         if time.monotonic() - last >= console.LINE_EVERY:
-            console.say(f"sweep: {len(board.outcomes)} of {board.total} jobs, {board.line()}")
+            done = f"{len(progress.outcomes)} of {progress.total} jobs"
+            console.say(f"sweep: {done}, {progress.text()}")
             last = time.monotonic()
 
 
-def _bars(board: Board, stopped: threading.Event) -> None:
-    """A bar for the sweep and one for each of the first running jobs."""
+def _show_bars(progress: SweepProgress, stopped: threading.Event) -> None:
+    """Show a bar for the sweep and one for each of the first running jobs."""
     bars = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -58,21 +59,21 @@ def _bars(board: Board, stopped: threading.Event) -> None:
         transient=True,
         refresh_per_second=4,
     )
-    whole = bars.add_task("sweep", total=board.total, details="")
+    whole = bars.add_task("sweep", total=progress.total, details="")
     single: dict[Path, TaskID] = {}
-    start, started = time.monotonic(), False
+    begin = time.monotonic()
     try:
-        for _ in _looks(board, stopped):
-            if not started and time.monotonic() - start > console.PATIENCE:
+        for _ in _updates(progress, stopped):
+            if time.monotonic() - begin > console.PATIENCE:
                 bars.start()
-                started = True
-            bars.update(whole, completed=len(board.outcomes), details=board.line())
-            shown = {job.folder: job for job in board.running[:LINES]}
-            for folder in [folder for folder in single if folder not in shown]:
+            bars.update(whole, completed=len(progress.outcomes), details=progress.text())
+            shown = {job.folder: job for job in progress.running[:BARS]}
+            for folder in single.keys() - shown:
                 bars.remove_task(single.pop(folder))
             for folder, job in shown.items():
                 if folder not in single:
-                    single[folder] = bars.add_task(escape(job.label), total=epochs(job), details="")
+                    name = escape(job.label)
+                    single[folder] = bars.add_task(name, total=max_epochs(job), details="")
                 row = files.last_metrics(folder)
                 bars.update(
                     single[folder],
@@ -83,16 +84,17 @@ def _bars(board: Board, stopped: threading.Event) -> None:
         bars.stop()
 
 
-def epochs(job: Planned) -> int | None:
-    """How many epochs a job may take, where that is known."""
-    most = job.settings.get("train", {}).get("max_epochs")
-    return most if isinstance(most, int) else None
+def max_epochs(job: PlannedJob) -> int | None:
+    """Return the largest number of epochs that a job may take, where its configuration has one."""
+    epochs = job.settings.get("train", {}).get("max_epochs")
+    return epochs if isinstance(epochs, int) else None
 
 
-def _looks(board: Board, stopped: threading.Event) -> Iterator[None]:
+def _updates(progress: SweepProgress, stopped: threading.Event) -> Iterator[None]:
+    """Yield after each update of the progress."""
     pause = INTERVAL
     while not stopped.wait(pause):
-        start = time.monotonic()
-        board.look()
+        begin = time.monotonic()
+        progress.update()
         yield
-        pause = max(INTERVAL, 10 * (time.monotonic() - start))
+        pause = max(INTERVAL, 10 * (time.monotonic() - begin))

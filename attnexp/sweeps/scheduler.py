@@ -1,4 +1,4 @@
-"""A sweep from its plan to its table: what is missing is run, whatever has happened before."""
+"""The scheduler of a sweep: runs the planned jobs that have not finished."""
 
 import time
 from collections import Counter
@@ -9,143 +9,140 @@ from attnexp import console
 from attnexp.errors import RunFailedError
 from attnexp.runs import lock
 from attnexp.runs.state import look, stamp
-from attnexp.sweeps.executors.base import Engine, JobOf
+from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.outcome import Outcome
-from attnexp.sweeps.plan import Plan, Planned
-from attnexp.sweeps.progress import Board
-from attnexp.sweeps.progress_display import watched
+from attnexp.sweeps.plan import Plan, PlannedJob
+from attnexp.sweeps.progress import SweepProgress
+from attnexp.sweeps.progress_display import displayed
 from attnexp.sweeps.summary import show_outcomes
 from attnexp.sweeps.worker_process import record_end
 
 ATTEMPTS = 2
-"""How often a job is begun whose process vanishes without a word."""
+"""How often a job is started whose process vanishes and leaves no outcome."""
 
 
 class FailedFastError(Exception):
-    """A job has failed, and the rest is not wanted."""
+    """A job has failed, and fail_fast asks to stop there."""
 
 
-class Sweep:
-    """The jobs of a plan on an engine."""
+class Scheduler:
+    """Runs the jobs of a plan on an executor."""
 
-    def __init__(self, plan: Plan, engine: Engine, job_of: JobOf, fail_fast: bool) -> None:
+    def __init__(self, plan: Plan, executor: Executor, job_of: JobOf, fail_fast: bool) -> None:
         self._plan = plan
-        self._engine = engine
+        self._executor = executor
         self._job_of = job_of
         self._fail_fast = fail_fast
         self._failed = False
         self._vanished: Counter[Path] = Counter()
-        self._board = Board(plan.to_do, self._note_failure)
+        self._progress = SweepProgress(plan.to_do, self._note_failure)
 
     def run(self) -> None:
-        """Run what has not finished, and show how all ended.
+        """Run the jobs that have not finished, and show the outcomes.
 
-        Raises RunFailedError where a job failed, and KeyboardInterrupt with what to do next where
-        the sweep was interrupted.
+        Raises RunFailedError where a job has not finished, and KeyboardInterrupt with the number of
+        finished jobs where the sweep was interrupted.
         """
         try:
-            self.work()
+            self.run_jobs()
         except FailedFastError:
             console.say("fail_fast=true: the rest is not run")
         except KeyboardInterrupt:
-            raise KeyboardInterrupt(self._interrupted()) from None
+            raise KeyboardInterrupt(
+                f"interrupted: {self._finished()} of {len(self._plan.jobs)} jobs are done; the "
+                "same command goes on with the rest"
+            ) from None
         finally:
             self._stop()
-            show_outcomes(self._plan.jobs, self.outcomes())
+            show_outcomes(self._plan.jobs, self._outcomes())
         self._raise_failures()
 
-    def work(self) -> None:
-        """Run what has not finished, showing how far it is.
+    def run_jobs(self) -> None:
+        """Run the jobs that have not finished, and display the progress.
 
-        Raises FailedFastError when a job fails, if that is to end the sweep. The engine goes on to
-        be there for other jobs, unless the work was cut short.
+        The executor can be used again afterwards, unless an exception ended the run. Raises
+        FailedFastError where a job fails and the rest is not to be run.
         """
         try:
-            with watched(self._board):
-                self._run()
+            with displayed(self._progress):
+                self._run_rounds()
         except BaseException:
             self._stop()
             raise
 
-    def outcomes(self) -> dict[Path, Outcome]:
-        """How the jobs have ended so far, by their folders."""
-        finished = [job for job in self._plan.jobs if job.found.state == "finished"]
-        return {job.folder: Outcome("skipped") for job in finished} | self._board.outcomes
-
     def _stop(self) -> None:
-        for job, outcome in self._engine.stop():
-            self._board.settle(job, outcome)
+        for job, outcome in self._executor.stop():
+            self._progress.record(job, outcome)
 
-    def _run(self) -> None:
-        """Rounds over what remains, until nothing does or a round leads nowhere."""
-        told, moved = False, True
-        while moved and (remaining := self._board.remaining()):
-            free = []
-            for job in remaining:
-                if lock.is_held(job.folder):
-                    self._board.elsewhere.add(job.folder)
-                else:
-                    free.append(job)
+    def _run_rounds(self) -> None:
+        """Run the remaining jobs again and again, until none remain or a round starts none.
+
+        A job that another process runs is waited for.
+        """
+        announced, started = False, True
+        while started and (remaining := self._progress.remaining):
+            held = {job.folder for job in remaining if lock.is_held(job.folder)}
+            self._progress.elsewhere |= held
+            free = [job for job in remaining if job.folder not in held]
             if free:
-                moved = self._round(free)
+                started = self._run_round(free)
                 continue
-            if not told:
-                console.say(f"waiting for {len(remaining)} jobs that another process is at work on")
-                told = True
+            if not announced:
+                console.say(f"waiting for {len(held)} jobs that another process is at work on")
+                announced = True
             time.sleep(lock.RETRY)
-            self._board.look()
+            self._progress.update()
 
-    def _round(self, jobs: Sequence[Planned]) -> bool:
-        """Run jobs, and return whether that has led anywhere."""
+    def _run_round(self, jobs: Sequence[PlannedJob]) -> bool:
+        """Run jobs, and return whether any of them was started."""
         before = {job.folder: stamp(job.folder) for job in jobs}
-        unheard = {job.folder: job for job in jobs}
-        for job, outcome in self._engine.run(jobs, self._glance):
-            del unheard[job.folder]
+        silent = {job.folder: job for job in jobs}
+        for job, outcome in self._executor.run(jobs, self._check_failures):
+            del silent[job.folder]
             if outcome.status == "busy":
-                self._board.elsewhere.add(job.folder)
+                self._progress.elsewhere.add(job.folder)
             else:
-                self._board.settle(job, outcome)
-            self._glance()
-        self._board.look()
-        begun = [job for folder, job in unheard.items() if stamp(folder) != before[folder]]
-        for job in begun:
-            self._judge(job)
-        return len(unheard) < len(jobs) or bool(begun)
+                self._progress.record(job, outcome)
+            self._check_failures()
+        self._progress.update()
+        started = [job for folder, job in silent.items() if stamp(folder) != before[folder]]
+        for job in started:
+            self._count_vanished(job)
+        return len(silent) < len(jobs) or bool(started)
 
-    def _judge(self, job: Planned) -> None:
-        """Give up on a job that was begun and of which nothing was heard, if it happens again."""
+    def _count_vanished(self, job: PlannedJob) -> None:
+        """Record as failed a job whose process has vanished too often."""
         if look(job.folder, job.settings).state in ("died", "interrupted"):
             self._vanished[job.folder] += 1
             if self._vanished[job.folder] == ATTEMPTS:
-                why = "its process vanished without a word, twice"
-                self._board.settle(job, record_end(self._job_of(job), None, "failed", why))
+                error = "its process vanished without a word, twice"
+                ending = record_end(self._job_of(job), None, "failed", error)
+                self._progress.record(job, ending)
 
-    def _glance(self) -> None:
+    def _check_failures(self) -> None:
         if self._failed and self._fail_fast:
             raise FailedFastError
 
     def _note_failure(self) -> None:
         self._failed = True
         if self._fail_fast:
-            self._engine.cancel()
+            self._executor.cancel()
 
-    def _interrupted(self) -> str:
-        ends = Counter(outcome.status for outcome in self.outcomes().values())
-        done = ends["done"] + ends["skipped"]
-        return (
-            f"interrupted: {done} of {len(self._plan.jobs)} jobs are done; the same command goes "
-            "on with the rest"
-        )
+    def _outcomes(self) -> dict[Path, Outcome]:
+        """Return the outcomes of the jobs that have ended, by folder."""
+        finished = [job for job in self._plan.jobs if job.found.state == "finished"]
+        return {job.folder: Outcome("skipped") for job in finished} | self._progress.outcomes
+
+    def _finished(self) -> int:
+        return sum(end.status in ("done", "skipped") for end in self._outcomes().values())
 
     def _raise_failures(self) -> None:
-        ends = Counter(outcome.status for outcome in self.outcomes().values())
         total = len(self._plan.jobs)
-        if ends["failed"]:
+        if failed := sum(end.status == "failed" for end in self._outcomes().values()):
             raise RunFailedError(
-                f"{ends['failed']} of {total} jobs failed; the same command runs them again"
+                f"{failed} of {total} jobs failed; the same command runs them again"
             )
-        missing = total - ends["done"] - ends["skipped"]
-        if missing:
+        if missing := total - self._finished():
             raise RunFailedError(
                 f"{missing} of {total} jobs have not run to the end; the same command runs them"
             )

@@ -1,4 +1,4 @@
-"""What a sweep says before it runs and after it has ended."""
+"""The tables and remarks that a sweep prints before it runs and after it has ended."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,16 +9,16 @@ from rich.markup import escape
 from attnexp import console
 from attnexp.runs.state import STATES, warn_of_old
 from attnexp.sweeps.outcome import Outcome, Status, first_line
-from attnexp.sweeps.plan import Plan, Planned
+from attnexp.sweeps.plan import Plan, PlannedJob
 
 STATUSES: Sequence[Status] = ("done", "skipped", "failed", "interrupted", "not run")
 
 ROWS = 20
-"""How many jobs a table names."""
+"""The largest number of jobs in a table."""
 
 
 def show_plan(plan: Plan) -> None:
-    """The dry run: what is done, and what would be run."""
+    """Show the number of jobs in each state, and the jobs that would be run."""
     counts = Counter(STATES[job.found.state] for job in plan.jobs)
     _show_counts([(state, counts[state]) for state in STATES.values() if counts[state]])
     to_do = plan.to_do
@@ -33,7 +33,7 @@ def show_plan(plan: Plan) -> None:
 
 
 def show_remarks(plan: Plan) -> None:
-    """What a reader should know before jobs run."""
+    """Print remarks on the plan: repeated jobs, older results, unreadable summaries."""
     if plan.repeated:
         times = "one job is" if plan.repeated == 1 else f"{plan.repeated} jobs are"
         console.say(f"{times} named twice: each runs once")
@@ -43,8 +43,8 @@ def show_remarks(plan: Plan) -> None:
             console.warn(f"{job.found.error}: the job runs again")
 
 
-def show_outcomes(jobs: Iterable[Planned], outcomes: Mapping[Path, Outcome]) -> None:
-    """The table at the end of a sweep, and the jobs that failed."""
+def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, Outcome]) -> None:
+    """Show the number of jobs with each outcome, and the jobs that failed."""
     ends = [(job, outcomes.get(job.folder, Outcome("not run"))) for job in jobs]
     counts = Counter(outcome.status for _, outcome in ends)
     _show_counts([(status, counts[status]) for status in STATUSES if counts[status]])

@@ -1,7 +1,7 @@
-"""A process of its own for jobs, from inside.
+"""The main function of a worker process.
 
-It reads jobs from the pipe and writes how each ended. When the pipe closes, whoever started it is
-gone, and it ends: at once between jobs, and within a job by interrupting it.
+It receives jobs through a pipe and sends back their outcomes. The pipe closes when the parent
+process ends: the worker then interrupts a job that is running, and ends.
 """
 
 import faulthandler
@@ -27,43 +27,43 @@ from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.worker_process import GRACE, READY, log_name
 
 
-def main(number: int) -> None:
-    """Run jobs from the pipe with this file number, until it closes or a job leaves us unfit."""
+def main(pipe_number: int) -> None:
+    """Run the jobs that arrive, until the pipe closes or a job has spoiled the process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # Ray's processes block it
-    os.set_inheritable(number, False)
-    pipe = Connection(number)
+    os.set_inheritable(pipe_number, False)
+    pipe = Connection(pipe_number)
     jobs: SimpleQueue[bytes] = SimpleQueue()
     busy = threading.Event()
-    threading.Thread(target=_listen, args=(pipe, jobs, busy), daemon=True).start()
+    threading.Thread(target=_receive, args=(pipe, jobs, busy), daemon=True).start()
 
-    from attnexp.training import run  # noqa: F401  torch, before the first job is waited for
+    from attnexp.training import run  # noqa: F401  torch, imported before the first job arrives
 
-    gc.freeze()  # torch stays, and is not to be looked through again and again
+    gc.freeze()  # the garbage collector need not search torch's modules again
     console.out.quiet = console.err.quiet = True
     register_resolvers()
     pipe.send(READY)
     while True:
         job = pickle.loads(jobs.get())
-        before = _traits()
+        before = _global_settings()
         busy.set()
-        outcome = _interruptible(job)
+        outcome = _run_interruptible(job)
         busy.clear()
-        last = unfit(outcome, _traits() != before)
-        with suppress(OSError):  # nobody is there to hear it
+        last = spoiled(outcome, _global_settings() != before)
+        with suppress(OSError):  # the parent has ended
             pipe.send((outcome, last))
         if last:
             return
 
 
-def perform(job: Job) -> Outcome:
-    """Run a job in its folder, unless it has finished or another process is at work on it."""
+def run_job(job: Job) -> Outcome:
+    """Run a job in its folder, unless it has finished or another process is running it."""
     try:
         with lock.hold(job.folder):
             if finished_before(job) is not None:
                 return Outcome("skipped")
             with _output_to_log(job):
-                at_work(job, partial(_attempt, job))
+                at_work(job, partial(_build_and_train, job))
     except lock.BusyError as busy:
         return Outcome("busy", str(busy))
     except KeyboardInterrupt:
@@ -73,11 +73,11 @@ def perform(job: Job) -> Outcome:
     return Outcome("done")
 
 
-def unfit(outcome: Outcome, changed: bool) -> bool:
-    """Whether a job has left the process in a state that would spoil the next one.
+def spoiled(outcome: Outcome, changed: bool) -> bool:
+    """Return whether a job has left the process in a state that could change the next job.
 
-    That is so where it changed a global setting, was interrupted or ran out of memory, and after a
-    failure on a GPU, which can leave the connection to it broken.
+    It has if it changed a global setting, was interrupted or ran out of memory. A failure on a GPU
+    may have broken the process's connection to it, so it counts too.
     """
     import torch
 
@@ -87,7 +87,7 @@ def unfit(outcome: Outcome, changed: bool) -> bool:
     return outcome.status == "failed" and (out_of_memory or torch.cuda.is_initialized())
 
 
-def _attempt(job: Job) -> None:
+def _build_and_train(job: Job) -> None:
     from attnexp.config import build
     from attnexp.training import run
 
@@ -100,18 +100,18 @@ def _attempt(job: Job) -> None:
     run.execute(prepared, job.folder)
 
 
-def _interruptible(job: Job) -> Outcome:
+def _run_interruptible(job: Job) -> Outcome:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return perform(job)
+        return run_job(job)
     except KeyboardInterrupt:
         return Outcome("interrupted")
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _listen(pipe: Connection, jobs: "SimpleQueue[bytes]", busy: threading.Event) -> None:
-    """Take in jobs as they come, so that whoever sends them never waits."""
+def _receive(pipe: Connection, jobs: "SimpleQueue[bytes]", busy: threading.Event) -> None:
+    """Receive jobs at once, so that sending one never blocks the parent."""
     try:
         while True:
             jobs.put(pipe.recv_bytes())
@@ -124,7 +124,7 @@ def _listen(pipe: Connection, jobs: "SimpleQueue[bytes]", busy: threading.Event)
 
 @contextmanager
 def _output_to_log(job: Job) -> Iterator[None]:
-    """What the job prints, or the interpreter as it crashes, goes into the job's log."""
+    """Write what the job prints, and the interpreter's report of a crash, into the job's log."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept = [os.dup(1), os.dup(2)]
@@ -143,8 +143,8 @@ def _output_to_log(job: Job) -> Iterator[None]:
                 os.close(file)
 
 
-def _traits() -> tuple[Any, ...]:
-    """Global settings that a job might change, and that would change what the next one computes."""
+def _global_settings() -> tuple[Any, ...]:
+    """Return the global settings that a job may change and that change what jobs compute."""
     import torch
 
     return (

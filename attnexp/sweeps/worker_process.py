@@ -1,9 +1,9 @@
-"""A process of its own for jobs, seen from outside.
+"""A worker process, as the process that starts it sees it.
 
-Jobs run there one after another, so torch is imported once. Whatever a job does to its process,
-exit, run out of memory, be killed, ends that process and nothing else: the next job gets a new one.
-The process has a session of its own, so Ctrl-C reaches it only through us, and it ends by itself
-when we are gone.
+Jobs run there one after another, so that torch is imported once. A job that exits, runs out of
+memory or is killed ends that process alone: the next job gets a new one. The worker has a session
+of its own, so that Ctrl-C does not reach it directly, and it ends by itself when its parent has
+ended.
 """
 
 import os
@@ -27,26 +27,26 @@ from attnexp.runs.state import Stamp, stamp
 from attnexp.runs.summary import first_summary, read_summary
 from attnexp.sweeps.outcome import Outcome
 
-BOOT = "import sys; sys.path[:] = {path}; import attnexp.sweeps.worker_main as m; m.main({number})"
-"""What the process is given to run: it imports what we would import."""
+PROGRAM = "import sys; sys.path[:] = {path}; import attnexp.sweeps.worker_main as m; m.main({pipe})"
+"""The program of a worker process. It has this process's import path."""
 
 READY = "ready"
-"""What the process says when it has imported all that jobs need."""
+"""The message that a worker process sends once it has imported everything that jobs need."""
 
 GRACE = 10.0
-"""Seconds that an interrupted job has to record that it was."""
+"""Seconds that an interrupted job has to record its interruption."""
 
-_GLANCE = 0.2
-"""Seconds between two looks at whether the process is alive."""
+_POLL = 0.2
+"""Seconds between two checks of whether the process is alive."""
 
 _STARTS = 3
 """How often in a row a process may die before it is ready."""
 
 
-class Worker:
-    """Runs jobs in a process of its own, which is started when needed and again when it has died.
+class WorkerProcess:
+    """Runs jobs in a process, which is started when needed and again when it has died.
 
-    `environment` is added to that of this process.
+    `environment` is added to the environment of this process.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
@@ -56,17 +56,17 @@ class Worker:
         self._output: IO[bytes] | None = None
         self._ready = False
         self._dead_starts = 0
-        self._sent: deque[tuple[Job, Stamp]] = deque()
+        self._submitted: deque[tuple[Job, Stamp]] = deque()
 
     def start(self) -> None:
-        """Start the process unless it runs. It gets ready while we go on."""
+        """Start the process unless it has been started. Returns before it is ready."""
         if self._process is not None:
             return
         self._pipe, theirs = Pipe()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
         options = [f"-W{option}" for option in sys.warnoptions]
-        program = BOOT.format(path=sys.path, number=theirs.fileno())
-        with _undisturbed():
+        program = PROGRAM.format(path=sys.path, pipe=theirs.fileno())
+        with _delayed_interrupt():
             self._process = subprocess.Popen(
                 [sys.executable, *options, "-c", program],
                 # Threads that wait without spinning leave the cores to other processes.
@@ -79,56 +79,71 @@ class Worker:
             )
         theirs.close()
         self._ready = False
-        for job, _ in self._sent:
+        for job, _ in self._submitted:
             self._send(job)
 
+    def run(self, job: Job, on_wait: Callable[[], None]) -> Outcome | None:
+        """Run one job and return its outcome, or None where it was interrupted before it began.
+
+        A KeyboardInterrupt from `on_wait` interrupts the job. Raises RunFailedError as `wait` does.
+        """
+        try:
+            self.submit(job)
+            return self.wait(on_wait)
+        except KeyboardInterrupt:
+            return self.interrupt()
+
     def submit(self, job: Job) -> None:
-        """Hand over a job. It starts when those handed over before have ended."""
+        """Send a job to the process. It starts when the jobs sent before it have ended."""
         self.start()
-        self._sent.append((job, stamp(job.folder)))
+        self._submitted.append((job, stamp(job.folder)))
         self._send(job)
 
-    def wait(self, glance: Callable[[], None] = lambda: None) -> Outcome:
-        """How the oldest job ended of those that were handed over. `glance` is called meanwhile.
+    def wait(self, on_wait: Callable[[], None]) -> Outcome:
+        """Wait for the oldest submitted job to end and return its outcome.
 
-        A job whose process died has failed, and its summary says so. Raises RunFailedError where
-        the process dies before it can run any job.
+        `on_wait` is called every 0.2 seconds. Where the process dies, the job has failed, and this
+        is written into its summary. Raises RunFailedError where the process dies before it can run
+        any job.
         """
         while True:
             self.start()
-            heard = self._hear(glance)
-            if heard == READY:
+            message = self._receive(on_wait)
+            if message == READY:
                 self._ready, self._dead_starts = True, 0
-            elif heard is not None:
-                outcome, last = heard
-                self._sent.popleft()
+            elif message is not None:
+                outcome, last = message
+                self._submitted.popleft()
                 if last:
                     self.close()
                 return outcome
             else:
-                ready, death = self._ready, self._bury()
+                ready, cause = self._ready, self._clear_dead_process()
                 if ready:
-                    return record_end(*self._sent.popleft(), "failed", death)
+                    return record_end(*self._submitted.popleft(), "failed", cause)
                 self._dead_starts += 1
                 if self._dead_starts == _STARTS:
-                    raise RunFailedError(f"the process for jobs does not start: {death}")
+                    raise RunFailedError(f"the process for jobs does not start: {cause}")
 
     def interrupt(self) -> Outcome | None:
-        """Interrupt the job that runs, if any, end the process, and return how the job ended."""
+        """Interrupt the running job, end the process, and return the outcome of the job.
+
+        Returns None where no job was running.
+        """
         if self._process is None:
             return None
         outcome = None
-        if self._ready and self._sent:
+        if self._ready and self._submitted:
             self._process.send_signal(signal.SIGINT)
             end = time.monotonic() + GRACE
             with suppress(EOFError, OSError):
                 while outcome is None and time.monotonic() < end:
-                    if self._pipe.poll(_GLANCE):
+                    if self._pipe.poll(_POLL):
                         outcome, _ = self._pipe.recv()
-            job, before = self._sent.popleft()
+            job, before = self._submitted.popleft()
             self.close()
             outcome = outcome or record_end(job, before, "interrupted", "interrupted")
-        self._sent.clear()
+        self._submitted.clear()
         self.close()
         return outcome
 
@@ -138,7 +153,7 @@ class Worker:
             return
         self._pipe.close()
         try:
-            self._process.wait(timeout=_GLANCE * 10)
+            self._process.wait(timeout=_POLL * 10)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
@@ -147,88 +162,83 @@ class Worker:
             self._output.close()
 
     def _send(self, job: Job) -> None:
-        with suppress(OSError):  # a dead process is noticed where its answer is awaited
+        with suppress(OSError):  # `wait` notices that the process is dead
             self._pipe.send(job)
 
-    def _hear(self, glance: Callable[[], None]) -> Any:
-        """What the process says next, or None when it is dead."""
+    def _receive(self, on_wait: Callable[[], None]) -> Any:
+        """Return the next message of the process, or None where it is dead."""
         assert self._process is not None
         try:
-            while not self._pipe.poll(_GLANCE):
-                glance()
+            while not self._pipe.poll(_POLL):
+                on_wait()
                 if self._process.poll() is not None and not self._pipe.poll(0):
                     return None
             return self._pipe.recv()
         except (EOFError, OSError):
             return None
 
-    def _bury(self) -> str:
-        """Clear away the dead process, and return how it died."""
+    def _clear_dead_process(self) -> str:
+        """Close the dead process, and return how it died with its last line of output."""
         assert self._process is not None
         assert self._output is not None
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=GRACE)
         code = self._process.poll()
         self._output.seek(0)
-        last_words = self._output.read().decode(errors="replace").strip().rpartition("\n")[2]
+        last_line = self._output.read().decode(errors="replace").strip().rpartition("\n")[2]
         self.close()
-        return " ".join(filter(None, [_death(code), last_words and f"({last_words})"]))
+        return " ".join(filter(None, [_cause_of_death(code), last_line and f"({last_line})"]))
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Put off Ctrl-C until the block has ended.
+def _delayed_interrupt() -> Iterator[None]:
+    """Deliver Ctrl-C only after the block, in which a process is started.
 
-    A process that was started while it is not known yet which one it is could not be ended. Only
-    the main thread hears of Ctrl-C.
+    An interrupt within Popen would leave a process that nobody could end. Only the main thread
+    receives Ctrl-C.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
+    received: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-    if heard and callable(before):
-        before(heard[0], None)
+    if received and callable(before):
+        before(received[0], None)
 
 
 def record_end(
-    job: Job, before: Stamp, status: Literal["failed", "interrupted"], why: str
+    job: Job, before: Stamp, status: Literal["failed", "interrupted"], error: str
 ) -> Outcome:
-    """Record in place of its process how a job ended, unless the process has done so.
+    """Write the end of a job whose process could not, and return the outcome.
 
-    `before` is the stamp of the summary when the job was handed over.
+    `before` is the stamp of the summary when the job was submitted: a summary that has finished
+    since then is the job's own, and stays.
     """
-    outcome = Outcome(status, why)
-    try:
-        with lock.hold(job.folder):
-            try:
-                summary = read_summary(job.folder)
-            except UnreadableRunError:
-                summary = first_summary(job.settings, job.chosen)
-            own = stamp(job.folder) != before
-            if summary.status == "finished":
-                return Outcome("done") if own else outcome
-            summary.ended_early(status, why).write(job.folder)
-            with (job.folder / log_name(job)).open("a", encoding="utf-8") as log:
-                log.write(f"{why}\n")
-    except (
-        lock.BusyError,
-        OSError,
-    ):  # somebody else has the job already, or nothing can be written
-        pass
+    outcome = Outcome(status, error)
+    # Where another process runs the job by now, or nothing can be written, nothing is recorded.
+    with suppress(lock.BusyError, OSError), lock.hold(job.folder):
+        try:
+            summary = read_summary(job.folder)
+        except UnreadableRunError:
+            summary = first_summary(job.settings, job.chosen)
+        if summary.status == "finished":
+            return outcome if stamp(job.folder) == before else Outcome("done")
+        summary.ended_early(status, error).write(job.folder)
+        with (job.folder / log_name(job)).open("a", encoding="utf-8") as log:
+            log.write(f"{error}\n")
     return outcome
 
 
 def log_name(job: Job) -> str:
-    """The file that Hydra logs a job to."""
+    """Return the name of the file that Hydra logs a job to."""
     return f"{job.config.hydra.job.name}.log"
 
 
-def _death(code: int | None) -> str:
+def _cause_of_death(code: int | None) -> str:
     if code is None:
         return "its process does not answer"
     if code >= 0:

@@ -1,1 +1,1 @@
-"""attnexp's sweepers, for Hydra to find. Imported at every start, so nothing heavy is here."""
+"""attnexp's sweepers, which Hydra imports at every start. Nothing heavy is imported here."""

@@ -1,18 +1,21 @@
-"""The sweeper that runs what is missing."""
+"""attnexp's sweepers: every combination of the values, or a search with Optuna."""
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from typing import Any
 
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
 
+from attnexp.errors import RequestError
+
 
 class AttnexpSweeper(Sweeper):
-    """Every combination of the values, each once, and none that has finished before.
+    """Runs every combination of the values that has not finished.
 
-    `params` are axes that the command line may replace, as an experiment gives them. A launcher is
-    given `max_batch_size` jobs at a time, or all of them. With `dry_run` nothing is run.
+    `params` are axes, which the command line may replace. A launcher is given `max_batch_size` jobs
+    at a time, or all of them where it is None. With `dry_run` nothing is run.
     """
 
     def __init__(
@@ -21,7 +24,7 @@ class AttnexpSweeper(Sweeper):
         max_batch_size: int | None = None,
         dry_run: bool = False,
     ) -> None:
-        self.params = dict(params or {})
+        self.params = [f"{name}={value}" for name, value in (params or {}).items()]
         self.max_batch_size = max_batch_size
         self.dry_run = dry_run
 
@@ -33,12 +36,39 @@ class AttnexpSweeper(Sweeper):
 
     def sweep(self, arguments: list[str]) -> None:
         from attnexp.sweeps.multirun import sweep
+        from attnexp.sweeps.plan import Composer
 
-        sweep(
-            self.hydra_context,
-            self.config,
-            arguments,
-            self.params,
-            self.max_batch_size,
-            self.dry_run,
-        )
+        with Composer(self.hydra_context, self.config) as composer:
+            sweep(composer, [*self.params, *arguments], self.max_batch_size, self.dry_run)
+
+
+class OptunaSweeper(AttnexpSweeper):
+    """Runs `n_trials` points in total that Optuna proposes, `at_once` at a time.
+
+    The points are compared by `metric`, which is the task's metric for selection where it is None.
+    """
+
+    def __init__(
+        self,
+        n_trials: int,
+        at_once: int = 1,
+        metric: str | None = None,
+        sampler_seed: int = 0,
+        params: Mapping[str, Any] | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        super().__init__(params, dry_run=dry_run)
+        self.n_trials = n_trials
+        self.at_once = at_once
+        self.metric = metric
+        self.sampler_seed = sampler_seed
+
+    def sweep(self, arguments: list[str]) -> None:
+        if find_spec("optuna") is None:
+            raise RequestError("hydra/sweeper=optuna needs Optuna: pip install 'attnexp[optuna]'")
+        from attnexp.sweeps.plan import Composer
+        from attnexp.sweeps.search.loop import SearchSettings, search
+
+        settings = SearchSettings(self.n_trials, self.at_once, self.metric, self.sampler_seed)
+        with Composer(self.hydra_context, self.config) as composer:
+            search(composer, [*self.params, *arguments], settings, self.dry_run)

@@ -60,7 +60,7 @@ def test_waiting_ends_when_the_holder_is_gone(tmp_path, holder, monkeypatch):
     told = []
     threading.Timer(0.3, holder.kill).start()
     start = time.monotonic()
-    with lock.hold(tmp_path / "run", tell=told.append):
+    with lock.hold(tmp_path / "run", on_busy=told.append):
         assert 0.1 < time.monotonic() - start < 10
     assert len(told) == 1
 

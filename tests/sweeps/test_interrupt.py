@@ -127,7 +127,7 @@ def test_an_interrupt_while_a_process_starts_leaves_none(monkeypatch):
 
     monkeypatch.setattr(worker_process.subprocess, "Popen", interrupted)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    ours = worker_process.Worker()
+    ours = worker_process.WorkerProcess()
     try:
         with pytest.raises(KeyboardInterrupt):
             ours.start()

@@ -37,15 +37,16 @@ def composer(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    from hydra.types import RunMode
+    from hydra.types import HydraContext, RunMode
 
     from attnexp.config import compose
+    from attnexp.config.hydra_internals import Callbacks
     from attnexp.sweeps.plan import Composer
 
     def make(*arguments):
         app = compose.start(None)
         master = app.compose_config("config", list(arguments), RunMode.MULTIRUN)
-        made = Composer(app.config_loader, master)
+        made = Composer(HydraContext(app.config_loader, Callbacks()), master)
         words = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
         return made, made.axes(words), app.config_loader, master
 
@@ -59,7 +60,7 @@ def plan(composer):
 
     def make(*arguments, rerun=False):
         made, axes, *_ = composer(*arguments)
-        return make_plan(made, axes, rerun, lambda _: None)
+        return make_plan(made, axes, rerun)
 
     return make
 
@@ -69,7 +70,7 @@ def test_jobs_are_composed_as_hydra_composes_them(composer, arguments):
     import itertools
 
     made, axes, loader, master = composer(*arguments)
-    for number, words in enumerate(itertools.product(*(axis.words for axis in axes))):
+    for number, words in enumerate(itertools.product(*(axis.overrides for axis in axes))):
         planned = made.planned(axes, words, number)
         job = made.job(axes, planned)
         by_hydra = loader.load_sweep_config(master, [word.text for word in words])
@@ -89,11 +90,11 @@ def test_a_job_stays_as_it_is_when_others_are_made(composer):
     from attnexp.sweeps.plan import make_plan
 
     made, axes, _, _ = composer("seed=0,1,2", "optim.lr=0.1,0.2")
-    plan = make_plan(made, axes, False, lambda _: None)
+    plan = make_plan(made, axes, False)
     jobs = [made.job(axes, planned) for planned in plan.jobs]
     for planned, job in zip(plan.jobs, jobs, strict=True):
         assert job.settings == planned.settings
-        assert list(job.config.hydra.overrides.task) == [word.text for word in planned.words]
+        assert list(job.config.hydra.overrides.task) == [word.text for word in planned.overrides]
         assert job.config.hydra.job.num == planned.number
 
 
@@ -106,7 +107,7 @@ def test_hydra_composes_once_for_plain_values(composer):
     calls = []
     compose = loader.load_sweep_config
     loader.load_sweep_config = lambda *given: calls.append(given) or compose(*given)
-    assert len(make_plan(made, axes, False, lambda _: None).jobs) == 300
+    assert len(make_plan(made, axes, False).jobs) == 300
     assert len(calls) == 2
 
 

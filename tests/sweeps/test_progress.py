@@ -8,15 +8,16 @@ import pexpect
 import pytest
 from sweeping import ARGUMENTS, ROOT
 
+from attnexp import console
 from attnexp.sweeps.outcome import Found, Outcome
-from attnexp.sweeps.plan import Planned
-from attnexp.sweeps.progress import Board
+from attnexp.sweeps.plan import PlannedJob
+from attnexp.sweeps.progress import SweepProgress
 
 
 def job(tmp_path, number):
-    return Planned(
+    return PlannedJob(
         number=number,
-        words=(),
+        overrides=(),
         label=f"seed={number}",
         folder=tmp_path / str(number),
         key="k",
@@ -26,9 +27,9 @@ def job(tmp_path, number):
 
 
 @pytest.fixture
-def board(tmp_path):
+def progress(tmp_path):
     failures = []
-    made = Board([job(tmp_path, number) for number in range(3)], lambda: failures.append(1))
+    made = SweepProgress([job(tmp_path, number) for number in range(3)], lambda: failures.append(1))
     made.failures = failures
     return made
 
@@ -42,41 +43,41 @@ def write(folder, status, **rest):
     )
 
 
-def test_a_board_follows_the_files(board, tmp_path, capsys):
-    board.look()
-    assert board.running == []
+def test_progress_follows_the_files(progress, tmp_path, capsys):
+    progress.update()
+    assert progress.running == []
     write(tmp_path / "0", "running")
     write(tmp_path / "1", "running")
-    board.look()
-    assert [job.label for job in board.running] == ["seed=0", "seed=1"]
+    progress.update()
+    assert [job.label for job in progress.running] == ["seed=0", "seed=1"]
     write(tmp_path / "0", "finished")
     write(tmp_path / "1", "failed", error="ValueError: no\nmore")
-    board.look()
-    board.look()
-    assert board.running == []
-    assert board.outcomes == {
+    progress.update()
+    progress.update()
+    assert progress.running == []
+    assert progress.outcomes == {
         tmp_path / "0": Outcome("done"),
         tmp_path / "1": Outcome("failed", "ValueError: no\nmore"),
     }
-    assert [job.label for job in board.remaining()] == ["seed=2"]
+    assert [job.label for job in progress.remaining] == ["seed=2"]
     assert capsys.readouterr().out == "failed: seed=1: ValueError: no\n"
-    assert board.failures == [1]
-    assert re.fullmatch(r"0 running, 1 failed, 0:00:0\d left", board.line())
+    assert progress.failures == [1]
+    assert re.fullmatch(r"0 running, 1 failed, 0:00:0\d left", progress.text())
 
 
-def test_a_failure_is_said_once(board, tmp_path, capsys):
+def test_a_failure_is_said_once(progress, tmp_path, capsys):
     write(tmp_path / "0", "failed", error="boom")
-    board.look()
-    board.settle(board.remaining()[0], Outcome("done"))
-    board.settle(job(tmp_path, 0), Outcome("failed", "boom"))
+    progress.update()
+    progress.record(progress.remaining[0], Outcome("done"))
+    progress.record(job(tmp_path, 0), Outcome("failed", "boom"))
     assert capsys.readouterr().out == "failed: seed=0: boom\n"
 
 
 def test_what_was_there_before_is_no_news(tmp_path):
     write(tmp_path / "0", "failed", error="long ago")
-    board = Board([job(tmp_path, 0)], lambda: None)
-    board.look()
-    assert board.outcomes == {}
+    progress = SweepProgress([job(tmp_path, 0)], lambda: None)
+    progress.update()
+    assert progress.outcomes == {}
 
 
 def test_the_last_row_of_a_growing_file(tmp_path):
@@ -99,8 +100,7 @@ def test_the_last_row_of_a_growing_file(tmp_path):
 
 
 def test_piped_there_are_plain_lines(fragile, monkeypatch):
-
-    monkeypatch.setattr(screen, "LINE_EVERY", 0.5)
+    monkeypatch.setattr(console, "LINE_EVERY", 0.5)
     answer = fragile("-m", "seed=0,1,2", "model.seconds=1")
     assert re.search(r"^sweep: 1 of 3 jobs, 1 running, 0:00:\d\d left$", answer.stdout, re.M)
     assert "\x1b" not in answer.stdout

@@ -7,6 +7,8 @@ from importlib.util import find_spec
 import pytest
 from sweeping import begun, statuses, summaries, until
 
+from hydra_plugins.attnexp_sweeper import sweeper
+
 pytestmark = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
 
 SEARCH = ("-m", "hydra/sweeper=optuna", "figures=false")
@@ -71,6 +73,58 @@ def test_a_space_with_an_end_is_tried_once(in_process, tmp_path):
     assert "all 3 points of the space have been tried" in in_process(*words).stdout
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("model.width=1,1.0", "hydra.sweeper.at_once=2"),
+        ("model.width=1,1e0,1", "seed=0,0", "hydra.sweeper.at_once=3"),
+        ("model=gaussian,'gaussian'", "hydra.sweeper.at_once=2"),
+        ("model.width=interval(2,2)",),
+        ("threads=1,2", "hydra.sweeper.at_once=2"),
+    ],
+    ids=" ".join,
+)
+def test_points_that_are_the_same_job_are_one_point(in_process, tmp_path, words):
+    for _ in range(2):
+        answer = in_process(*KERNEL, *words)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        assert "all 1 points of the space have been tried" in answer.stdout
+        assert "1 of 20 points: 1 measured, 0 failed" in answer.stdout
+        assert len(summaries(tmp_path)) == 1
+        assert len(trials_of(tmp_path)[1]) == 1
+
+
+def test_a_seed_that_is_named_twice_counts_once(in_process, tmp_path):
+    answer = in_process(*KERNEL, "model.width=1,2", "seed=0,0,1")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert "2 of 20 points: 2 measured, 0 failed" in answer.stdout
+    for trial in trials_of(tmp_path)[1]:
+        own = [
+            end["metrics"]["loo_mse"]
+            for end in summaries(tmp_path)
+            if end["config"]["model"]["width"] == int(trial.params["model.width"])
+        ]
+        assert len(own) == 2
+        assert trial.value == pytest.approx(sum(own) / 2)
+
+
+def test_points_that_would_share_a_folder_are_refused(in_process):
+    words = ("model.width=1,2", "hydra.sweep.subdir=same", "hydra.sweeper.at_once=2")
+    answer = in_process(*KERNEL, *words)
+    assert answer.returncode == 2
+    assert "would share the folder" in answer.stderr
+
+
+def test_a_trial_that_was_cut_short_while_it_was_proposed_is_dropped(in_process, tmp_path):
+    words = (*KERNEL, "model.width=1,2", "data.noise=0.1,0.2")
+    assert in_process(*words, "hydra.sweeper.n_trials=1").returncode == 0
+    study, _ = trials_of(tmp_path)
+    study.ask().suggest_categorical("model.width", ["1", "2"])
+    answer = in_process(*words, "hydra.sweeper.n_trials=2")
+    assert answer.returncode == 0, answer.stderr
+    assert "2 of 2 points: 2 measured, 0 failed" in answer.stdout
+
+
 def test_failed_points_are_remembered_as_failed(fragile, home):
     words = ("-m", "hydra/sweeper=optuna", "model.how=raise,fine", "hydra.sweeper.n_trials=5")
     answer = fragile(*words)
@@ -133,8 +187,7 @@ def test_wrong_spaces(in_process, tmp_path, words, sentence):
 
 
 def test_without_optuna_the_extra_is_named(in_process, monkeypatch):
-
-    monkeypatch.setattr(multirun, "find_spec", lambda name: None)
+    monkeypatch.setattr(sweeper, "find_spec", lambda name: None)
     answer = in_process(*KERNEL, "model.width=interval(0,1)")
     assert answer.returncode == 2
     assert "pip install 'attnexp[optuna]'" in answer.stderr
@@ -171,15 +224,15 @@ def test_an_interrupted_search_goes_on(start, fragile, home):
 def test_what_is_better_decides_the_direction(tmp_path):
     from optuna.distributions import FloatDistribution
 
-    from attnexp.sweeps.plan import Word
+    from attnexp.sweeps.plan import Override
     from attnexp.sweeps.search.space import Dimension
-    from attnexp.sweeps.search.study import Trials
+    from attnexp.sweeps.search.study import TrialStore
 
-    line = [Dimension("x", FloatDistribution(0, 1), lambda value: Word("", (value,)), (), None)]
-    trials = Trials(tmp_path, line, 0, 1)
+    line = [Dimension("x", FloatDistribution(0, 1), lambda value: Override("", (value,)), (), None)]
+    trials = TrialStore(tmp_path, line, 0, 1)
     for value in (0.2, 0.9, 0.5):
         trials.measured(trials.ask(), value, "exact_match", "higher")
     assert [trial.value for trial in trials.ranked()] == [0.9, 0.5, 0.2]
-    again = Trials(tmp_path, line, 0, 1)
+    again = TrialStore(tmp_path, line, 0, 1)
     assert again.metric == "exact_match"
     assert again.best().value == 0.9

@@ -1,1 +1,1 @@
-"""What runs the jobs of a sweep: this machine, or one of Hydra's launchers."""
+"""Executors, which run the jobs of a sweep on this machine or through one of Hydra's launchers."""

@@ -1,36 +1,36 @@
-"""What runs the jobs of a sweep."""
+"""The contract of an executor."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attnexp.config.job import Job
 from attnexp.sweeps.outcome import Outcome
-from attnexp.sweeps.plan import Planned
+from attnexp.sweeps.plan import PlannedJob
 
-JobOf = Callable[[Planned], Job]
-"""Makes of a planned job what a process needs to run it."""
+JobOf = Callable[[PlannedJob], Job]
+"""Returns the job that a worker process runs for a planned job."""
 
 
-class Engine(ABC):
-    """Runs jobs, on this machine or elsewhere."""
+class Executor(ABC):
+    """Runs the jobs of a sweep."""
 
-    @abstractmethod
-    def get_ready(self, job: Planned) -> None:
-        """Begin in the background what takes long before this job, which is sure to come."""
+    def prepare(self, job: PlannedJob) -> None:  # noqa: B027  most have nothing to prepare
+        """Start in the background what this job needs. The job is certain to be run."""
 
     @abstractmethod
     def run(
-        self, jobs: Sequence[Planned], glance: Callable[[], None]
-    ) -> Iterator[tuple[Planned, Outcome]]:
-        """Run jobs, and yield how each ended as far as that is known.
+        self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
+    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+        """Run jobs, and yield each with its outcome as far as that is known.
 
-        A job that another process is at work on is busy. What `glance` raises ends the run.
+        A job that another process runs has the outcome "busy". `on_wait` is called again and again
+        while jobs run; an exception that it raises ends the iteration.
         """
 
     @abstractmethod
     def cancel(self) -> None:
-        """Begin nothing more. Called from any thread."""
+        """Start no further jobs. May be called from any thread."""
 
     @abstractmethod
-    def stop(self) -> Iterable[tuple[Planned, Outcome]]:
-        """Interrupt what runs, begin nothing more, and return how the interrupted jobs ended."""
+    def stop(self) -> Iterable[tuple[PlannedJob, Outcome]]:
+        """Interrupt the running jobs, start no further ones, and return the interrupted jobs."""

@@ -1,4 +1,4 @@
-"""A GPU for each process, where there are several."""
+"""The choice of a GPU for each worker process."""
 
 import fcntl
 import os
@@ -7,20 +7,20 @@ from itertools import count
 from pathlib import Path
 
 
-def gpu_of_our_own() -> dict[str, str]:
-    """The variable that leaves one GPU visible: the one that the fewest workers have.
+def reserve_gpu() -> dict[str, str]:
+    """Return the environment variable that makes the GPU with the fewest workers the visible one.
 
-    The choice is a lock on a file, held as long as this process lives, so it is good for all
-    sweeps of a user on this machine.
+    It is empty where there are fewer than two GPUs. The reservation is a lock on a file, held until
+    this process ends, so that all sweeps of a user on this machine take part.
     """
     gpus = visible_gpus()
     if len(gpus) < 2:
         return {}
     folder = Path(tempfile.gettempdir()) / f"attnexp-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
-    for turn in count():
+    for workers in count():
         for gpu in gpus:
-            file = os.open(folder / f"gpu-{gpu}-{turn}", os.O_RDWR | os.O_CREAT, 0o600)
+            file = os.open(folder / f"gpu-{gpu}-{workers}", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -31,7 +31,7 @@ def gpu_of_our_own() -> dict[str, str]:
 
 
 def visible_gpus() -> list[str]:
-    """The GPUs that CUDA would show to this process, found without asking CUDA."""
+    """Return the GPUs that CUDA would show to this process, without importing torch."""
     asked = os.environ.get("CUDA_VISIBLE_DEVICES")
     if asked is not None:
         return [gpu.strip() for gpu in asked.split(",") if gpu.strip() not in ("", "-1")]

@@ -1,19 +1,20 @@
-"""Jobs through one of Hydra's launchers: submitit, Ray or another.
+"""The executor of a sweep with one of Hydra's launchers: submitit, Ray or another.
 
-The launcher decides where and when. In its process a `Task` hands the job to a worker process, as
-on this machine, so that nothing a job does can reach the launcher, which would lose other jobs.
+The launcher decides where and when a job runs. In the launcher's process the job is sent to a
+worker process, so that a job that crashes does not end the launcher's process, with which other
+jobs would be lost.
 """
 
 import base64
 import copy
-import fcntl
 import logging
-import os
 import pickle
 import secrets
+import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -27,22 +28,21 @@ from attnexp import console
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.runs import lock
-from attnexp.runs.state import look
-from attnexp.sweeps.executors.base import Engine, JobOf
-from attnexp.sweeps.outcome import Outcome, first_line
-from attnexp.sweeps.plan import Planned, folder_of, make_portable
-from attnexp.sweeps.worker_process import GRACE, Worker
+from attnexp.sweeps.executors.base import Executor, JobOf
+from attnexp.sweeps.outcome import Outcome, first_line, look
+from attnexp.sweeps.plan import PlannedJob, folder_of, make_portable
+from attnexp.sweeps.worker_process import GRACE, WorkerProcess
 
-LOOK = 1.0
-"""Seconds between two looks at whether the sweep still wants a job."""
+POLL = 1.0
+"""Seconds between two checks, beside a running job, of whether the sweep is still active."""
 
 log = logging.getLogger(__name__)
 
 
-class Launched(Engine):
-    """Runs jobs through a launcher.
+class HydraLauncherExecutor(Executor):
+    """Runs jobs through a launcher of Hydra's, `max_batch_size` at a time, or all where it is None.
 
-    `max_batch_size` is how many jobs it is given at a time, None for all of them.
+    `config` is the configuration that Hydra composed for the sweep as a whole.
     """
 
     def __init__(
@@ -53,74 +53,71 @@ class Launched(Engine):
         max_batch_size: int | None,
     ) -> None:
         self._job_of = job_of
-        self._ticket = Ticket(Path(config.hydra.sweep.dir).absolute())
-        task = Task(config.hydra, self._ticket.path)
-        loader = Composed(context.config_loader.get_search_path())
+        self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
+        loader = EncodedConfigLoader(context.config_loader.get_search_path())
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=loader, callbacks=context.callbacks),
-            task_function=task,
+            task_function=LauncherTask(config.hydra, self._marker.path),
             config=config,
         )
-        self._size = max_batch_size
-        self._begun: list[Planned] = []
-
-    def get_ready(self, job: Planned) -> None:
-        pass  # the launcher decides where and when
+        self._max_batch_size = max_batch_size
+        self._launched: list[PlannedJob] = []
 
     def run(
-        self, jobs: Sequence[Planned], glance: Callable[[], None]
-    ) -> Iterator[tuple[Planned, Outcome]]:
-        self._ticket.open()
-        size = self._size or len(jobs)
+        self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
+    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+        self._marker.create()
+        size = self._max_batch_size or len(jobs)
         for start in range(0, len(jobs), size):
-            self._begun = list(jobs[start : start + size])
-            for job, returned in zip(self._begun, self._launch(self._begun), strict=False):
+            self._launched = list(jobs[start : start + size])
+            for job, returned in zip(self._launched, self._launch(self._launched), strict=False):
                 if returned.status == JobStatus.COMPLETED:
                     yield job, returned.return_value
                 else:
                     log.warning("%s: %s", job.label, returned._return_value)
-            glance()
-        self._begun = []
+            on_wait()
+        self._launched = []
 
     def cancel(self) -> None:
-        self._ticket.withdraw()
+        self._marker.remove()
 
-    def stop(self) -> Iterable[tuple[Planned, Outcome]]:
-        self._ticket.withdraw()
-        end = time.monotonic() + GRACE + 2 * LOOK
-        while time.monotonic() < end and any(lock.is_held(job.folder) for job in self._begun):
+    def stop(self) -> Iterable[tuple[PlannedJob, Outcome]]:
+        self._marker.remove()
+        end = time.monotonic() + GRACE + 2 * POLL
+        while time.monotonic() < end and any(lock.is_held(job.folder) for job in self._launched):
             time.sleep(lock.RETRY)
-        looks = [(job, look(job.folder, job.settings)) for job in self._begun]
-        self._begun = []
+        found = [(job, look(job.folder, job.settings).state) for job in self._launched]
+        self._launched = []
         return [
-            (job, Outcome("done" if found.state == "finished" else "interrupted"))
-            for job, found in looks
-            if found.state in ("finished", "interrupted", "died", "running")
+            (job, Outcome("done" if state == "finished" else "interrupted"))
+            for job, state in found
+            if state in ("finished", "interrupted", "died", "running")
         ]
 
-    def _launch(self, jobs: Sequence[Planned]) -> Sequence[JobReturn]:
-        words = [[Composed.word(self._job_of(job))] for job in jobs]
+    def _launch(self, jobs: Sequence[PlannedJob]) -> Sequence[JobReturn]:
+        overrides = [[EncodedConfigLoader.encode(self._job_of(job))] for job in jobs]
         try:
-            return self._launcher.launch(words, initial_job_idx=jobs[0].number)
+            return self._launcher.launch(overrides, initial_job_idx=jobs[0].number)
         except Exception as error:
-            # Launchers give up all results when one of their processes dies. The jobs' own files
-            # tell what was done, and the sweep launches the rest again.
+            # Launchers drop all results when one of their processes dies. The run folders show
+            # which jobs have ended, and the scheduler launches the others again.
             console.warn(f"the launcher stopped early: {first_line(str(error))}")
             return []
 
 
-class Composed(ConfigLoaderImpl):
-    """Hydra's loader, for jobs that are composed already.
+class EncodedConfigLoader(ConfigLoaderImpl):
+    """Reads a job's composed configuration from the one override of that job.
 
-    A launcher has each job composed once more, in its own process or one after another in ours, and
-    gives no more than words for it. So our word for a job is its configuration.
+    A launcher composes every job again, in its own process or one after another in this one, and
+    passes on nothing but overrides. The override of a job is therefore its encoded configuration.
     """
 
     @staticmethod
-    def word(job: Job) -> str:
-        """The word for a job, with which the launcher writes nothing into the job's folder.
+    def encode(job: Job) -> str:
+        """Encode the configuration of a job, changed so that the launcher writes no file itself.
 
-        It would do so without the folder's lock. What is to be written the worker writes.
+        The launcher would write into the run folder without holding its lock. `LauncherTask` puts
+        the original settings back, and the worker process writes the files.
         """
         hydra = job.config.hydra
         with read_write(hydra), open_dict(hydra):
@@ -135,97 +132,79 @@ class Composed(ConfigLoaderImpl):
         return cast(DictConfig, pickle.loads(base64.b64decode(sweep_overrides[0])))
 
 
-class Ticket:
-    """A file that exists as long as a sweep wants its jobs, wherever they wait or run.
+class ActiveMarker:
+    """A folder that exists while a sweep is active, for its jobs on any machine to see.
 
-    Whoever wrote it holds a lock on it. One that is not locked belongs to a sweep that is gone.
+    The sweep holds the folder's lock. A folder that is not locked is left over from a sweep whose
+    process was killed.
     """
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / ".sweeps" / secrets.token_hex(6)
-        self._file: int | None = None
+        self._lock = ExitStack()
+        self._created = False
 
-    def open(self) -> None:
-        """Write the file, and withdraw those of sweeps that are gone."""
-        if self._file is not None:
+    def create(self) -> None:
+        """Create the folder unless it was created before, and remove those that are left over."""
+        if self._created:
             return
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        for other in self.path.parent.iterdir():
-            _withdraw_if_orphan(other)
-        self._file = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        for other in self.path.parent.glob("*"):
+            if not lock.is_held(other):
+                shutil.rmtree(other, ignore_errors=True)
+        self._lock.enter_context(lock.hold(self.path))
+        self._created = True
 
-    def withdraw(self) -> None:
-        """Remove the file: jobs that have not begun do not, and those that run are interrupted."""
-        self.path.unlink(missing_ok=True)
-        with suppress(OSError):  # another sweep may have a file there
+    def remove(self) -> None:
+        """Remove the folder. Running jobs are interrupted then, and waiting jobs do not start."""
+        self._lock.close()  # NFS keeps a file that is open
+        shutil.rmtree(self.path, ignore_errors=True)
+        with suppress(OSError):  # another sweep may have a folder there
             self.path.parent.rmdir()
 
 
-class Task:
-    """What a launcher calls in a process of its own with the configuration of a job."""
+class LauncherTask:
+    """The function that a launcher calls, in a process of its own, with a job's configuration."""
 
-    def __init__(self, hydra: DictConfig, ticket: Path) -> None:
+    def __init__(self, hydra: DictConfig, marker: Path) -> None:
         self._hydra = copy.deepcopy(hydra)
         make_portable(self._hydra)
-        self._ticket = ticket
+        self._marker = marker
 
     def __call__(self, config: DictConfig) -> Outcome:
-        """Run the job in this process's worker, and return how it ended."""
-        if not self._ticket.exists():
+        """Run the job in a worker process and return its outcome."""
+        if not self._marker.exists():
             return Outcome("not run")
-        worker = _worker()
-        looked = time.monotonic()
+        last_check = time.monotonic()
 
-        def glance() -> None:
-            nonlocal looked
-            if time.monotonic() - looked > LOOK:
-                looked = time.monotonic()
-                if not self._ticket.exists():
+        def interrupt_if_inactive() -> None:
+            nonlocal last_check
+            if time.monotonic() - last_check > POLL:
+                last_check = time.monotonic()
+                if not self._marker.exists():
                     raise KeyboardInterrupt
 
         try:
-            worker.submit(self._job(config))
-            return worker.wait(glance)
-        except KeyboardInterrupt:
-            return worker.interrupt() or Outcome("interrupted")
+            outcome = _worker().run(self._job(config), interrupt_if_inactive)
         except Exception as error:
             return Outcome("failed", f"{type(error).__name__}: {error}")
+        return outcome or Outcome("interrupted")
 
     def _job(self, config: DictConfig) -> Job:
-        """The job as Hydra composed it, with the sweep's own words on where and how to record."""
+        """Return the job with the settings of the sweep for output, which `encode` replaced."""
         register_resolvers()
-        here = HydraConfig.get()
+        composed = HydraConfig.get()
         with read_write(config), open_dict(config):
             config[HYDRA] = self._hydra
         hydra = config[HYDRA]
         with read_write(hydra), open_dict(hydra):
-            hydra.overrides.task = here.overrides.task
-            hydra.runtime.choices = here.runtime.choices
-            hydra.job.override_dirname = here.job.override_dirname
-            hydra.job.num, hydra.job.id = here.job.num, here.job.id
+            hydra.overrides.task = composed.overrides.task
+            hydra.runtime.choices = composed.runtime.choices
+            hydra.job.override_dirname = composed.job.override_dirname
+            hydra.job.num, hydra.job.id = composed.job.num, composed.job.id
         return Job(config, folder_of(config))
 
 
-_workers: list[Worker] = []
-"""The worker of this process, once there is one."""
-
-
-def _worker() -> Worker:
-    if not _workers:
-        _workers.append(Worker())
-    return _workers[0]
-
-
-def _withdraw_if_orphan(ticket: Path) -> None:
-    try:
-        file = os.open(ticket, os.O_RDWR)
-    except OSError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        ticket.unlink(missing_ok=True)
-    except OSError:
-        pass  # its sweep is alive
-    finally:
-        os.close(file)
+@cache
+def _worker() -> WorkerProcess:
+    """Return the worker process of this process. All jobs that a launcher runs here share it."""
+    return WorkerProcess()

@@ -1,52 +1,53 @@
-"""The default engine: one job at a time, on this machine."""
+"""The executor of a sweep without a launcher."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from attnexp.sweeps.executors.base import Engine, JobOf
+from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.outcome import Outcome
-from attnexp.sweeps.plan import Planned
-from attnexp.sweeps.worker_process import Worker
+from attnexp.sweeps.plan import PlannedJob
+from attnexp.sweeps.worker_process import WorkerProcess
 
 
-class Here(Engine):
-    """Runs jobs in a process beside this one, which imports torch once.
+class SerialExecutor(Executor):
+    """Runs one job at a time in one worker process.
 
-    It is handed `ahead` jobs beyond the one that runs, so that it need not wait for the next.
+    `queued` jobs beyond the running one are sent to the process in advance, so that it does not
+    wait between jobs.
     """
 
-    def __init__(self, job_of: JobOf, ahead: int = 1) -> None:
+    def __init__(self, job_of: JobOf, queued: int) -> None:
         self._job_of = job_of
-        self._ahead = ahead
-        self._worker = Worker()
-        self._waiting: deque[Planned] = deque()
+        self._queued = queued
+        self._worker = WorkerProcess()
+        self._submitted: deque[PlannedJob] = deque()
         self._cancelled = False
 
-    def get_ready(self, job: Planned) -> None:
+    def prepare(self, job: PlannedJob) -> None:
         self._worker.start()
 
     def run(
-        self, jobs: Sequence[Planned], glance: Callable[[], None]
-    ) -> Iterator[tuple[Planned, Outcome]]:
-        coming = iter(jobs)
-        for _ in range(1 + self._ahead):
-            self._submit(coming)
-        while self._waiting:
-            outcome = self._worker.wait(glance)
-            yield self._waiting.popleft(), outcome
-            self._submit(coming)
+        self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
+    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+        remaining = iter(jobs)
+        for _ in range(1 + self._queued):
+            self._submit(remaining)
+        while self._submitted:
+            outcome = self._worker.wait(on_wait)
+            yield self._submitted.popleft(), outcome
+            self._submit(remaining)
 
     def cancel(self) -> None:
         self._cancelled = True
 
-    def stop(self) -> Iterable[tuple[Planned, Outcome]]:
+    def stop(self) -> Iterable[tuple[PlannedJob, Outcome]]:
         outcome = self._worker.interrupt()
-        running = [] if outcome is None else [(self._waiting[0], outcome)]
-        self._waiting.clear()
+        running = [] if outcome is None else [(self._submitted[0], outcome)]
+        self._submitted.clear()
         return running
 
-    def _submit(self, coming: Iterator[Planned]) -> None:
-        planned = None if self._cancelled else next(coming, None)
+    def _submit(self, remaining: Iterator[PlannedJob]) -> None:
+        planned = None if self._cancelled else next(remaining, None)
         if planned is not None:
             self._worker.submit(self._job_of(planned))
-            self._waiting.append(planned)
+            self._submitted.append(planned)

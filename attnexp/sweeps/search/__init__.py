@@ -1,1 +1,1 @@
-"""Search: Optuna proposes points of a space, which are run as jobs."""
+"""The search of hydra/sweeper=optuna: Optuna proposes points of a space, which are run as jobs."""

@@ -1,101 +1,129 @@
-"""Search: Optuna proposes points of a space, which are run as jobs and remembered in a file.
+"""The loop of a search: points are proposed, run as jobs, and stored with their values.
 
-A point is a job, or a job for each seed, so what has finished is never run again. The same command
-goes on where the last one was, up to `n_trials` in total.
+A point is one job, or one for each seed, so a point whose jobs have finished is not run again. The
+same command continues the search up to `n_trials` points in total.
 """
 
 import itertools
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import yaml
+from optuna.trial import FrozenTrial, Trial
 from rich.markup import escape
 
 from attnexp import console
 from attnexp.errors import RunFailedError, choices_text
-from attnexp.runs import files
+from attnexp.runs import files, lock
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import without
-from attnexp.runs.state import look
 from attnexp.runs.summary import Summary, read_summary
-from attnexp.sweeps.executors.base import Engine
+from attnexp.sweeps.executors.base import Executor
+from attnexp.sweeps.multirun import choose_executor
 from attnexp.sweeps.outcome import first_line
-from attnexp.sweeps.plan import Plan, Planned
-from attnexp.sweeps.scheduler import Sweep
+from attnexp.sweeps.plan import Composer, Plan, PlannedJob, distinct
+from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.search.space import Point, Space
-from attnexp.sweeps.search.study import Trials, error_of
-
-if TYPE_CHECKING:
-    from optuna.trial import Trial
+from attnexp.sweeps.search.study import TrialStore, error_of
 
 BEST = Path("experiment") / "best.yaml"
 """Where the best configuration is written, below the folder of the search."""
 
 PROPOSALS = 5
-"""How often a proposal may be an old point before a new one is chosen at random."""
+"""How many proposals in a row may be old points. Then the first point not yet tried is taken."""
 
 SHOWN = 5
 """How many of the best points are shown."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """How many points in total, how many beside each other, and by which metric.
+class SearchSettings:
+    """The total number of points, how many of them run at a time, and the metric to search by.
 
-    `metric` None is the one that the task selects by, which has not seen the test set.
+    If `metric` is None, it is the task's metric for selection, which does not use the test set.
     """
 
     n_trials: int
     at_once: int
     metric: str | None
+    sampler_seed: int
+
+
+def search(
+    composer: Composer, arguments: Sequence[str], settings: SearchSettings, dry_run: bool
+) -> None:
+    """Search the space that the arguments span.
+
+    With `dry_run` only the trials so far are shown. Raises RunFailedError where no point could be
+    measured.
+    """
+    space = Space(composer, arguments)
+    names = [each.name.rpartition(".")[2] for each in space.dimensions]
+    by = [f"by_{settings.metric}"] if settings.metric else []
+    root = Path(composer.config.hydra.sweep.dir).absolute()
+    folder = root / "-".join(["search", *names, *by, space.key])
+    with nullcontext() if dry_run else lock.hold(folder, on_busy=_announce_wait):
+        trials = TrialStore(folder, space.dimensions, settings.sampler_seed, settings.at_once)
+        executor = choose_executor(composer, space.job, None)
+        found = Search(space, trials, executor, settings, folder)
+        found.show() if dry_run else found.run()
+
+
+def _announce_wait(holder: str) -> None:
+    console.say(f"{holder} is at work on this search; waiting for it")
 
 
 class Search:
-    """A search in its folder, which only this process writes."""
+    """A search in its folder. The caller holds the lock of the folder."""
 
     def __init__(
-        self, space: Space, trials: Trials, engine: Engine, wanted: Wanted, folder: Path
+        self,
+        space: Space,
+        trials: TrialStore,
+        executor: Executor,
+        settings: SearchSettings,
+        folder: Path,
     ) -> None:
         self._space = space
         self._trials = trials
-        self._engine = engine
-        self._wanted = wanted
+        self._executor = executor
+        self._settings = settings
         self._folder = folder
-        ended = [*trials.counted(), *trials.unfinished()]
-        self._seen = {text(space.point(trial.params)) for trial in ended if trial.params}
+        known = [*trials.counted(), *trials.unfinished()]
+        self._tried = {space.point_key(trial.params) for trial in known if self._is_complete(trial)}
 
     def run(self) -> None:
-        """Propose points and measure them until there are enough.
+        """Propose and measure points until there are enough.
 
-        Raises RunFailedError where no point could be measured, and KeyboardInterrupt with what to
-        do next where the search was interrupted.
+        Raises RunFailedError where no point could be measured, and KeyboardInterrupt with the
+        number of finished points where the search was interrupted.
         """
         try:
-            self._measure(self._left_behind())
+            self._measure(self._resume())
             while proposed := self._propose():
                 self._measure(proposed)
         except KeyboardInterrupt:
             count = len(self._trials.counted())
             raise KeyboardInterrupt(
-                f"interrupted: {count} of {self._wanted.n_trials} points are done; the same "
+                f"interrupted: {count} of {self._settings.n_trials} points are done; the same "
                 "command goes on"
             ) from None
         finally:
-            self._engine.stop()
+            self._executor.stop()
             self.show()
         if self._trials.best() is None:
             raise RunFailedError("no point of the search could be measured")
 
     def show(self) -> None:
-        """How many points there are, the best of them, and how to run the best one."""
+        """Show the number of points, the best points, and the command that runs the best."""
         counted = self._trials.counted()
         ranked = self._trials.ranked()
         failed = [trial for trial in counted if trial.value is None]
         console.say(
-            f"{len(counted)} of {self._wanted.n_trials} points: {len(ranked)} measured, "
+            f"{len(counted)} of {self._settings.n_trials} points: {len(ranked)} measured, "
             f"{len(failed)} failed"
         )
         if failed:
@@ -105,72 +133,77 @@ class Search:
         if not ranked:
             return
         names = [each.name for each in self._space.dimensions]
-        table = console.plain_table(
-            [*names, str(self._trials.metric)], right=[str(self._trials.metric)]
-        )
+        metric = str(self._trials.metric)
+        table = console.plain_table([*names, metric], right=[metric])
         for trial in ranked[:SHOWN]:
-            words = [word.text.partition("=")[2] for word in self._space.point(trial.params)]
-            table.add_row(*map(escape, words), console.number_text(trial.value))
+            point_values = [
+                override.text.partition("=")[2] for override in self._space.point(trial.params)
+            ]
+            table.add_row(*map(escape, point_values), console.number_text(trial.value))
         console.out.print(table)
         console.say(f"attnexp --config-dir {console.near(self._folder)} experiment=best")
 
-    def _left_behind(self) -> "list[tuple[Trial, Point]]":
-        """The points that an earlier command has begun and not ended."""
+    def _is_complete(self, trial: FrozenTrial) -> bool:
+        """Return whether a trial has all its values. A killed process may have left some out."""
+        return len(trial.params) == len(self._space.dimensions)
+
+    def _resume(self) -> list[tuple[Trial, Point]]:
+        """Return the points that an earlier command has begun and not ended."""
         points = []
         for trial in self._trials.unfinished():
             resumed = self._trials.resumed(trial)
-            if len(trial.params) == len(self._space.dimensions):
+            if self._is_complete(trial):
                 points.append((resumed, self._space.point(trial.params)))
             else:
-                self._trials.refuse(resumed)  # cut short while it was proposed
+                self._trials.reject(resumed)
         return points
 
-    def _propose(self) -> "list[tuple[Trial, Point]]":
-        wanted = min(self._wanted.at_once, self._wanted.n_trials - len(self._trials.counted()))
+    def _propose(self) -> list[tuple[Trial, Point]]:
+        missing = self._settings.n_trials - len(self._trials.counted())
         proposed: list[tuple[Trial, Point]] = []
-        while len(proposed) < wanted:
-            if len(self._seen) >= self._space.size:
-                if not proposed:
-                    console.say(f"all {self._space.size:g} points of the space have been tried")
-                break
+        while len(proposed) < min(self._settings.at_once, missing):
             trial = self._new_trial()
-            point = self._space.point(trial.params)
-            self._seen.add(text(point))
-            proposed.append((trial, point))
+            if trial is None:
+                if not proposed:
+                    console.say(f"all {len(self._tried)} points of the space have been tried")
+                break
+            self._tried.add(self._space.point_key(trial.params))
+            proposed.append((trial, self._space.point(trial.params)))
         return proposed
 
-    def _new_trial(self) -> "Trial":
-        """A trial of a point that has not been proposed before."""
+    def _new_trial(self) -> Trial | None:
+        """Return a trial of a point that has not been tried, or None where there is none."""
+        if len(self._tried) >= self._space.size:
+            return None
         for _ in range(PROPOSALS):
             trial = self._trials.ask()
-            if text(self._space.point(trial.params)) not in self._seen:
+            if self._space.point_key(trial.params) not in self._tried:
                 return trial
-            self._trials.refuse(trial)
-        new = (
-            values
-            for values in self._space.all_values()
-            if text(self._space.point(values)) not in self._seen
-        )
-        return self._trials.ask_for(next(new))
+            self._trials.reject(trial)
+        for values in self._space.all_values():
+            if self._space.point_key(values) not in self._tried:
+                return self._trials.ask(values)
+        return None
 
-    def _measure(self, proposed: "Sequence[tuple[Trial, Point]]") -> None:
-        """Run the jobs of some points beside each other, and remember what came of each point."""
-        jobs = [[found(job) for job in self._space.jobs(point)] for _, point in proposed]
-        plan = Plan(tuple(itertools.chain(*jobs)), repeated=0, old_versions=())
-        if not plan.jobs:
+    def _measure(self, proposed: Sequence[tuple[Trial, Point]]) -> None:
+        """Run the jobs of some points, and store the value of each point."""
+        jobs = [self._space.jobs(point) for _, point in proposed]
+        found = tuple(job.with_state() for job in distinct(itertools.chain(*jobs)))
+        if not found:
             return
-        Sweep(plan, self._engine, self._space.job, fail_fast=False).work()
+        plan = Plan(found, repeated=0, old_versions=())
+        Scheduler(plan, self._executor, self._space.job, fail_fast=False).run_jobs()
         best = self._trials.best()
         for (trial, point), own in zip(proposed, jobs, strict=True):
-            self._remember(trial, point, own)
+            self._store(trial, point, own)
         now = self._trials.best()
         if now is not None and (best is None or now.number != best.number):
             self._write_best(now.value or 0.0, self._space.jobs(self._space.point(now.params))[0])
 
-    def _remember(self, trial: "Trial", point: Point, jobs: Sequence[Planned]) -> None:
+    def _store(self, trial: Trial, point: Point, jobs: Sequence[PlannedJob]) -> None:
         try:
             summaries = [finished(job) for job in jobs]
-            metric = self._trials.metric or self._wanted.metric or selection_of(summaries[0])
+            metric = self._trials.metric or self._settings.metric or selection_of(summaries[0])
             value = statistics.fmean(value_of(summary, metric) for summary in summaries)
         except NotMeasuredError as error:
             self._trials.failed(trial, str(error))
@@ -186,11 +219,11 @@ class Search:
         assert best is not None
         count = len(self._trials.counted())
         console.say(
-            f"{count}/{self._wanted.n_trials} {text(point)}: {metric} {value:.4g} "
+            f"{count}/{self._settings.n_trials} {text(point)}: {metric} {value:.4g} "
             f"(best {best.value:.4g})"
         )
 
-    def _write_best(self, value: float, job: Planned) -> None:
+    def _write_best(self, value: float, job: PlannedJob) -> None:
         summary = read_summary(job.folder)
         title = f"The best point of {self._folder.name}: {self._trials.metric} {value:.4g}."
         path = self._folder / BEST
@@ -199,36 +232,34 @@ class Search:
 
 
 class NotMeasuredError(Exception):
-    """A point has no value. The text says why."""
+    """A point has no value. The message says why."""
 
 
 def text(point: Point) -> str:
-    """A point in words."""
-    return " ".join(word.text for word in point)
+    """Return a point as it stands on the command line."""
+    return " ".join(override.text for override in point)
 
 
-def found(job: Planned) -> Planned:
-    """A job with what its folder holds."""
-    return replace(job, found=look(job.folder, job.settings))
-
-
-def finished(job: Planned) -> Summary:
-    """The summary of a job. Raises NotMeasuredError where it has not finished."""
-    state = look(job.folder, job.settings)
-    if state.state != "finished" or state.summary is None:
-        raise NotMeasuredError(state.error or f"{job.folder.name} did not run to its end")
-    return state.summary
+def finished(job: PlannedJob) -> Summary:
+    """Return the summary of a job. Raises NotMeasuredError where the job has not finished."""
+    found = job.with_state().found
+    if found.state != "finished" or found.summary is None:
+        raise NotMeasuredError(found.error or f"{job.folder.name} did not run to its end")
+    return found.summary
 
 
 def selection_of(summary: Summary) -> str:
-    """The metric that a run's task selects by. Raises NotMeasuredError where none is recorded."""
+    """Return the metric that a run's task selects by.
+
+    Raises NotMeasuredError where the summary names none.
+    """
     if summary.selection is None:
         raise NotMeasuredError("its summary does not say what to select by: give a metric")
     return summary.selection
 
 
 def value_of(summary: Summary, metric: str) -> float:
-    """The metric of a run. Raises NotMeasuredError where it has none, or one that is no number."""
+    """Return the metric of a run. Raises NotMeasuredError where it is missing or not a number."""
     metrics = summary.metrics
     if metric not in metrics:
         raise NotMeasuredError(f"there is no metric '{metric}': choose {choices_text(metrics)}")
@@ -239,7 +270,7 @@ def value_of(summary: Summary, metric: str) -> float:
 
 
 def experiment_of(summary: Summary, title: str) -> str:
-    """A run's configuration as a file for conf/experiment: its choices, then every setting."""
+    """Return a run's configuration as a file for conf/experiment: its choices and its settings."""
     chosen = {group: name for group, name in summary.choices.items() if group != "experiment"}
     content = {
         "defaults": [{f"override /{group}": name} for group, name in sorted(chosen.items())],

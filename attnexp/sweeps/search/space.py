@@ -1,11 +1,11 @@
-"""A search space, written in Hydra's syntax.
+"""The space of a search, written in Hydra's syntax for overrides.
 
-    optim.lr=tag(log,interval(1e-4,1))    a number in between; tag(log,...) searches its logarithm
-    arch.features=int(interval(1,64))     a whole number in between, both ends included
-    arch.layers=range(1,5)                one of the numbers that a sweep would run
+    optim.lr=tag(log,interval(1e-4,1))    a number between two bounds, sampled by its logarithm
+    arch.features=int(interval(1,64))     an integer between two bounds, both included
+    arch.layers=range(1,5)                one of the values that a sweep would run
     model=dot,additive                    one of the choices
 
-What Optuna proposes for a dimension is called a value here; a word is what the command line says.
+Optuna proposes a value for each dimension. A point holds the override for each value.
 """
 
 import hashlib
@@ -15,74 +15,79 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hydra.core.override_parser.types import IntervalSweep, Override, RangeSweep
+from hydra.core.override_parser.types import IntervalSweep, RangeSweep
+from hydra.core.override_parser.types import Override as ParsedOverride
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 
 from attnexp.config.job import Job
 from attnexp.errors import RequestError
-from attnexp.sweeps.plan import Composer, Planned, Word, listed
-
-if TYPE_CHECKING:
-    from optuna.distributions import BaseDistribution
+from attnexp.sweeps.plan import Composer, Override, PlannedJob, distinct, expand
 
 Values = Mapping[str, Any]
-"""What is proposed, by the names of the dimensions."""
+"""The proposed values by the names of the dimensions."""
 
-Point = tuple[Word, ...]
-"""A word for every dimension of a space."""
+Point = tuple[Override, ...]
+"""An override for every dimension of a space."""
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """One searched setting, and the word for a value that is proposed.
+    """A searched setting.
 
-    `corners` are words that stand for all others in what a search is. `values` is None where there
-    is no end to them.
+    `override` returns the override for a proposed value. `corners` are overrides at the ends of the
+    dimension, `values` are all of its values, or None where there are infinitely many.
     """
 
     name: str
-    distribution: "BaseDistribution"
-    word: Callable[[Any], Word]
-    corners: tuple[Word, ...]
+    distribution: BaseDistribution
+    override: Callable[[Any], Override]
+    corners: tuple[Override, ...]
     values: Sequence[Any] | None
 
 
 class Space:
-    """The points of a search, and the jobs of each.
+    """The points of a search and their jobs.
 
-    All seeds that are named belong to every point: seeds are not searched.
+    Seeds are not a dimension: each point has a job for every seed of the command line.
 
-    Raises RequestError where there is nothing to search.
+    Raises RequestError where the arguments span no dimension.
     """
 
     def __init__(self, composer: Composer, arguments: Sequence[str]) -> None:
         self._composer = composer
         parsed = composer.parse(arguments)
-        searched = [name for name, word in parsed.items() if _is_searched(word)]
+        searched = [name for name, override in parsed.items() if _is_searched(override)]
         if not searched:
             raise RequestError(
                 "there is nothing to search: give a setting an interval(low,high), a range(...) or "
                 "several choices"
             )
         self.dimensions = [dimension(parsed[name]) for name in searched]
-        fixed = {name: listed(word) for name, word in parsed.items() if name not in searched}
+        fixed = {name: expand(each) for name, each in parsed.items() if name not in searched}
         corners = {each.name: each.corners for each in self.dimensions}
         self._axes = composer.axes_of(fixed | corners)
-        self._seeds = next((axis.words for axis in self._axes if axis.path == "seed"), None)
+        seeds = next((axis.overrides for axis in self._axes if axis.path == "seed"), None)
+        self._seeds: Sequence[Override | None] = seeds or [None]
 
     @property
     def size(self) -> float:
-        """The number of points, infinity where there is no end to them."""
+        """The number of combinations of values, or infinity."""
         return math.prod(
             math.inf if each.values is None else len(each.values) for each in self.dimensions
         )
 
     @cached_property
     def key(self) -> str:
-        """What the search is: its distributions, and the jobs at the corners of the space.
+        """The key of the search: a hash of its distributions and of the jobs at its corners.
 
-        So the same words after a changed default are another search.
+        A changed default therefore makes the same arguments another search.
         """
         first = tuple(each.corners[0] for each in self.dimensions)
         corners = [
@@ -95,80 +100,84 @@ class Space:
         return hashlib.sha256(json.dumps([keys, spans]).encode()).hexdigest()[:10]
 
     def point(self, values: Values) -> Point:
-        """The words for the values that were proposed."""
-        return tuple(each.word(values[each.name]) for each in self.dimensions)
+        """Return the point with these values."""
+        return tuple(each.override(values[each.name]) for each in self.dimensions)
 
     def all_values(self) -> Iterator[Values]:
-        """The values of every point of a space that has an end."""
+        """Yield the values of every point, or nothing where there are infinitely many."""
         names = [each.name for each in self.dimensions]
         for values in itertools.product(*(each.values or () for each in self.dimensions)):
             yield dict(zip(names, values, strict=True))
 
-    def jobs(self, point: Point) -> list[Planned]:
-        """The jobs of a point, one for each seed."""
-        given = {each.name: word for each, word in zip(self.dimensions, point, strict=True)}
-        jobs = []
-        for number, seed in enumerate(self._seeds or [None]):
-            words = [
-                seed if seed and axis.path == "seed" else given.get(axis.name, axis.words[0])
-                for axis in self._axes
-            ]
-            jobs.append(self._composer.planned(self._axes, words, number))
-        return jobs
+    def jobs(self, point: Point) -> list[PlannedJob]:
+        """Return the jobs of a point, one for each seed."""
+        numbers = range(len(self._seeds))
+        return list(distinct(self._planned(point, number) for number in numbers))
 
-    def job(self, planned: Planned) -> Job:
-        """A planned job as a process needs it to run."""
+    def point_key(self, values: Values) -> str:
+        """Return the key of a point. Points whose jobs are the same have the same key."""
+        return self._planned(self.point(values), 0).key
+
+    def job(self, planned: PlannedJob) -> Job:
+        """Return the job that a worker process runs for a planned job."""
         return self._composer.job(self._axes, planned)
 
+    def _planned(self, point: Point, number: int) -> PlannedJob:
+        """Return the job of a point with the seed of this number."""
+        given = {each.name: override for each, override in zip(self.dimensions, point, strict=True)}
+        seed = self._seeds[number]
+        overrides = [
+            seed if seed and axis.path == "seed" else given.get(axis.name, axis.overrides[0])
+            for axis in self._axes
+        ]
+        return self._composer.planned(self._axes, overrides, number)
 
-def dimension(override: Override) -> Dimension:
-    """The dimension that a word of the command line spans."""
-    name = override.get_key_element()
-    span = override._value
+
+def dimension(parsed: ParsedOverride) -> Dimension:
+    """Return the dimension that an argument of the command line spans."""
+    name = parsed.get_key_element()
+    span = parsed._value
     if isinstance(span, IntervalSweep):
         return _interval(name, span)
-    words = listed(override)
     if isinstance(span, RangeSweep):
-        return _range(name, words)
-    return _choice(name, words)
+        return _range(name, expand(parsed))
+    return _choice(name, expand(parsed))
 
 
-def _is_searched(override: Override) -> bool:
-    return override.is_sweep_override() and override.key_or_group != "seed"
+def _is_searched(parsed: ParsedOverride) -> bool:
+    return parsed.is_sweep_override() and parsed.key_or_group != "seed"
 
 
 def _interval(name: str, span: IntervalSweep) -> Dimension:
-    from optuna.distributions import FloatDistribution, IntDistribution
-
     low, high, log = span.start, span.end, "log" in span.tags
     assert low is not None
     assert high is not None
-
-    def word(value: float) -> Word:
-        return Word(f"{name}={value!r}", (value,))
-
+    distribution: BaseDistribution
+    values: Sequence[float] | None
     try:
         if isinstance(low, int) and isinstance(high, int):
-            whole = IntDistribution(low, high, log=log)
-            return Dimension(name, whole, word, (word(low), word(high)), range(low, high + 1))
-        real = FloatDistribution(low, high, log=log)
+            distribution = IntDistribution(low, high, log=log)
+            values = range(low, high + 1)
+        else:
+            distribution = FloatDistribution(low, high, log=log)
+            values = (low,) if low == high else None
     except ValueError as error:
         raise RequestError(f"{name}: {error}") from error
-    return Dimension(name, real, word, (word(low), word(high)), None)
+
+    def override(value: float) -> Override:
+        return Override(f"{name}={value!r}", (value,))
+
+    return Dimension(name, distribution, override, (override(low), override(high)), values)
 
 
-def _range(name: str, words: tuple[Word, ...]) -> Dimension:
-    """A value is a place in the range, so that a search knows what is near to what."""
-    from optuna.distributions import IntDistribution
-
-    places = range(len(words))
-    span = IntDistribution(0, len(words) - 1)
-    return Dimension(name, span, lambda place: words[place], words, places)
+def _range(name: str, overrides: tuple[Override, ...]) -> Dimension:
+    """Return a dimension whose values are positions, so that Optuna knows which are neighbours."""
+    positions = range(len(overrides))
+    span = IntDistribution(0, len(overrides) - 1)
+    return Dimension(name, span, lambda position: overrides[position], overrides, positions)
 
 
-def _choice(name: str, words: tuple[Word, ...]) -> Dimension:
-    from optuna.distributions import CategoricalDistribution
-
-    by_text = {word.text.partition("=")[2]: word for word in words}
+def _choice(name: str, overrides: tuple[Override, ...]) -> Dimension:
+    by_text = {override.text.partition("=")[2]: override for override in overrides}
     span = CategoricalDistribution(tuple(by_text))
-    return Dimension(name, span, lambda text: by_text[text], words, tuple(by_text))
+    return Dimension(name, span, lambda text: by_text[text], overrides, tuple(by_text))
