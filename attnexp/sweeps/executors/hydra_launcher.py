@@ -28,8 +28,9 @@ from attnexp import console
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.runs import lock
+from attnexp.runs.state import look
 from attnexp.sweeps.executors.base import Executor, JobOf
-from attnexp.sweeps.outcome import Outcome, first_line, look
+from attnexp.sweeps.outcome import Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob, folder_of, make_portable
 from attnexp.sweeps.worker_process import GRACE, WorkerProcess
 
