@@ -40,3 +40,10 @@ def place(text: str) -> int:
 def places(text: str) -> tuple[int, ...]:
     """`1, 3` as (0, 2)."""
     return tuple(place(part) for part in listed(text))
+
+
+def module_name(text: str) -> str:
+    """The dotted name of a module."""
+    if not all(part.isidentifier() for part in text.split(".")):
+        raise argparse.ArgumentTypeError(f"'{text}' is not the name of a module, such as my_scores")
+    return text

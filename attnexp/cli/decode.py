@@ -5,13 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, place
+from attnexp.cli.arguments import Arguments, module_name, place
 from attnexp.errors import RequestError
 from attnexp.runs import files
 
 EPILOG = """examples:
   attnexp decode outputs/RUN "3 1 4 1 5"           the answer, and its attention
   attnexp decode outputs/RUN "3 1 4" --head 2      another head
+  attnexp decode outputs/RUN "3 1" --trust mine    a score or data set in your mine.py
 """
 
 
@@ -33,11 +34,13 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.batch import Seq2SeqSpec
     from attnexp.cli.show import attention_lines, means_of
     from attnexp.config.build import restore
+    from attnexp.config.trust import read_trust
     from attnexp.runs.attention_maps import Attention, View
     from attnexp.tasks.decoding import ask
     from attnexp.training.tensors import arrays
 
-    run = restore(summary, arguments.run)
+    trust = read_trust(arguments.trust, arguments.config_dir)
+    run = restore(summary, arguments.run, trust)
     spec = run.dataset.spec
     if not isinstance(run.model, Seq2Seq) or not isinstance(spec, Seq2SeqSpec):
         raise RequestError(
@@ -66,4 +69,18 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--attention", metavar="NAME", help="cross, encoder or decoder")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
+    parser.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        type=module_name,
+        metavar="MODULE",
+        help="a module of your own that the run may import; can be repeated",
+    )
+    parser.add_argument(
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="the configuration of your own that the run was trained with",
+    )
     return parser.parse_intermixed_args(argv)

@@ -18,10 +18,12 @@ import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.groups import choices
 from attnexp.config.job import resolved
 from attnexp.config.schema import check_settings
+from attnexp.config.trust import Trust, checked_config
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
 from attnexp.tasks.base import Task
@@ -177,17 +179,24 @@ def seeded(seed: int, stream: str) -> Iterator[None]:
         torch.default_generator.set_state(before)
 
 
-def restore(summary: Mapping[str, Any], folder: Path) -> PreparedRun:
-    """A finished run as it was after training, built on the CPU from what its folder holds.
+RESTORED = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
+"""Settings that a restored run has whatever its folder says."""
 
-    Raises RequestError where its settings cannot be built, and where the folder holds no parameters
-    that fit.
+
+def restore(summary: Mapping[str, Any], folder: Path, trust: Trust) -> PreparedRun:
+    """Build a finished run as it was after training, on the CPU, from what its folder holds.
+
+    The folder may be somebody else's: it can name attnexp's own classes, the optimizers of PyTorch,
+    and what `trust` covers.
+
+    Raises RequestError where it names anything else, where its settings cannot be built, and where
+    it holds no parameters that fit.
     """
-    apart = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
-    config = OmegaConf.create({**summary["config"], **apart})
+    stored = {name: value for name, value in summary["config"].items() if name != "tracker"}
     try:
+        config = OmegaConf.create({**checked_config(stored, trust), **RESTORED})
         run = prepare(config, summary["choices"])
-    except (InstantiationException, ValueError) as error:
+    except (InstantiationException, OmegaConfBaseException, ValueError) as error:
         why = " ".join(str(error).split())
         raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
     try:

@@ -4,8 +4,6 @@
 we want to explain. So this module drives Hydra itself.
 """
 
-import os
-import sys
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +19,7 @@ from attnexp.config.groups import conf_dir
 from attnexp.config.hydra_internals import Hydra, create_config_search_path, get_args_parser
 from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.config.messages import ComposeErrors, explain
+from attnexp.config.trust import search_user_modules
 from attnexp.errors import RequestError
 
 CONFIG = "config"
@@ -129,23 +128,12 @@ def parse(argv: Sequence[str]) -> Any:
 
 
 def start(config_dir: str | None) -> Hydra:
-    """Hydra with our configuration, the user's folder in front of it, and the current directory.
-
-    The current directory goes on the import path, so that `_target_: mine.MyScore` finds mine.py,
-    in this process and in workers.
-    """
+    """Hydra with our configuration, and the user's folder in front of it."""
     setbase("1.3")
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    workers = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if here not in workers:
-        os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, workers)])
+    folder = None if config_dir is None else Path(config_dir).absolute()
+    search_user_modules(folder)
     search_path = create_config_search_path(str(conf_dir()))
-    if config_dir is not None:
-        folder = Path(config_dir).absolute()
-        if not folder.is_dir():
-            raise RequestError(f"--config-dir: there is no folder {folder}")
+    if folder is not None:
         search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
     register_resolvers()
     GlobalHydra.instance().clear()
