@@ -29,12 +29,10 @@ from attnexp.errors import RequestError, choices_text
 from attnexp.tasks.base import Task
 from attnexp.trackers.forgiving import Forgiving
 from attnexp.training.device import choose_device
-from attnexp.training.loop import (
-    TrainSettings,
-    require_validation,
-    without_compiler,
-)
+from attnexp.training.loop import TrainSettings, require_validation
+from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.run import PreparedRun, trainable
+from attnexp.training.schedules import Constant
 from attnexp.training.tensors import read_parameters
 
 
@@ -97,9 +95,14 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         model = made["arch"](spec=dataset.spec, score=made["model"])
     settings: TrainSettings = made["train"]()
     require_validation(settings, dataset)
-    optimizer = made["optim"]
+    optimizer, schedule = made["optim"], made["schedule"]()
     if trainable(model):
-        without_compiler(optimizer, list(model.parameters()))  # a rate it refuses is refused now
+        first = optimizer(params=list(model.parameters()))  # a rate it refuses is refused now
+        if reads_rate_once(first) and not isinstance(schedule, Constant):
+            raise RequestError(
+                f"schedule={chosen['schedule']} has no effect with optim={chosen['optim']}, which "
+                "reads its learning rate once: choose schedule=constant, or optim=adam or sgd"
+            )
     return PreparedRun(
         config=plain,
         chosen=chosen,
@@ -109,7 +112,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         model=model.to(device),
         task=task,
         optimizer=optimizer,
-        schedule=made["schedule"](),
+        schedule=schedule,
         settings=settings,
         tracker=Forgiving(made["tracker"]()),
         order=generator(seed, "order"),

@@ -27,7 +27,7 @@ BROUGHT_BY = {"train.tolerance": 2}
 
 
 FORMER_TARGETS = {
-    "attnexp.training.optimizers.rprop": "attnexp.optimizers.rprop",
+    "attnexp.training.optimizers.Rprop": "attnexp.optimizers.rprop",
     "attnexp.training.schedules.Constant": "attnexp.schedules.Constant",
     "attnexp.training.schedules.Cosine": "attnexp.schedules.Cosine",
     "attnexp.training.loop.TrainSettings": "attnexp.train.TrainSettings",

@@ -40,6 +40,11 @@ SENTENCES = [
     ("model._target_=nowhere.Score", "cannot be imported: No module named 'nowhere'"),
     ("model._target_=attnexp.scores.dot.__doc__", "is not a class or a function"),
     ("~optim.lr", "optim.lr has no value, and there is no default"),
+    (
+        "schedule=cosine",
+        "schedule=cosine has no effect with optim=rprop, which reads its learning rate once: "
+        "choose schedule=constant, or optim=adam or sgd",
+    ),
     ("device=gpu", "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
     ("device=cuda:77", "device=cuda:77 is not there: PyTorch finds .*. Use device=cpu"),
     ("--nonsense", "unrecognized arguments: --nonsense. `attnexp --help` shows what there is"),
