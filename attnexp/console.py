@@ -102,6 +102,16 @@ def near(path: Path) -> str:
 
 
 @contextmanager
+def status(what: str) -> Iterator[None]:
+    """Show what is being done for as long as the block takes, on a terminal alone."""
+    if not out.is_terminal:
+        yield
+        return
+    with out.status(escape(what)):
+        yield
+
+
+@contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
     """Show how far work has come. The block calls what it is given with (done, details)."""
     shown = _bar(what, total) if out.is_terminal else _lines(what, total)

@@ -30,9 +30,12 @@ def main(argv: Sequence[str]) -> None:
     if summary["status"] != files.FINISHED:
         raise RequestError(f"{arguments.run} is {summary['status']}: it has no trained model")
 
+    with console.status("loading PyTorch"):
+        import torch  # noqa: F401  everything below needs it
+
     from attnexp.architectures.seq2seq import Seq2Seq
     from attnexp.batch import Seq2SeqSpec
-    from attnexp.cli.show import attention_lines, means_of
+    from attnexp.cli.show import attention_lines, means_of, print_line
     from attnexp.config.build import restore
     from attnexp.config.trust import read_trust
     from attnexp.runs.attention_maps import Attention, View
@@ -46,26 +49,30 @@ def main(argv: Sequence[str]) -> None:
         raise RequestError(
             f"data={run.chosen['data']} is no sequence data: there is nothing to decode"
         )
+    source = " ".join(arguments.source)
     try:
-        answer = ask(run.model, spec, arguments.source)
+        answer = ask(run.model, spec, source)
     except ValueError as error:
         raise RequestError(str(error)) from error
-    console.say(f"{arguments.source} -> {answer.text}")
+    console.say(f"{source} -> {answer.text}")
     if not answer.ended:
         console.warn("the model did not write its end symbol: the answer is cut off")
     attention = Attention(
         arrays(answer.weights), arrays(answer.batch.tensors()), spec.source_vocab, spec.target_vocab
     )
     view = View(arguments.attention, arguments.layer, arguments.head)
-    for line in attention_lines(attention, view, means_of(console.out)):
-        console.out.print(line, soft_wrap=True)
+    means = means_of(console.out)
+    for line in attention_lines(attention, view, means):
+        print_line(means, line)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments."""
     parser = Arguments("decode", "Answer a source with a run's trained model.", EPILOG)
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
-    parser.add_argument("source", metavar="SOURCE", help="symbols of the data, as in '3 1 4'")
+    parser.add_argument(
+        "source", nargs="+", metavar="SOURCE", help="symbols of the data, as in '3 1 4' or 3,1,4"
+    )
     parser.add_argument("--attention", metavar="NAME", help="cross, encoder or decoder")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")

@@ -56,7 +56,8 @@ def run_once(line: CommandLine, job: Job) -> None:
     if _shown_before(job):
         return
 
-    from attnexp.config import build
+    with console.status("loading PyTorch"):
+        from attnexp.config import build
 
     try:
         prepared = build.prepare(config, job.chosen)

@@ -8,7 +8,6 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -35,28 +34,6 @@ from attnexp.training.run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
 from attnexp.training.tensors import read_parameters
 
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings at the top level of a run. Groups are checked against what they name."""
-
-    model: dict[str, Any]
-    arch: dict[str, Any]
-    data: dict[str, Any]
-    task: dict[str, Any]
-    optim: dict[str, Any]
-    schedule: dict[str, Any]
-    train: dict[str, Any]
-    tracker: dict[str, Any]
-    device: str
-    threads: int
-    seed: int
-    figures: bool
-    rerun: bool
-    fail_fast: bool
-    output_dir: str
-
-
 GIVEN = {
     "model": ("query_dim", "key_dim"),
     "arch": ("spec", "score"),
@@ -77,7 +54,6 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
     configuration that cannot work.
     """
     plain = resolved(config)
-    check_settings(plain, Settings, "")
     if plain["seed"] < 0:
         raise RequestError(f"seed must be 0 or more, got {plain['seed']}")
     if plain["threads"] < 1:
@@ -122,10 +98,10 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
 def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
     """Call the `_target_` of a node with its settings and with what the run gives it.
 
-    `settings` is the node as plain values. Always through Hydra, which refuses targets such as
-    `os.system`: they may come from a run folder of somebody else's. Hydra takes milliseconds, and
-    the runs of a sweep share most of their settings, so settings that hold no objects are taken to
-    it once.
+    `settings` is the node as plain values. Hydra builds it, and refuses targets such as
+    `os.system`. That takes 15 ms a run, a quarter of the time of a sweep over 64 seeds of the
+    default, and the runs of a sweep share most of their settings: Hydra is asked once for settings
+    that hold no objects.
     """
     if _holds_objects(list(settings.values())):
         return _maker(node)(**given)

@@ -4,7 +4,7 @@
 we want to explain. So this module drives Hydra itself.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -86,21 +86,26 @@ class CommandLine:
 
     def explained(self, error: BaseException) -> RequestError:
         """What Hydra could not do, as a sentence for the user."""
-        return RequestError(explain(error, self.overrides, self._siblings))
+        return RequestError(explain(error, self.overrides, self._settings))
 
-    def _siblings(self, path: str, others: Sequence[str]) -> Collection[str]:
-        """The settings that stand beside a path in what the other overrides compose."""
+    def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:
+        """The settings that overrides compose, nested, or none where they cannot be composed."""
         try:
             config = self.app.compose_config(
-                self.config_name, list(others), RunMode.MULTIRUN, validate_sweep_overrides=False
+                self.config_name, list(overrides), RunMode.MULTIRUN, validate_sweep_overrides=False
             )
         except ComposeErrors:
-            return ()
-        where = path.rpartition(".")[0]
-        node = OmegaConf.select(config, where) if where else config
-        if not isinstance(node, DictConfig):
-            return ()
-        return [str(key) for key in node if key not in (HYDRA, "_target_")]
+            return {}
+        return settings_in(OmegaConf.to_container(config, resolve=False))
+
+
+def settings_in(node: Any) -> dict[str, Any]:
+    """A composed configuration without what is Hydra's."""
+    return {
+        str(name): settings_in(value) if isinstance(value, dict) else value
+        for name, value in node.items()
+        if name not in (HYDRA, "_target_")
+    }
 
 
 def parse(argv: Sequence[str]) -> Any:

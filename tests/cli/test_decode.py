@@ -43,6 +43,16 @@ def test_answers_and_shows_the_map(in_process, run):
     assert any(line.split() == ["3", "1", "4", "<eos>"] for line in lines) or "<" in answer.stdout
 
 
+@pytest.mark.parametrize("words", [["3,1,4"], ["3", "1", "4"], ["3, 1", "4"]], ids=" ".join)
+def test_a_source_may_be_typed_in_other_ways(in_process, run, words):
+    expected = in_process("decode", str(run), "3 1 4", "--head", "2").stdout.splitlines()[1:]
+    answer = in_process("decode", str(run), *words, "--head", "2")
+    assert answer.returncode == 0, answer.stderr
+    first, *lines = answer.stdout.splitlines()
+    assert first.startswith(f"{' '.join(words)} -> ")
+    assert lines == expected
+
+
 def test_the_restored_model_is_the_trained_one(run):
     restored = restore(files.read_summary(run), run, Trust())
     assert isinstance(restored.model, Rnn)
