@@ -1,4 +1,4 @@
-"""`attnexp decode`: ask a trained sequence model, and see where it looked."""
+"""`attnexp decode`: answers a source with a trained sequence model and shows its attention."""
 
 import argparse
 from collections.abc import Sequence
@@ -19,8 +19,8 @@ EPILOG = """examples:
 def main(argv: Sequence[str]) -> None:
     """Answer the source that the arguments hold.
 
-    Raises RequestError for a run that is no finished sequence model, and for a source with symbols
-    that the model does not know.
+    Raises RequestError for a run that is not a finished run on sequence data, for one that names
+    code that is not trusted, and for a source with symbols that are not in the vocabulary.
     """
     arguments = parse(argv)
     try:

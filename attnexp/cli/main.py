@@ -1,6 +1,6 @@
-"""The only reader of the command line: our verbs, and everything else is Hydra's.
+"""Hands a command line to one of our verbs, or to Hydra where it begins with none.
 
-Nothing heavy is imported before it is known to be needed.
+The module of a verb is imported when the verb is called, so that `--help` starts without PyTorch.
 """
 
 import codecs
@@ -65,7 +65,7 @@ def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
         return lambda arguments: verb(arguments[1:])
     if "--version" in argv:
         return lambda _: print(f"attnexp {__version__}")
-    if {"-h", "--help"} & set(argv) or argv[:1] == ["help"]:
+    if {"-h", "--help"} & set(argv) or (argv and argv[0] == "help"):
         from attnexp.cli.help import show_help
 
         return show_help

@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> None:
         else:
             run_once(line, job)
     except ComposeErrors as error:
-        raise line.explained(error) from error
+        raise line.request_error(error) from error
 
 
 def run_once(line: CommandLine, job: Job) -> None:

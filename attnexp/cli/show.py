@@ -1,4 +1,4 @@
-"""`attnexp show`: a run in the terminal, its losses and its attention in letters."""
+"""`attnexp show`: prints the losses and the attention of a run as text."""
 
 import argparse
 from collections.abc import Sequence

@@ -1,7 +1,4 @@
-"""The composition root: turns a configuration into the objects of a run, and writes nothing.
-
-The only place that builds from configuration.
-"""
+"""The composition root: builds the objects of a run from its configuration, and writes nothing."""
 
 import copy
 import hashlib
@@ -114,10 +111,10 @@ def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any
 
 
 _makers: dict[str, partial[Any]] = {}
-"""What Hydra has made of settings in this process, by their text."""
+"""The partial calls that Hydra has made of settings in this process, by the text of these."""
 
 MAKERS = 64
-"""How many of them are kept."""
+"""The number of partial calls that are kept."""
 
 
 def _maker(node: DictConfig) -> partial[Any]:
@@ -133,19 +130,19 @@ def _holds_objects(value: Any) -> bool:
 
 
 def generator(seed: int, stream: str) -> torch.Generator:
-    """A generator for one purpose: streams of one seed are independent of each other."""
+    """Return a generator for one purpose. The streams of a seed are independent of each other."""
     return torch.Generator().manual_seed(stream_seed(seed, stream))
 
 
 def stream_seed(seed: int, stream: str) -> int:
-    """A seed of 63 bits, made of the run's seed and the name of a stream."""
+    """Return 63 bits of the SHA-256 of the run's seed and the name of a stream."""
     digest = hashlib.sha256(f"{seed} {stream}".encode()).digest()
     return int.from_bytes(digest[:8]) >> 1
 
 
 @contextmanager
 def seeded(seed: int, stream: str) -> Iterator[None]:
-    """Within the block PyTorch's global generator follows a stream; afterwards it is as before.
+    """Seed PyTorch's global generator for a block, and restore its state afterwards.
 
     Modules draw their first parameters from the global generator, those of users included. Models
     are built on the CPU, so that the first parameters are the same on every device.
@@ -219,6 +216,6 @@ def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dat
 
 
 def spec_type(architecture: Callable[..., Any]) -> type:
-    """The kind of data that an architecture is for, from the annotation of its `spec`."""
+    """Return the type of data spec that an architecture accepts: the annotation of its `spec`."""
     inside = architecture.__init__ if inspect.isclass(architecture) else architecture
     return get_type_hints(inside).get("spec", object)

@@ -1,4 +1,4 @@
-"""Starts Hydra with our configuration, and composes.
+"""Starts Hydra with attnexp's configuration, and composes with it.
 
 `hydra.main` composes twice, makes a folder before anything is checked, and prints and exits where
 we want to explain. So this module drives Hydra itself.
@@ -18,7 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 from attnexp.config.groups import conf_dir
 from attnexp.config.hydra_internals import Hydra, create_config_search_path, get_args_parser
 from attnexp.config.job import HYDRA, Job, register_resolvers
-from attnexp.config.messages import ComposeErrors, explain
+from attnexp.config.messages import ComposeErrors, explanation
 from attnexp.config.trust import search_user_modules
 from attnexp.errors import RequestError
 
@@ -84,9 +84,9 @@ class CommandLine:
             overrides=[*self.overrides, *asked],
         )
 
-    def explained(self, error: BaseException) -> RequestError:
-        """What Hydra could not do, as a sentence for the user."""
-        return RequestError(explain(error, self.overrides, self._settings))
+    def request_error(self, error: BaseException) -> RequestError:
+        """Return an error of Hydra's as a sentence for the user."""
+        return RequestError(explanation(error, self.overrides, self._settings))
 
     def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:
         """The settings that overrides compose, nested, or none where they cannot be composed."""
@@ -127,6 +127,8 @@ def parse(argv: Sequence[str]) -> Any:
         for flag in ("run", "multirun", "cfg", "info", "shell_completion")
         if getattr(arguments, flag)
     ]
+    if arguments.experimental_rerun:
+        raise RequestError("--experimental-rerun reads a pickled file, which attnexp never does")
     if len(chosen) > 1:
         raise RequestError(f"only one of {', '.join('--' + flag for flag in chosen)} at a time")
     return arguments

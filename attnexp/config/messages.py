@@ -26,8 +26,8 @@ SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
 """The settings that overrides compose, nested, or none where they cannot be composed."""
 
 
-def explain(error: BaseException, overrides: Sequence[str], settings_of: SettingsOf) -> str:
-    """What is wrong, what was expected, and the nearest choice."""
+def explanation(error: BaseException, overrides: Sequence[str], settings_of: SettingsOf) -> str:
+    """Return one sentence on what is wrong, what was expected, and the nearest choice."""
     for cause in chain(error):
         if isinstance(cause, MarkedYAMLError):
             return _bad_yaml(cause)

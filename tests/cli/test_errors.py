@@ -22,7 +22,6 @@ SENTENCES = [
     ("-m output_dir=2026", "output_dir must be text, got 2026"),
     ("-m seed=0,1 figures=3", "figures must be true or false, got 3"),
     ("-m seed=0,abc", "seed must be a whole number, got 'abc'"),
-    ("-m rerun=perhaps", "rerun must be true or false, got 'perhaps'"),
     ("-m fail_fast=1", "fail_fast must be true or false, got 1"),
     ("-m threads=1.5 device=3", "device must be text, got 3|threads must be a whole number"),
     ("-m +colour=red", "There is no setting 'colour' at the top level"),
@@ -74,6 +73,7 @@ SENTENCES = [
     ("device=gpu", "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
     ("device=cuda:77", "device=cuda:77 is not there: PyTorch finds .*. Use device=cpu"),
     ("--nonsense", "unrecognized arguments: --nonsense. `attnexp --help` shows what there is"),
+    ("--experimental-rerun=a.pickle", "--experimental-rerun reads a pickled file, which attnexp"),
     ("--config-dir=nowhere", "--config-dir: there is no folder .*nowhere"),
 ]
 

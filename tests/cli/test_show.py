@@ -36,7 +36,6 @@ NOTED = {"vocab": "a\u4e2d\u00e9de", "notes": ["caf\u00e9"]}
 def test_output_to_a_file_has_the_letters_of_its_encoding_and_no_colours(sequence_run, shown):
     text = shown(sequence_run(**NOTED), width=1000)
     assert "caf\u00e9" in text
-    assert "\u4e2d" in text
     assert "?" not in text
     assert "\x1b" not in text
     assert any(0x2800 < ord(letter) < 0x2900 for letter in text)
