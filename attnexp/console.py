@@ -1,6 +1,6 @@
-"""The one console: sentences, tables, and progress on work that takes over a second.
+"""The rich consoles of the program, their messages and their progress displays.
 
-On a terminal there are colours and a bar; piped, plain lines at a rate that fits a log file.
+A terminal gets colours and a progress bar; a file or a pipe gets plain lines, seconds apart.
 """
 
 import sys
@@ -26,7 +26,7 @@ WIDE = 1000
 
 
 def make_console(stderr: bool = False) -> Console:
-    """A console that wraps at the terminal's width, and nowhere when piped."""
+    """Return a console that wraps at the width of the terminal, and does not wrap in a pipe."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     width = None if terminal else WIDE
     return Console(stderr=stderr, width=width, highlight=False, emoji=False)
@@ -37,27 +37,27 @@ err = make_console(stderr=True)
 
 
 def say(text: str) -> None:
-    """One plain sentence on the screen."""
+    """Print a sentence."""
     out.print(escape(text), soft_wrap=True)
 
 
 def warn(text: str) -> None:
-    """One sentence that should not be missed."""
+    """Print a sentence that begins with `note:`."""
     out.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
 
 
 def warn_aside(text: str) -> None:
-    """One sentence on the standard error, out of the way of output that a program reads."""
+    """Print a note on the standard error, which keeps it out of output that a program reads."""
     err.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
 
 
 def complain(text: str) -> None:
-    """What went wrong, on the standard error."""
+    """Print on the standard error what went wrong."""
     err.print(f"[red]attnexp:[/] {escape(text)}", soft_wrap=True)
 
 
 def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:
-    """An empty table without a frame, in colour only on a terminal."""
+    """Return an empty table without a frame. Columns named in `right` are aligned to the right."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for column in columns:
         table.add_column(
@@ -67,23 +67,33 @@ def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:
 
 
 def number_text(value: object) -> str:
-    """Four significant digits of a number; other values as they are."""
+    """Return four significant digits of a float, and other values as text."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def setting_text(value: object) -> str:
-    """A setting as it is written on the command line."""
+    """Return a setting as it is written on the command line."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return number_text(value)
 
 
 def near(path: Path) -> str:
-    """The path from here where that is shorter to read."""
+    """Return the path relative to the current directory if it lies below it, else the path."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+
+
+@contextmanager
+def status(what: str) -> Iterator[None]:
+    """Show what is being done for as long as the block takes, on a terminal alone."""
+    if not out.is_terminal:
+        yield
+        return
+    with out.status(escape(what)):
+        yield
 
 
 @contextmanager

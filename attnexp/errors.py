@@ -1,4 +1,4 @@
-"""What goes wrong in a way that a user can mend, and the words for it."""
+"""The errors that a user can mend, and the parts of their sentences."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -13,12 +13,12 @@ class RunFailedError(Exception):
 
 
 def choices_text(names: Iterable[str]) -> str:
-    """The names in order, with commas: `a, b or c`."""
+    """Return the sorted names as `a, b or c`."""
     *head, last = sorted(names)
     return f"{', '.join(head)} or {last}" if head else last
 
 
 def nearest_text(name: str, names: Iterable[str]) -> str:
-    """` Did you mean 'x'?` where a name is near, else nothing."""
+    """Return ` Did you mean 'x'?` if one of the names is similar, else an empty text."""
     near = get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f" Did you mean '{near[0]}'?" if near else ""

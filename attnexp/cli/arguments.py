@@ -1,4 +1,4 @@
-"""The command lines of our own verbs."""
+"""The argument parser of our own verbs, and the types of its arguments."""
 
 import argparse
 from typing import NoReturn
@@ -7,7 +7,7 @@ from attnexp.errors import RequestError
 
 
 class Arguments(argparse.ArgumentParser):
-    """An argument parser that refuses in our words and takes no abbreviations.
+    """An argument parser that accepts no abbreviations.
 
     Raises RequestError for arguments that make no sense.
     """
@@ -26,17 +26,24 @@ class Arguments(argparse.ArgumentParser):
 
 
 def listed(text: str) -> list[str]:
-    """`a, b` as a list."""
+    """Return the names in a text that separates them by commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def place(text: str) -> int:
-    """A number that counts from 1, as one that counts from 0."""
+    """Return the index, from 0, of a place that counts from 1."""
     if not text.strip().isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
     return int(text) - 1
 
 
 def places(text: str) -> tuple[int, ...]:
-    """`1, 3` as (0, 2)."""
+    """Return the indices of places that count from 1: `1, 3` is (0, 2)."""
     return tuple(place(part) for part in listed(text))
+
+
+def module_name(text: str) -> str:
+    """Return the dotted name of a module."""
+    if not all(part.isidentifier() for part in text.split(".")):
+        raise argparse.ArgumentTypeError(f"'{text}' is not the name of a module, such as my_scores")
+    return text

@@ -1,66 +1,90 @@
-"""`attnexp decode`: ask a trained sequence model, and see where it looked."""
+"""`attnexp decode`: answers a source with a trained sequence model and shows its attention."""
 
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, place
+from attnexp.cli.arguments import Arguments, module_name, place
 from attnexp.errors import RequestError
 from attnexp.runs.run import load_run
 
 EPILOG = """examples:
   attnexp decode outputs/RUN "3 1 4 1 5"           the answer, and its attention
   attnexp decode outputs/RUN "3 1 4" --head 2      another head
+  attnexp decode outputs/RUN "3 1" --trust mine    a score or data set in your mine.py
 """
 
 
 def main(argv: Sequence[str]) -> None:
     """Answer the source that the arguments hold.
 
-    Raises RequestError for a run that is no finished sequence model, and for a source with symbols
-    that the model does not know.
+    Raises RequestError for a run that is not a finished run on sequence data, for one that names
+    code that is not trusted, and for a source with symbols that are not in the vocabulary.
     """
     arguments = parse(argv)
     stored = load_run(arguments.run)
     if not stored.finished:
         raise RequestError(f"{arguments.run} is {stored.state}: it has no trained model")
 
+    with console.status("loading PyTorch"):
+        import torch  # noqa: F401  everything below needs it
+
     from attnexp.architectures.seq2seq import Seq2Seq
     from attnexp.batch import Seq2SeqSpec
-    from attnexp.cli.show import attention_lines, means_of
+    from attnexp.cli.show import attention_lines, means_of, print_line
     from attnexp.config.build import restore
+    from attnexp.config.trust import read_trust
     from attnexp.runs.attention_maps import Attention, View
     from attnexp.tasks.decoding import ask
     from attnexp.training.tensors import arrays
 
-    run = restore(stored.summary, arguments.run)
+    trust = read_trust(arguments.trust, arguments.config_dir)
+    run = restore(stored.summary, arguments.run, trust)
     spec = run.dataset.spec
     if not isinstance(run.model, Seq2Seq) or not isinstance(spec, Seq2SeqSpec):
         raise RequestError(
             f"data={run.chosen['data']} is no sequence data: there is nothing to decode"
         )
+    source = " ".join(arguments.source)
     try:
-        answer = ask(run.model, spec, arguments.source)
+        answer = ask(run.model, spec, source)
     except ValueError as error:
         raise RequestError(str(error)) from error
-    console.say(f"{arguments.source} -> {answer.text}")
+    console.say(f"{source} -> {answer.text}")
     if not answer.ended:
         console.warn("the model did not write its end symbol: the answer is cut off")
     attention = Attention(
         arrays(answer.weights), arrays(answer.batch.tensors()), spec.source_vocab, spec.target_vocab
     )
     view = View(arguments.attention, arguments.layer, arguments.head)
-    for line in attention_lines(attention, view, means_of(console.out)):
-        console.out.print(line, soft_wrap=True)
+    means = means_of(console.out)
+    for line in attention_lines(attention, view, means):
+        print_line(means, line)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments."""
     parser = Arguments("decode", "Answer a source with a run's trained model.", EPILOG)
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
-    parser.add_argument("source", metavar="SOURCE", help="symbols of the data, as in '3 1 4'")
+    parser.add_argument(
+        "source", nargs="+", metavar="SOURCE", help="symbols of the data, as in '3 1 4' or 3,1,4"
+    )
     parser.add_argument("--attention", metavar="NAME", help="cross, encoder or decoder")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
+    parser.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        type=module_name,
+        metavar="MODULE",
+        help="a module of your own that the run may import; can be repeated",
+    )
+    parser.add_argument(
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="the configuration of your own that the run was trained with",
+    )
     return parser.parse_intermixed_args(argv)

@@ -1,15 +1,18 @@
-"""The only reader of the command line: our verbs, and everything else is Hydra's.
+"""Hands a command line to one of our verbs, or to Hydra where it begins with none.
 
-Nothing heavy is imported before it is known to be needed.
+The module of a verb is imported when the verb is called, so that `--help` starts without PyTorch.
 """
 
+import codecs
+import io
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from attnexp import __version__
-from attnexp.errors import RequestError, RunFailedError
+from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_text
 
 VERBS = {
     "results": ("attnexp.cli.results", "compare runs in a table"),
@@ -26,12 +29,17 @@ REQUEST, FAILURE, INTERRUPT = 2, 1, 130
 
 def main() -> None:
     """Run the command line of this process and exit with its code."""
+    codecs.register_error("escaped", _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="escaped")
     sys.exit(run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
     """Carry out one command line and return its exit code, having said what went wrong."""
     try:
+        _check_text(argv)
         _command(argv)(argv)
         sys.stdout.flush()
     except (RequestError, RunFailedError) as error:
@@ -57,10 +65,34 @@ def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
         return lambda arguments: verb(arguments[1:])
     if "--version" in argv:
         return lambda _: print(f"attnexp {__version__}")
-    if {"-h", "--help"} & set(argv):
+    if {"-h", "--help"} & set(argv) or (argv and argv[0] == "help"):
         from attnexp.cli.help import show_help
 
         return show_help
+    if argv and re.fullmatch(r"\w+", argv[0]) and (nearest := nearest_text(argv[0], VERBS)):
+        raise RequestError(f"'{argv[0]}' is not a verb: choose {choices_text(VERBS)}.{nearest}")
     from attnexp.cli.run import main as run_or_sweep
 
     return run_or_sweep
+
+
+def _check_text(argv: Sequence[str]) -> None:
+    """Raise RequestError for an argument that the locale cannot decode."""
+    for word in argv:
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise RequestError(
+                f"{word!r} is not text in the encoding {sys.getfilesystemencoding()}: set LC_ALL "
+                "to a locale with UTF-8, such as C.UTF-8"
+            )
+
+
+def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
+    """What stands for characters that a stream cannot carry.
+
+    The bytes of a path that the locale could not decode stand for themselves; other characters are
+    escaped, as in `\\xe9`.
+    """
+    try:
+        return codecs.lookup_error("surrogateescape")(error)
+    except UnicodeError:
+        return codecs.backslashreplace_errors(error)

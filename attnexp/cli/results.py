@@ -4,9 +4,10 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from attnexp import console
+from attnexp.cli.arguments import Arguments, listed
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs import files
 
@@ -89,26 +90,20 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments. A sort that begins with - needs no = sign."""
-    parser = _Parser(
-        prog="attnexp results",
-        description="Compare runs in a table.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    parser = Arguments("results", "Compare runs in a table.", EPILOG)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
     parser.add_argument("--runs", action="store_true", help="a row a run, seeds not gathered")
     parser.add_argument(
         "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
     )
     parser.add_argument(
-        "--by", type=names, default=[], metavar="NAME,...", help="what the rows are, such as model"
+        "--by", type=listed, default=[], metavar="NAME,...", help="what the rows are, such as model"
     )
     parser.add_argument(
         "--pivot", type=crossed, metavar="A x B", help='"model x data": one down, one across'
     )
     parser.add_argument(
-        "--metric", type=names, default=[], metavar="NAME,...", help="which metrics"
+        "--metric", type=listed, default=[], metavar="NAME,...", help="which metrics"
     )
     parser.add_argument(
         "--sort",
@@ -169,22 +164,12 @@ def tell_skipped(reasons: Sequence[str]) -> None:
         console.warn_aside(f"skipped {count}: {'; '.join(reasons[:3])}{more}")
 
 
-def names(text: str) -> list[str]:
-    """`a, b` as a list."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def crossed(text: str) -> tuple[str, str]:
     """`model x data` as two names."""
     parts = text.split(" x ")
     if len(parts) != 2 or not all(part.strip() for part in parts):
         raise argparse.ArgumentTypeError(f"'{text}' is not like 'model x data'")
     return parts[0].strip(), parts[1].strip()
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise RequestError(f"{message}. `attnexp results --help` shows what there is")
 
 
 def _join_sort(argv: Sequence[str]) -> list[str]:

@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> None:
         else:
             run_once(line, job)
     except ComposeErrors as error:
-        raise line.explained(error) from error
+        raise line.request_error(error) from error
 
 
 def run_once(line: CommandLine, job: Job) -> None:
@@ -57,7 +57,8 @@ def run_once(line: CommandLine, job: Job) -> None:
     if _shown_before(job):
         return
 
-    from attnexp.config import build
+    with console.status("loading PyTorch"):
+        from attnexp.config import build
 
     try:
         prepared = build.prepare(config, job.chosen)

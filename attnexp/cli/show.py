@@ -1,4 +1,4 @@
-"""`attnexp show`: a run in the terminal, its losses and its attention in letters."""
+"""`attnexp show`: prints the losses and the attention of a run as text."""
 
 import argparse
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(argv)
     run = load_run(arguments.run)
     means = means_of(console.out)
-    say = partial(_say, means)
+    say = partial(print_line, means)
     say(Text(run.title, style="bold"))
     told = [run.primary, "" if run.finished else f"status: {run.state}"]
     for line in filter(None, [*told, *run.summary.notes]):
@@ -61,8 +61,8 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def means_of(console: Console) -> Means:
-    """What a console can print: piped output is plain ASCII."""
-    letters = console.is_terminal and console.encoding.lower().startswith("utf")
+    """Return what a console can print: colours on a terminal, letters if it writes Unicode."""
+    letters = console.encoding.lower().startswith("utf")
     colours = console.is_terminal and console.color_system is not None and not console.no_color
     return Means(colours, letters, min(console.width, WIDTH))
 
@@ -81,7 +81,8 @@ def attention_lines(attention: Attention, view: View, means: Means) -> list[Text
     ]
 
 
-def _say(means: Means, text: Text) -> None:
-    """Print a line; only its ASCII where there may be no other letters."""
-    plain = Text(text.plain.replace(SPACE, "_").encode("ascii", "replace").decode())
+def print_line(means: Means, text: Text) -> None:
+    """Print a line, with `?` for what the encoding of the console does not have."""
+    encoding = console.out.encoding
+    plain = Text(text.plain.replace(SPACE, "_").encode(encoding, "replace").decode(encoding))
     console.out.print(text if means.letters else plain, soft_wrap=True)

@@ -1,14 +1,10 @@
-"""The composition root: turns a configuration into the objects of a run, and writes nothing.
-
-The only place that builds from configuration.
-"""
+"""The composition root: builds the objects of a run from its configuration, and writes nothing."""
 
 import copy
 import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -18,45 +14,23 @@ import torch
 from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.groups import choices
 from attnexp.config.job import resolved
 from attnexp.config.schema import check_settings
+from attnexp.config.trust import Trust, checked_config
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.device import choose_device
-from attnexp.training.loop import (
-    TrainSettings,
-    require_validation,
-    without_compiler,
-)
+from attnexp.training.loop import TrainSettings, require_validation
+from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.run import PreparedRun, trainable
+from attnexp.training.schedules import Constant
 from attnexp.training.tensors import read_parameters
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The settings at the top level of a run. Groups are checked against what they name."""
-
-    model: dict[str, Any]
-    arch: dict[str, Any]
-    data: dict[str, Any]
-    task: dict[str, Any]
-    optim: dict[str, Any]
-    schedule: dict[str, Any]
-    train: dict[str, Any]
-    tracker: dict[str, Any]
-    device: str
-    threads: int
-    seed: int
-    figures: bool
-    rerun: bool
-    fail_fast: bool
-    output_dir: str
-
 
 GIVEN = {
     "model": ("query_dim", "key_dim"),
@@ -78,7 +52,6 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
     configuration that cannot work.
     """
     plain = resolved(config)
-    check_settings(plain, Settings, "")
     if plain["seed"] < 0:
         raise RequestError(f"seed must be 0 or more, got {plain['seed']}")
     if plain["threads"] < 1:
@@ -96,9 +69,14 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         model = made["arch"](spec=dataset.spec, score=made["model"])
     settings: TrainSettings = made["train"]()
     require_validation(settings, dataset)
-    optimizer = made["optim"]
+    optimizer, schedule = made["optim"], made["schedule"]()
     if trainable(model):
-        without_compiler(optimizer, list(model.parameters()))  # a rate it refuses is refused now
+        first = optimizer(params=list(model.parameters()))  # a rate it refuses is refused now
+        if reads_rate_once(first) and not isinstance(schedule, Constant):
+            raise RequestError(
+                f"schedule={chosen['schedule']} has no effect with optim={chosen['optim']}, which "
+                "reads its learning rate once: choose schedule=constant, or optim=adam or sgd"
+            )
     return PreparedRun(
         config=plain,
         chosen=chosen,
@@ -108,7 +86,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         model=model.to(device),
         task=task,
         optimizer=optimizer,
-        schedule=made["schedule"](),
+        schedule=schedule,
         settings=settings,
         tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
@@ -118,10 +96,10 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
 def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
     """Call the `_target_` of a node with its settings and with what the run gives it.
 
-    `settings` is the node as plain values. Always through Hydra, which refuses targets such as
-    `os.system`: they may come from a run folder of somebody else's. Hydra takes milliseconds, and
-    the runs of a sweep share most of their settings, so settings that hold no objects are taken to
-    it once.
+    `settings` is the node as plain values. Hydra builds it, and refuses targets such as
+    `os.system`. That takes 15 ms a run, a quarter of the time of a sweep over 64 seeds of the
+    default, and the runs of a sweep share most of their settings: Hydra is asked once for settings
+    that hold no objects.
     """
     if _holds_objects(list(settings.values())):
         return _maker(node)(**given)
@@ -134,10 +112,10 @@ def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any
 
 
 _makers: dict[str, partial[Any]] = {}
-"""What Hydra has made of settings in this process, by their text."""
+"""The partial calls that Hydra has made of settings in this process, by the text of these."""
 
 MAKERS = 64
-"""How many of them are kept."""
+"""The number of partial calls that are kept."""
 
 
 def _maker(node: DictConfig) -> partial[Any]:
@@ -153,19 +131,19 @@ def _holds_objects(value: Any) -> bool:
 
 
 def generator(seed: int, stream: str) -> torch.Generator:
-    """A generator for one purpose: streams of one seed are independent of each other."""
+    """Return a generator for one purpose. The streams of a seed are independent of each other."""
     return torch.Generator().manual_seed(stream_seed(seed, stream))
 
 
 def stream_seed(seed: int, stream: str) -> int:
-    """A seed of 63 bits, made of the run's seed and the name of a stream."""
+    """Return 63 bits of the SHA-256 of the run's seed and the name of a stream."""
     digest = hashlib.sha256(f"{seed} {stream}".encode()).digest()
     return int.from_bytes(digest[:8]) >> 1
 
 
 @contextmanager
 def seeded(seed: int, stream: str) -> Iterator[None]:
-    """Within the block PyTorch's global generator follows a stream; afterwards it is as before.
+    """Seed PyTorch's global generator for a block, and restore its state afterwards.
 
     Modules draw their first parameters from the global generator, those of users included. Models
     are built on the CPU, so that the first parameters are the same on every device.
@@ -178,17 +156,24 @@ def seeded(seed: int, stream: str) -> Iterator[None]:
         torch.default_generator.set_state(before)
 
 
-def restore(summary: Summary, folder: Path) -> PreparedRun:
-    """A finished run as it was after training, built on the CPU from what its folder holds.
+RESTORED = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
+"""Settings that a restored run has whatever its folder says."""
 
-    Raises RequestError where its settings cannot be built, and where the folder holds no parameters
-    that fit.
+
+def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
+    """Build a finished run as it was after training, on the CPU, from what its folder holds.
+
+    The folder may be somebody else's: it can name attnexp's own classes, the optimizers of PyTorch,
+    and what `trust` covers.
+
+    Raises RequestError where it names anything else, where its settings cannot be built, and where
+    it holds no parameters that fit.
     """
-    apart = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
-    config = OmegaConf.create({**summary.config, **apart})
+    stored = {name: value for name, value in summary.config.items() if name != "tracker"}
     try:
+        config = OmegaConf.create({**checked_config(stored, trust), **RESTORED})
         run = prepare(config, summary.choices)
-    except (InstantiationException, ValueError) as error:
+    except (InstantiationException, OmegaConfBaseException, ValueError) as error:
         why = " ".join(str(error).split())
         raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
     try:
@@ -232,6 +217,6 @@ def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dat
 
 
 def spec_type(architecture: Callable[..., Any]) -> type:
-    """The kind of data that an architecture is for, from the annotation of its `spec`."""
+    """Return the type of data spec that an architecture accepts: the annotation of its `spec`."""
     inside = architecture.__init__ if inspect.isclass(architecture) else architecture
     return get_type_hints(inside).get("spec", object)

@@ -1,12 +1,10 @@
-"""Starts Hydra with our configuration, and composes.
+"""Starts Hydra with attnexp's configuration, and composes with it.
 
 `hydra.main` composes twice, makes a folder before anything is checked, and prints and exits where
 we want to explain. So this module drives Hydra itself.
 """
 
-import os
-import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,7 +18,8 @@ from omegaconf import DictConfig, OmegaConf
 from attnexp.config.groups import conf_dir
 from attnexp.config.hydra_internals import Hydra, create_config_search_path, get_args_parser
 from attnexp.config.job import HYDRA, Job, register_resolvers
-from attnexp.config.messages import ComposeErrors, explain
+from attnexp.config.messages import ComposeErrors, explanation
+from attnexp.config.trust import search_user_modules
 from attnexp.errors import RequestError
 
 CONFIG = "config"
@@ -85,23 +84,28 @@ class CommandLine:
             overrides=[*self.overrides, *asked],
         )
 
-    def explained(self, error: BaseException) -> RequestError:
-        """What Hydra could not do, as a sentence for the user."""
-        return RequestError(explain(error, self.overrides, self._siblings))
+    def request_error(self, error: BaseException) -> RequestError:
+        """Return an error of Hydra's as a sentence for the user."""
+        return RequestError(explanation(error, self.overrides, self._settings))
 
-    def _siblings(self, path: str, others: Sequence[str]) -> Collection[str]:
-        """The settings that stand beside a path in what the other overrides compose."""
+    def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:
+        """The settings that overrides compose, nested, or none where they cannot be composed."""
         try:
             config = self.app.compose_config(
-                self.config_name, list(others), RunMode.MULTIRUN, validate_sweep_overrides=False
+                self.config_name, list(overrides), RunMode.MULTIRUN, validate_sweep_overrides=False
             )
         except ComposeErrors:
-            return ()
-        where = path.rpartition(".")[0]
-        node = OmegaConf.select(config, where) if where else config
-        if not isinstance(node, DictConfig):
-            return ()
-        return [str(key) for key in node if key not in (HYDRA, "_target_")]
+            return {}
+        return settings_in(OmegaConf.to_container(config, resolve=False))
+
+
+def settings_in(node: Any) -> dict[str, Any]:
+    """A composed configuration without what is Hydra's."""
+    return {
+        str(name): settings_in(value) if isinstance(value, dict) else value
+        for name, value in node.items()
+        if name not in (HYDRA, "_target_")
+    }
 
 
 def parse(argv: Sequence[str]) -> Any:
@@ -123,29 +127,20 @@ def parse(argv: Sequence[str]) -> Any:
         for flag in ("run", "multirun", "cfg", "info", "shell_completion")
         if getattr(arguments, flag)
     ]
+    if arguments.experimental_rerun:
+        raise RequestError("--experimental-rerun reads a pickled file, which attnexp never does")
     if len(chosen) > 1:
         raise RequestError(f"only one of {', '.join('--' + flag for flag in chosen)} at a time")
     return arguments
 
 
 def start(config_dir: str | None) -> Hydra:
-    """Hydra with our configuration, the user's folder in front of it, and the current directory.
-
-    The current directory goes on the import path, so that `_target_: mine.MyScore` finds mine.py,
-    in this process and in workers.
-    """
+    """Hydra with our configuration, and the user's folder in front of it."""
     setbase("1.3")
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    workers = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    if here not in workers:
-        os.environ["PYTHONPATH"] = os.pathsep.join([here, *filter(None, workers)])
+    folder = None if config_dir is None else Path(config_dir).absolute()
+    search_user_modules(folder)
     search_path = create_config_search_path(str(conf_dir()))
-    if config_dir is not None:
-        folder = Path(config_dir).absolute()
-        if not folder.is_dir():
-            raise RequestError(f"--config-dir: there is no folder {folder}")
+    if folder is not None:
         search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
     register_resolvers()
     GlobalHydra.instance().clear()

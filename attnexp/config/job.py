@@ -14,10 +14,33 @@ from hydra.core.utils import JobReturn, JobStatus, configure_log, env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp.config.hydra_internals import Callbacks, OmegaConfDumper
+from attnexp.config.schema import check_settings
 from attnexp.errors import RunFailedError
 from attnexp.runs.key import NEUTRAL, run_name
 from attnexp.runs.state import look
 from attnexp.runs.summary import Summary
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings at the top level of a run. Groups are checked against what they name."""
+
+    model: dict[str, Any]
+    arch: dict[str, Any]
+    data: dict[str, Any]
+    task: dict[str, Any]
+    optim: dict[str, Any]
+    schedule: dict[str, Any]
+    train: dict[str, Any]
+    tracker: dict[str, Any]
+    device: str
+    threads: int
+    seed: int
+    figures: bool
+    rerun: bool
+    fail_fast: bool
+    output_dir: str
+
 
 HYDRA = "hydra"
 """Hydra's own node in a composed configuration. Everything else there is ours."""
@@ -49,8 +72,13 @@ def register_resolvers() -> None:
 
 
 def resolved(config: DictConfig) -> dict[str, Any]:
-    """Our part of a configuration as plain values, interpolations resolved."""
-    return {str(name): _resolved(config[name]) for name in config if name != HYDRA}
+    """Our part of a configuration as plain values, interpolations resolved.
+
+    Raises RequestError for a setting at the top level that is unknown or of another type.
+    """
+    plain = _plain(config)
+    check_settings(plain, Settings, "")
+    return plain
 
 
 def chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
@@ -121,7 +149,14 @@ class _Dumper(getattr(yaml, "CDumper", yaml.Dumper)):  # type: ignore[misc]
     """Quotes text that OmegaConf would read as something else."""
 
 
-_Dumper.add_representer(str, OmegaConfDumper.str_representer)
+def _represent(dumper: Any, text: str) -> yaml.ScalarNode:
+    """Text as OmegaConf writes it; a path that the locale cannot decode is taken for UTF-8."""
+    readable = text.encode(errors="surrogateescape").decode(errors="replace")
+    node: yaml.ScalarNode = OmegaConfDumper.str_representer(dumper, readable)
+    return node
+
+
+_Dumper.add_representer(str, _represent)
 
 
 def _with_callbacks(job: Job, work: Callable[[], Result]) -> Result:
@@ -178,7 +213,11 @@ def _in_directory(job: Job) -> Iterator[None]:
 
 
 def _run_name(*, _root_: DictConfig) -> str:
-    return run_name(resolved(_root_), chosen_of(_root_.hydra.runtime.choices))
+    return run_name(_plain(_root_), chosen_of(_root_.hydra.runtime.choices))
+
+
+def _plain(config: DictConfig) -> dict[str, Any]:
+    return {str(name): _resolved(config[name]) for name in config if name != HYDRA}
 
 
 def _resolved(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """Hydra's and OmegaConf's errors in one or two sentences."""
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import OmegaConfBaseException
@@ -21,12 +22,12 @@ EXTRAS = {
 ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
 """What composing a configuration raises when the request is wrong."""
 
-Siblings = Callable[[str, Sequence[str]], Collection[str]]
-"""The settings beside a path, given the other overrides."""
+SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
+"""The settings that overrides compose, nested, or none where they cannot be composed."""
 
 
-def explain(error: BaseException, overrides: Sequence[str], siblings: Siblings) -> str:
-    """What is wrong, what was expected, and the nearest choice."""
+def explanation(error: BaseException, overrides: Sequence[str], settings_of: SettingsOf) -> str:
+    """Return one sentence on what is wrong, what was expected, and the nearest choice."""
     for cause in chain(error):
         if isinstance(cause, MarkedYAMLError):
             return _bad_yaml(cause)
@@ -42,16 +43,33 @@ def explain(error: BaseException, overrides: Sequence[str], siblings: Siblings) 
     if unknown:
         path = unknown[1]
         others = [override for override in overrides if _name(override) != path]
-        return unknown_setting(path, siblings(path, others))
+        return _unknown(path, settings_of(others))
     group = re.search(r"config group '([^']+)' does not", text)
     if group:
-        return unknown_setting(group[1], siblings(group[1], []))
+        return _unknown(group[1], settings_of([]))
     several = re.search(r"Ambiguous value for argument '([^']+)'", text) or re.search(
         r"Sweep parameters '([^']+)' requires", text
     )
     if several:
         return f"{several[1]} names several values: add -m to run a job for each of them"
     return _first_words(error)
+
+
+def _unknown(path: str, settings: Mapping[str, Any]) -> str:
+    beside: Any = settings
+    for name in path.split(".")[:-1]:
+        beside = beside.get(name) if isinstance(beside, Mapping) else None
+    siblings = list(beside) if isinstance(beside, Mapping) else []
+    return unknown_setting(path, siblings, list(_leaves(settings, "")))
+
+
+def _leaves(settings: Mapping[str, Any], before: str) -> Iterator[str]:
+    """The dotted paths of all settings that are not groups."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{before}{name}.")
+        else:
+            yield f"{before}{name}"
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:

@@ -7,6 +7,7 @@ another type or a parameter without a value is refused before anything runs.
 import inspect
 import types
 from collections.abc import Callable, Collection, Mapping
+from difflib import get_close_matches
 from typing import Any, Literal, Union, get_args, get_origin
 
 from attnexp.errors import RequestError, choices_text, nearest_text
@@ -45,12 +46,28 @@ def check_settings(
             raise RequestError(f"{where}.{name} has no value, and there is no default")
 
 
-def unknown_setting(path: str, siblings: Collection[str]) -> str:
-    """The sentence for a setting that is not there, with the nearest one and the choices."""
+def unknown_setting(path: str, siblings: Collection[str], others: Collection[str] = ()) -> str:
+    """The sentence for a setting that is not there, with the choices and the nearest one.
+
+    `others` holds the paths of settings elsewhere. One of the same name is meant before a sibling
+    of another name, and a sibling before another of a similar name.
+    """
     where, _, name = path.rpartition(".")
     owner = f"in '{where}'" if where else "at the top level"
     listed = f"it has {', '.join(sorted(siblings))}" if siblings else "it has none"
-    return f"There is no setting '{name}' {owner}: {listed}.{nearest_text(name, siblings)}"
+    near = _named(name, others) or nearest_text(name, siblings) or _nearly_named(name, others)
+    return f"There is no setting '{name}' {owner}: {listed}.{near}"
+
+
+def _named(name: str, paths: Collection[str]) -> str:
+    """` Did you mean ...?` with the paths that end in a name, or nothing where none does."""
+    same = [f"'{path}'" for path in paths if path.rpartition(".")[2] == name]
+    return f" Did you mean {choices_text(same)}?" if same else ""
+
+
+def _nearly_named(name: str, paths: Collection[str]) -> str:
+    near = get_close_matches(name, {path.rpartition(".")[2] for path in paths}, n=1)
+    return _named(near[0], paths) if near else ""
 
 
 def check_type(value: object, annotation: Any, path: str) -> None:

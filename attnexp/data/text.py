@@ -35,9 +35,13 @@ def target_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
 def encode_source(text: str, spec: Seq2SeqSpec) -> Int[Tensor, " length"]:
     """Return the ids of a typed source, the end symbol included.
 
+    Commas separate symbols as spaces do, unless a symbol holds one.
+
     Raises ValueError for a text without symbols and for a symbol that is not in the vocabulary.
     """
     separator = _separator(spec)
+    if separator and not any("," in symbol for symbol in spec.source_vocab):
+        text = text.replace(",", " ")
     typed = text.split() if separator else list(text)
     special = {spec.pad, spec.bos, spec.eos}
     ids = {symbol: i for i, symbol in enumerate(spec.source_vocab) if i not in special}

@@ -28,7 +28,7 @@ BROUGHT_BY = {"train.tolerance": 2}
 """Settings, and the results version that introduced each: earlier keys are without them."""
 
 FORMER_TARGETS = {
-    "attnexp.training.optimizers.rprop": "attnexp.optimizers.rprop",
+    "attnexp.training.optimizers.Rprop": "attnexp.optimizers.rprop",
     "attnexp.training.schedules.Constant": "attnexp.schedules.Constant",
     "attnexp.training.schedules.Cosine": "attnexp.schedules.Cosine",
     "attnexp.training.loop.TrainSettings": "attnexp.train.TrainSettings",

@@ -1,11 +1,11 @@
-"""The training loop: batches in, rows of metrics out. No files, no Hydra."""
+"""Trains a model and yields a row of metrics an epoch. It reads and writes no files."""
 
-import inspect
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float
@@ -16,12 +16,11 @@ from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Task
+from attnexp.training.early_stopping import BestEpoch, ParameterMotion, reason_to_end
+from attnexp.training.optimizers import Rprop
 
-OptimizerFactory = Callable[..., Optimizer]
+OptimizerFactory = Callable[..., Optimizer | Rprop]
 """Builds an optimizer when called with `params`."""
-
-Step = Callable[[Callable[[], Tensor]], Tensor]
-"""Updates the parameters, given a function that computes the loss and its gradient."""
 
 Schedule = Callable[[float], float]
 """The factor of the learning rate at a share of training in [0, 1]."""
@@ -111,12 +110,12 @@ def fit(
     if not parameters:
         raise ValueError("the model has no parameters to train")
     require_validation(settings, dataset)
-    descent, update = without_compiler(optimizer, parameters)
+    descent = optimizer(params=parameters)
     base_rates = [group["lr"] for group in descent.param_groups]
     size = settings.batch_size or len(dataset.train)
     planned = planned_steps(dataset, settings)
-    best = Best(model)
-    motion = None if settings.tolerance is None else Motion(parameters, settings.tolerance)
+    best = BestEpoch(model)
+    motion = None if settings.tolerance is None else ParameterMotion(parameters, settings.tolerance)
     start, step = time.perf_counter(), 0
     for epoch in range(1, settings.max_epochs + 1):
         losses = []
@@ -126,7 +125,8 @@ def fit(
             factor = schedule(step / planned)
             for group, rate in zip(descent.param_groups, base_rates, strict=True):
                 group["lr"] = rate * factor
-            losses.append(update(partial(_loss_and_gradient, model, task, batch, settings)))
+            closure: Callable[[], Any] = partial(_loss_and_gradient, model, task, batch, settings)
+            losses.append(cast(Tensor, descent.step(closure)))
             step += 1
         loss = float(torch.stack(losses).mean())
         validation = validate(model, dataset, task) if math.isfinite(loss) else {}
@@ -141,7 +141,7 @@ def fit(
             validation=validation,
             converged=converged,
         )
-        ended = _end(row, settings, planned, epoch - best.epoch)
+        ended = reason_to_end(row, settings, planned, epoch - best.epoch)
         yield replace(row, ended=ended)
         if not math.isfinite(loss):
             raise TrainingDivergedError(
@@ -179,66 +179,6 @@ def validate(model: Architecture, dataset: Dataset, task: Task) -> Mapping[str, 
     return measured
 
 
-class Best:
-    """The epoch of the lowest loss so far, and its parameters if the loss is of validation."""
-
-    def __init__(self, model: Architecture) -> None:
-        self.model = model
-        self.epoch = 0
-        self._loss = math.inf
-        self._state: dict[str, Tensor] | None = None
-
-    def see(self, epoch: int, loss: float, validation: Mapping[str, float]) -> None:
-        """Remember the epoch if its loss is the lowest, and the model as it is.
-
-        Without validation only the epoch: a training loss is measured before the last update.
-        """
-        loss = validation.get("loss", loss)
-        if not loss < self._loss:
-            return
-        self.epoch, self._loss = epoch, loss
-        if validation:
-            self._state = {name: value.clone() for name, value in self.model.state_dict().items()}
-
-    def restore(self) -> None:
-        """Give the model the parameters remembered."""
-        if self._state is not None:
-            self.model.load_state_dict(self._state)
-
-
-class Motion:
-    """How far parameters move in an epoch, each tensor beside its own longest move so far.
-
-    A tensor that moves by no more than `tolerance` times that is still.
-    """
-
-    def __init__(self, parameters: Sequence[nn.Parameter], tolerance: float) -> None:
-        self._parameters = parameters
-        self._tolerance = tolerance
-        self._before = self._now()
-        self._longest = self._moves()  # nothing has moved yet
-        self._still = 0
-
-    def has_ceased(self) -> bool:
-        """Whether all tensors were still in this epoch and in the last one.
-
-        One epoch is not enough: resilient backpropagation stands still when a gradient turns.
-        """
-        moves = self._moves()
-        self._before = self._now()
-        self._longest = torch.maximum(self._longest, moves)
-        still = bool((moves <= self._tolerance * self._longest).all())
-        self._still = self._still + 1 if still else 0
-        return self._still >= 2
-
-    def _now(self) -> list[Tensor]:
-        return [parameter.detach().clone() for parameter in self._parameters]
-
-    def _moves(self) -> Float[Tensor, " tensors"]:
-        pairs = zip(self._parameters, self._before, strict=True)
-        return torch.stack([(now.detach() - before).abs().max() for now, before in pairs])
-
-
 def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Batch]:
     """The examples of a batch in random order, `size` at a time; in place if all fit in one."""
     if size >= len(whole):
@@ -247,24 +187,6 @@ def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Ba
     order = torch.randperm(len(whole), generator=generator).to(whole.queries.device)
     for index in order.split(size):
         yield whole.select(index)
-
-
-def without_compiler(
-    optimizer: OptimizerFactory, parameters: list[nn.Parameter]
-) -> tuple[Optimizer, Step]:
-    """The optimizer, and its step, without importing torch._dynamo, which takes over a second.
-
-    PyTorch's optimizers import it in two places, both of which matter only under torch.compile:
-    to mark methods as not to be compiled (it stores the marked method on the method itself, and
-    imports nothing where one is stored), and in a wrapper around `step` that breaks the graph and
-    switches gradients off.
-    """
-    for method in vars(Optimizer).values():
-        plain = getattr(method, "__wrapped__", None)
-        if plain is not None and not hasattr(plain, "__dynamo_disable"):
-            setattr(plain, "__dynamo_disable", plain)
-    descent = optimizer(params=parameters)
-    return descent, torch.no_grad()(partial(inspect.unwrap(type(descent).step), descent))
 
 
 def _loss_and_gradient(
@@ -278,30 +200,3 @@ def _loss_and_gradient(
     if settings.clip_norm is not None:
         nn.utils.clip_grad_norm_(model.parameters(), settings.clip_norm)
     return loss.detach()
-
-
-def _end(row: Epoch, settings: TrainSettings, planned: int, stale: int) -> str:
-    """Why training ends after this row although epochs are left, or nothing.
-
-    Raises ValueError where the validation does not measure `stop_metric`.
-    """
-    if row.epoch == settings.max_epochs:
-        return ""
-    if row.step == planned:
-        return f"train.max_steps = {settings.max_steps} reached in epoch {row.epoch}"
-    if settings.stop_metric is not None and settings.stop_at is not None:
-        if settings.stop_metric not in row.validation:
-            raise ValueError(
-                f"train.stop_metric must be one of {', '.join(row.validation)}, "
-                f"got {settings.stop_metric}"
-            )
-        if row.validation[settings.stop_metric] >= settings.stop_at:
-            return (
-                f"validation {settings.stop_metric} reached {settings.stop_at} in epoch {row.epoch}"
-            )
-    if settings.patience is not None and stale >= settings.patience:
-        which = "validation" if row.validation else "training"
-        return f"no lower {which} loss for {stale} epochs, in epoch {row.epoch}"
-    if settings.max_minutes is not None and row.seconds > 60 * settings.max_minutes:
-        return f"train.max_minutes = {settings.max_minutes:g} reached in epoch {row.epoch}"
-    return ""

@@ -1,27 +1,74 @@
-"""Optimizers whose recipe is ours. All others are named by their path in torch.optim."""
+"""Rprop. All other optimizers are those of torch.optim, named by their path."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
+from typing import Any
 
-from torch import nn
-from torch.optim import Rprop
+import torch
+from torch import Tensor, nn
+
+GROW, SHRINK, SMALLEST = 1.2, 0.5, 1e-6
+"""The factors of a step whose gradient keeps and changes its sign, and the smallest step."""
 
 
-def rprop(params: Sequence[nn.Parameter], lr: float, scalar_lr: float, max_step: float) -> Rprop:
+class Rprop:
     """Resilient backpropagation, with a first step of its own for parameters that are one number.
 
-    Riedmiller and Braun (1993): each entry moves by its own step, against the sign of its gradient;
-    the step grows by 1.2 while the sign stays and halves when it turns. It is made for the full
-    batch. `lr` is the first step of matrices and vectors, `scalar_lr` that of scalars such as a
-    kernel's width, which live on another scale, and `max_step` the largest step.
+    Riedmiller and Braun (1993): an entry moves by its own step, against the sign of its gradient.
+    The step grows by 1.2 while the sign stays and halves when it changes; the entry does not move
+    in that update. It is made for the full batch. `lr` is the first step of matrices and vectors,
+    `scalar_lr` that of scalars such as a kernel's width, which live on another scale, and
+    `max_step` the largest step.
+
+    The updates are those of `torch.optim.Rprop`, bit for bit. Every optimizer that derives from
+    PyTorch's imports its compiler, which takes as long as the import of torch itself, and this one
+    trains the runs that take no longer than that.
 
     Raises ValueError for a step that is not positive.
     """
-    steps = {"lr": lr, "scalar_lr": scalar_lr, "max_step": max_step}
-    for name, value in steps.items():
-        if not value > 0:
-            raise ValueError(f"{name} must be greater than 0, got {value}")
-    groups = (
-        {"params": [p for p in params if p.dim() > 0], "lr": lr},
-        {"params": [p for p in params if p.dim() == 0], "lr": scalar_lr},
-    )
-    return Rprop([group for group in groups if group["params"]], step_sizes=(1e-6, max_step))
+
+    def __init__(
+        self, params: Iterable[nn.Parameter], lr: float, scalar_lr: float, max_step: float
+    ) -> None:
+        steps = {"lr": lr, "scalar_lr": scalar_lr, "max_step": max_step}
+        for name, value in steps.items():
+            if not value > 0:
+                raise ValueError(f"{name} must be greater than 0, got {value}")
+        whole = list(params)
+        groups: list[dict[str, Any]] = [
+            {"params": [p for p in whole if p.dim() > 0], "lr": lr},
+            {"params": [p for p in whole if p.dim() == 0], "lr": scalar_lr},
+        ]
+        self.param_groups = [group for group in groups if group["params"]]
+        self._max_step = max_step
+        self._steps = {
+            parameter: torch.full_like(parameter, group["lr"], requires_grad=False)
+            for group in self.param_groups
+            for parameter in group["params"]
+        }
+        self._gradients = {
+            parameter: torch.zeros_like(step) for parameter, step in self._steps.items()
+        }
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Tensor]) -> Tensor:
+        """Update the parameters once, and return the loss that `closure` computes.
+
+        `closure` also computes the gradients. A parameter without one stays as it is.
+        """
+        loss = closure()
+        for parameter, step in self._steps.items():
+            if parameter.grad is None:
+                continue
+            before = self._gradients[parameter]
+            sign = parameter.grad * before
+            step.mul_(torch.where(sign > 0, GROW, torch.where(sign < 0, SHRINK, 1.0)))
+            step.clamp_(SMALLEST, self._max_step)
+            gradient = parameter.grad.masked_fill(sign < 0, 0.0)
+            parameter.addcmul_(gradient.sign(), step, value=-1)
+            before.copy_(gradient)
+        return loss
+
+
+def reads_rate_once(optimizer: object) -> bool:
+    """Return whether an optimizer reads its learning rate before its first step and never again."""
+    return isinstance(optimizer, Rprop | torch.optim.Rprop)

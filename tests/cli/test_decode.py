@@ -1,11 +1,18 @@
 """`attnexp decode` on a model that has learned to copy two symbols."""
 
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 
 from attnexp.architectures.rnn import Rnn
 from attnexp.config.build import restore
+from attnexp.config.trust import Trust
 from attnexp.runs import files
+
+ROOT = Path(__file__).parents[2]
+CONF, STORED = ROOT / "conf", ROOT / "tests" / "runs" / "stored"
 
 
 @pytest.fixture
@@ -36,8 +43,18 @@ def test_answers_and_shows_the_map(in_process, run):
     assert any(line.split() == ["3", "1", "4", "<eos>"] for line in lines) or "<" in answer.stdout
 
 
+@pytest.mark.parametrize("words", [["3,1,4"], ["3", "1", "4"], ["3, 1", "4"]], ids=" ".join)
+def test_a_source_may_be_typed_in_other_ways(in_process, run, words):
+    expected = in_process("decode", str(run), "3 1 4", "--head", "2").stdout.splitlines()[1:]
+    answer = in_process("decode", str(run), *words, "--head", "2")
+    assert answer.returncode == 0, answer.stderr
+    first, *lines = answer.stdout.splitlines()
+    assert first.startswith(f"{' '.join(words)} -> ")
+    assert lines == expected
+
+
 def test_the_restored_model_is_the_trained_one(run):
-    restored = restore(files.read_summary(run), run)
+    restored = restore(files.read_summary(run), run, Trust())
     assert isinstance(restored.model, Rnn)
     stored, _ = files.read_tensors(run / files.MODEL)
     for name, parameter in restored.model.state_dict().items():
@@ -79,3 +96,95 @@ def test_parameters_that_do_not_fit_are_refused(in_process, run):
     answer = in_process("decode", str(run), "3")
     assert answer.returncode == 2
     assert "holds no parameters of its model" in answer.stderr
+
+
+def test_a_run_of_before_the_modules_moved(in_process):
+    (folder,) = STORED.glob("additive-reverse-*")
+    answer = in_process("decode", str(folder), "3 1 4")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith("3 1 4 -> ")
+
+
+class TestCodeOfTheUsersOwn:
+    """A score and a data set in files of the user's, named in a configuration of the user's."""
+
+    @pytest.fixture
+    def own_run(self, in_process, tmp_path, monkeypatch):
+        place = tmp_path / "project"
+        (place / "my_conf" / "model").mkdir(parents=True)
+        (place / "my_conf" / "data").mkdir()
+        for module, kind in {
+            "my_score": "scores.dot.Dot",
+            "my_data": "data.reverse.Reverse",
+        }.items():
+            package, _, name = f"attnexp.{kind}".rpartition(".")
+            text = f"from {package} import {name}\nclass Mine({name}):\n    pass\n"
+            (place / f"{module}.py").write_text(text)
+        (place / "my_conf" / "model" / "mine.yaml").write_text("# Mine.\n_target_: my_score.Mine\n")
+        settings = (CONF / "data" / "reverse.yaml").read_text()
+        assert "attnexp.data.reverse.Reverse" in settings
+        (place / "my_conf" / "data" / "mine.yaml").write_text(
+            settings.replace("attnexp.data.reverse.Reverse", "my_data.Mine")
+        )
+        monkeypatch.chdir(place)
+        small = ("data.num_train=20", "data.num_validation=5", "data.num_test=5")
+        answer = in_process(
+            "--config-dir", "my_conf", "model=mine", "data=mine", *small, "train.max_epochs=1"
+        )
+        assert answer.returncode == 0, answer.stderr
+        self.forget(place)
+        yield next((place / "outputs").iterdir())
+        self.forget(place)
+
+    def forget(self, place):
+        """As in a new process that has not been told of the folder."""
+        for name in ("my_score", "my_data"):
+            sys.modules.pop(name, None)
+        sys.path[:] = [entry for entry in sys.path if entry != str(place)]
+
+    def test_is_refused_unless_it_is_trusted(self, in_process, own_run):
+        answer = in_process("decode", str(own_run), "3 1 4")
+        assert answer.returncode == 2
+        (line,) = answer.stderr.splitlines()
+        assert "model._target_ is 'my_score.Mine', which is not attnexp's own" in line
+        assert "add '--trust my_score', or the --config-dir that it was trained with" in line
+        assert "my_score" not in sys.modules
+
+    def test_every_module_needs_trust(self, in_process, own_run):
+        answer = in_process("decode", str(own_run), "3 1 4", "--trust", "my_score")
+        assert answer.returncode == 2
+        assert "data._target_ is 'my_data.Mine'" in answer.stderr
+
+    def test_runs_where_it_is_trusted(self, in_process, own_run):
+        trust = ("--trust", "my_score", "--trust", "my_data")
+        answer = in_process("decode", str(own_run), "3 1 4", *trust)
+        assert answer.returncode == 0, answer.stderr
+        assert answer.stdout.startswith("3 1 4 -> ")
+
+    def test_runs_with_its_configuration_from_any_folder(
+        self, in_process, own_run, tmp_path, monkeypatch
+    ):
+        monkeypatch.chdir(tmp_path)
+        folder = str(own_run.parents[1] / "my_conf")
+        answer = in_process("decode", str(own_run), "3 1 4", "--config-dir", folder)
+        assert answer.returncode == 0, answer.stderr
+
+    def test_trains_from_any_folder(self, in_process, own_run, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        folder = str(own_run.parents[1] / "my_conf")
+        small = ("data.num_train=20", "train.max_epochs=1", "figures=false")
+        answer = in_process("--config-dir", folder, "model=mine", "data=reverse", *small)
+        assert answer.returncode == 0, answer.stderr
+
+    @pytest.mark.parametrize("verb", ["show", "report", "plot", "results"])
+    def test_is_not_needed_to_look_at_a_run(self, in_process, own_run, verb):
+        for name in ("my_score.py", "my_data.py"):
+            Path(name).unlink()
+        answer = in_process(verb, str(own_run))
+        assert answer.returncode == 0, answer.stderr
+        assert not {"my_score", "my_data"} & set(sys.modules)
+
+    def test_a_module_has_a_name(self, in_process, own_run):
+        answer = in_process("decode", str(own_run), "3 1 4", "--trust", "./my_score.py")
+        assert answer.returncode == 2
+        assert "'./my_score.py' is not the name of a module" in answer.stderr

@@ -7,6 +7,31 @@ import pytest
 
 SENTENCES = [
     ("sed=1", "There is no setting 'sed' at the top level: it has .* Did you mean 'seed'?"),
+    ("lr=0.1", "There is no setting 'lr' at the top level: .* Did you mean 'optim.lr'?"),
+    ("epochs=3", "There is no setting 'epochs' at .* Did you mean 'train.max_epochs'?"),
+    ("train.noise=1", "There is no setting 'noise' in 'train': .* Did you mean 'data.noise'?"),
+    (
+        "model=gaussian arch.features=4 arch.width=2",
+        "There is no setting 'width' in 'arch': .* Did you mean 'model.width'?",
+    ),
+    (
+        "data=reverse model=additive hidden_dims=3",
+        "Did you mean 'arch.hidden_dim' or 'model.hidden_dim'?",
+    ),
+    ("-m lr=0.1,0.2", "There is no setting 'lr' at .* Did you mean 'optim.lr'?"),
+    ("-m output_dir=2026", "output_dir must be text, got 2026"),
+    ("-m seed=0,1 figures=3", "figures must be true or false, got 3"),
+    ("-m seed=0,abc", "seed must be a whole number, got 'abc'"),
+    ("-m fail_fast=1", "fail_fast must be true or false, got 1"),
+    ("-m threads=1.5 device=3", "device must be text, got 3|threads must be a whole number"),
+    ("-m +colour=red", "There is no setting 'colour' at the top level"),
+    ("output_dir=2026", "output_dir must be text, got 2026"),
+    (
+        "reslts",
+        "'reslts' is not a verb: choose decode, plot, report, results or show. "
+        "Did you mean 'results'?",
+    ),
+    ("result outputs", "'result' is not a verb: .* Did you mean 'results'?"),
     ("modle=dot", "There is no setting 'modle' .* Did you mean 'model'?"),
     ("arch.head=2", "There is no setting 'head' in 'arch': .* Did you mean 'heads'?"),
     ("+arch.depth=2", "There is no setting 'depth' in 'arch': it has features, head_dim, heads."),
@@ -40,9 +65,15 @@ SENTENCES = [
     ("model._target_=nowhere.Score", "cannot be imported: No module named 'nowhere'"),
     ("model._target_=attnexp.scores.dot.__doc__", "is not a class or a function"),
     ("~optim.lr", "optim.lr has no value, and there is no default"),
+    (
+        "schedule=cosine",
+        "schedule=cosine has no effect with optim=rprop, which reads its learning rate once: "
+        "choose schedule=constant, or optim=adam or sgd",
+    ),
     ("device=gpu", "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
     ("device=cuda:77", "device=cuda:77 is not there: PyTorch finds .*. Use device=cpu"),
     ("--nonsense", "unrecognized arguments: --nonsense. `attnexp --help` shows what there is"),
+    ("--experimental-rerun=a.pickle", "--experimental-rerun reads a pickled file, which attnexp"),
     ("--config-dir=nowhere", "--config-dir: there is no folder .*nowhere"),
 ]
 

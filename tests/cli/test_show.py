@@ -5,6 +5,7 @@ import sys
 import pytest
 from rich.console import Console
 
+from attnexp import console
 from attnexp.cli.show import main
 from attnexp.errors import RequestError
 from attnexp.runs import files
@@ -14,17 +15,35 @@ from attnexp.runs import files
 def shown(monkeypatch):
     """What `attnexp show` prints on a console of a kind."""
 
-    def show(*arguments, **kind) -> str:
-        text = io.StringIO()
-        monkeypatch.setattr(screen, "console", Console(file=text, highlight=False, **kind))
+    def show(*arguments, into=None, **kind) -> str:
+        text = into or io.StringIO()
+        monkeypatch.setattr(console, "out", Console(file=text, highlight=False, **kind))
         main([str(argument) for argument in arguments])
         return text.getvalue()
 
     return show
 
 
-def test_piped_output_is_plain_ascii(sequence_run, shown):
-    text = shown(sequence_run(vocab="a\u4e2d\u00e9de", notes=["caf\u00e9"]), width=1000)
+class Ascii(io.StringIO):
+    """A stream that carries nothing but ASCII."""
+
+    encoding = "ascii"
+
+
+NOTED = {"vocab": "a\u4e2d\u00e9de", "notes": ["caf\u00e9"]}
+
+
+def test_output_to_a_file_has_the_letters_of_its_encoding_and_no_colours(sequence_run, shown):
+    text = shown(sequence_run(**NOTED), width=1000)
+    assert "caf\u00e9" in text
+    assert "?" not in text
+    assert "\x1b" not in text
+    assert any(0x2800 < ord(letter) < 0x2900 for letter in text)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_output_in_ascii_is_plain(sequence_run, shown):
+    text = shown(sequence_run(**NOTED), into=Ascii(), width=1000)
     assert text.isascii()
     assert "additive on reverse, seed 0" in text
     assert "exact 0.98" in text

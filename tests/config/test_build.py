@@ -87,5 +87,5 @@ def test_a_run_folder_of_somebody_elses_runs_no_command(in_process, tmp_path):
     path.write_text(json.dumps(summary))
     answer = in_process("decode", str(path.parent), "3 1 4")
     assert answer.returncode == 2
-    assert "cannot be built again: Target 'os.system' is blocklisted" in answer.stderr
+    assert "cannot be built again: task._target_ is 'os.system', which is not" in answer.stderr
     assert not (tmp_path / "harmed").exists()

@@ -15,6 +15,14 @@ def test_numbers_are_joined_by_spaces():
     assert encode_source(" 10  0 1 ", NUMBERS).tolist() == [5, 3, 4, 2]
 
 
+def test_commas_separate_symbols_that_hold_none():
+    assert encode_source("10,0, 1", NUMBERS).tolist() == [5, 3, 4, 2]
+    pairs = sequence_spec(("a,b", ",", "c"), ("0",), 4, 4)
+    assert encode_source("a,b , c", pairs).tolist() == [3, 4, 5, 2]
+    dates = sequence_spec((" ", ",", "3"), ("0",), 4, 4)
+    assert encode_source("3, 3", dates).tolist() == [5, 4, 3, 5, 2]
+
+
 def test_characters_are_joined_as_they_are_also_in_targets_without_a_space():
     assert source_text(torch.tensor([4, 3, 5, 2]), CHARACTERS) == "a b"
     assert target_text(torch.tensor([3, 4, 3, 2]), CHARACTERS) == "0-0"

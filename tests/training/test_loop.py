@@ -1,7 +1,5 @@
-import subprocess
-import sys
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 
 import numpy as np
 import pytest
@@ -14,8 +12,8 @@ from attnexp.scores.additive import Additive
 from attnexp.scores.average import Average
 from attnexp.scores.gaussian_learned import GaussianLearned
 from attnexp.tasks.regression import Regression
-from attnexp.training.loop import Motion, TrainingDivergedError, TrainSettings, fit, portions
-from attnexp.training.optimizers import rprop
+from attnexp.training.loop import TrainingDivergedError, TrainSettings, fit, portions
+from attnexp.training.optimizers import Rprop
 from attnexp.training.schedules import Constant, Cosine
 
 
@@ -23,10 +21,10 @@ from attnexp.training.schedules import Constant, Cosine
 def recipe(settings_of):
     """The default recipe, as conf/ has it."""
     optim, train = settings_of("optim", "rprop"), settings_of("train", "regression")
-    assert optim.pop("_target_").endswith("rprop")
+    assert optim.pop("_target_").endswith(".Rprop")
     train.pop("_target_")
     return {
-        "optimizer": partial(rprop, **optim),
+        "optimizer": partial(Rprop, **optim),
         "schedule": Constant(),
         "settings": TrainSettings(**train),
     }
@@ -130,36 +128,6 @@ def test_a_small_rate_is_not_taken_for_convergence():
         assert not any(row.converged for row in rows)
 
 
-class TestMotion:
-    def moved(self, *positions, tolerance=0.1):
-        """Whether motion has ceased after each of these positions of two tensors."""
-        tensors = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(()))]
-        motion = Motion(tensors, tolerance)
-        answers = []
-        for vector, scalar in positions:
-            with torch.no_grad():
-                tensors[0].copy_(torch.tensor([vector, 0.0]))
-                tensors[1].fill_(scalar)
-            answers.append(motion.has_ceased())
-        return answers
-
-    def test_two_still_epochs_in_a_row_are_needed(self):
-        assert self.moved((1, 1), (1, 1), (2, 2), (2, 2), (2, 2)) == [False] * 4 + [True]
-
-    def test_each_tensor_is_measured_by_its_own_longest_move(self):
-        steps = [(100, 0.1), (100, 0.15), (100, 0.2), (100, 0.205), (100, 0.21)]
-        assert self.moved(*steps) == [False] * 4 + [True]
-
-    def test_a_move_of_just_the_tolerance_is_still(self):
-        assert self.moved((8, 8), (9, 9), (10, 10), tolerance=0.125) == [False, False, True]
-
-    def test_what_never_moves_has_converged(self):
-        assert self.moved((0, 0), (0, 0)) == [False, True]
-
-    def test_nan_is_not_still(self):
-        assert self.moved((1, 1), *[(float("nan"), 1)] * 3) == [False] * 4
-
-
 def test_the_schedule_scales_the_rate():
     recipe = {
         "optimizer": partial(torch.optim.SGD, lr=0.2),
@@ -217,31 +185,27 @@ def test_portions_cover_every_example_once():
     assert next(portions(batch, 5, torch.Generator())) is batch
 
 
-def test_rprop_gives_scalars_their_own_first_step():
-    matrix, scalar = torch.nn.Parameter(torch.ones(2, 2)), torch.nn.Parameter(torch.tensor(1.0))
-    (matrix.sum() + scalar).backward()
-    rprop([matrix, scalar], lr=0.1, scalar_lr=0.5, max_step=1.0).step()
-    assert scalar.item() == pytest.approx(0.5)
-    torch.testing.assert_close(matrix.detach(), torch.full((2, 2), 0.9))
-    with pytest.raises(ValueError, match="scalar_lr must be greater than 0, got 0"):
-        rprop([matrix, scalar], lr=0.1, scalar_lr=0, max_step=1.0)
+def test_hooks_and_decorators_of_an_optimizer_are_called():
+    """Those of PyTorch, and one that a user has put around `step`."""
+    called = []
 
+    def counted(step):
+        @wraps(step)
+        def wrapper(self, closure):
+            called.append("decorator")
+            return step(self, closure)
 
-def test_training_does_not_import_the_compiler():
-    """It would take longer than the whole of a small run."""
-    code = """
-import sys, torch
-from functools import partial
-from attnexp.training.loop import without_compiler
-for optimizer in (torch.optim.SGD, torch.optim.Adam, torch.optim.Rprop):
-    parameter = torch.nn.Parameter(torch.ones(2))
-    def closure():
-        loss = (parameter ** 2).sum()
-        loss.backward()
-        return loss.detach()
-    descent, step = without_compiler(partial(optimizer, lr=0.1), [parameter])
-    step(closure)
-    assert (parameter < 1).all(), optimizer
-assert "torch._dynamo" not in sys.modules
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+        return wrapper
+
+    class Mine(torch.optim.Optimizer):
+        def __init__(self, params):
+            super().__init__(params, {"lr": 0.1})
+            self.register_step_pre_hook(lambda *_: called.append("before"))
+            self.register_step_post_hook(lambda *_: called.append("after"))
+
+        @counted
+        def step(self, closure):
+            return closure()
+
+    train(sine(0), Additive, optimizer=Mine, schedule=Constant(), settings=TrainSettings(2))
+    assert called == ["before", "decorator", "after"] * 2

@@ -1,0 +1,192 @@
+"""Which code the configuration in a run folder may name.
+
+Building a configuration imports and calls every `_target_` in it, and a run folder may be somebody
+else's. So each name in it is held against what attnexp itself offers and what the command line
+trusts, before anything is imported.
+"""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from attnexp.config.groups import GROUPS, conf_dir
+from attnexp.errors import RequestError
+from attnexp.runs.key import FORMER_TARGETS
+
+TARGET = "_target_"
+"""The key whose value Hydra imports and calls."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """The code of the user's own that a run folder may name.
+
+    A target is trusted if it is one of `targets`, or is defined in one of `modules` or in a
+    submodule of one.
+    """
+
+    modules: tuple[str, ...] = ()
+    targets: frozenset[str] = frozenset()
+
+    def covers(self, target: str) -> bool:
+        """Whether a target may be imported."""
+        return target in self.targets or self._in_modules(target)
+
+    def _in_modules(self, name: str) -> bool:
+        return any(f"{name}.".startswith(f"{module}.") for module in self.modules)
+
+    def check_origin(self, target: str) -> None:
+        """Import a target that is covered, and raise ValueError if it is defined elsewhere.
+
+        A module also holds what it has imported: `my_scores.os.system` is not the user's own.
+        """
+        if target in self.targets:
+            return
+        module, _, attribute = target.rpartition(".")
+        try:
+            found = getattr(import_module(module), attribute)
+        except Exception as error:  # a module of the user's may raise anything
+            raise ValueError(f"'{target}' cannot be imported: {error}") from error
+        origin = str(getattr(found, "__module__", None))
+        if not self._in_modules(origin):
+            raise ValueError(f"'{target}' is not defined in a trusted module, but in {origin}")
+
+
+def read_trust(modules: Sequence[str], config_dir: Path | None) -> Trust:
+    """The trust that a command line asks for: modules, and all that the files of a folder name.
+
+    Where there is any, the user's modules are found as in training. Raises RequestError for a
+    folder that is not there and for a file in it that is not YAML.
+    """
+    if not modules and config_dir is None:
+        return Trust()
+    search_user_modules(config_dir)
+    files = sorted(config_dir.rglob("*.yaml")) if config_dir is not None else []
+    return Trust(tuple(modules), frozenset(name for file in files for name in targets_in(file)))
+
+
+def search_user_modules(config_dir: Path | None) -> None:
+    """Put the current directory, and the folder that holds `config_dir`, on the import path.
+
+    So `_target_: mine.MyScore` finds mine.py, in this process and in the processes that it starts.
+    Raises RequestError where `config_dir` is not there.
+    """
+    folders = [os.getcwd()]
+    if config_dir is not None:
+        folder = config_dir.absolute()
+        if not folder.is_dir():
+            raise RequestError(f"--config-dir: there is no folder {folder}")
+        folders.append(str(folder.parent))
+    for folder_name in reversed(folders):
+        if folder_name not in sys.path:
+            sys.path.insert(0, folder_name)
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    searched = dict.fromkeys([*folders, *filter(None, inherited)])
+    os.environ["PYTHONPATH"] = os.pathsep.join(searched)
+
+
+def targets_in(path: Path) -> Iterator[str]:
+    """The targets that a YAML file names. Raises RequestError for a file that is not YAML."""
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise RequestError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+    found = [content]
+    while found:
+        node = found.pop()
+        if isinstance(node, Mapping):
+            if isinstance(node.get(TARGET), str):
+                yield node[TARGET]
+            found += node.values()
+        elif isinstance(node, list):
+            found += node
+
+
+def shipped_targets(group: str) -> set[str]:
+    """The targets that a group's own choices name, and for `optim` all optimizers of torch.optim.
+
+    None for another name: it comes from the folder, and must not lead out of `conf/`.
+    """
+    if group not in GROUPS:
+        return set()
+    named = {name for path in (conf_dir() / group).rglob("*.yaml") for name in targets_in(path)}
+    if group == "optim":
+        import torch.optim
+
+        classes = [value for value in vars(torch.optim).values() if isinstance(value, type)]
+        named |= {
+            f"torch.optim.{c.__name__}" for c in classes if issubclass(c, torch.optim.Optimizer)
+        }
+    return named
+
+
+def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
+    """The configuration of a run folder, under today's names, if all that it names is trusted.
+
+    A folder holds plain data: interpolations were resolved when the run began. Nothing is imported
+    before every name has been checked.
+
+    Raises ValueError for a target that attnexp does not ship for its group and that is not trusted,
+    for another key of Hydra's in a node that is not the user's own, and for an interpolation.
+    """
+    used: list[str] = []
+    checked = {
+        name: _checked(value, name, shipped_targets(name), trust, used)
+        for name, value in config.items()
+    }
+    for target in used:
+        trust.check_origin(target)
+    return checked
+
+
+def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[str]) -> Any:
+    """The value under today's names. Appends to `used` the targets that are the user's own."""
+    if isinstance(value, str) and "${" in value:
+        raise ValueError(f"{path} is {value!r}, and a run folder holds no interpolations")
+    if isinstance(value, list):
+        return [
+            _checked(entry, f"{path}[{place}]", shipped, trust, used)
+            for place, entry in enumerate(value)
+        ]
+    if not isinstance(value, Mapping):
+        return value
+    node = dict(value)
+    own = False
+    if TARGET in node:
+        node[TARGET] = target = _current(node[TARGET], f"{path}.{TARGET}")
+        own = target not in shipped
+        if own:
+            _require(trust, target, f"{path}.{TARGET}")
+            used.append(target)
+    special = [key for key in node if key.startswith("_") and key != TARGET]
+    if special and not own:
+        raise ValueError(f"{path} sets {special[0]!r}, which only code that you trust may be given")
+    return {
+        key: _checked(entry, f"{path}.{key}", shipped, trust, used) for key, entry in node.items()
+    }
+
+
+def _current(target: object, path: str) -> str:
+    """What a target is called today."""
+    if not isinstance(target, str):
+        raise ValueError(f"{path} must be the name of a class or a function, got {target!r}")
+    return CURRENT_TARGETS.get(target, target)
+
+
+CURRENT_TARGETS = {former: current for current, former in FORMER_TARGETS.items()}
+"""Today's name of each target that has moved."""
+
+
+def _require(trust: Trust, target: str, path: str) -> None:
+    if not trust.covers(target):
+        module = target.rpartition(".")[0] or "MODULE"
+        raise ValueError(
+            f"{path} is {target!r}, which is not attnexp's own: if you trust that code, add "
+            f"{f'--trust {module}'!r}, or the --config-dir that it was trained with"
+        )

@@ -1,0 +1,106 @@
+"""When training ends before its last epoch, and which parameters it keeps."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from attnexp.architectures.base import Architecture
+
+if TYPE_CHECKING:
+    from attnexp.training.loop import Epoch, TrainSettings
+
+
+class BestEpoch:
+    """The epoch with the lowest loss so far, and its parameters if the loss is of validation."""
+
+    def __init__(self, model: Architecture) -> None:
+        self.model = model
+        self.epoch = 0
+        self._loss = math.inf
+        self._state: dict[str, Tensor] | None = None
+
+    def see(self, epoch: int, loss: float, validation: Mapping[str, float]) -> None:
+        """Record an epoch if its loss is the lowest, with the parameters if there is validation.
+
+        A training loss is the mean over an epoch's steps, so it belongs to no one set of
+        parameters.
+        """
+        loss = validation.get("loss", loss)
+        if not loss < self._loss:
+            return
+        self.epoch, self._loss = epoch, loss
+        if validation:
+            self._state = {name: value.clone() for name, value in self.model.state_dict().items()}
+
+    def restore(self) -> None:
+        """Give the model the parameters of the best epoch, if they were recorded."""
+        if self._state is not None:
+            self.model.load_state_dict(self._state)
+
+
+class ParameterMotion:
+    """The distance that parameters move in an epoch, relative to the longest move of their tensor.
+
+    A tensor is still in an epoch if it moves by no more than `tolerance` times its longest move so
+    far. The distance of a tensor is the largest absolute change of an entry.
+    """
+
+    def __init__(self, parameters: Sequence[nn.Parameter], tolerance: float) -> None:
+        self._parameters = parameters
+        self._tolerance = tolerance
+        self._before = self._now()
+        self._longest = self._moves()  # nothing has moved yet
+        self._still = 0
+
+    def has_ceased(self) -> bool:
+        """Return whether all tensors were still in this epoch and in the one before.
+
+        One epoch is not enough: Rprop leaves a parameter where it is when its gradient turns.
+        """
+        moves = self._moves()
+        self._before = self._now()
+        self._longest = torch.maximum(self._longest, moves)
+        still = bool((moves <= self._tolerance * self._longest).all())
+        self._still = self._still + 1 if still else 0
+        return self._still >= 2
+
+    def _now(self) -> list[Tensor]:
+        return [parameter.detach().clone() for parameter in self._parameters]
+
+    def _moves(self) -> Float[Tensor, " tensors"]:
+        pairs = zip(self._parameters, self._before, strict=True)
+        return torch.stack([(now.detach() - before).abs().max() for now, before in pairs])
+
+
+def reason_to_end(row: "Epoch", settings: "TrainSettings", planned: int, stale: int) -> str:
+    """Return why training ends after this row although epochs are left, or an empty text.
+
+    `planned` is the number of updates that the budgets allow, and `stale` the number of epochs
+    since the lowest loss.
+
+    Raises ValueError where the validation does not measure `stop_metric`.
+    """
+    if row.epoch == settings.max_epochs:
+        return ""
+    if row.step == planned:
+        return f"train.max_steps = {settings.max_steps} reached in epoch {row.epoch}"
+    if settings.stop_metric is not None and settings.stop_at is not None:
+        if settings.stop_metric not in row.validation:
+            raise ValueError(
+                f"train.stop_metric must be one of {', '.join(row.validation)}, "
+                f"got {settings.stop_metric}"
+            )
+        if row.validation[settings.stop_metric] >= settings.stop_at:
+            return (
+                f"validation {settings.stop_metric} reached {settings.stop_at} in epoch {row.epoch}"
+            )
+    if settings.patience is not None and stale >= settings.patience:
+        which = "validation" if row.validation else "training"
+        return f"no lower {which} loss for {stale} epochs, in epoch {row.epoch}"
+    if settings.max_minutes is not None and row.seconds > 60 * settings.max_minutes:
+        return f"train.max_minutes = {settings.max_minutes:g} reached in epoch {row.epoch}"
+    return ""
