@@ -3,6 +3,7 @@ import re
 import shlex
 
 import pytest
+from attnexp.runs.reproduce import commands
 
 from attnexp.cli.report import main
 from attnexp.errors import RequestError
@@ -10,7 +11,6 @@ from attnexp.report.render import page, script_json
 from attnexp.runs import files
 from attnexp.runs.collection import collect
 from attnexp.runs.configurations import comparisons
-from attnexp.runs.reproduce import commands
 
 HOSTILE = "</script><script>document.title='taken'</script>\u2028&amp;"
 
