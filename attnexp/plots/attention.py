@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -13,8 +14,10 @@ from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.plots.lines import runs_of
 from attnexp.plots.style import file_word
 from attnexp.runs.attention_maps import Attention, Map, View, same_examples
-from attnexp.runs.configurations import Comparison
 from attnexp.runs.run import Run
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
 EXAMPLES = 3
 """Examples that a picture shows unless told which."""
@@ -81,7 +84,7 @@ def draw_growth(run: Run, options: Options) -> Figures:
         yield "growth", _growth_figure([("", run)], options.view, run.title)
 
 
-def compare_growth(comparison: Comparison, options: Options) -> Figures:
+def compare_growth(comparison: "Comparison", options: Options) -> Figures:
     """Yield the growth of attention of each configuration that kept it, of the first seed."""
     for seed in comparison.seeds[:1]:
         rows = [(one.label, one.with_seed(seed)) for one in comparison.configurations]
@@ -110,7 +113,7 @@ def _growth_figure(rows: Sequence[tuple[str, Run]], view: View, title: str) -> F
     return draw_grid(cells, across, [name for name, _ in rows], title, subtitle_of(seen, "", cells))
 
 
-def compare_attention(comparison: Comparison, options: Options) -> Figures:
+def compare_attention(comparison: "Comparison", options: Options) -> Figures:
     """Yield a row a configuration: the same examples and the same seed in all rows.
 
     Where the data are one example, as in regression, the columns are the seeds that all have.
@@ -135,7 +138,7 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     yield "attention", draw_grid(rows, across, labels, f"Attention{comparison.scope}", subtitle)
 
 
-def draw_difference(comparison: Comparison, options: Options) -> Figures:
+def draw_difference(comparison: "Comparison", options: Options) -> Figures:
     """Yield two maps and the first minus the second, a row an example, of the first seed.
 
     Raises RequestError where no seed or not the same examples are there for both configurations.
@@ -193,13 +196,13 @@ def _spread(epochs: list[int]) -> list[int]:
     return [epochs[i] for i in np.linspace(0, len(epochs) - 1, COLUMNS).round().astype(int)]
 
 
-def _common_seeds(comparison: Comparison) -> tuple[int, ...]:
+def _common_seeds(comparison: "Comparison") -> tuple[int, ...]:
     if not comparison.seeds:
         raise RequestError(f"the configurations on {comparison.data} have no seed in common")
     return comparison.seeds
 
 
-def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
+def _attentions(comparison: "Comparison", seed: int) -> list[Attention]:
     """Return the attention of every configuration; it must be on the same examples."""
     runs = [one.with_seed(seed) for one in comparison.configurations]
     for run in runs[1:]:
@@ -211,7 +214,7 @@ def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
     return [run.attention for run in runs]
 
 
-def _seen(comparison: Comparison, seed: int, view: View) -> str:
+def _seen(comparison: "Comparison", seed: int, view: View) -> str:
     """Return the view in words that hold for all configurations."""
     attentions = [one.with_seed(seed).attention for one in comparison.configurations]
     seen = {attention.words(attention.resolve(view, 1)) for attention in attentions}

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
 from attnexp.runs.attention_maps import View
-from attnexp.runs.configurations import Comparison
 from attnexp.runs.run import Run
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ Figures = Iterator[tuple[str, Figure]]
 """Figures, each with its file name without ending."""
 
 
-def no_figures(subject: Run | Comparison, options: Options) -> Figures:
+def no_figures(subject: "Run | Comparison", options: Options) -> Figures:
     """Yield nothing: such a picture is not drawn of this subject."""
     yield from ()
 
@@ -41,9 +44,9 @@ class Picture:
     name: str
     missing: str
     of_run: Callable[[Run, Options], Figures] = no_figures
-    of_comparison: Callable[[Comparison, Options], Figures] = no_figures
+    of_comparison: Callable[["Comparison", Options], Figures] = no_figures
 
-    def figures(self, subject: Run | Comparison, options: Options) -> Figures:
+    def figures(self, subject: "Run | Comparison", options: Options) -> Figures:
         """Yield the figures of a run or of a comparison."""
         if isinstance(subject, Run):
             return self.of_run(subject, options)

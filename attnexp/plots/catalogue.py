@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attnexp import console
 from attnexp.errors import RequestError
@@ -18,9 +19,11 @@ from attnexp.plots.fit import compare_fits, draw_fit
 from attnexp.plots.loss import compare_losses, draw_losses
 from attnexp.runs import files
 from attnexp.runs.attention_maps import View
-from attnexp.runs.configurations import Comparison, comparisons
 from attnexp.runs.run import Run, load_run
 from attnexp.runs.summary import Summary
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
 PICTURES = (
     Picture("fit", "no curve was fitted: the data are sequences", draw_fit, compare_fits),
@@ -47,11 +50,13 @@ def draw_run(folder: Path, summary: Summary) -> list[Path]:
 
 def draw_comparisons(folders: Sequence[str | Path], into: Path) -> list[Path]:
     """Draw the runs in the folders, compared, into a folder as PNG, and return the files."""
+    from attnexp.runs.configurations import comparisons
+
     return draw(comparisons([load_run(folder) for folder in folders]), into)
 
 
 def draw(
-    subjects: Sequence[Run] | Sequence[Comparison],
+    subjects: "Sequence[Run] | Sequence[Comparison]",
     into: Path,
     options: Options = Options(),  # noqa: B008  it is immutable
     kinds: Collection[str] = (),
@@ -65,7 +70,7 @@ def draw(
     Raises RequestError for a kind of which there is nothing to draw, and for what cannot be drawn
     of a single run or was asked for by kind or view. Otherwise that is a warning.
     """
-    written = []
+    written: list[Path] = []
     for picture in PICTURES:
         if kinds and picture.name not in kinds:
             continue

@@ -1,5 +1,7 @@
 """Pictures of fitted curves: of a run, and of configurations compared."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,8 +20,10 @@ from attnexp.plots.style import (
     plot_axes,
 )
 from attnexp.runs.attention_maps import same_examples
-from attnexp.runs.configurations import Comparison
 from attnexp.runs.run import Run
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
 
 def draw_fit(run: Run, options: Options) -> Figures:
@@ -34,7 +38,7 @@ def draw_fit(run: Run, options: Options) -> Figures:
     yield "fit", figure
 
 
-def compare_fits(comparison: Comparison, options: Options) -> Figures:
+def compare_fits(comparison: "Comparison", options: Options) -> Figures:
     """Yield the truth and the prediction of every configuration, a colour each.
 
     With several seeds, a line is the mean over the seeds and its band reaches from the smallest to
@@ -65,7 +69,8 @@ def _axes(
     axes = plot_axes(figure)
     if points is not None:
         axes.scatter(
-            *points.T,
+            points[:, 0],
+            points[:, 1],
             s=14,
             facecolors="none",
             edgecolors=FAINT,

@@ -98,7 +98,7 @@ def draw_grid(
         bar = place(figure, x + 0.15, height - top - bar_height, 0.12, bar_height)
         scale = figure.colorbar(shade.mappable(), cax=bar, label=shade.label, extend=shade.beyond)
         scale.outline.set_visible(False)
-        x = bar.get_tightbbox().x1 / figure.dpi
+        x = _right(bar)
     return figure
 
 
@@ -116,6 +116,12 @@ def draw_map(axes: Axes, one: Map, shade: Shade) -> None:
             PolyCollection(squares, facecolors="none", edgecolors=GOLD, linewidths=1.1),
             autolim=False,
         )
+
+
+def _right(axes: Axes) -> float:
+    """Return where axes with their labels end, in inches from the left."""
+    box = axes.get_tightbbox()
+    return 0.0 if box is None else box.x1 / axes.figure.dpi
 
 
 def _label(axis: XAxis | YAxis, side: Axis, ticked: bool, named: bool) -> None:

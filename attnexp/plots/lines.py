@@ -5,14 +5,17 @@ This module does not import matplotlib: the report and `attnexp show` draw the s
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs import files
-from attnexp.runs.configurations import Comparison
 from attnexp.runs.run import Run
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
 LOG_FROM = 10.0
 """Largest over smallest value from which a logarithmic axis shows more."""
@@ -21,7 +24,7 @@ OF_TRAINING = ("epoch", "step", "seconds")
 """Columns of metrics.csv that say where a row stands and not how well it went."""
 
 
-def runs_of(comparison: Comparison) -> list[Run]:
+def runs_of(comparison: "Comparison") -> list[Run]:
     """Return the runs of all configurations."""
     return [run for one in comparison.configurations for run in one.runs]
 

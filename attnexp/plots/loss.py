@@ -1,6 +1,7 @@
 """Pictures of training: of a run, and of configurations compared."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,8 +23,10 @@ from attnexp.plots.style import (
     new_figure,
     plot_axes,
 )
-from attnexp.runs.configurations import Comparison, seeds_by_epoch
 from attnexp.runs.run import Run
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
 
 def draw_losses(run: Run, options: Options) -> Figures:
@@ -40,7 +43,7 @@ def draw_losses(run: Run, options: Options) -> Figures:
     yield file_word(options.metric or "loss"), figure
 
 
-def compare_losses(comparison: Comparison, options: Options) -> Figures:
+def compare_losses(comparison: "Comparison", options: Options) -> Figures:
     """Yield columns of metrics.csv against the epoch: a colour a configuration, a dash a column.
 
     A line is the mean over the seeds and its band reaches from the smallest to the largest, over
@@ -48,6 +51,8 @@ def compare_losses(comparison: Comparison, options: Options) -> Figures:
 
     Raises RequestError where no configuration has the columns in all its runs.
     """
+    from attnexp.runs.configurations import seeds_by_epoch
+
     columns = asked_columns(runs_of(comparison), options.metric)
     if not columns:
         return

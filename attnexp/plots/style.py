@@ -6,11 +6,12 @@ Figures are made without pyplot: it costs start-up time and keeps global state.
 import io
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
 import numpy as np
@@ -23,8 +24,10 @@ from numpy.typing import NDArray
 
 from attnexp import console
 from attnexp.plots.fonts import BASE, advice, families, lacking
-from attnexp.runs.configurations import Comparison
 from attnexp.runs.files import write_bytes
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
 INK, FAINT = "#222222", "#8a8a8a"
 """Colours of what matters and of what only helps."""
@@ -127,7 +130,7 @@ def draw_band(
         axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
 
 
-def bands_of(comparison: Comparison) -> str:
+def bands_of(comparison: "Comparison") -> str:
     """Return the words for lines and bands, empty where no configuration has several seeds."""
     several = any(len(one.runs) > 1 for one in comparison.configurations)
     return "line: mean over seeds, band: smallest to largest" if several else ""
@@ -163,8 +166,11 @@ def text_width(text: str, size: float) -> float:
 
 def wrapped(text: str, inches: float, size: float = 9) -> str:
     """Return a text cut into lines that are no wider than this, or eight letters long."""
-    letters = max(int(len(text) * inches / max(text_width(text, size), 0.01)), 8)
-    return "\n".join(wrap(text, letters))
+    lines = []
+    for line in filter(None, text.splitlines()):
+        letters = int(len(line) * inches / text_width(line, size))
+        lines += wrap(line, max(letters, 8))
+    return "\n".join(lines)
 
 
 def file_word(text: str) -> str:
@@ -172,12 +178,15 @@ def file_word(text: str) -> str:
     return re.sub(r"[^\w.=-]+", "_", text).strip("_.")
 
 
-def style() -> Any:
-    """A context in which figures are made and saved; the user's own matplotlibrc plays no part."""
+@contextmanager
+def style() -> Iterator[None]:
+    """Make the block draw in our style; the user's own matplotlibrc plays no part."""
     defaults = matplotlib.rcParamsDefault
     # Looking at the default backend would import pyplot.
     whole: dict[Any, Any] = {name: defaults[name] for name in defaults if name != "backend"}
-    return matplotlib.rc_context(whole | STYLE)
+    with matplotlib.rc_context(whole | STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # `save` says it
+        yield
 
 
 def save(figure: Figure, paths: Sequence[Path]) -> None:
@@ -186,20 +195,23 @@ def save(figure: Figure, paths: Sequence[Path]) -> None:
     The picture is as large as what is drawn. Letters that no installed font has become boxes, and a
     warning names them.
     """
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # our own words say it
-        figure.draw_without_rendering()  # only then do tick labels have their text
-        texts = figure.findobj(Text)
-        for text in texts:
-            text.set_fontfamily(families(text.get_text()))
-        _tell_lacking(lacking("".join(text.get_text() for text in texts)))
-        for path in paths:
-            kind = path.suffix.removeprefix(".")
-            content = io.BytesIO()
-            room = {"bbox_inches": "tight", "pad_inches": MARGIN}
-            figure.savefig(content, format=kind, metadata=NO_DATES[kind], **room)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_bytes(path, content.getvalue())
+    figure.draw_without_rendering()  # only then do tick labels have their text
+    texts = figure.findobj(Text)
+    for text in texts:
+        text.set_fontfamily(families(text.get_text()))
+    _tell_lacking(lacking("".join(text.get_text() for text in texts)))
+    for path in paths:
+        kind = path.suffix.removeprefix(".")
+        content = io.BytesIO()
+        figure.savefig(
+            content,
+            format=kind,
+            metadata=NO_DATES[kind],
+            bbox_inches="tight",
+            pad_inches=MARGIN,
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, content.getvalue())
 
 
 @cache
