@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from attnexp.errors import RequestError
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid
-from attnexp.plots.lines import runs_of
+from attnexp.plots.lines import names_of, runs_of
 from attnexp.plots.style import file_word
 from attnexp.runs.attention_maps import Attention, Map, View, same_examples
 from attnexp.runs.run import Run
@@ -87,8 +87,9 @@ def draw_growth(run: Run, options: Options) -> Figures:
 def compare_growth(comparison: "Comparison", options: Options) -> Figures:
     """Yield the growth of attention of each configuration that kept it, of the first seed."""
     for seed in comparison.seeds[:1]:
-        rows = [(one.label, one.with_seed(seed)) for one in comparison.configurations]
-        kept = [(label, run) for label, run in rows if run.snapshots]
+        runs = [one.with_seed(seed) for one in comparison.configurations]
+        rows = zip(names_of(comparison), runs, strict=True)
+        kept = [(name, run) for name, run in rows if run.snapshots]
         if kept:
             title = f"Growth of attention{comparison.scope}, seed {seed}"
             yield "growth", _growth_figure(kept, options.view, title)
@@ -120,7 +121,6 @@ def compare_attention(comparison: "Comparison", options: Options) -> Figures:
 
     Raises RequestError where no seed or not the same examples are there for all.
     """
-    configurations = comparison.configurations
     one_example = all(len(run.attention.batch["keys"]) == 1 for run in runs_of(comparison))
     seeds = _common_seeds(comparison)[: COLUMNS if one_example else 1]
     by_seed = [
@@ -128,14 +128,14 @@ def compare_attention(comparison: "Comparison", options: Options) -> Figures:
         for seed in seeds
     ]
     rows = [list(chain(*maps)) for maps in zip(*by_seed, strict=True)]
-    first = configurations[0].with_seed(seeds[0]).attention
+    first = comparison.configurations[0].with_seed(seeds[0]).attention
     across = example_names(first.resolve(options.view, EXAMPLES).examples)
     if one_example:
         across = [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else [""]
     which = "" if len(seeds) > 1 else f"seed {seeds[0]}"
     subtitle = subtitle_of(_seen(comparison, seeds[0], options.view), which, rows)
-    labels = [one.label for one in configurations]
-    yield "attention", draw_grid(rows, across, labels, f"Attention{comparison.scope}", subtitle)
+    title, names = f"Attention{comparison.scope}", names_of(comparison)
+    yield "attention", draw_grid(rows, across, names, title, subtitle)
 
 
 def draw_difference(comparison: "Comparison", options: Options) -> Figures:
@@ -154,7 +154,7 @@ def draw_difference(comparison: "Comparison", options: Options) -> Figures:
         "difference",
         draw_grid(
             rows,
-            [*(one.label for one in comparison.configurations), "left \N{MINUS SIGN} right"],
+            [*names_of(comparison), "left \N{MINUS SIGN} right"],
             [""] if len(left.batch["keys"]) == 1 else example_names(examples),
             f"Difference in attention{comparison.scope}",
             subtitle_of(_seen(comparison, seed, options.view), f"seed {seed}", rows),

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.lines import fitted_curve, has_fit, runs_of, training_points
+from attnexp.plots.lines import fitted_curve, has_fit, names_of, runs_of, training_points
 from attnexp.plots.style import (
     FAINT,
     INK,
@@ -51,10 +51,10 @@ def compare_fits(comparison: "Comparison", options: Options) -> Figures:
     shared = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
     x, truth, _ = fitted_curve(runs[0])
     axes = _axes(figure, training_points(runs[0]) if shared else None, x, truth)
-    looks = line_styles(len(comparison.configurations))
-    for one, look in zip(comparison.configurations, looks, strict=True):
+    looks, names = line_styles(len(comparison.configurations)), names_of(comparison)
+    for one, name, look in zip(comparison.configurations, names, looks, strict=True):
         predictions = np.stack([fitted_curve(run)[2] for run in one.runs])
-        draw_band(axes, x, predictions, one.label, look)
+        draw_band(axes, x, predictions, name, look)
     name_lines(axes, beside=True)
     yield "fit", figure
 

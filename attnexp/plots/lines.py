@@ -29,6 +29,17 @@ def runs_of(comparison: "Comparison") -> list[Run]:
     return [run for one in comparison.configurations for run in one.runs]
 
 
+def names_of(comparison: "Comparison") -> list[str]:
+    """Return what pictures call each configuration: what sets it apart.
+
+    The scoring function is left out where all have the same one and something else differs: the
+    title names it.
+    """
+    models = {run.model for run in runs_of(comparison)}
+    shared = f"{models.pop()}, " if len(models) == 1 else ""
+    return [one.label.removeprefix(shared) for one in comparison.configurations]
+
+
 def is_loss(column: str) -> bool:
     """Return whether a column of metrics.csv is a loss."""
     return column == "loss" or column.endswith("_loss")

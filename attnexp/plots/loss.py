@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attnexp.errors import RequestError, choices_text
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.lines import asked_columns, runs_of, wants_log, words
+from attnexp.plots.lines import asked_columns, names_of, runs_of, wants_log, words
 from attnexp.plots.style import (
     INK,
     LINES,
@@ -56,23 +56,26 @@ def compare_losses(comparison: "Comparison", options: Options) -> Figures:
     columns = asked_columns(runs_of(comparison), options.metric)
     if not columns:
         return
-    looks = line_styles(len(comparison.configurations))
+    configurations = comparison.configurations
+    looks, names = line_styles(len(configurations)), names_of(comparison)
     trained = [
-        (one, look)
-        for one, look in zip(comparison.configurations, looks, strict=True)
+        (one, name, look)
+        for one, name, look in zip(
+            comparison.configurations, names_of(comparison), looks, strict=True
+        )
         if all(column in run.epochs for run in one.runs for column in columns)
     ]
     if not trained:
         raise RequestError(f"no configuration wrote {choices_text(columns)} in all its runs")
     title = f"{_name(columns).capitalize()}{comparison.scope}"
     figure = new_figure(5.6, 3.9, title, bands_of(comparison))
-    drawn = [[seeds_by_epoch(one, column) for column in columns] for one, _ in trained]
+    drawn = [[seeds_by_epoch(one, column) for column in columns] for one, _, _ in trained]
     axes = _axes(figure, columns, [values for lines in drawn for _, values in lines])
-    for (one, look), lines in zip(trained, drawn, strict=True):
+    for (one, name, look), lines in zip(trained, drawn, strict=True):
         seeds = f" ({len(one.runs)} seeds)" if len(one.runs) > 1 else ""
         for i, (epochs, values) in enumerate(lines):
             dashed = look if i == 0 else look | {"linestyle": LINES[i % len(LINES)]}
-            draw_band(axes, epochs, values, None if i else one.label + seeds, dashed)
+            draw_band(axes, epochs, values, None if i else name + seeds, dashed)
     for i, column in enumerate(columns) if len(columns) > 1 else ():
         axes.plot([], [], LINES[i % len(LINES)], color=INK, label=words(column))
     name_lines(axes, beside=True)
@@ -89,7 +92,7 @@ def _axes(figure: Figure, columns: Sequence[str], values: Sequence[NDArray[np.fl
     axes.set_xlabel("epoch")
     axes.set_ylabel(_name(columns))
     axes.margins(x=0.02)
-    axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     if wants_log(columns, np.concatenate([each.ravel() for each in values])):
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))

@@ -165,11 +165,15 @@ def text_width(text: str, size: float) -> float:
 
 
 def wrapped(text: str, inches: float, size: float = 9) -> str:
-    """Return a text cut into lines that are no wider than this, or eight letters long."""
+    """Return a text cut into lines that are no wider than this, or eight letters long.
+
+    A word that is too long is cut behind `.`, `_` or `=` where it can be.
+    """
     lines = []
     for line in filter(None, text.splitlines()):
-        letters = int(len(line) * inches / text_width(line, size))
-        lines += wrap(line, max(letters, 8))
+        most = max(int(len(line) * inches / text_width(line, size)), 8)
+        for row in wrap(line, most, break_long_words=False):
+            lines += re.findall(rf".{{1,{most}}}$|.{{1,{most - 1}}}[._=]|.{{{most}}}", row)
     return "\n".join(lines)
 
 
