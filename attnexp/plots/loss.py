@@ -60,9 +60,7 @@ def compare_losses(comparison: "Comparison", options: Options) -> Figures:
     looks, names = line_styles(len(configurations)), names_of(comparison)
     trained = [
         (one, name, look)
-        for one, name, look in zip(
-            comparison.configurations, names_of(comparison), looks, strict=True
-        )
+        for one, name, look in zip(configurations, names, looks, strict=True)
         if all(column in run.epochs for run in one.runs for column in columns)
     ]
     if not trained:

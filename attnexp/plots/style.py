@@ -82,7 +82,7 @@ HEAD = 0.62
 MARGIN = 0.12
 """Inches around what is drawn."""
 
-NAME = 2.4
+NAME = 3.0
 """Inches after which a name beside the axes goes on in the next line."""
 
 TALLEST = 28

@@ -1,5 +1,6 @@
 """What happens on `attnexp -m`: plan, engine, sweep."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -15,7 +16,9 @@ from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.errors import RequestError, RunFailedError
 from attnexp.runs import lock
+from attnexp.runs.files import FIGURES
 from attnexp.runs.state import look
+from attnexp.runs.summary import error_text
 from attnexp.sweeps.executors.base import Engine, JobOf
 from attnexp.sweeps.executors.hydra_launcher import Launched
 from attnexp.sweeps.executors.parallel import Beside
@@ -26,6 +29,8 @@ from attnexp.sweeps.search.loop import Search, Wanted
 from attnexp.sweeps.search.space import Space
 from attnexp.sweeps.search.study import Trials
 from attnexp.sweeps.summary import show_plan, show_remarks
+
+log = logging.getLogger(__name__)
 
 JOBLIB = "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher"
 """Hydra's launcher for jobs beside each other on this machine, in whose place `Beside` does it."""
@@ -110,15 +115,35 @@ def _waiting(holder: str) -> None:
 
 
 def show_answer(plan: Plan, config: DictConfig) -> None:
-    """The results table of an experiment, over the jobs of its sweep that have finished."""
-    if config.hydra.runtime.choices.get("experiment") is None:
+    """Show the results table of an experiment, and draw its runs compared where pictures are on.
+
+    Both are about the jobs of the sweep that have finished.
+    """
+    experiment = config.hydra.runtime.choices.get("experiment")
+    if experiment is None:
         return
-    ends = [(job, look(job.folder, job.settings)) for job in plan.jobs]
-    folders = [str(job.folder) for job, found in ends if found.state == "finished"]
-    if folders:
+    finished = [job for job in plan.jobs if look(job.folder, job.settings).state == "finished"]
+    if finished:
         from attnexp.tables.tables import show_configurations
 
-        show_configurations(folders)
+        show_configurations([str(job.folder) for job in finished])
+    pictured = [job.folder for job in finished if job.settings["figures"]]
+    if pictured:
+        show_pictures(pictured, Path(config.hydra.sweep.dir).absolute() / FIGURES / experiment)
+
+
+def show_pictures(folders: Sequence[Path], into: Path) -> None:
+    """Draw the runs in the folders compared, and name the files. A failure is a warning."""
+    try:
+        from attnexp.plots.catalogue import draw_comparisons
+
+        for file in draw_comparisons(folders, into):
+            console.say(console.near(file))
+    except Exception as error:  # the runs have finished, whatever became of the pictures
+        log.info("the comparison could not be drawn", exc_info=error)
+        console.warn(
+            f"the comparison could not be drawn ({error_text(error)}); attnexp plot draws it again"
+        )
 
 
 def choose_engine(
