@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from attnexp.runs.cache import NAME as CACHE
 from rich.table import Table
 
 from attnexp.console import out, plain_table
-from attnexp.runs.cache import NAME as CACHE
 
 CONTESTS = (
     ("cold, no cache", (), 4.0),

@@ -35,7 +35,7 @@ LAYERS = {
         "trackers",
     },
     "config": {"architectures", "data", "runs", "tasks", "trackers", "training"},
-    "sweeps": {"config", "console", "runs", "tables", "training"},
+    "sweeps": {"config", "console", "plots", "runs", "tables", "training"},
     "cli": {
         "architectures",
         "batch",

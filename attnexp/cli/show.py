@@ -10,7 +10,7 @@ from rich.text import Text
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, place
-from attnexp.plots.columns import asked_columns, words
+from attnexp.plots.lines import asked_columns, words
 from attnexp.plots.terminal import Means, draw_curve, draw_map
 from attnexp.runs.attention_maps import SPACE, Attention, View
 from attnexp.runs.run import load_run

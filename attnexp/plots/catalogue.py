@@ -1,68 +1,92 @@
-"""Which pictures there are of a run, drawn from the files in its folder."""
+"""The list of all pictures, and how they are written. Adding a picture is one entry here."""
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from matplotlib.figure import Figure
-
+from attnexp import console
+from attnexp.errors import RequestError
 from attnexp.plots import style
-from attnexp.plots.attention import draw_attention, draw_growth
-from attnexp.plots.columns import asked_columns
-from attnexp.plots.fit import draw_fit
-from attnexp.plots.fitted import has_fit
-from attnexp.plots.losses import draw_losses
+from attnexp.plots.attention import (
+    compare_attention,
+    compare_growth,
+    draw_attention,
+    draw_difference,
+    draw_growth,
+)
+from attnexp.plots.base import Options, Picture
+from attnexp.plots.fit import compare_fits, draw_fit
+from attnexp.plots.loss import compare_losses, draw_losses
 from attnexp.runs import files
 from attnexp.runs.attention_maps import View
-from attnexp.runs.run import Run
+from attnexp.runs.run import Run, load_run
 from attnexp.runs.summary import Summary
 
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
-@dataclass(frozen=True)
-class Picture:
-    """One picture that can be drawn: its kind, its file name without ending, and how."""
-
-    kind: str
-    name: str
-    draw: Callable[[], Figure]
-
-
-def draw_run(folder: Path, summary: Summary) -> None:
-    """Draw what there is to draw of a run into its folder, as PNG."""
-    write(run_pictures(Run(folder, summary), View()), folder / files.FIGURES, ["png"])
-
-
-def write(pictures: Iterable[Picture], folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Draw pictures into a folder, in every format, and return the files."""
-    files = []
-    with style.style():
-        for picture in pictures:
-            figure = picture.draw()
-            for form in formats:
-                files.append(folder / f"{picture.name}.{form}")
-                style.save(figure, files[-1])
-    return files
+PICTURES = (
+    Picture("fit", "no curve was fitted: the data are sequences", draw_fit, compare_fits),
+    Picture("attention", "no attention was kept", draw_attention, compare_attention),
+    Picture("loss", "nothing was trained", draw_losses, compare_losses),
+    Picture(
+        "growth",
+        "no attention was kept while training: run with train.attention_every=N rerun=true",
+        draw_growth,
+        compare_growth,
+    ),
+    Picture(
+        "difference",
+        "a difference takes two configurations on the same data",
+        of_comparison=draw_difference,
+    ),
+)
 
 
-def file_word(text: str) -> str:
-    """Text as part of a file name."""
-    return re.sub(r"[^\w.=-]+", "_", text).strip("_.")
+def draw_run(folder: Path, summary: Summary) -> list[Path]:
+    """Draw what there is to draw of a run into its folder, as PNG, and return the files."""
+    return draw([Run(folder, summary)], folder / files.FIGURES)
 
 
-def run_pictures(run: Run, view: View, metric: str | None = None) -> Iterator[Picture]:
-    """What there is to draw of a run: only what its files hold."""
-    if run.has_attention:
-        if has_fit(run):
-            yield Picture("fit", "fit", partial(draw_fit, run))
-        names = [view.attention] if view.attention else list(run.attention.weights)
-        for name in names:
-            file = "attention" if name == run.attention.main else f"attention_{file_word(name)}"
-            seen = replace(view, attention=name)
-            yield Picture("attention", file, partial(draw_attention, run, seen))
-    columns = asked_columns([run], metric)
-    if columns:
-        yield Picture("loss", file_word(metric or "loss"), partial(draw_losses, run, columns))
-    if run.snapshots:
-        yield Picture("growth", "growth", partial(draw_growth, [("", run)], view, run.title))
+def draw_comparisons(folders: Sequence[str | Path], into: Path) -> list[Path]:
+    """Draw the runs in the folders, compared, into a folder as PNG, and return the files."""
+    from attnexp.runs.configurations import comparisons
+
+    return draw(comparisons([load_run(folder) for folder in folders]), into)
+
+
+def draw(
+    subjects: "Sequence[Run] | Sequence[Comparison]",
+    into: Path,
+    options: Options = Options(),  # noqa: B008  it is immutable
+    kinds: Collection[str] = (),
+    formats: Sequence[str] = ("png",),
+) -> list[Path]:
+    """Draw runs or comparisons into a folder, in every format, and return the files.
+
+    The pictures are those of the kinds, or all where no kind is given. With several subjects, file
+    names end with their data.
+
+    Raises RequestError for a kind of which there is nothing to draw, and for what cannot be drawn
+    of a single run or was asked for by kind or view. Otherwise that is a warning.
+    """
+    written: list[Path] = []
+    for picture in PICTURES:
+        if kinds and picture.name not in kinds:
+            continue
+        before = len(written)
+        for subject in subjects:
+            ending = f"-{style.file_word(subject.data)}" if len(subjects) > 1 else ""
+            try:
+                with style.style():
+                    for name, figure in picture.figures(subject, options):
+                        paths = [into / f"{name}{ending}.{each}" for each in formats]
+                        style.save(figure, paths)
+                        written += paths
+            except RequestError as error:
+                if kinds or options.view != View() or isinstance(subject, Run):
+                    raise
+                console.warn(f"no {picture.name}{ending}: {error}")
+        if kinds and len(written) == before:
+            raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
+    return written

@@ -1,42 +1,83 @@
-"""The picture of a fitted curve."""
+"""Pictures of fitted curves: of a run, and of configurations compared."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from attnexp.plots.fitted import curve
-from attnexp.plots.style import FAINT, INK, line_styles, name_lines, new_figure, plot_axes
+from attnexp.plots.base import Figures, Options
+from attnexp.plots.lines import fitted_curve, has_fit, names_of, runs_of, training_points
+from attnexp.plots.style import (
+    FAINT,
+    INK,
+    bands_of,
+    draw_band,
+    line_styles,
+    name_lines,
+    new_figure,
+    plot_axes,
+)
+from attnexp.runs.attention_maps import same_examples
 from attnexp.runs.run import Run
 
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
-def draw_fit(run: Run) -> Figure:
-    """The truth, the prediction, and the training points, which carry noise."""
+
+def draw_fit(run: Run, options: Options) -> Figures:
+    """Yield the truth, the prediction, and the training points, which carry noise."""
+    if not has_fit(run):
+        return
     figure = new_figure(5.6, 3.7, run.title, run.primary)
-    axes = plot_axes(figure)
-    scatter(axes, run)
-    x, truth, prediction = curve(run)
-    draw_truth(axes, x, truth)
+    x, truth, prediction = fitted_curve(run)
+    axes = _axes(figure, training_points(run), x, truth)
     axes.plot(x, prediction, linewidth=2, label="prediction", **line_styles(1)[0])
+    name_lines(axes)
+    yield "fit", figure
+
+
+def compare_fits(comparison: "Comparison", options: Options) -> Figures:
+    """Yield the truth and the prediction of every configuration, a colour each.
+
+    With several seeds, a line is the mean over the seeds and its band reaches from the smallest to
+    the largest; the training points are drawn where all runs have the same ones.
+    """
+    runs = runs_of(comparison)
+    if not all(has_fit(run) for run in runs):
+        return
+    figure = new_figure(5.6, 4.2, f"Fit{comparison.scope}", bands_of(comparison))
+    shared = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
+    x, truth, _ = fitted_curve(runs[0])
+    axes = _axes(figure, training_points(runs[0]) if shared else None, x, truth)
+    looks, names = line_styles(len(comparison.configurations)), names_of(comparison)
+    for one, name, look in zip(comparison.configurations, names, looks, strict=True):
+        predictions = np.stack([fitted_curve(run)[2] for run in one.runs])
+        draw_band(axes, x, predictions, name, look)
+    name_lines(axes, beside=True)
+    yield "fit", figure
+
+
+def _axes(
+    figure: Figure,
+    points: NDArray[np.float64] | None,
+    x: NDArray[np.float64],
+    truth: NDArray[np.float64],
+) -> Axes:
+    """Return axes with the training points, where they are given, and the curve without noise."""
+    axes = plot_axes(figure)
+    if points is not None:
+        axes.scatter(
+            points[:, 0],
+            points[:, 1],
+            s=14,
+            facecolors="none",
+            edgecolors=FAINT,
+            linewidths=0.9,
+            label="training points",
+        )
+    axes.plot(x, truth, color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label="truth")
     axes.set_xlabel("x")
     axes.set_ylabel("y")
-    name_lines(axes)
-    return figure
-
-
-def scatter(axes: Axes, run: Run) -> None:
-    """The training points of the first example."""
-    axes.scatter(
-        run.attention.batch["keys"][0, :, 0],
-        run.attention.batch["values"][0, :, 0],
-        s=14,
-        facecolors="none",
-        edgecolors=FAINT,
-        linewidths=0.9,
-        label="training points",
-    )
-
-
-def draw_truth(axes: Axes, x: NDArray[np.float64], truth: NDArray[np.float64]) -> None:
-    """The curve without noise."""
-    axes.plot(x, truth, color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label="truth")
+    return axes

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from textwrap import wrap
 from typing import Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from attnexp.plots.style import HEAD, new_figure, place
+from attnexp.plots.style import HEAD, new_figure, place, text_width, wrapped
 from attnexp.runs.attention_maps import Axis, Map, scale_end
 
 GAP = 0.16
@@ -24,9 +23,6 @@ GAP = 0.16
 
 LINE = 0.2
 """Inches for one line of tick labels."""
-
-BAR = 0.85
-"""Inches for a colour bar."""
 
 GOLD = "#ff5f52"
 """The outline of the position that a row should look at."""
@@ -68,14 +64,14 @@ def draw_grid(
     sizes = [[(_inches(m.columns, count), _inches(m.rows, count)) for m in row] for row in cells]
     widths = [max(row[j][0] for row in sizes) for j in range(len(across))]
     heights = [max(height for _, height in row) for row in sizes]
-    down = [_wrapped(name, height) for name, height in zip(down, heights, strict=True)]
+    down = [wrapped(name, height) for name, height in zip(down, heights, strict=True)]
+    across = [wrapped(name, width) for name, width in zip(across, widths, strict=True)]
     across_gaps, down_gaps = _gaps(cells, widths)
-    top = HEAD + (0.2 if any(across) else 0.0)
+    top = HEAD + 0.2 * max(len(name.splitlines()) for name in across)
     left = 0.4 + max(_ink(row[0].rows) for row in cells)
     left += 0.1 + 0.15 * max(len(name.splitlines()) for name in down)
     bottom = 0.32 + max(map(_standing, cells[-1], widths))
-    bars = BAR * (1 if signed is None else 2)
-    width = max(left + sum(widths) + sum(across_gaps) + bars, 0.075 * len(subtitle) + 0.3, 4.2)
+    width = left + sum(widths) + sum(across_gaps)
     height = top + sum(heights) + sum(down_gaps) + bottom
     figure = new_figure(width, height, title, subtitle)
     shades = _shades(cells, signed)
@@ -102,7 +98,7 @@ def draw_grid(
         bar = place(figure, x + 0.15, height - top - bar_height, 0.12, bar_height)
         scale = figure.colorbar(shade.mappable(), cax=bar, label=shade.label, extend=shade.beyond)
         scale.outline.set_visible(False)
-        x += BAR
+        x = _right(bar)
     return figure
 
 
@@ -120,6 +116,12 @@ def draw_map(axes: Axes, one: Map, shade: Shade) -> None:
             PolyCollection(squares, facecolors="none", edgecolors=GOLD, linewidths=1.1),
             autolim=False,
         )
+
+
+def _right(axes: Axes) -> float:
+    """Return where axes with their labels end, in inches from the left."""
+    box = axes.get_tightbbox()
+    return 0.0 if box is None else box.x1 / axes.figure.dpi
 
 
 def _label(axis: XAxis | YAxis, side: Axis, ticked: bool, named: bool) -> None:
@@ -181,17 +183,11 @@ def _inches(side: Axis, count: int) -> float:
 
 
 def _ink(side: Axis) -> float:
-    """Inches that the widest tick label takes."""
-    return 0.065 * max(map(len, side.symbols), default=2) + 0.06
+    """Return the inches that the widest tick label takes."""
+    return max((text_width(symbol, 8) for symbol in side.symbols), default=0.13) + 0.06
 
 
 def _standing(one: Map, width: float) -> float:
     """Inches below a map for its tick labels, which stand upright where they would collide."""
     ink = _ink(one.columns)
     return ink if one.columns.symbols and ink > width / len(one.columns) else LINE
-
-
-def _wrapped(name: str, height: float) -> str:
-    """A row's name, on as many lines as it takes to stand beside the row."""
-    letters = max(int(height / 0.075), 8)
-    return "\n".join(line for part in name.splitlines() for line in wrap(part, letters))

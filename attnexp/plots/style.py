@@ -4,17 +4,30 @@ Figures are made without pyplot: it costs start-up time and keeps global state.
 """
 
 import io
+import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any
 
 import matplotlib
+import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.text import Text
+from numpy.typing import NDArray
 
+from attnexp import console
+from attnexp.plots.fonts import BASE, advice, families, lacking
 from attnexp.runs.files import write_bytes
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
 
 INK, FAINT = "#222222", "#8a8a8a"
 """Colours of what matters and of what only helps."""
@@ -25,8 +38,11 @@ PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8
 LINES = ("-", "--", ":", "-.")
 """A second way to tell lines apart, when the colours come round again."""
 
+DPI = 144
+"""Dots per inch of a PNG."""
+
 STYLE: dict[str, Any] = {
-    "font.family": ["DejaVu Sans"],
+    "font.family": [BASE],
     "font.size": 9,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
@@ -46,7 +62,7 @@ STYLE: dict[str, Any] = {
     "legend.frameon": False,
     "legend.fontsize": 8.5,
     "lines.solid_capstyle": "round",
-    "savefig.dpi": 144,
+    "savefig.dpi": DPI,
     "svg.hashsalt": "attnexp",
     "pdf.fonttype": 42,
 }
@@ -58,13 +74,19 @@ NO_DATES: dict[str, dict[str, None]] = {
 }
 """Each format, and what matplotlib would write into it that changes from day to day."""
 
+FORMATS = tuple(NO_DATES)
+
 HEAD = 0.62
 """Inches above the axes for title and subtitle."""
 
-WIDE, BESIDE = 7.6, 2.1
-"""Inches of a picture with names beside its axes, and for these names."""
+MARGIN = 0.12
+"""Inches around what is drawn."""
 
-BANDS = "line: mean over seeds, band: smallest to largest"
+NAME = 3.0
+"""Inches after which a name beside the axes goes on in the next line."""
+
+TALLEST = 28
+"""Lines of names in one column beside the axes."""
 
 
 def new_figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
@@ -84,39 +106,129 @@ def place(figure: Figure, left: float, bottom: float, width: float, height: floa
     return figure.add_axes((left / across, bottom / up, width / across, height / up))
 
 
-def plot_axes(figure: Figure, beside: bool = False) -> Axes:
-    """One pair of axes that fills the figure below its title, with room for names beside it."""
+def plot_axes(figure: Figure) -> Axes:
+    """Return one pair of axes that fills the figure below its title."""
     across, up = figure.get_size_inches()
-    right = BESIDE if beside else 0.2
-    return place(figure, 0.7, 0.52, across - 0.7 - right, up - 0.52 - HEAD)
+    return place(figure, 0.7, 0.52, across - 0.9, up - 0.52 - HEAD)
+
+
+def draw_band(
+    axes: Axes,
+    x: NDArray[np.float64],
+    values: NDArray[np.float64],
+    label: str | None,
+    look: Mapping[str, Any],
+) -> None:
+    """Draw the mean of values (seeds, points), and a band from the smallest to the largest.
+
+    A single point is drawn as a dot.
+    """
+    marker = "o" if len(x) == 1 else ""
+    axes.plot(x, values.mean(axis=0), linewidth=1.8, marker=marker, label=label, **look)
+    if len(values) > 1:
+        low, high = values.min(axis=0), values.max(axis=0)
+        axes.fill_between(x, low, high, color=look["color"], alpha=0.18, linewidth=0)
+
+
+def bands_of(comparison: "Comparison") -> str:
+    """Return the words for lines and bands, empty where no configuration has several seeds."""
+    several = any(len(one.runs) > 1 for one in comparison.configurations)
+    return "line: mean over seeds, band: smallest to largest" if several else ""
 
 
 def name_lines(axes: Axes, beside: bool = False) -> None:
-    """The legend: where it covers least, or beside the axes in the order of the lines."""
-    if beside:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), borderaxespad=0)
-    else:
+    """Draw the legend: where it covers least, or beside the axes in the order of the lines.
+
+    Beside the axes it takes the room that it needs, and long names go on in the next line.
+    """
+    if not beside:
         axes.legend(loc="best")
+        return
+    handles, labels = axes.get_legend_handles_labels()
+    names = [wrapped(label, NAME) for label in labels]
+    lines = sum(name.count("\n") + 1 for name in names)
+    axes.legend(
+        handles,
+        names,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.02),
+        borderaxespad=0,
+        ncols=1 + lines // TALLEST,
+    )
 
 
-def style() -> Any:
-    """A context in which figures are made and saved; the user's own matplotlibrc plays no part."""
+def text_width(text: str, size: float) -> float:
+    """Return the inches that a line of text takes, for a font size in points."""
+    font = FontProperties(family=families(text), size=size)
+    width, _, _ = _renderer().get_text_width_height_descent(text, font, ismath=False)
+    return width / DPI
+
+
+def wrapped(text: str, inches: float, size: float = 9) -> str:
+    """Return a text cut into lines that are no wider than this, or eight letters long.
+
+    A word that is too long is cut behind `.`, `_` or `=` where it can be.
+    """
+    lines = []
+    for line in filter(None, text.splitlines()):
+        most = max(int(len(line) * inches / text_width(line, size)), 8)
+        for row in wrap(line, most, break_long_words=False):
+            lines += re.findall(rf".{{1,{most}}}$|.{{1,{most - 1}}}[._=]|.{{{most}}}", row)
+    return "\n".join(lines)
+
+
+def file_word(text: str) -> str:
+    """Return text as part of a file name."""
+    return re.sub(r"[^\w.=-]+", "_", text).strip("_.")
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Make the block draw in our style; the user's own matplotlibrc plays no part."""
     defaults = matplotlib.rcParamsDefault
     # Looking at the default backend would import pyplot.
     whole: dict[Any, Any] = {name: defaults[name] for name in defaults if name != "backend"}
-    return matplotlib.rc_context(whole | STYLE)
+    with matplotlib.rc_context(whole | STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from")  # `save` says it
+        yield
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure, whole or not at all, in the format that the name ends with."""
-    kind = path.suffix.removeprefix(".")
-    content = io.BytesIO()
-    with warnings.catch_warnings():
-        # A symbol that the font lacks is drawn as a box; that is all there is to say about it.
-        warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure.savefig(content, format=kind, metadata=NO_DATES[kind])
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_bytes(path, content.getvalue())
+def save(figure: Figure, paths: Sequence[Path]) -> None:
+    """Write a figure into files, each whole or not at all, in the format that its name ends with.
+
+    The picture is as large as what is drawn. Letters that no installed font has become boxes, and a
+    warning names them.
+    """
+    figure.draw_without_rendering()  # only then do tick labels have their text
+    texts = figure.findobj(Text)
+    for text in texts:
+        text.set_fontfamily(families(text.get_text()))
+    _tell_lacking(lacking("".join(text.get_text() for text in texts)))
+    for path in paths:
+        kind = path.suffix.removeprefix(".")
+        content = io.BytesIO()
+        figure.savefig(
+            content,
+            format=kind,
+            metadata=NO_DATES[kind],
+            bbox_inches="tight",
+            pad_inches=MARGIN,
+        )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, content.getvalue())
+
+
+@cache
+def _tell_lacking(letters: str) -> None:
+    """Warn of letters that cannot be drawn, once a process."""
+    if letters:
+        console.warn(advice(letters))
+
+
+@lru_cache(maxsize=1)
+def _renderer() -> RendererAgg:
+    """Return what measures text."""
+    return RendererAgg(1, 1, DPI)
 
 
 def line_styles(count: int) -> Sequence[dict[str, Any]]:

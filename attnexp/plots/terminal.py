@@ -13,7 +13,7 @@ from rich.text import Text
 
 from attnexp.console import number_text
 from attnexp.plots.colours import viridis
-from attnexp.plots.columns import spans_powers
+from attnexp.plots.lines import spans_powers
 from attnexp.runs.attention_maps import Axis, Map, scale_end
 
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))

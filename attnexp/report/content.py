@@ -10,8 +10,15 @@ from numpy.typing import NDArray
 from attnexp.console import setting_text
 from attnexp.errors import RequestError
 from attnexp.plots.colours import VIRIDIS, hexadecimal
-from attnexp.plots.columns import asked_columns, wants_log, words
-from attnexp.plots.fitted import curve, has_fit
+from attnexp.plots.lines import (
+    asked_columns,
+    fitted_curve,
+    has_fit,
+    runs_of,
+    training_points,
+    wants_log,
+    words,
+)
 from attnexp.runs.attention_maps import Attention, Axis, same_examples, scale_end
 from attnexp.runs.command_line import commands
 from attnexp.runs.configurations import Comparison, Configuration, seeds_by_epoch
@@ -47,7 +54,7 @@ def _table(grid: Grid) -> dict[str, Any]:
 
 
 def _data(comparison: Comparison) -> dict[str, Any]:
-    runs = [run for one in comparison.configurations for run in one.runs]
+    runs = runs_of(comparison)
     return {
         "name": comparison.data,
         "charts": [*_training(comparison, runs), *_fit(comparison, runs)],
@@ -85,12 +92,10 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
     """The truth, the predictions, and the training points where all runs have the same."""
     if not all(has_fit(run) for run in runs):
         return
-    x, truth, _ = curve(runs[0])
-    batch = runs[0].attention.batch
+    x, truth, _ = fitted_curve(runs[0])
     same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
-    points = np.stack([batch["keys"][0, :, 0], batch["values"][0, :, 0]], axis=1)
     lines = [
-        _line(place, one, x, np.stack([curve(run)[2] for run in one.runs]))
+        _line(place, one, x, np.stack([fitted_curve(run)[2] for run in one.runs]))
         for place, one in enumerate(comparison.configurations)
     ]
     yield {
@@ -99,7 +104,7 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
         "y": "y",
         "log": False,
         "lines": [{"label": "truth", "place": None, "x": plain(x), "mean": plain(truth)}, *lines],
-        "points": [plain(point) for point in points] if same else [],
+        "points": [plain(point) for point in training_points(runs[0])] if same else [],
     }
 
 

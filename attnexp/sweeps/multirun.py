@@ -1,10 +1,15 @@
 """A sweep over all combinations of the values that `attnexp -m` names."""
 
+import logging
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
+from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.errors import RunFailedError
+from attnexp.runs.files import FIGURES
+from attnexp.runs.summary import error_text
 from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.executors.hydra_launcher import HydraLauncherExecutor
 from attnexp.sweeps.executors.parallel import ParallelExecutor
@@ -12,6 +17,8 @@ from attnexp.sweeps.executors.serial import SerialExecutor
 from attnexp.sweeps.plan import Composer, Plan, make_plan
 from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
+
+log = logging.getLogger(__name__)
 
 JOBLIB_LAUNCHER = "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher"
 """The target of Hydra's joblib launcher, which ParallelExecutor replaces."""
@@ -47,15 +54,36 @@ def sweep(
 
 
 def show_results(composer: Composer, plan: Plan) -> None:
-    """Show the results table of an experiment, over the finished jobs of its sweep."""
-    if composer.config.hydra.runtime.choices.get("experiment") is None:
+    """Show the results table of an experiment, and draw its runs compared where pictures are on.
+
+    Both are about the jobs of the sweep that have finished.
+    """
+    experiment = composer.config.hydra.runtime.choices.get("experiment")
+    if experiment is None:
         return
-    jobs = [job.with_state() for job in plan.jobs]
-    folders = [str(job.folder) for job in jobs if job.found.state == "finished"]
-    if folders:
+    finished = [job for job in plan.jobs if job.with_state().found.state == "finished"]
+    if finished:
         from attnexp.tables.tables import show_configurations
 
-        show_configurations(folders)
+        show_configurations([str(job.folder) for job in finished])
+    pictured = [job.folder for job in finished if job.settings["figures"]]
+    if pictured:
+        into = Path(composer.config.hydra.sweep.dir).absolute() / FIGURES / experiment
+        show_pictures(pictured, into)
+
+
+def show_pictures(folders: Sequence[Path], into: Path) -> None:
+    """Draw the runs in the folders compared, and name the files. A failure is a warning."""
+    try:
+        from attnexp.plots.catalogue import draw_comparisons
+
+        for file in draw_comparisons(folders, into):
+            console.say(console.near(file))
+    except Exception as error:  # the runs have finished, whatever became of the pictures
+        log.info("the comparison could not be drawn", exc_info=error)
+        console.warn(
+            f"the comparison could not be drawn ({error_text(error)}); attnexp plot draws it again"
+        )
 
 
 def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | None) -> Executor:

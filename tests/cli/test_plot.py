@@ -21,11 +21,13 @@ def sweep(regression_run, tmp_path) -> Path:
     """Two configurations with seeds 0 and 1 each, and one that was not trained."""
     for width in (1.0, 2.0):
         for seed in (0, 1):
-            config = {"seed": seed, "model": {"width": width}, "data": {"noise": 0.5}}
-            regression_run(f"w{width:g}-{seed}", losses=(width, 0.5, seed + 0.25), config=config)
-    config = {"seed": 0, "model": {}, "data": {"noise": 0.5}}
+            settings = {"seed": seed, "model.width": width, "data.noise": 0.5}
+            regression_run(
+                f"w{width:g}-{seed}", losses=(width, 0.5, seed + 0.25), settings=settings
+            )
+    settings = {"seed": 0, "model": {}, "data.noise": 0.5}
     choices = {"model": "average", "data": "sine", "arch": "kernel_regression"}
-    regression_run("average", losses=(), config=config, choices=choices)
+    regression_run("average", losses=(), settings=settings, choices=choices)
     return tmp_path
 
 
@@ -64,7 +66,7 @@ def test_two_configurations_have_a_difference(sweep, tmp_path):
 def test_sequence_runs_of_several_scores_share_a_grid(sequence_run, tmp_path):
     for model, heads in (("additive", 1), ("dot", 2)):
         choices = {"model": model, "data": "reverse", "arch": "rnn"}
-        sequence_run(model, heads=heads, choices=choices, config={"seed": 0, "arch": {"h": heads}})
+        sequence_run(model, heads=heads, choices=choices, settings={"arch.heads": heads})
     main([str(tmp_path), "--example", "2,4"])
     there = names(tmp_path / files.FIGURES)
     assert there == ["attention.png", "difference.png", "loss.png"]
@@ -160,7 +162,7 @@ def test_broken_files_are_said(regression_run):
 
 def test_runs_without_a_common_seed_have_no_grid(regression_run, tmp_path):
     regression_run("a", seed=0)
-    regression_run("b", seed=1, config={"seed": 1, "model": {"width": 2.0}})
+    regression_run("b", seed=1, settings={"model.width": 2.0})
     with pytest.raises(RequestError, match="no seed in common"):
         main([str(tmp_path), "--kind", "attention"])
 

@@ -18,7 +18,7 @@ def test_a_command_about_runs_works(line, regression_run, sequence_run, in_proce
     if "--example" in line:
         write, more = sequence_run, {"examples": 5}
     write("outputs/RUN", **more)
-    write("outputs/OTHER", config={"seed": 0, "model": {"width": 3.0}}, **more)
+    write("outputs/OTHER", settings={"model.width": 3.0}, **more)
     answer = in_process(*shlex.split(line)[1:])
     assert answer.returncode == 0, answer.stderr
 

@@ -6,12 +6,13 @@ import pytest
 from attnexp.plots.attention import _row_length
 from attnexp.plots.catalogue import draw_run
 from attnexp.runs import files
+from attnexp.runs.summary import read_summary
 
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def drawn(folder):
-    draw_run(folder, files.read_summary(folder))
+    draw_run(folder, read_summary(folder))
     return {path.name: path.read_bytes() for path in (folder / files.FIGURES).iterdir()}
 
 
@@ -56,11 +57,11 @@ def test_drawing_leaves_matplotlib_as_it_was_and_pyplot_alone(regression_run):
     code = (
         "import sys, matplotlib\n"
         "from pathlib import Path\n"
-        "from attnexp import record\n"
+        "from attnexp.runs.summary import read_summary\n"
         "from attnexp.plots.catalogue import draw_run\n"
         "before = matplotlib.rcParams.copy()\n"
         "folder = Path(sys.argv[1])\n"
-        "draw_run(folder, files.read_summary(folder))\n"
+        "draw_run(folder, read_summary(folder))\n"
         "assert matplotlib.rcParams.copy() == before\n"
         "heavy = {'matplotlib.pyplot', 'torch', 'pandas'}\n"
         "assert not heavy & set(sys.modules)\n"

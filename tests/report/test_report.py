@@ -9,8 +9,8 @@ from attnexp.errors import RequestError
 from attnexp.report.render import page, script_json
 from attnexp.runs import files
 from attnexp.runs.collection import collect
+from attnexp.runs.command_line import commands
 from attnexp.runs.configurations import comparisons
-from attnexp.runs.reproduce import commands
 
 HOSTILE = "</script><script>document.title='taken'</script>\u2028&amp;"
 
@@ -60,7 +60,7 @@ def test_weights_arrive_to_one_part_in_255(sequence_run, tmp_path, written):
 
     import numpy as np
 
-    from attnexp.runs.run import open_run
+    from attnexp.runs.run import load_run
 
     folder = sequence_run(layers=2, heads=3)
     attention = content_of(written(tmp_path))["data"][0]["attention"]
@@ -69,7 +69,7 @@ def test_weights_arrive_to_one_part_in_255(sequence_run, tmp_path, written):
     rows, columns = (attention["axes"][one[side]]["symbols"] for side in ("rows", "columns"))
     cells = np.frombuffer(base64.b64decode(one["weights"]), np.uint8).astype(float)
     cells = cells.reshape(2, 3, len(rows), len(columns)) / 255 * frame["largest"]
-    expected = open_run(folder).attention.map("cross", example=1, layer=1, head=2)
+    expected = load_run(folder).attention.map("cross", example=1, layer=1, head=2)
     assert np.allclose(cells[1, 2], expected.weights, atol=0.004)
     assert tuple(rows) == expected.rows.symbols
     assert one["gold"] == expected.gold.tolist()
@@ -112,7 +112,7 @@ def test_commands_gather_seeds_and_leave_out_what_does_not_matter(regression_run
     regression_run("s3", seed=3)
     (comparison,) = comparisons(collect([tmp_path]).runs)
     (one,) = comparison.configurations
-    assert commands(one) == [
+    assert commands((run.folder, run.seed) for run in one.runs) == [
         "attnexp -m model=dot seed=0,2",
         "attnexp --config-dir '/my conf' 'model.note=it'\"'\"'s' seed=1",
     ]
@@ -123,7 +123,8 @@ def test_a_command_composes_the_same_configuration(in_process, regression_run, t
     words = (*words, "optim.betas=[0.8, 0.9]")
     typed(regression_run(seed=3), *words)
     (comparison,) = comparisons(collect([tmp_path]).runs)
-    (command,) = commands(comparison.configurations[0])
+    runs = comparison.configurations[0].runs
+    (command,) = commands((run.folder, run.seed) for run in runs)
     again = in_process(*shlex.split(command)[1:], "--cfg", "job")
     assert again.returncode == 0
     assert again.stdout == in_process(*words, "--cfg", "job").stdout
@@ -151,7 +152,7 @@ def test_a_file_that_cannot_be_written_is_said(regression_run, tmp_path):
 
 def test_runs_that_failed_are_in_the_table_alone(regression_run, tmp_path, written):
     regression_run("good")
-    failed = regression_run("bad", status="failed", config={"seed": 1, "model": {"width": 2.0}})
+    failed = regression_run("bad", status="failed", settings={"seed": 1, "model.width": 2.0})
     (failed / files.ATTENTION).unlink()
     content = content_of(written(tmp_path))
     assert len(content["tables"][-1]["rows"]) == 2

@@ -53,8 +53,8 @@ def opened(request, browser, regression_run, sequence_run, tmp_path):
         regression_run(f"r{seed}", seed=seed, losses=losses, metrics=metrics, snapshots=(0, 3))
     names = {"data": "reverse", "arch": "transformer"}
     sequence_run("plain", layers=2, heads=3, choices={"model": "dot", **names})
-    hostile = {"seed": 0, "model": {"hidden_dim": 9}}
-    sequence_run("hostile", choices={"model": HOSTILE, **names}, config=hostile, notes=[HOSTILE])
+    hostile = {"seed": 0, "model.hidden_dim": 9}
+    sequence_run("hostile", choices={"model": HOSTILE, **names}, settings=hostile, notes=[HOSTILE])
     file = tmp_path / "report.html"
     main([str(tmp_path), "--output", str(file), "--title", HOSTILE])
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnexp.plots.columns import wants_log
+from attnexp.plots.lines import wants_log
 
 WIDE = np.array([0.01, 0.5, 1.0])
 
