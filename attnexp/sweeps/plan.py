@@ -20,7 +20,7 @@ from hydra.core.override_parser.types import Override as ParsedOverride
 from hydra.core.override_parser.types import QuotedString, Transformer
 from hydra.errors import HydraException
 from hydra.types import HydraContext
-from omegaconf import DictConfig, ListConfig, OmegaConf, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.job import Job, chosen_of, resolved
@@ -128,7 +128,6 @@ class Composer:
         self.config = config
         self._loader = context.config_loader
         self._compositions: dict[tuple[str, ...], Composition] = {}
-        self._groups: dict[str, bool] = {}
 
     def __enter__(self) -> "Composer":
         self._before = HydraConfig.instance().cfg
@@ -230,15 +229,14 @@ class Composer:
 
     def _is_group(self, path: str) -> bool:
         """Return whether a path names a config group rather than a setting."""
-        if path not in self._groups:
-            options = self._loader.get_group_options(
-                path.partition("@")[0],
-                ObjectType.CONFIG,
-                config_name=self.config.hydra.job.config_name,
-                overrides=_texts(self.config.hydra.overrides.hydra),
-            )
-            self._groups[path] = bool(options)
-        return self._groups[path]
+        hydra = self.config.hydra
+        options = self._loader.get_group_options(
+            path.partition("@")[0],
+            ObjectType.CONFIG,
+            config_name=hydra.job.config_name,
+            overrides=cast(list[str], OmegaConf.to_container(hydra.overrides.hydra, resolve=False)),
+        )
+        return bool(options)
 
 
 def make_plan(
@@ -327,11 +325,6 @@ def _set_job(
         config.hydra.job.override_dirname = re.sub("=", form.kv_sep, form.item_sep.join(lines))
         config.hydra.job.num = number
         config.hydra.job.id = str(number)
-
-
-def _texts(overrides: ListConfig) -> list[str]:
-    """Return overrides as they were written, with their interpolations."""
-    return cast(list[str], OmegaConf.to_container(overrides, resolve=False))
 
 
 def _plain_value(value: Any) -> tuple[Any] | None:
