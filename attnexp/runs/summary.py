@@ -116,19 +116,20 @@ def read_summary(folder: Path | str) -> Summary:
     """
     path = os.path.join(folder, SUMMARY)
     try:
-        with open(path, "rb") as file:
-            content = file.read()
+        with open(path, "rb", buffering=0) as file:
+            content = file.readall()
     except FileNotFoundError:
         raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
     except OSError as error:
         raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
     try:
-        _require_schema(path, _HEADER.decode(content).schema)
-        return _DECODER.decode(content)
+        summary = _decoded(path, content)
     except msgspec.ValidationError as error:
         raise UnreadableRunError(f"{path} is not the summary of a run: {error}") from error
     except (ValueError, RecursionError) as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+    _require_schema(path, summary.schema)
+    return summary
 
 
 def error_text(error: BaseException) -> str:
@@ -142,11 +143,19 @@ def error_text(error: BaseException) -> str:
 
 class _Header(msgspec.Struct):
     schema: Any = None
-    config: Any = None
 
 
 _HEADER = msgspec.json.Decoder(_Header)
 _DECODER = msgspec.json.Decoder(Summary)
+
+
+def _decoded(path: str, content: bytes) -> Summary:
+    try:
+        return _DECODER.decode(content)
+    except msgspec.ValidationError:
+        # The summary of another schema is named as one, not by the first field that does not fit.
+        _require_schema(path, _HEADER.decode(content).schema)
+        raise
 
 
 def _require_schema(path: str, schema: object) -> None:

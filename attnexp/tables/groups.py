@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
+import pandas as pd
 
-from attnexp.runs.frame import Frame, codes, plain, varying
+from attnexp.runs.frame import Frame, codes, varying
 from attnexp.runs.gather import Gathered, Row, Values, gather
 from attnexp.runs.order import natural
 from attnexp.tables.fairness import Cost, costs, warnings
@@ -98,8 +99,8 @@ def _part(frame: Frame, data: str | None, request: Request) -> Part:
     always = ["model"] if "model" in frame.choices else []
     differing = varying(frame)
     alike = [name for name in frame.factors if name not in frame.several]
-    first = {name: plain(frame.table[name].head(1))[0] for name in alike}
-    same = {name: value for name, value in first.items() if value is not None}
+    (first,) = frame.table[alike].head(1).astype(object).to_dict("records")
+    same = {str(name): value for name, value in first.items() if not pd.isna(value)}
     by = request.by or tuple(dict.fromkeys([*always, *differing]))
     measured = [name for name in frame.metrics if np.isfinite(frame.column(name)).any()]
     primary = frame.column("primary")[0]
