@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from attnexp.tables.table import Cell, Column, Grid, Report
+from attnexp.tables.table import Cell, Grid, Head, Report
 from attnexp.tables.terminal import as_text
 
 
@@ -155,7 +155,7 @@ def _markdown_table(grid: Grid) -> str:
     return "\n".join(lines)
 
 
-def _markdown_line(row: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+def _markdown_line(row: Sequence[str], columns: Sequence[Head], widths: Sequence[int]) -> str:
     texts = [
         text.rjust(width) if column.right else text.ljust(width)
         for text, column, width in zip(row, columns, widths, strict=True)
@@ -205,7 +205,7 @@ def _html_table(grid: Grid) -> str:
     )
 
 
-def _html_cell(tag: str, entry: Cell, column: Column) -> str:
+def _html_cell(tag: str, entry: Cell, column: Head) -> str:
     side = ' class="right"' if column.right else ""
     text = html.escape(entry.text)
     return f"<{tag}{side}>{f'<strong>{text}</strong>' if entry.strong else text}</{tag}>"

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from attnexp import console
-from attnexp.tables.table import Cell, Column, Report
+from attnexp.tables.table import Cell, Head, Report
 
 GAP = 3
 """Blanks between two columns."""
@@ -43,7 +43,7 @@ def as_text(report: Report) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
-def fitting(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
+def fitting(columns: Sequence[Head], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
     """The columns that there is room for: spare ones go first, from the right."""
     widths = _widths(columns, rows)
     kept = list(range(len(columns)))
@@ -59,7 +59,7 @@ def _say(screen: Console, text: str, style: str = "") -> None:
     screen.print(Text(text, style), soft_wrap=True)
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> Table:
+def _table(columns: Sequence[Head], rows: Sequence[Sequence[Cell]], width: int) -> Table:
     table = console.plain_table(
         [column.title for column in columns],
         right=[column.title for column in columns if column.right],
@@ -81,7 +81,7 @@ def _lines(cells: Sequence[Cell]) -> Text:
     return text
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[int]:
+def _widths(columns: Sequence[Head], rows: Sequence[Sequence[Cell]]) -> list[int]:
     return [
         max(cell_len(column.title), *(cell_len(row[i].text) for row in rows), 0)
         for i, column in enumerate(columns)

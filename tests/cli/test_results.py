@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from attnexp.cli import main as cli
-from attnexp.tables.table import Cell, Column
+from attnexp.tables.table import Cell, Head
 from attnexp.tables.terminal import fitting
 
 Results = Callable[..., str]
@@ -184,7 +184,7 @@ def test_long_tables_are_cut_on_the_screen_and_say_so(results: Results):
 
 
 def test_columns_without_room_are_named():
-    columns = [Column("a"), Column("b", spare=True), Column("c"), Column("d", spare=True)]
+    columns = [Head("a"), Head("b", spare=True), Head("c"), Head("d", spare=True)]
     rows = [[Cell("x" * 10)] * 4]
     assert fitting(columns, rows, 49) == [0, 1, 2, 3]
     assert fitting(columns, rows, 48) == [0, 1, 2]

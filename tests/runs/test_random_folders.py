@@ -19,8 +19,7 @@ from attnexp.runs.collection import collect
 from attnexp.runs.frame import make_frame
 from attnexp.tables.formats import WRITERS
 from attnexp.tables.groups import Request
-from attnexp.tables.run_table import runs_report
-from attnexp.tables.tables import configurations_report, pivot_report
+from attnexp.tables.tables import configurations_report, pivot_report, runs_report
 
 STEADY = settings(
     max_examples=40,
@@ -163,7 +162,7 @@ def test_a_run_that_is_being_rewritten_is_always_whole(write_run, tmp_path: Path
     while writer.is_alive():
         found = collect([tmp_path / "outputs"])
         assert not found.skipped
-        seen.add(found.runs[0].facts["seconds"])
+        seen.add(found.runs[0].summary.seconds)
     assert len(seen) > 1
 
 

@@ -14,9 +14,8 @@ from markdown_it import MarkdownIt
 
 from attnexp.tables.formats import WRITERS, as_html, latex_text, markdown_text
 from attnexp.tables.groups import Request
-from attnexp.tables.run_table import runs_report
-from attnexp.tables.table import Cell, Column, Grid, Report
-from attnexp.tables.tables import configurations_report, pivot_report
+from attnexp.tables.table import Cell, Grid, Head, Report
+from attnexp.tables.tables import configurations_report, pivot_report, runs_report
 
 GOLDEN = Path(__file__).parent / "golden"
 ENDINGS = {"table": "txt", "markdown": "md", "latex": "tex"}
@@ -88,7 +87,7 @@ def cells(page: str) -> list[str]:
 
 
 def one_cell(text: str) -> Report:
-    return Report([Grid([Column(text)], [[Cell(text, strong=True)]])], [])
+    return Report([Grid([Head(text)], [[Cell(text, strong=True)]])], [])
 
 
 def test_html_shows_names_and_runs_none_of_them(reports: dict[str, Report]):
