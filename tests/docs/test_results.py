@@ -4,11 +4,9 @@ import re
 import shlex
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from attnexp.cli import main as cli
-from attnexp.runs import files
 
 PAGE = (Path(__file__).parents[2] / "docs" / "results.md").read_text()
 COMMANDS = [
@@ -17,17 +15,16 @@ COMMANDS = [
 
 
 @pytest.fixture(autouse=True)
-def _runs(write_run, tmp_path: Path, monkeypatch) -> None:
+def _runs(regression_run, tmp_path: Path, monkeypatch) -> None:
     for model in ("gaussian", "boxcar"):
         for seed in (0, 1):
-            folder = write_run(
-                f"{model}{seed}",
-                {"model._target_": model, "seed": seed},
+            regression_run(
+                f"outputs/{model}{seed}",
+                seed=seed,
+                settings={"model._target_": model},
                 choices={"model": model},
-                metrics={"loo_mse": 0.5 + seed},
+                metrics={"test_mse": 0.5, "loo_mse": 0.5 + seed},
             )
-            weights = {"weights.pooling": np.ones((1, 1, 1, 2, 3), dtype=np.float32)}
-            files.write_tensors(folder / files.ATTENTION, weights, {})
     monkeypatch.chdir(tmp_path)
 
 
