@@ -1,7 +1,7 @@
 """How long `attnexp results` takes over 10,000 runs, cold and warm, and how much memory.
 
 Writes run folders as a run leaves them, evicts them from the page cache where the system lets us,
-and times the command in fresh processes, with and without its cache:
+and times the command in fresh processes:
 
     python benchmarks/results_table.py [--runs 10000] [--folder FOLDER]
 
@@ -21,13 +21,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from attnexp.runs.cache import NAME as CACHE
 from rich.table import Table
 
 from attnexp.console import out, plain_table
 
 CONTESTS = (
-    ("cold, no cache", (), 4.0),
+    ("cold", (), 4.0),
     ("warm", (), 2.0),
     ("warm, --runs", ("--runs",), 2.0),
     ("warm, --by model", ("--by", "model"), 2.0),
@@ -217,12 +216,10 @@ def main() -> int:
         outputs = folder / "outputs"
         if not outputs.exists():
             write_runs(outputs, arguments.runs)
-            time.sleep(3)  # what was written a moment ago is not kept
         for name, options, bound in CONTESTS:
             taken = []
             for _ in range(arguments.repeats):
                 if name.startswith("cold"):
-                    (outputs / CACHE).unlink(missing_ok=True)
                     evict(outputs)
                 taken.append(measure(["-m", "attnexp", "results", *options], folder))
             broken += add(table, name, taken, bound)

@@ -52,8 +52,7 @@ def tables(runs: Sequence["Run"]) -> "Report":
     from attnexp.runs.frame import make_frame
     from attnexp.runs.order import sort_runs
     from attnexp.tables.groups import Request
-    from attnexp.tables.run_table import runs_report
-    from attnexp.tables.tables import configurations_report
+    from attnexp.tables.tables import configurations_report, runs_report
 
     frame = sort_runs(make_frame(runs), None)
     compared = configurations_report(frame, Request())

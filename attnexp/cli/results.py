@@ -61,6 +61,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     from attnexp.runs.names import meant
     from attnexp.runs.order import sort_runs
     from attnexp.tables.groups import Request
+    from attnexp.tables.tables import configurations_report, pivot_report, runs_report
 
     frame = make_frame(runs)
     if arguments.where:
@@ -71,11 +72,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
             raise RequestError(f"--where: none of the {len(runs)} runs fits {arguments.where}")
     metrics = tuple(meant(name, frame.metrics, "metric") for name in arguments.metric)
     if arguments.runs:
-        from attnexp.tables.run_table import runs_report
-
         return runs_report(sort_runs(frame, arguments.sort), metrics)
-    from attnexp.tables.tables import configurations_report, pivot_report
-
     frame = sort_runs(frame, None)
     by = tuple(meant(name, frame.factors) for name in arguments.by)
     sort = arguments.sort and meant(

@@ -98,17 +98,24 @@ def make_frame(runs: Sequence[Run]) -> Frame:
 
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
     """
-    choices = _in_order(_names(run.choices for run in runs), GROUPS)
+    chosen = [run.choices for run in runs]
+    asked = [run.settings for run in runs]
+    measured = [run.metrics for run in runs]
+    choices = _in_order(_names(chosen), GROUPS)
     taken = {*choices, *FACTS, *RUN, "seed"}
-    settings = _apart("config", _names(run.settings for run in runs), taken)
-    metrics = _apart("metrics", _names(run.metrics for run in runs), taken)
-    columns: dict[str, Any] = {name: [run.choices.get(name) for run in runs] for name in choices}
+    settings = _apart("config", _names(asked), taken)
+    metrics = _apart("metrics", _names(measured), taken)
+    columns: dict[str, Any] = {name: [own.get(name) for own in chosen] for name in choices}
     columns["seed"] = _typed([run.seed for run in runs])
+    places: dict[int, int] = {}
+    place = np.array([places.setdefault(id(own), len(places)) for own in asked], dtype=int)
+    different = list({id(own): own for own in asked}.values())
     for name, column in settings.items():
-        columns[column] = _typed([run.settings.get(name) for run in runs])
+        # Runs of one configuration share their settings: each column is as short as these are few.
+        columns[column] = pd.Series(_typed([own.get(name) for own in different])).take(place).array
     columns["status"] = [run.state for run in runs]
     for name, column in metrics.items():
-        columns[column] = np.array([run.metrics.get(name, np.nan) for run in runs], dtype=float)
+        columns[column] = np.array([own.get(name, np.nan) for own in measured], dtype=float)
     for name, fact in FACTS.items():
         columns[name] = _typed([fact(run) for run in runs])
     primary = [run.summary.primary for run in runs]
@@ -180,15 +187,15 @@ def plain(column: pd.Series) -> NDArray[Any]:
 
 def _typed(values: list[Any]) -> Any:
     """Whole numbers stay whole where others are missing or have a fraction."""
-    types = {type(value) for value in values}
+    types = set(map(type, values))
     if int in types and types <= {int, float, NoneType} and len(types) > 1:
         return np.array([math.nan if value is None else value for value in values], dtype=object)
     return values
 
 
 def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
-    """All keys in order of appearance. Most runs have the same, which saves looking at each."""
-    shapes = dict.fromkeys(tuple(one) for one in several)
+    """Return all keys in order of appearance. Most runs have the same, so few are looked at."""
+    shapes = dict.fromkeys(map(tuple, several))
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 

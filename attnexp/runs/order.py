@@ -18,7 +18,7 @@ def sort_runs(frame: Frame, by: str | None) -> Frame:
     """
     table = frame.table
     if by is None:
-        columns = [*frame.factors, "seed"]
+        columns = [*(name for name in frame.factors if name in frame.several), "seed"]
         keys = pd.DataFrame({name: natural_ranks(table[name]) for name in columns})
         return replace(frame, table=table.loc[keys.sort_values(columns, kind="stable").index])
     reverse = by.startswith("-")

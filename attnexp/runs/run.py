@@ -62,7 +62,7 @@ class Run:
         return {clean(group): clean(name) for group, name in self.summary.choices.items()}
 
     @cached_property
-    def settings(self) -> dict[str, Value]:
+    def settings(self) -> Mapping[str, Value]:
         """The settings by dotted path, without the seed and those that change no number."""
         return cells(self.summary.config, NOT_COMPARED)
 

@@ -1,5 +1,6 @@
 """The one walk over nested settings, and settings as cells of a table."""
 
+import marshal
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -36,9 +37,26 @@ def without(
     return kept
 
 
-def cells(settings: Mapping[str, Any], left_out: Collection[str]) -> dict[str, Value]:
-    """Return the settings by dotted path as cells of a table, without those that are left out."""
-    kept = without(settings, left_out)
+def cells(settings: Mapping[str, Any], left_out: frozenset[str]) -> Mapping[str, Value]:
+    """Return the settings by dotted path as cells of a table, without those that are left out.
+
+    Runs of one configuration share the mapping: thousands of them are read at once.
+    """
+    kept = {name: value for name, value in settings.items() if name not in left_out}
+    return _cells(marshal.dumps(kept, 2), left_out)
+
+
+@lru_cache(maxsize=4096)
+def _cells(settings: bytes, left_out: frozenset[str]) -> Mapping[str, Value]:
+    found: dict[str, Value] = {}
+    for name, group in marshal.loads(settings).items():
+        found |= _group_cells(name, marshal.dumps(group, 2), left_out)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _group_cells(name: str, group: bytes, left_out: frozenset[str]) -> Mapping[str, Value]:
+    kept = without({name: marshal.loads(group)}, left_out)
     return {clean(path): cell(value) for path, value in leaves(kept) if value != {}}
 
 
@@ -51,6 +69,7 @@ def cell(value: Any) -> Value:
     return clean(value) if isinstance(value, str) else value
 
 
+@lru_cache(maxsize=4096)
 def clean(text: str) -> str:
     """Return text that can be printed: unprintable characters are replaced by a mark."""
     if text.isprintable():

@@ -1,14 +1,13 @@
-"""Is the comparison fair? What the rows cost, and what differs that should not."""
+"""What makes a comparison unfair: everything in which the runs differ that is not compared."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnexp.runs.frame import codes
-from attnexp.runs.gather import Gathered, is_data, panels
+from attnexp.tables.groups import Gathered, Part, is_data, panels
+from attnexp.tables.table import count_text
 
 CODE = {
     "results_version": "version of the results",
@@ -22,57 +21,24 @@ FEW = 4
 """How many values a warning lists before it only counts them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
-    """What the finished runs of a row took: smallest and largest, or the mean for seconds."""
-
-    parameters: tuple[int, int] | None
-    steps: tuple[int, int] | None
-    seconds: float | None
-    peak_memory_mb: float | None
+UNFINISHED = {
+    "interrupted": ("interrupted run", "interrupted runs"),
+    "died": ("run that died", "runs that died"),
+}
+"""How runs that ended early are called in a warning, one and several."""
 
 
-def costs(gathered: Gathered) -> list[Cost]:
-    """Parameters, training steps, mean seconds, and the most memory that a run took, row by row."""
-    finished = gathered.frame.column("status") == "finished"
-    columns = {
-        name: gathered.frame.table[name].to_numpy(dtype=float, na_value=np.nan)
-        for name in ("parameters", "steps", "seconds", "peak_memory_mb")
-        if name in gathered.frame.table
-    }
-    found = []
-    for row in gathered.rows:
-        index = row.index[finished[row.index]]
-        own = {name: column[index] for name, column in columns.items()}
-        there = {name: values[~np.isnan(values)] for name, values in own.items()}
-        found.append(
-            Cost(
-                parameters=_ends(there["parameters"]),
-                steps=_ends(there["steps"]) if "steps" in there else None,
-                seconds=float(there["seconds"].mean()) if there["seconds"].size else None,
-                peak_memory_mb=float(there["peak_memory_mb"].max(initial=0)) or None,
-            )
-        )
-    return found
-
-
-def _ends(values: NDArray[np.float64]) -> tuple[int, int] | None:
-    return (int(values.min()), int(values.max())) if values.size else None
-
-
-def warnings(gathered: Gathered, costs: Sequence[Cost], metrics: Sequence[str]) -> list[str]:
-    """Everything in which the compared runs differ beyond what is compared, a sentence each.
-
-    `costs` are those of the rows, in their order.
-    """
+def warnings(part: Part) -> list[str]:
+    """Return what the compared runs differ in beyond what is compared, a sentence each."""
+    gathered = part.gathered
     return [
         *_crossed(gathered),
         *_mixed(gathered),
         *_data(gathered),
         *_code(gathered),
         *_devices(gathered),
-        *_steps(gathered, costs),
-        *_left_out(gathered, metrics),
+        *_steps(part),
+        *_left_out(gathered, part.metrics),
     ]
 
 
@@ -138,16 +104,17 @@ def _devices(gathered: Gathered) -> Iterable[str]:
         yield f"the runs differ in device: {_listed(found)}; seconds and memory do not compare"
 
 
-def _steps(gathered: Gathered, costs: Sequence[Cost]) -> Iterable[str]:
-    """Rows with more steps than others, those apart that went on until they had converged."""
-    table = gathered.frame.table
-    cut = gathered.frame.column("status") == "finished"
+def _steps(part: Part) -> Iterable[str]:
+    """Rows with more steps than others, except those that were trained until they converged."""
+    table = part.frame.table
+    cut = part.gathered.finished
     if "converged_step" in table:
-        cut &= table["converged_step"].isna().to_numpy()
+        cut = cut & table["converged_step"].isna().to_numpy()
     taken: dict[tuple[Any, ...], set[int]] = {}
-    for row, own in zip(gathered.rows, costs, strict=True):
-        if cut[row.index].any():
-            taken.setdefault(row.panel, set()).update(n for n in own.steps or () if n > 0)
+    for entry in part.firsts:
+        if cut[entry.row.index].any():
+            steps = taken.setdefault(entry.row.panel, set())
+            steps.update(n for n in entry.cost.steps or () if n > 0)
     for steps in taken.values():
         if len(steps) > 1:
             yield f"the compared rows were trained for {min(steps)} to {max(steps)} steps"
@@ -155,21 +122,25 @@ def _steps(gathered: Gathered, costs: Sequence[Cost]) -> Iterable[str]:
 
 
 def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
+    """Runs that do not count in the means of their rows."""
     status = gathered.frame.column("status")
-    finished = status == "finished"
     failed = int((status == "failed").sum())
     if failed:
-        yield f"means leave out {_count(failed, 'failed run')}, which flatters their rows"
+        yield f"means leave out {count_text(failed, 'failed run')}, which flatters their rows"
+    ended = {words: int((status == state).sum()) for state, words in UNFINISHED.items()}
+    counted = [f"{n} {words[n > 1]}" for words, n in ended.items() if n]
+    if counted:
+        yield f"means leave out {_listed(counted)}"
     data = codes(gathered.frame.table, [name for name in ("data",) if name in gathered.frame.table])
     for metric in metrics:
         measured = np.isfinite(gathered.frame.column(metric))
         known = np.isin(data, data[measured])
-        gone = int((finished & known & ~measured).sum())
+        gone = int((gathered.finished & known & ~measured).sum())
         if gone:
-            yield f"means leave out {_count(gone, 'finished run')} without a finite {metric}"
+            yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
     if gathered.repeats:
         yield (
-            f"{_count(gathered.repeats, 'older run')} of the same settings and seed "
+            f"{count_text(gathered.repeats, 'older run')} of the same settings and seed "
             f"{'is' if gathered.repeats == 1 else 'are'} left out"
         )
 
@@ -179,7 +150,3 @@ def _listed(names: Iterable[str]) -> str:
     if len(names) > FEW:
         return f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
     return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,19 +1,24 @@
-"""A report as text: one function a format, each escaping what its language would misread."""
+"""Writes a report as text, one function a format, each escaping what its language misreads."""
 
 import csv
-import html
 import io
 import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
-from attnexp.tables.table import Cell, Column, Grid, Report
+from attnexp.tables.table import Grid, Head, Report
 from attnexp.tables.terminal import as_text
+
+TEMPLATES = Path(__file__).parent / "templates"
+"""The page and the LaTeX tables, each a file of its own."""
 
 
 def as_csv(report: Report) -> str:
-    """The records, a line each, under their names. What is missing is empty."""
+    """Return the records, a line each, under their names. What is missing is empty."""
     text = io.StringIO()
     if report.records:
         writer = csv.DictWriter(text, list(report.records[0]), lineterminator="\n")
@@ -26,7 +31,7 @@ def as_csv(report: Report) -> str:
 
 
 def as_json(report: Report) -> str:
-    """The records, what the tables have in common, and the notes. What is missing is null."""
+    """Return the records, the captions and the notes. What is missing is null."""
     content = {
         "rows": [
             {name: None if _missing(value) else value for name, value in row.items()}
@@ -39,7 +44,7 @@ def as_json(report: Report) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    """Tables as GitHub draws them, also fit to be read as they are."""
+    """Return tables as GitHub draws them, also fit to be read as they are."""
     blocks = []
     for grid in report.grids:
         if grid.title:
@@ -53,19 +58,21 @@ def as_markdown(report: Report) -> str:
 
 
 def as_latex(report: Report) -> str:
-    """A table environment a grid, ruled with booktabs; the notes are comments at the end."""
-    blocks = ["% needs \\usepackage{booktabs}"]
-    blocks += [_latex_table(grid) for grid in report.grids]
-    blocks += [f"% {note}" for note in report.notes]
-    return "\n".join(blocks) + "\n"
+    """Return a table environment for each table, ruled with booktabs; notes are comments."""
+    return _filled(
+        "tables.tex",
+        report,
+        filters={"latex": latex_text},
+        block_start_string="<%",
+        block_end_string="%>",
+        variable_start_string="<<",
+        variable_end_string=">>",
+    )
 
 
 def as_html(report: Report) -> str:
-    """One page that needs nothing else."""
-    body = "\n".join(_html_table(grid) for grid in report.grids)
-    notes = "".join(f"<li>{html.escape(note)}</li>\n" for note in report.notes)
-    listed = f"<ul>\n{notes}</ul>\n" if notes else ""
-    return _PAGE.format(body=body, notes=listed)
+    """Return one page that needs nothing else."""
+    return _filled("page.html", report, autoescape=True)
 
 
 WRITERS: Mapping[str, Callable[[Report], str]] = {
@@ -76,18 +83,18 @@ WRITERS: Mapping[str, Callable[[Report], str]] = {
     "json": as_json,
     "html": as_html,
 }
-"""Each format's writer. `table` is what the screen shows, without colours."""
+"""The writer of each format. `table` is what the screen shows, without colours."""
 
 
 def markdown_text(text: str) -> str:
-    """Text that Markdown shows as it is. An underscore inside a word is safe and stays."""
+    """Return text that Markdown shows as it is. An underscore inside a word is safe and stays."""
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"([\\`*\[\]|#~$])", r"\\\1", text)
     return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
 
 
 def latex_text(text: str) -> str:
-    """Text that LaTeX prints as it is."""
+    """Return text that LaTeX prints as it is."""
     return "".join(_LATEX.get(letter, letter) for letter in text)
 
 
@@ -113,28 +120,6 @@ _LATEX = {
     "*": "{*}",
 }
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>attnexp results</title>
-<style>
-body {{ font-family: system-ui, sans-serif; margin: 1.5rem; }}
-.scroll {{ overflow-x: auto; }}
-table {{ border-collapse: collapse; margin: 0.5rem 0; }}
-th, td {{ padding: 0.2rem 0.8rem; text-align: left; white-space: nowrap; }}
-th {{ border-bottom: 1px solid; }}
-.right {{ text-align: right; font-variant-numeric: tabular-nums; }}
-.caption {{ color: #555; }}
-</style>
-</head>
-<body>
-{body}
-{notes}</body>
-</html>
-"""
-
 
 def _missing(value: object) -> bool:
     return value is None or (isinstance(value, float) and not math.isfinite(value))
@@ -155,7 +140,7 @@ def _markdown_table(grid: Grid) -> str:
     return "\n".join(lines)
 
 
-def _markdown_line(row: Sequence[str], columns: Sequence[Column], widths: Sequence[int]) -> str:
+def _markdown_line(row: Sequence[str], columns: Sequence[Head], widths: Sequence[int]) -> str:
     texts = [
         text.rjust(width) if column.right else text.ljust(width)
         for text, column, width in zip(row, columns, widths, strict=True)
@@ -163,49 +148,22 @@ def _markdown_line(row: Sequence[str], columns: Sequence[Column], widths: Sequen
     return f"| {' | '.join(texts)} |"
 
 
-def _latex_table(grid: Grid) -> str:
-    alignment = "".join("r" if column.right else "l" for column in grid.columns)
-    caption = ". ".join(filter(None, (grid.title, grid.caption)))
-    lines = [
-        r"\begin{table}",
-        r"  \centering",
-        *([rf"  \caption{{{latex_text(caption)}}}"] if caption else []),
-        rf"  \begin{{tabular}}{{{alignment}}}",
-        r"    \toprule",
-        f"    {_latex_row([Cell(column.title) for column in grid.columns])}",
-        r"    \midrule",
-        *(f"    {_latex_row(row)}" for row in grid.rows),
-        r"    \bottomrule",
-        r"  \end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines)
+def _filled(
+    name: str,
+    report: Report,
+    filters: Mapping[str, Callable[[str], str]] = MappingProxyType({}),
+    **syntax: Any,
+) -> str:
+    """Return a template with the report put in."""
+    import jinja2
 
-
-def _latex_row(row: Sequence[Cell]) -> str:
-    texts = (rf"\textbf{{{latex_text(c.text)}}}" if c.strong else latex_text(c.text) for c in row)
-    return " & ".join(texts) + r" \\"
-
-
-def _html_table(grid: Grid) -> str:
-    title = f"<h2>{html.escape(grid.title)}</h2>\n" if grid.title else ""
-    caption = f'<p class="caption">{html.escape(grid.caption)}</p>\n' if grid.caption else ""
-    heads = "".join(_html_cell("th", Cell(column.title), column) for column in grid.columns)
-    rows = "".join(
-        "<tr>"
-        + "".join(
-            _html_cell("td", entry, column) for entry, column in zip(row, grid.columns, strict=True)
-        )
-        + "</tr>\n"
-        for row in grid.rows
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        **syntax,
     )
-    return (
-        f'{title}<div class="scroll">\n<table>\n<thead><tr>{heads}</tr></thead>\n'
-        f"<tbody>\n{rows}</tbody>\n</table>\n</div>\n{caption}"
-    )
-
-
-def _html_cell(tag: str, entry: Cell, column: Column) -> str:
-    side = ' class="right"' if column.right else ""
-    text = html.escape(entry.text)
-    return f"<{tag}{side}>{f'<strong>{text}</strong>' if entry.strong else text}</{tag}>"
+    environment.filters.update(filters)
+    return environment.get_template(name).render(report=report)

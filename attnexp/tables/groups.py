@@ -1,17 +1,121 @@
-"""Divides runs into tables, and computes what stands in each of their rows."""
+"""The rows of the tables: runs gathered by what they agree in, and the statistics of each row."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal, cast
 
 import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
 
-from attnexp.runs.frame import Frame, codes, plain, varying
-from attnexp.runs.gather import Gathered, Row, Values, gather
+from attnexp.runs.configurations import without_repeats
+from attnexp.runs.frame import Frame, codes, varying
 from attnexp.runs.order import natural
-from attnexp.tables.fairness import Cost, costs, warnings
-from attnexp.tables.significance import Verdict, compare, seed_means
+from attnexp.tables.significance import Values, Verdict, compare, seed_means
 from attnexp.tables.statistics import Spread, spread
+
+MISSING = "missing"
+LOST = ("failed", "interrupted", "died", "running", MISSING)
+"""Why a run has no result; `missing` is a seed that other rows have and this one was not run at."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Runs that agree in everything that a table is divided by.
+
+    `labels` is what they agree in, `index` their places in the frame, `lost` how many of them have
+    no result. Rows are compared with each other where their `panel` is the same.
+    """
+
+    labels: dict[str, Any]
+    panel: tuple[Any, ...]
+    index: NDArray[np.int64]
+    lost: dict[str, int]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Rows, and what differs within them besides the seed.
+
+    `repeats` is the number of runs that are left out because there is a newer run of the same
+    settings and seed: counting both would count one seed twice. `seeds`, `blocks` and `settings`
+    hold the seed of each run, its block, and a number that stands for all its settings.
+    """
+
+    frame: Frame
+    rows: list[Row]
+    within: list[str]
+    repeats: int
+    seeds: NDArray[Any]
+    blocks: NDArray[np.int64]
+    settings: NDArray[np.int64]
+
+    def values(self, row: Row, metric: str) -> Values:
+        """Return what was measured, by seed and by block; runs that agree in both are averaged.
+
+        A block is one setting of everything that differs within rows, apart from what belongs to
+        the choices that the rows stand for.
+        """
+        measured = self._measured(metric)
+        found: dict[int, dict[int, list[float]]] = {}
+        for i in row.index[np.isfinite(measured[row.index])]:
+            seed = found.setdefault(self.seeds[i], {})
+            seed.setdefault(int(self.blocks[i]), []).append(float(measured[i]))
+        return {
+            seed: {block: sum(values) / len(values) for block, values in blocks.items()}
+            for seed, blocks in found.items()
+        }
+
+    @cached_property
+    def finished(self) -> NDArray[np.bool_]:
+        """Whether each run has ended well."""
+        finished: NDArray[np.bool_] = self.frame.column("status") == "finished"
+        return finished
+
+    @cached_property
+    def _columns(self) -> dict[str, NDArray[np.float64]]:
+        return {}
+
+    def _measured(self, metric: str) -> NDArray[np.float64]:
+        """Return a metric of the finished runs, NaN for others."""
+        if metric not in self._columns:
+            self._columns[metric] = np.where(self.finished, self.frame.column(metric), np.nan)
+        return self._columns[metric]
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the finished runs of a row took: smallest and largest, or the mean for seconds."""
+
+    parameters: tuple[int, int] | None
+    steps: tuple[int, int] | None
+    seconds: float | None
+    peak_memory_mb: float | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is known of a row and one metric; the metric is None where no run has a result.
+
+    `better` is the direction of a metric that ranks, `seeds` the number of seeds with any result.
+    A row is `ahead` where it is the best or tied with it, and some other row is shown to be worse.
+    """
+
+    row: Row
+    cost: Cost
+    seeds: int
+    metric: str | None
+    better: str | None
+    values: Values
+    spread: Spread
+    verdict: Verdict | None
+    ahead: bool
+
+    @property
+    def standing(self) -> str | None:
+        """The standing of the row, None where the metric does not rank."""
+        return self.verdict.standing if self.verdict else None
 
 
 @dataclass(frozen=True)
@@ -31,23 +135,12 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A row with its statistics, by metric."""
-
-    row: Row
-    cost: Cost
-    values: dict[str, Values]
-    spreads: dict[str, Spread]
-    verdicts: dict[str, Verdict]
-
-
-@dataclass(frozen=True)
 class Part:
     """One table: runs that are compared by the same metric and, if not divided by hand, data.
 
-    `same` is what was asked for in all of them alike, as far as it is set.
-    `metrics` are those that some run has measured, the one that matters first; there may be none.
-    `warnings` say what makes the comparison less than fair.
+    `entries` has a list for each row, an entry a metric. `metrics` are those that some run has
+    measured, the one that matters first; there may be none. `same` is what was asked for in all
+    runs alike, as far as it is set.
     """
 
     data: str | None
@@ -55,8 +148,7 @@ class Part:
     same: Mapping[str, Any]
     metrics: tuple[str, ...]
     gathered: Gathered
-    entries: list[Entry]
-    warnings: list[str]
+    entries: list[list[Entry]]
 
     @property
     def frame(self) -> Frame:
@@ -64,13 +156,23 @@ class Part:
         return self.gathered.frame
 
     @property
+    def firsts(self) -> list[Entry]:
+        """The entry of each row for the metric that matters."""
+        return [entries[0] for entries in self.entries]
+
+    @cached_property
     def seeded(self) -> bool:
         """Whether any row has more than one seed."""
-        return any(s.n > 1 for entry in self.entries for s in entry.spreads.values())
+        return any(entry.seeds > 1 for entry in self.firsts)
+
+    @property
+    def detailed(self) -> bool:
+        """Whether there is one metric with deviations, which then has several columns."""
+        return len(self.metrics) == 1 and self.seeded
 
 
 def divide(frame: Frame, request: Request) -> list[Part]:
-    """The tables that a request comes to.
+    """Return the tables that a request comes to.
 
     Unless `by` is given there is one a data set, and its rows are told apart by the model and by
     every setting that differs.
@@ -86,8 +188,79 @@ def divide(frame: Frame, request: Request) -> list[Part]:
     return parts
 
 
+def gather(
+    frame: Frame, by: Sequence[str], differing: Sequence[str], apart: Sequence[str] = ()
+) -> Gathered:
+    """Return one row for each combination of the columns in `by`, in order of appearance.
+
+    `differing` is what tells the runs apart besides the seed. Rows that differ in data or in a
+    column of `apart` are not compared with each other.
+    """
+    frame, repeats = without_repeats(frame)
+    table = frame.table
+    groups = codes(table, by)
+    within = [name for name in differing if name not in by]
+    shared = [name for name in within if name.partition(".")[0] not in by]
+    blocks = codes(table, shared)
+    seeds = frame.column("seed")
+    order = np.argsort(groups, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+    parts.sort(key=lambda part: part[0])
+    rows = []
+    for part in parts:
+        labels = {name: frame.column(name)[part[0]] for name in by}
+        panel = tuple(value for name, value in labels.items() if is_data(name) or name in apart)
+        rows.append(Row(labels, panel, part, {}))
+    rows = _with_lost(frame, rows, seeds, blocks)
+    return Gathered(frame, rows, within, repeats, seeds, blocks, codes(table, differing))
+
+
+def panels(rows: Sequence[Row]) -> list[list[Row]]:
+    """Return the rows in portions that are compared with each other."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.panel, []).append(row)
+    return list(found.values())
+
+
+def is_data(name: str) -> bool:
+    """Return whether a column says which data a run saw."""
+    return name.partition(".")[0] == "data"
+
+
+def costs(gathered: Gathered) -> list[Cost]:
+    """Return parameters, training steps, mean seconds and the most memory, row by row."""
+    table = gathered.frame.table
+    names = ("parameters", "steps", "seconds", "peak_memory_mb")
+    columns = [
+        table[name].to_numpy(dtype=float, na_value=np.nan) if name in table else None
+        for name in names
+    ]
+    found = []
+    for row in gathered.rows:
+        index = row.index[gathered.finished[row.index]]
+        own = [np.empty(0) if column is None else column[index] for column in columns]
+        parameters, steps, seconds, memory = (values[~np.isnan(values)] for values in own)
+        found.append(
+            Cost(
+                parameters=_ends(parameters),
+                steps=_ends(steps),
+                seconds=float(seconds.mean()) if seconds.size else None,
+                peak_memory_mb=float(memory.max(initial=0)) or None,
+            )
+        )
+    return found
+
+
+def _ends(values: NDArray[np.float64]) -> tuple[int, int] | None:
+    return (int(values.min()), int(values.max())) if values.size else None
+
+
 def _with_primary(frame: Frame) -> Frame:
-    """Gives runs that ended too early to know it the primary metric of runs on the same data."""
+    """Return the frame in which runs that ended before they knew their primary metric have one.
+
+    It is the metric of the other runs on the same data.
+    """
     primary = frame.table["primary"]
     if "data" in frame.choices:
         primary = primary.fillna(primary.groupby(frame.table["data"]).transform("first"))
@@ -98,65 +271,98 @@ def _part(frame: Frame, data: str | None, request: Request) -> Part:
     always = ["model"] if "model" in frame.choices else []
     differing = varying(frame)
     alike = [name for name in frame.factors if name not in frame.several]
-    first = {name: plain(frame.table[name].head(1))[0] for name in alike}
-    same = {name: value for name, value in first.items() if value is not None}
+    first = frame.table[alike].head(1).astype(object).iloc[0].to_dict()
+    same = {str(name): value for name, value in first.items() if not pd.isna(value)}
     by = request.by or tuple(dict.fromkeys([*always, *differing]))
     measured = [name for name in frame.metrics if np.isfinite(frame.column(name)).any()]
     primary = frame.column("primary")[0]
     wanted = request.metrics or ((primary,) if primary in measured else ())
     metrics = tuple(name for name in wanted if name in measured)
     gathered = gather(frame, by, differing, request.apart)
-    spent = costs(gathered)
-    entries = _sorted(_entries(gathered, spent, metrics), request, metrics, frame.better)
-    return Part(data, by, same, metrics, gathered, entries, warnings(gathered, spent, metrics))
+    entries = _sorted(_entries(gathered, metrics), request, frame.better)
+    return Part(data, by, same, metrics, gathered, entries)
 
 
-def _entries(gathered: Gathered, spent: Sequence[Cost], metrics: Sequence[str]) -> list[Entry]:
-    rows = gathered.rows
+def _entries(gathered: Gathered, metrics: Sequence[str]) -> list[list[Entry]]:
+    """Return the entries of each row, compared with the rows of the same panel."""
+    rows, spent = gathered.rows, costs(gathered)
     values = [{name: gathered.values(row, name) for name in metrics} for row in rows]
-    entries = [
-        Entry(
-            row,
-            cost,
-            own,
-            {name: spread(seed_means(measured)) for name, measured in own.items()},
-            {},
-        )
-        for row, cost, own in zip(rows, spent, values, strict=True)
-    ]
-    compared: dict[tuple[Any, ...], list[Entry]] = {}
-    for entry in entries:
-        compared.setdefault(entry.row.panel, []).append(entry)
-    for together in compared.values():
+    spreads = [{name: spread(seed_means(v)) for name, v in own.items()} for own in values]
+    verdicts: list[dict[str, Verdict]] = [{} for _ in rows]
+    ahead: set[tuple[int, str]] = set()
+    together: dict[tuple[Any, ...], list[int]] = {}
+    for i, row in enumerate(rows):
+        together.setdefault(row.panel, []).append(i)
+    for panel in together.values():
         for name in metrics:
             way = gathered.frame.better.get(name)
             if way is not None:
-                verdicts = compare(
-                    [entry.values[name] for entry in together],
-                    cast(Literal["lower", "higher"], way),
+                found = compare(
+                    [values[i][name] for i in panel], cast(Literal["lower", "higher"], way)
                 )
-                for entry, verdict in zip(together, verdicts, strict=True):
-                    entry.verdicts[name] = verdict
-    return entries
+                decided = any(verdict.standing == "worse" for verdict in found)
+                for i, verdict in zip(panel, found, strict=True):
+                    verdicts[i][name] = verdict
+                    if decided and verdict.standing in ("best", "tied"):
+                        ahead.add((i, name))
+    nothing = spread([])
+    return [
+        [
+            Entry(
+                row,
+                spent[i],
+                max((own.n for own in spreads[i].values()), default=0),
+                name,
+                gathered.frame.better.get(name) if name else None,
+                values[i].get(name, {}) if name else {},
+                spreads[i].get(name, nothing) if name else nothing,
+                verdicts[i].get(name) if name else None,
+                (i, name) in ahead,
+            )
+            for name in (*metrics,) or (None,)
+        ]
+        for i, row in enumerate(rows)
+    ]
 
 
 def _sorted(
-    entries: list[Entry], request: Request, metrics: Sequence[str], better: dict[str, str]
-) -> list[Entry]:
-    """Best first, in portions of the same data; or as asked. What is missing comes last."""
-    by = request.sort or next(iter(metrics), "")
+    entries: list[list[Entry]], request: Request, better: Mapping[str, str]
+) -> list[list[Entry]]:
+    """Return the rows best first, in portions of the same data; or as asked.
+
+    What is missing comes last.
+    """
+    by = request.sort or entries[0][0].metric or ""
     falling = (better.get(by) == "higher") != request.reverse
 
-    def place(entry: Entry) -> Any:
-        if by in entry.spreads:
-            return entry.spreads[by].mean
-        value = entry.row.labels.get(by)
+    def place(own: list[Entry]) -> Any:
+        for entry in own:
+            if entry.metric == by:
+                return entry.spread.mean
+        value = own[0].row.labels.get(by)
         return None if value is None else natural(value)
 
-    there = [entry for entry in entries if place(entry) is not None]
-    gone = [entry for entry in entries if place(entry) is None]
+    there = [own for own in entries if place(own) is not None]
+    gone = [own for own in entries if place(own) is None]
     ordered = [*sorted(there, key=place, reverse=falling), *gone]
     if request.sort is not None:
         return ordered
-    panels = {entry.row.panel: i for i, entry in reversed(list(enumerate(entries)))}
-    return sorted(ordered, key=lambda entry: panels[entry.row.panel])
+    first = {own[0].row.panel: i for i, own in reversed(list(enumerate(entries)))}
+    return sorted(ordered, key=lambda own: first[own[0].row.panel])
+
+
+def _with_lost(
+    frame: Frame, rows: list[Row], seeds: NDArray[Any], blocks: NDArray[np.int64]
+) -> list[Row]:
+    status = frame.column("status")
+    wanted: dict[tuple[Any, ...], set[int]] = {}
+    for row in rows:
+        wanted.setdefault(row.panel, set()).update(seeds[row.index])
+    counted = []
+    for row in rows:
+        there = set(zip(seeds[row.index], blocks[row.index], strict=True))
+        settings = {block for _, block in there}
+        lost = {state: int((status[row.index] == state).sum()) for state in LOST[:-1]}
+        lost[MISSING] = len(wanted[row.panel]) * len(settings) - len(there)
+        counted.append(replace(row, lost=lost))
+    return counted

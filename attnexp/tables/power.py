@@ -19,47 +19,38 @@ START = 5
 
 
 def advice(part: Part) -> Iterator[str]:
-    """Sentences about rows that one table cannot tell apart."""
-    if not part.metrics:
-        return
-    metric = part.metrics[0]
-    standing = {
-        name: [
-            e for e in part.entries if metric in e.verdicts and e.verdicts[metric].standing == name
-        ]
-        for name in ("best", "tied", "one seed")
-    }
-    if not part.seeded and standing["one seed"]:
-        alone = standing["one seed"]
-        seeds = sorted({seed for entry in alone for seed in entry.values[metric]})
+    """Return sentences about rows that one table cannot tell apart."""
+    standing: dict[str | None, list[Entry]] = {}
+    for entry in part.firsts:
+        standing.setdefault(entry.standing, []).append(entry)
+    alone, tied = standing.get("one seed", []), standing.get("tied", [])
+    if alone and not part.seeded:
+        seeds = sorted({seed for entry in alone for seed in entry.values})
         wanted = command_line.next_seeds(seeds, seeds, START - 1)
         yield (
             "one seed a row: there is no interval, and nothing can be tested"
             + _how(part, alone, wanted)
         )
         return
-    for entry in standing["one seed"][:1]:
+    if alone:
         yield (
-            f"{len(standing['one seed'])} of {len(part.entries)} rows have one seed: they have no "
-            f"interval and are not compared, {name(part, entry)} for one"
+            f"{len(alone)} of {len(part.entries)} rows have one seed: they have no interval and "
+            f"are not compared, {name(part, alone[0])} for one"
         )
-    near = sorted(
-        (entry for entry in standing["tied"] if entry.verdicts[metric].more is not None),
-        key=lambda entry: entry.verdicts[metric].more or 0,
-    )
-    for entry in near[:SHOWN]:
+    wanting = [(verdict.more, entry) for entry in tied if (verdict := entry.verdict)]
+    near = sorted(((more, entry) for more, entry in wanting if more), key=lambda one: one[0])
+    for more, entry in near[:SHOWN]:
         best = next(b for b in standing["best"] if b.row.panel == entry.row.panel)
-        more = entry.verdicts[metric].more or 0
-        seeds = command_line.next_seeds(entry.values[metric], best.values[metric], more)
+        seeds = command_line.next_seeds(entry.values, best.values, more)
         yield (
             f"{name(part, best)} and {name(part, entry)} cannot be told apart by "
-            f"{_seeds(part, entry)}. If they differ as much as it looks, about {more} more would "
+            f"{_seeds(entry)}. If they differ as much as it looks, about {more} more would "
             f"tell, with a chance of {100 * POWER:.0f}%" + _how(part, [best, entry], seeds)
         )
     if len(near) > SHOWN:
         rest = len(near) - SHOWN
         yield f"{rest} more {'row is' if rest == 1 else 'rows are'} tied with the best"
-    far = len(standing["tied"]) - len(near)
+    far = len(tied) - len(near)
     if far:
         yield (
             f"{far} tied {'row is' if far == 1 else 'rows are'} so close to the best that "
@@ -68,12 +59,12 @@ def advice(part: Part) -> Iterator[str]:
 
 
 def name(part: Part, entry: Entry) -> str:
-    """What a row is called in a sentence: the labels in which rows differ."""
+    """Return what a row is called in a sentence: the labels in which rows differ."""
     short = short_names(part.by)
     telling = [
         label
         for label in part.by
-        if len({str(other.row.labels[label]) for other in part.entries}) > 1
+        if len({str(other.row.labels[label]) for other in part.firsts}) > 1
         and entry.row.labels[label] is not None
     ]
     words = [
@@ -85,14 +76,13 @@ def name(part: Part, entry: Entry) -> str:
     return " ".join(words)
 
 
-def _seeds(part: Part, entry: Entry) -> str:
-    test = entry.verdicts[part.metrics[0]].test
-    pairs = test.pairs if test else 0
+def _seeds(entry: Entry) -> str:
+    pairs = entry.verdict.test.pairs if entry.verdict and entry.verdict.test else 0
     return f"{pairs} common seeds" if pairs else "seeds that they do not share"
 
 
 def _how(part: Part, entries: list[Entry], seeds: list[int]) -> str:
-    """The command that runs the rows at the seeds, after a colon; nothing where there is none."""
+    """Return the command that runs the rows at the seeds, after a colon, where there is one."""
     folders = part.frame.column("folder")
     one_each = {
         (n, int(part.gathered.settings[i])): folders[i]

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from attnexp.runs.gather import Values
 from attnexp.tables.statistics import (
     LEVEL,
     effect_size,
@@ -16,6 +15,9 @@ from attnexp.tables.statistics import (
     spread,
     welch_p,
 )
+
+Values = dict[int, dict[int, float]]
+"""A metric by seed and, within a seed, by what else was set."""
 
 Standing = Literal["best", "tied", "worse", "one seed", "alone", "no value"]
 

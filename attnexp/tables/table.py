@@ -1,4 +1,4 @@
-"""What a table is before it has a format: cells, grids, and what is said beside them."""
+"""A table before it has a format: cells, columns, captions, and the notes that go with them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class Head:
     """The head of a column. A spare column may be left out where there is no room for it."""
 
     title: str
@@ -30,7 +30,7 @@ class Column:
 class Grid:
     """A table of texts, in order, with what its rows have in common."""
 
-    columns: Sequence[Column]
+    columns: Sequence[Head]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
     caption: str = ""
@@ -49,7 +49,14 @@ class Report:
     notes: Sequence[str] = field(default=())
 
 
-def cell(value: object, strong: bool = False) -> Cell:
-    """A plain value as a cell: numbers to four digits, a dash for what is missing."""
+def cell(value: object) -> Cell:
+    """Return a value as a cell: numbers to four digits, a dash for what is missing."""
+    if isinstance(value, Cell):
+        return value
     missing = value is None or value != value
-    return Cell(NOTHING if missing else number_text(value), strong)
+    return Cell(NOTHING if missing else number_text(value))
+
+
+def count_text(number: int, what: str) -> str:
+    """Return how many of something there are, as in `1 run` and `2 runs`."""
+    return f"{number} {what}{'' if number == 1 else 's'}"

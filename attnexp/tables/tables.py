@@ -1,25 +1,27 @@
-"""Tables of configurations: results, costs, and what must be read with them."""
+"""The reports: runs one by one, configurations with their results and costs, and pivot tables."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
-from attnexp.console import number_text, setting_text
+import pandas as pd
+
+from attnexp.console import setting_text
 from attnexp.runs.collection import collect
-from attnexp.runs.frame import UNTOLD, Frame, make_frame
-from attnexp.runs.gather import LOST
+from attnexp.runs.frame import UNTOLD, Frame, depends_only_on, make_frame, varying
 from attnexp.runs.names import short_names
 from attnexp.runs.order import natural, sort_runs
+from attnexp.tables.columns import COLUMNS, lost_text, mean_text
+from attnexp.tables.fairness import warnings
 from attnexp.tables.groups import Entry, Part, Request, divide
 from attnexp.tables.power import advice
-from attnexp.tables.significance import Verdict
-from attnexp.tables.statistics import MOST_SEEDS, Spread, spread
-from attnexp.tables.table import NOTHING, Cell, Column, Grid, Report, cell
+from attnexp.tables.table import NOTHING, Cell, Grid, Head, Report, cell, count_text
 from attnexp.tables.terminal import show
 
 ROWS = 40
 """Rows of a table that are printed unless more are asked for."""
 
-AHEAD = ("best", "tied")
+ALWAYS = ("model", "data", "seed")
+"""Columns that a table of runs has even where all runs are alike in them."""
 
 FULL = "Mean over seeds, standard deviation, and Student's 95% interval of the mean."
 SHORT = (
@@ -29,6 +31,7 @@ TESTS = (
     "The rest is compared with the best by t tests, paired by seed; the whole table errs in at "
     "most 5% of cases (Holm's correction over all pairs)."
 )
+COSTS = "What a run took: seconds on average, memory at most."
 
 
 def show_configurations(folders: Sequence[str]) -> None:
@@ -37,23 +40,54 @@ def show_configurations(folders: Sequence[str]) -> None:
     show(configurations_report(frame, Request()), ROWS)
 
 
+def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
+    """Return a table with a row a run.
+
+    It holds model, data, seed, what differs between the runs and does not follow from the choice
+    of data, and the metrics (all, where none is named). The records hold every column there is.
+    """
+    table = frame.table
+    told = [
+        name
+        for name in varying(frame)
+        if name not in ALWAYS and not depends_only_on(table, name, ["data"])
+    ]
+    status = ["status"] if (table["status"] != "finished").any() else []
+    shown = [*(name for name in ALWAYS if name in table), *told, *status]
+    names = short_names(shown)
+    ordered = list(metrics) or _in_order(frame)
+    heads = [
+        *(Head(names[name], right=pd.api.types.is_numeric_dtype(table[name])) for name in shown),
+        *(Head(name, right=True, spare=i > 0) for i, name in enumerate(ordered)),
+    ]
+    rows = [
+        [cell(value) for value in row]
+        for row in table[[*shown, *ordered]].astype(object).itertuples(index=False, name=None)
+    ]
+    records = table.astype(object).where(table.notna(), None).to_dict("records")
+    return Report([Grid(heads, rows)], [{str(k): v for k, v in r.items()} for r in records])
+
+
 def configurations_report(frame: Frame, request: Request) -> Report:
-    """The tables that a request comes to, below each what its rows cost."""
+    """Return the tables that a request comes to, below each what its rows cost."""
     parts = divide(frame, request)
-    grids = [grid for part in parts for grid in (result_grid(part), cost_grid(part))]
+    grids = []
+    for part in parts:
+        grids.append(grid(part, "results", _title(part), _caption(part)))
+        grids.append(grid(part, "costs", "", COSTS))
     return Report(grids, records(parts), notes(parts))
 
 
 def pivot_report(frame: Frame, request: Request, down: str, across: str) -> Report:
-    """One column down, another across. Compared is within a column of the table.
+    """Return tables with one column down and another across.
 
-    There is one table, or one for each metric where several are asked for, or where several would
-    share a cell.
+    Rows are compared within a column of the table. There is one table, or one for each metric where
+    several are asked for, or where several would share a cell.
     """
     parts = divide(frame, request)
-    cells = [set(_cells(part, down, across)) for part in parts]
+    cells = [set(_places(part, down, across)) for part in parts]
     if len(request.metrics) > 1:
-        grids = [pivot_grid(parts, down, across, name) for name in request.metrics]
+        grids = [pivot_grid(parts, down, across, i) for i in range(len(parts[0].entries[0]))]
     elif sum(map(len, cells)) == len(set().union(*cells)):
         grids = [pivot_grid(parts, down, across)]
     else:
@@ -61,198 +95,103 @@ def pivot_report(frame: Frame, request: Request, down: str, across: str) -> Repo
     return Report(grids, records(parts), notes(parts))
 
 
-def result_grid(part: Part) -> Grid:
-    """One row a configuration: labels, seeds, and the metrics.
-
-    One metric has its mean, deviation, interval and standing in columns; several share the width.
-    """
-    lost = any(any(entry.row.lost.values()) for entry in part.entries)
-    columns = [*_label_columns(part), Column("seeds", right=True)]
-    if len(part.metrics) == 1 and part.seeded:
-        columns += _full_columns(part)
-    else:
-        columns += [Column(name, right=True) for name in part.metrics]
-    decided = {name: _decided(part.entries, name) for name in part.metrics}
-    rows = []
-    for entry in part.entries:
-        row = [cell(entry.row.labels[name]) for name in part.by]
-        row.append(cell(max((own.n for own in entry.spreads.values()), default=0)))
-        ahead = {
-            name: entry.row.panel in decided[name] and _standing(entry, name) in AHEAD
-            for name in part.metrics
-        }
-        if len(part.metrics) == 1 and part.seeded:
-            row += _full_cells(part, entry, ahead[part.metrics[0]])
-        else:
-            row += [_short_cell(entry.spreads[name], ahead[name]) for name in part.metrics]
-        rows.append([*row, Cell(_lost_text(entry))] if lost else row)
-    if lost:
-        columns.append(Column("without result"))
-    return Grid(columns, rows, title=_title(part), caption=_caption(part))
-
-
-def cost_grid(part: Part) -> Grid:
-    """What a run of each row took."""
-    numbers = ("parameters", "steps", "seconds", "memory MB")
-    columns = [*_label_columns(part), *(Column(name, right=True) for name in numbers)]
+def grid(part: Part, table: Literal["results", "costs"], title: str, caption: str) -> Grid:
+    """Return a table with one row a configuration: its labels, and the columns declared for it."""
+    short = short_names(part.by)
+    heads = [
+        Head(short[name], all(isinstance(e.row.labels[name], int | float) for e in part.firsts))
+        for name in part.by
+    ]
+    chosen = [
+        (column, i)
+        for column in COLUMNS
+        if column.table == table and column.title and column.shown(part)
+        for i in range(len(part.metrics) if column.each else 1)
+    ]
+    for column, i in chosen:
+        metric = part.metrics[i] if part.metrics else ""
+        named = column.title.replace("{metric}", metric)
+        heads.append(Head(named, column.align == "right", column.spare))
     rows = [
         [
-            *(cell(entry.row.labels[name]) for name in part.by),
-            Cell(_range_text(entry.cost.parameters)),
-            Cell(_range_text(entry.cost.steps)),
-            cell(entry.cost.seconds),
-            cell(entry.cost.peak_memory_mb),
+            *(cell(entries[0].row.labels[name]) for name in part.by),
+            *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
         ]
-        for entry in part.entries
+        for entries in part.entries
     ]
-    return Grid(columns, rows, caption="What a run took: seconds on average, memory at most.")
+    return Grid(heads, rows, title, caption)
 
 
-def pivot_grid(parts: Sequence[Part], down: str, across: str, metric: str | None = None) -> Grid:
-    """Mean, deviation and seeds in each cell, of a metric or of the first that a part has."""
+def pivot_grid(parts: Sequence[Part], down: str, across: str, metric: int = 0) -> Grid:
+    """Return mean, deviation and seeds in each cell, of the metric at a place in each part."""
     found = {
-        key: (entry, metric or next(iter(part.metrics), ""))
+        key: entries[metric]
         for part in parts
-        for key, entry in _cells(part, down, across).items()
+        for key, entries in _places(part, down, across).items()
     }
-    heads, sides = (sorted({key[i] for key in found}, key=natural) for i in (1, 0))
+    tops, sides = (sorted({key[i] for key in found}, key=natural) for i in (1, 0))
     short = short_names([down, across])
-    metrics = {metric for _, metric in found.values()}
-    columns, decided = [Column(short[down])], set()
-    for head in heads:
-        stack = [held for key, held in found.items() if key[1] == head]
-        own = sorted({metric for _, metric in stack})
+    metrics = {entry.metric or "" for entry in found.values()}
+    heads = [Head(short[down])]
+    for top in tops:
+        own = sorted({entry.metric or "" for key, entry in found.items() if key[1] == top})
         named = "" if len(metrics) == 1 else f" {' or '.join(own)}"
-        columns.append(Column(f"{short[across]}={setting_text(head)}{named}", right=True))
-        if any(_standing(entry, metric) == "worse" for entry, metric in stack):
-            decided.add(head)
-    rows = [
-        [cell(side), *(_pivot_cell(found.get((side, head)), head in decided) for head in heads)]
-        for side in sides
-    ]
+        heads.append(Head(f"{short[across]}={setting_text(top)}{named}", right=True))
+    rows = [[cell(side), *(_pivot_cell(found.get((side, top))) for top in tops)] for side in sides]
     one = f"{metrics.pop()}: " if len(metrics) == 1 else ""
-    caption = f"{one}{SHORT} {TESTS}"
-    return Grid(columns, rows, f"{short[down]} x {short[across]}", caption)
+    return Grid(heads, rows, f"{short[down]} x {short[across]}", f"{one}{SHORT} {TESTS}")
 
 
 def records(parts: Sequence[Part]) -> list[dict[str, object]]:
-    """The tables for programs: a mapping for each row and metric."""
+    """Return the tables for programs: a mapping for each row and metric."""
     labels = dict.fromkeys(["data", *(name for part in parts for name in part.by)])
     if not any("data" in part.by or part.data for part in parts):
         labels.pop("data")
-    found = []
-    for part in parts:
-        given = {"data": part.data} if part.data else {}
-        for entry in part.entries:
-            own = given | entry.row.labels
-            for name in part.metrics or (None,):
-                found.append(
-                    {label: own.get(label) for label in labels} | _record(part, entry, name)
-                )
-    return found
+    return [
+        {label: own.get(label) for label in labels}
+        | {column.name: column.value(entry) for column in COLUMNS if column.name}
+        for part in parts
+        for entries in part.entries
+        for own in [({"data": part.data} if part.data else {}) | entries[0].row.labels]
+        for entry in entries
+    ]
 
 
 def notes(parts: Sequence[Part]) -> list[str]:
-    """What must be read with the numbers, each sentence once."""
+    """Return what must be read with the numbers, each sentence once."""
     several = len(parts) > 1
     found = [
         f"{part.data}: {text}" if several and part.data else text
         for part in parts
-        for text in (*part.warnings, *advice(part))
+        for text in (*warnings(part), *advice(part))
     ]
     return list(dict.fromkeys(found))
 
 
-def _record(part: Part, entry: Entry, name: str | None) -> dict[str, object]:
-    own = entry.spreads[name] if name else spread([])
-    verdict = entry.verdicts.get(name) if name else None
-    parameters, steps = entry.cost.parameters, entry.cost.steps
-    return {
-        "metric": name,
-        "better": part.frame.better.get(name) if name else None,
-        "n": own.n,
-        "mean": own.mean,
-        "sd": own.sd,
-        "low": own.low,
-        "high": own.high,
-        "standing": verdict.standing if verdict else None,
-        "p": verdict.p if verdict else None,
-        "pairs": verdict.test.pairs if verdict and verdict.test else None,
-        "more_seeds": verdict.more if verdict else None,
-        **entry.row.lost,
-        "parameters": parameters[1] if parameters else None,
-        "steps": steps[1] if steps else None,
-        "seconds": entry.cost.seconds,
-        "peak_memory_mb": entry.cost.peak_memory_mb,
-    }
+def _in_order(frame: Frame) -> list[str]:
+    """Return the metrics: those that runs are compared by, others that rank, and the rest."""
+    primary = [name for name in frame.table["primary"].unique() if name in frame.metrics]
+    return list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
 
 
-def _label_columns(part: Part) -> list[Column]:
-    short = short_names(part.by)
-    return [Column(short[name], right=_all_numbers(part, name)) for name in part.by]
+def _places(part: Part, down: str, across: str) -> dict[tuple[Any, Any], list[Entry]]:
+    return {(own[0].row.labels[down], own[0].row.labels[across]): own for own in part.entries}
 
 
-def _all_numbers(part: Part, name: str) -> bool:
-    return all(isinstance(entry.row.labels[name], int | float) for entry in part.entries)
-
-
-def _full_columns(part: Part) -> list[Column]:
-    metric = part.metrics[0]
-    columns = [Column(metric, right=True), Column("sd", right=True, spare=True)]
-    columns.append(Column("95% interval", right=True))
-    if metric in part.frame.better:
-        columns += [Column("standing"), Column("more seeds", right=True, spare=True)]
-    return columns
-
-
-def _full_cells(part: Part, entry: Entry, ahead: bool) -> list[Cell]:
-    metric = part.metrics[0]
-    own = entry.spreads[metric]
-    cells = [cell(own.mean, ahead), cell(own.sd), Cell(_interval_text(own))]
-    if metric in entry.verdicts:
-        verdict = entry.verdicts[metric]
-        cells += [Cell(verdict.standing), Cell(_more_text(verdict))]
-    return cells
-
-
-def _short_cell(own: Spread, ahead: bool, also: str = "") -> Cell:
-    """Mean and deviation, and a star where the row is ahead."""
-    if own.mean is None:
-        return Cell(also or NOTHING)
-    deviation = "" if own.sd is None else f" ± {number_text(own.sd)}"
-    return Cell(f"{number_text(own.mean)}{deviation}{also}{' *' if ahead else ''}", ahead)
-
-
-def _cells(part: Part, down: str, across: str) -> dict[tuple[Any, Any], Entry]:
-    return {(e.row.labels[down], e.row.labels[across]): e for e in part.entries}
-
-
-def _pivot_cell(held: tuple[Entry, str] | None, decided: bool) -> Cell:
-    if held is None:
+def _pivot_cell(entry: Entry | None) -> Cell:
+    if entry is None:
         return Cell(NOTHING)
-    entry, metric = held
-    own, lost = entry.spreads.get(metric, spread([])), _lost_text(entry)
-    if own.mean is None:
+    lost = lost_text(entry)
+    if entry.spread.mean is None:
         return Cell(lost or NOTHING)
-    ahead = decided and _standing(entry, metric) in AHEAD
-    return _short_cell(own, ahead, f" ({own.n}; {lost})" if lost else f" ({own.n})")
-
-
-def _decided(entries: Sequence[Entry], name: str) -> set[tuple[Any, ...]]:
-    """The panels in which some row is shown to be worse than the best: there the best stand out."""
-    return {entry.row.panel for entry in entries if _standing(entry, name) == "worse"}
-
-
-def _standing(entry: Entry, name: str) -> str | None:
-    verdict = entry.verdicts.get(name)
-    return verdict.standing if verdict else None
+    return mean_text(entry, f" ({entry.spread.n}; {lost})" if lost else f" ({entry.spread.n})")
 
 
 def _title(part: Part) -> str:
-    rows, runs = len(part.entries), len(part.frame.table)
-    ahead = f"{part.data}: " if part.data else ""
     noun = "configuration" if part.data else "row"
-    return f"{ahead}{_count(rows, noun)}, {_count(runs, 'run')}"
+    ahead = f"{part.data}: " if part.data else ""
+    rows, runs = len(part.entries), len(part.frame.table)
+    return f"{ahead}{count_text(rows, noun)}, {count_text(runs, 'run')}"
 
 
 def _caption(part: Part) -> str:
@@ -272,7 +211,7 @@ def _caption(part: Part) -> str:
 
 
 def _same_everywhere(part: Part) -> str:
-    """Each choice that all runs share, with the settings that they share."""
+    """Return each choice that all runs share, with the settings that they share."""
     told = []
     for choice in part.frame.choices:
         if choice in part.same and choice not in UNTOLD:
@@ -284,27 +223,3 @@ def _same_everywhere(part: Part) -> str:
             named = f"{choice}={part.same[choice]}"
             told.append(f"{named} ({', '.join(inside)})" if inside else named)
     return ", ".join(told)
-
-
-def _interval_text(own: Spread) -> str:
-    return NOTHING if own.low is None else f"[{number_text(own.low)}, {number_text(own.high)}]"
-
-
-def _more_text(verdict: Verdict) -> str:
-    if verdict.standing != "tied":
-        return ""
-    return f"over {MOST_SEEDS}" if verdict.more is None else f"about {verdict.more}"
-
-
-def _lost_text(entry: Entry) -> str:
-    return ", ".join(f"{entry.row.lost[why]} {why}" for why in LOST if entry.row.lost[why])
-
-
-def _range_text(ends: tuple[int, int] | None) -> str:
-    if ends is None:
-        return NOTHING
-    return str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"

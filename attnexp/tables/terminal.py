@@ -1,4 +1,4 @@
-"""A report on the screen, and the same as plain text."""
+"""Prints a report on the screen, and writes the same as plain text."""
 
 import io
 from collections.abc import Sequence
@@ -9,22 +9,30 @@ from rich.table import Table
 from rich.text import Text
 
 from attnexp import console
-from attnexp.tables.table import Cell, Column, Report
+from attnexp.tables.table import Cell, Head, Report
 
 GAP = 3
 """Blanks between two columns."""
 
 
 def show(report: Report, limit: int, screen: Console = console.out) -> None:
-    """Print a report, at most `limit` rows a table; 0 prints all."""
+    """Print a report, at most `limit` rows a table; 0 prints all.
+
+    Where a table has no room, spare columns are left out; where that is not enough, each column has
+    a line of its own below the name of its row. Nothing is cut.
+    """
     for grid in report.grids:
         if grid.title:
             _say(screen, grid.title, "bold")
         rows = grid.rows[: limit or None]
         columns = fitting(grid.columns, rows, screen.width)
+        heads = [grid.columns[i] for i in columns]
         entries = [[row[i] for i in columns] for row in rows]
-        screen.print(_table([grid.columns[i] for i in columns], entries, screen.width))
-        left = [column.title for i, column in enumerate(grid.columns) if i not in columns]
+        if _width(_widths(heads, entries)) <= screen.width:
+            screen.print(_table(heads, entries))
+        else:
+            _stack(screen, heads, entries)
+        left = [head.title for i, head in enumerate(grid.columns) if i not in columns]
         if left:
             _say(screen, f"No room for {', '.join(left)}: see --metric and --format.")
         if len(rows) < len(grid.rows):
@@ -36,21 +44,21 @@ def show(report: Report, limit: int, screen: Console = console.out) -> None:
 
 
 def as_text(report: Report) -> str:
-    """What the screen shows, without colours and as wide as it needs to be."""
+    """Return what the screen shows, without colours and as wide as it needs to be."""
     text = io.StringIO()
     page = Console(file=text, width=console.WIDE, highlight=False, emoji=False, color_system=None)
     show(report, 0, page)
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
-def fitting(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
-    """The columns that there is room for: spare ones go first, from the right."""
-    widths = _widths(columns, rows)
-    kept = list(range(len(columns)))
-    for i in reversed(range(len(columns))):
-        if sum(widths[k] + GAP for k in kept) - GAP <= width:
+def fitting(heads: Sequence[Head], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
+    """Return the columns that there is room for: spare ones go first, from the right."""
+    widths = _widths(heads, rows)
+    kept = list(range(len(heads)))
+    for i in reversed(range(len(heads))):
+        if _width([widths[k] for k in kept]) <= width:
             break
-        if columns[i].spare:
+        if heads[i].spare:
             kept.remove(i)
     return kept
 
@@ -59,30 +67,45 @@ def _say(screen: Console, text: str, style: str = "") -> None:
     screen.print(Text(text, style), soft_wrap=True)
 
 
-def _table(columns: Sequence[Column], rows: Sequence[Sequence[Cell]], width: int) -> Table:
+def _table(heads: Sequence[Head], rows: Sequence[Sequence[Cell]]) -> Table:
     table = console.plain_table(
-        [column.title for column in columns],
-        right=[column.title for column in columns if column.right],
+        [head.title for head in heads], right=[head.title for head in heads if head.right]
     )
-    if rows and sum(_widths(columns, rows)) + GAP * (len(columns) - 1) <= width:
-        # Nothing folds, so that one row of many lines looks the same; it is drawn in a third of
-        # the time.
-        table.add_row(*(_lines([row[i] for row in rows]) for i in range(len(columns))))
-    else:
-        for row in rows:
-            table.add_row(*(_lines([cell]) for cell in row))
+    # Nothing folds, so one row of many lines looks like many rows; it takes a third of the time.
+    table.add_row(*(_lines([row[i] for row in rows]) for i in range(len(heads))))
     return table
+
+
+def _stack(screen: Console, heads: Sequence[Head], rows: Sequence[Sequence[Cell]]) -> None:
+    """Print the first column of each row, and below it a line for each of the others."""
+    name, *others = heads
+    wide = max((cell_len(head.title) for head in others), default=0)
+    for first, *cells in rows:
+        _say(screen, f"{name.title} {first.text}", "bold")
+        for head, cell in zip(others, cells, strict=True):
+            blanks = " " * (wide - cell_len(head.title) + GAP)
+            line = Text.assemble(f"  {head.title}{blanks}", (cell.text, _style(cell)))
+            screen.print(line, soft_wrap=True)
 
 
 def _lines(cells: Sequence[Cell]) -> Text:
     text = Text()
     for i, cell in enumerate(cells):
-        text.append("\n" if i else "").append(cell.text, "bold" if cell.strong else None)
+        text.append("\n" if i else "").append(cell.text, _style(cell))
     return text
 
 
-def _widths(columns: Sequence[Column], rows: Sequence[Sequence[Cell]]) -> list[int]:
+def _style(cell: Cell) -> str:
+    return "bold" if cell.strong else ""
+
+
+def _widths(heads: Sequence[Head], rows: Sequence[Sequence[Cell]]) -> list[int]:
     return [
-        max(cell_len(column.title), *(cell_len(row[i].text) for row in rows), 0)
-        for i, column in enumerate(columns)
+        max(cell_len(head.title), *(cell_len(row[i].text) for row in rows), 0)
+        for i, head in enumerate(heads)
     ]
+
+
+def _width(widths: Sequence[int]) -> int:
+    """Return the width of a table whose columns have these."""
+    return sum(widths) + GAP * (len(widths) - 1)

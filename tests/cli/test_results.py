@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 
 from attnexp.cli import main as cli
-from attnexp.tables.table import Cell, Column
-from attnexp.tables.terminal import fitting
 
 Results = Callable[..., str]
 
@@ -181,15 +179,6 @@ def test_long_tables_are_cut_on_the_screen_and_say_so(results: Results):
     assert text.splitlines()[-1] == "2 more rows: --limit 0 shows all."
     assert len(results("--runs", "--limit", "0").splitlines()) == 8
     assert len(results("--runs", "--format", "csv").splitlines()) == 7
-
-
-def test_columns_without_room_are_named():
-    columns = [Column("a"), Column("b", spare=True), Column("c"), Column("d", spare=True)]
-    rows = [[Cell("x" * 10)] * 4]
-    assert fitting(columns, rows, 49) == [0, 1, 2, 3]
-    assert fitting(columns, rows, 48) == [0, 1, 2]
-    assert fitting(columns, rows, 30) == [0, 2]
-    assert fitting(columns, rows, 1) == [0, 2]
 
 
 def test_skipped_folders_are_one_line_apart_from_the_output(write_run, results: Results, capsys):

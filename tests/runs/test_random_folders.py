@@ -1,14 +1,13 @@
 """Whatever lies in a folder, the table comes and every run is accounted for."""
 
-import copy
 import json
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -17,10 +16,10 @@ from attnexp.cli import main as cli
 from attnexp.runs import files
 from attnexp.runs.collection import collect
 from attnexp.runs.frame import make_frame
+from attnexp.runs.summary import Summary
 from attnexp.tables.formats import WRITERS
 from attnexp.tables.groups import Request
-from attnexp.tables.run_table import runs_report
-from attnexp.tables.tables import configurations_report, pivot_report
+from attnexp.tables.tables import configurations_report, pivot_report, runs_report
 
 STEADY = settings(
     max_examples=40,
@@ -56,7 +55,7 @@ FIELDS = (
 
 
 @st.composite
-def runs(draw: st.DrawFn) -> Callable[[dict[str, Any]], bytes]:
+def runs(draw: st.DrawFn) -> Callable[[Summary], bytes]:
     """What may be found as a summary.json, made from a good one."""
     model = draw(st.one_of(st.sampled_from(["a", "b"]), NAMES))
     own = draw(st.dictionaries(NAMES, JSON, max_size=2))
@@ -66,8 +65,8 @@ def runs(draw: st.DrawFn) -> Callable[[dict[str, Any]], bytes]:
     wrong = draw(st.one_of(st.just({}), st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=1)))
     cut = draw(st.one_of(st.none(), st.none(), st.integers(0, 600)))
 
-    def content(good: dict[str, Any]) -> bytes:
-        good = copy.deepcopy(good)
+    def content(summary: Summary) -> bytes:
+        good = msgspec.to_builtins(summary)
         good["choices"]["model"] = model
         good["config"]["model"] |= own
         good["config"]["seed"] = seed
@@ -139,7 +138,7 @@ def test_the_order_on_disk_does_not_matter(made, data, summary):
             return []
         records = configurations_report(make_frame(found), Request()).records
         return sorted(
-            ({k: v for k, v in files.items() if k != "standing"} for record in records),
+            ({k: v for k, v in record.items() if k != "standing"} for record in records),
             key=repr,
         )
 
@@ -163,7 +162,7 @@ def test_a_run_that_is_being_rewritten_is_always_whole(write_run, tmp_path: Path
     while writer.is_alive():
         found = collect([tmp_path / "outputs"])
         assert not found.skipped
-        seen.add(found.runs[0].facts["seconds"])
+        seen.add(found.runs[0].summary.seconds)
     assert len(seen) > 1
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from attnexp.runs.gather import Values
-from attnexp.tables.significance import compare
+from attnexp.tables.significance import Values, compare
 
 
 def rows(*several: list[float]) -> list[Values]:

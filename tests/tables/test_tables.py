@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-import yaml
 
-from attnexp.runs.command_line import command, next_seeds, seed_list
+from attnexp.runs.provenance import GitState
 from attnexp.tables.groups import Request
 from attnexp.tables.table import NOTHING, Grid, Report
 from attnexp.tables.tables import configurations_report, pivot_report
@@ -144,11 +143,16 @@ def test_rows_by_hand_gather_the_rest(frame):
         ({"versions": {"torch": "2.9"}}, "differ in version of torch: 2.13.0 and 2.9"),
         ({"versions": {"attnexp": "0.2"}}, "differ in version of attnexp: 0.1.0 and 0.2"),
         ({"results_version": 2}, "differ in version of the results: 1 and 2"),
-        ({"git": {"commit": "b" * 40}}, "differ in git commit: aaaaaaaaaa and bbbbbbbbbb"),
-        ({"git": {"dirty": True}}, "1 of 2 runs come from code with changes"),
+        (
+            {"git": GitState("b" * 40, dirty=False)},
+            "differ in git commit: aaaaaaaaaa and bbbbbbbbbb",
+        ),
+        ({"git": GitState("a" * 40, dirty=True)}, "1 of 2 runs come from code with changes"),
         ({"device": "H100"}, "differ in device: cpu and H100; seconds and memory do not"),
         ({"metrics": {"steps": 50}}, "the compared rows were trained for 50 to 100 steps"),
         ({"status": "failed"}, "means leave out 1 failed run, which flatters"),
+        ({"status": "interrupted"}, "means leave out 1 interrupted run"),
+        ({"status": "running"}, "means leave out 1 run that died"),
         ({"metrics": {"test_mse": None}}, "leave out 1 finished run without a finite test_mse"),
     ],
 )
@@ -177,6 +181,14 @@ def test_rows_that_were_trained_until_they_converged_may_differ_in_steps(frame, 
     )
     report = configurations_report(runs, Request())
     assert bool(said(report, "were trained for 33 to 100 steps")) is warned
+
+
+def test_runs_that_ended_early_are_counted_together(frame):
+    states = ("finished", "interrupted", "interrupted", "running")
+    runs = frame(*(({"seed": seed}, {"status": state}) for seed, state in enumerate(states)))
+    report = configurations_report(runs, Request())
+    assert said(report, "means leave out 2 interrupted runs and 1 run that died")
+    assert texts(report.grids[0], "without result") == ["2 interrupted, 1 died"]
 
 
 def test_rows_that_differ_in_several_things_at_once_are_named(frame):
@@ -254,75 +266,6 @@ def test_a_pivot_over_several_metrics_keeps_them_apart(frame):
     assert titles == ["model", "data=copy accuracy", "data=sine test_mse"]
     mixed = Request(("model", "arch"), apart=("arch",))
     assert len(pivot_report(runs, mixed, "model", "arch").grids) == 2
-
-
-@pytest.fixture
-def typed(tmp_path: Path):
-    """Writes what was typed for a run, and returns the folder."""
-
-    def write(*overrides: str, config_dir: str | None = None) -> str:
-        folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
-        (folder / ".hydra").mkdir(parents=True)
-        (folder / ".hydra" / "overrides.yaml").write_text(yaml.safe_dump(list(overrides)))
-        if config_dir:
-            sources = [{"path": config_dir, "schema": "file", "provider": "command-line"}]
-            content = {"hydra": {"runtime": {"config_sources": sources}}}
-            (folder / ".hydra" / "hydra.yaml").write_text(yaml.safe_dump(content))
-        return str(folder)
-
-    return write
-
-
-def test_the_command_repeats_what_was_typed(typed):
-    folders = [
-        typed("model=dot", "data=reverse", "seed=0", "rerun=true"),
-        typed("model=additive", "data=reverse", "seed=1"),
-    ]
-    assert command(folders, [3, 4]) == "attnexp -m model=dot,additive data=reverse seed=3,4"
-
-
-def test_the_command_is_quoted_for_a_shell(typed):
-    folder = typed("optim.betas=[0.9, 0.99]", "model=it's")
-    assert command([folder], range(7)) == (
-        "attnexp -m 'optim.betas=[0.9, 0.99]' 'model=it'\"'\"'s' 'seed=range(0,7)'"
-    )
-
-
-def test_the_command_knows_the_users_own_choices(typed):
-    folder = typed("model=mine", config_dir="/my conf")
-    assert command([folder], [1]) == "attnexp -m --config-dir '/my conf' model=mine seed=1"
-
-
-def test_what_one_sweep_cannot_say_takes_two(typed):
-    crossed = [typed("model=a", "optim.lr=1"), typed("model=b", "optim.lr=2")]
-    assert command(crossed, [1, 2]) == (
-        "attnexp -m model=a optim.lr=1 seed=1,2 && attnexp -m model=b optim.lr=2 seed=1,2"
-    )
-    other = [typed("model=a", "~train.clip_norm"), typed("+new=b")]
-    assert command(other, [1]) == (
-        "attnexp -m model=a '~train.clip_norm' seed=1 && attnexp -m +new=b seed=1"
-    )
-
-
-def test_what_cannot_be_said_has_no_command(typed, tmp_path: Path):
-    many = [typed(f"model={model}", f"optim.lr={i}") for i, model in enumerate("abc")]
-    assert command(many, [1]) is None
-    assert command([str(tmp_path / "nowhere")], [1]) is None
-    broken = typed("model=a")
-    (Path(broken) / ".hydra" / "overrides.yaml").write_text("{")
-    assert command([broken], [1]) is None
-
-
-def test_seeds_that_one_side_lacks_come_first():
-    assert next_seeds([0, 1, 2], [0, 1, 2, 5], 3) == [5, 6, 7]
-    assert next_seeds([0, 1], [0, 1], 2) == [2, 3]
-    assert next_seeds([], [], 2) == [0, 1]
-
-
-def test_long_lists_of_seeds_are_ranges():
-    assert seed_list([3, 1, 2]) == "1,2,3"
-    assert seed_list(range(1, 7)) == "range(1,7)"
-    assert seed_list([0, 2, 3, 4, 5, 6]) == "0,2,3,4,5,6"
 
 
 def test_a_tie_names_the_command_that_would_decide_it(write_run, tmp_path: Path):

@@ -2,8 +2,10 @@
 
 import pytest
 
-from attnexp.runs.frame import Frame, varying
-from attnexp.runs.gather import Gathered, gather
+from attnexp.runs import lock
+from attnexp.runs.frame import Frame, make_frame, varying
+from attnexp.runs.run import load_run
+from attnexp.tables.groups import Gathered, gather
 
 
 def run(model: str, seed: int, value: float | None = 1.0, **extra):
@@ -72,9 +74,18 @@ def test_runs_without_a_result_are_counted(frame):
         run("a", 3, None, status="interrupted"),
         run("b", 4),
     )
+    # Nothing holds the lock of the one that is said to be running: its process is gone.
     a, b = gather_by(runs, ["model"]).rows
-    assert a.lost == {"failed": 1, "interrupted": 1, "running": 1, "missing": 1}
-    assert b.lost == {"failed": 0, "interrupted": 0, "running": 0, "missing": 4}
+    none = {"failed": 0, "interrupted": 0, "died": 0, "running": 0}
+    assert a.lost == none | {"failed": 1, "interrupted": 1, "died": 1, "missing": 1}
+    assert b.lost == none | {"missing": 4}
+
+
+def test_a_run_that_a_process_works_on_is_running(write_run):
+    folder = write_run("a", status="running")
+    with lock.hold(folder):
+        (row,) = gather_by(make_frame([load_run(folder)]), ["model"]).rows
+    assert (row.lost["running"], row.lost["died"]) == (1, 0)
 
 
 def test_seeds_of_other_data_are_not_missing(frame):

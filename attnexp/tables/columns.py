@@ -1,0 +1,176 @@
+"""The columns of the tables of configurations, each declared once.
+
+A column is one entry of COLUMNS: the tables, CSV and JSON take it from there.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from attnexp.console import number_text
+from attnexp.tables.groups import LOST, Entry, Part
+from attnexp.tables.statistics import MOST_SEEDS
+from attnexp.tables.table import NOTHING, Cell
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """What a column holds of an entry, a row and a metric, and where it stands.
+
+    - `value` returns a plain value, which CSV and JSON hold under `name`; without a name they do
+      not have the column.
+    - `text` returns how the value reads in a printed table; without it numbers have four digits.
+    - `title` is the head in print, in which `{metric}` stands for the metric; without a title the
+      column is not printed. `table` is the table in which it is.
+    - `shown` returns whether a table has the column at all.
+    - `each` repeats the column for every metric of the table.
+    - `align` is the side on which it is set. A `spare` column is the first to be left out where
+      there is no room.
+    """
+
+    value: Callable[[Entry], object]
+    name: str = ""
+    title: str = ""
+    text: Callable[[Entry], Cell] | None = None
+    table: Literal["results", "costs"] = "results"
+    shown: Callable[[Part], bool] = lambda part: True
+    each: bool = False
+    align: Literal["left", "right"] = "right"
+    spare: bool = False
+
+
+def mean_text(entry: Entry, also: str = "") -> Cell:
+    """Return mean and deviation, and a star where the row is ahead."""
+    own = entry.spread
+    if own.mean is None:
+        return Cell(also or NOTHING)
+    deviation = "" if own.sd is None else f" ± {number_text(own.sd)}"
+    star = " *" if entry.ahead else ""
+    return Cell(f"{number_text(own.mean)}{deviation}{also}{star}", entry.ahead)
+
+
+def lost_text(entry: Entry) -> str:
+    """Return how many runs of a row have no result, and why."""
+    return ", ".join(f"{entry.row.lost[why]} {why}" for why in LOST if entry.row.lost[why])
+
+
+def _interval(entry: Entry) -> str:
+    own = entry.spread
+    return NOTHING if own.low is None else f"[{number_text(own.low)}, {number_text(own.high)}]"
+
+
+def _more(entry: Entry) -> int | None:
+    return entry.verdict.more if entry.verdict else None
+
+
+def _more_text(entry: Entry) -> Cell:
+    if entry.standing != "tied":
+        return Cell("")
+    more = _more(entry)
+    return Cell(f"over {MOST_SEEDS}" if more is None else f"about {more}")
+
+
+def _pairs(entry: Entry) -> int | None:
+    return entry.verdict.test.pairs if entry.verdict and entry.verdict.test else None
+
+
+def _range_text(ends: tuple[int, int] | None) -> Cell:
+    if ends is None:
+        return Cell(NOTHING)
+    return Cell(str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}")
+
+
+def _ranked(part: Part) -> bool:
+    return part.detailed and part.metrics[0] in part.frame.better
+
+
+def _lost(why: str) -> Callable[[Entry], int]:
+    return lambda entry: entry.row.lost[why]
+
+
+COLUMNS = (
+    Column(name="metric", value=lambda entry: entry.metric),
+    Column(name="better", value=lambda entry: entry.better),
+    Column(
+        name="n",
+        value=lambda entry: entry.spread.n,
+        title="seeds",
+        text=lambda entry: Cell(str(entry.seeds)),
+    ),
+    Column(
+        name="mean",
+        value=lambda entry: entry.spread.mean,
+        title="{metric}",
+        text=lambda entry: Cell(
+            NOTHING if entry.spread.mean is None else number_text(entry.spread.mean), entry.ahead
+        ),
+        shown=lambda part: part.detailed,
+    ),
+    Column(
+        value=mean_text,
+        title="{metric}",
+        shown=lambda part: not part.detailed,
+        each=True,
+    ),
+    Column(
+        name="sd",
+        value=lambda entry: entry.spread.sd,
+        title="sd",
+        shown=lambda part: part.detailed,
+        spare=True,
+    ),
+    Column(name="low", value=lambda entry: entry.spread.low),
+    Column(name="high", value=lambda entry: entry.spread.high),
+    Column(value=_interval, title="95% interval", shown=lambda part: part.detailed),
+    Column(
+        name="standing",
+        value=lambda entry: entry.standing,
+        title="standing",
+        shown=_ranked,
+        align="left",
+    ),
+    Column(name="p", value=lambda entry: entry.verdict.p if entry.verdict else None),
+    Column(name="pairs", value=_pairs),
+    Column(
+        name="more_seeds",
+        value=_more,
+        title="more seeds",
+        text=_more_text,
+        shown=_ranked,
+        spare=True,
+    ),
+    *(Column(name=why, value=_lost(why)) for why in LOST),
+    Column(
+        value=lost_text,
+        title="without result",
+        shown=lambda part: any(lost_text(entry) for entry in part.firsts),
+        align="left",
+    ),
+    Column(
+        name="parameters",
+        value=lambda entry: entry.cost.parameters and entry.cost.parameters[1],
+        title="parameters",
+        text=lambda entry: _range_text(entry.cost.parameters),
+        table="costs",
+    ),
+    Column(
+        name="steps",
+        value=lambda entry: entry.cost.steps and entry.cost.steps[1],
+        title="steps",
+        text=lambda entry: _range_text(entry.cost.steps),
+        table="costs",
+    ),
+    Column(
+        name="seconds",
+        value=lambda entry: entry.cost.seconds,
+        title="seconds",
+        table="costs",
+    ),
+    Column(
+        name="peak_memory_mb",
+        value=lambda entry: entry.cost.peak_memory_mb,
+        title="memory MB",
+        table="costs",
+    ),
+)
+"""The columns, in the order in which they are printed and written."""

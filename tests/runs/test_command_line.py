@@ -1,0 +1,77 @@
+"""The commands that repeat runs."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from attnexp.runs.command_line import command, next_seeds, seed_list
+
+
+@pytest.fixture
+def typed(tmp_path: Path):
+    """Writes what was typed for a run, and returns the folder."""
+
+    def write(*overrides: str, config_dir: str | None = None) -> str:
+        folder = tmp_path / f"run{len(list(tmp_path.iterdir()))}"
+        (folder / ".hydra").mkdir(parents=True)
+        (folder / ".hydra" / "overrides.yaml").write_text(yaml.safe_dump(list(overrides)))
+        if config_dir:
+            sources = [{"path": config_dir, "schema": "file", "provider": "command-line"}]
+            content = {"hydra": {"runtime": {"config_sources": sources}}}
+            (folder / ".hydra" / "hydra.yaml").write_text(yaml.safe_dump(content))
+        return str(folder)
+
+    return write
+
+
+def test_the_command_repeats_what_was_typed(typed):
+    folders = [
+        typed("model=dot", "data=reverse", "seed=0", "rerun=true"),
+        typed("model=additive", "data=reverse", "seed=1"),
+    ]
+    assert command(folders, [3, 4]) == "attnexp -m model=dot,additive data=reverse seed=3,4"
+
+
+def test_the_command_is_quoted_for_a_shell(typed):
+    folder = typed("optim.betas=[0.9, 0.99]", "model=it's")
+    assert command([folder], range(7)) == (
+        "attnexp -m 'optim.betas=[0.9, 0.99]' 'model=it'\"'\"'s' 'seed=range(0,7)'"
+    )
+
+
+def test_the_command_knows_the_users_own_choices(typed):
+    folder = typed("model=mine", config_dir="/my conf")
+    assert command([folder], [1]) == "attnexp --config-dir '/my conf' model=mine seed=1"
+
+
+def test_what_one_sweep_cannot_say_takes_two(typed):
+    crossed = [typed("model=a", "optim.lr=1"), typed("model=b", "optim.lr=2")]
+    assert command(crossed, [1, 2]) == (
+        "attnexp -m model=a optim.lr=1 seed=1,2 && attnexp -m model=b optim.lr=2 seed=1,2"
+    )
+    other = [typed("model=a", "~train.clip_norm"), typed("+new=b")]
+    assert command(other, [1]) == (
+        "attnexp model=a '~train.clip_norm' seed=1 && attnexp +new=b seed=1"
+    )
+
+
+def test_what_cannot_be_said_has_no_command(typed, tmp_path: Path):
+    many = [typed(f"model={model}", f"optim.lr={i}") for i, model in enumerate("abc")]
+    assert command(many, [1]) is None
+    assert command([str(tmp_path / "nowhere")], [1]) is None
+    broken = typed("model=a")
+    (Path(broken) / ".hydra" / "overrides.yaml").write_text("{")
+    assert command([broken], [1]) is None
+
+
+def test_seeds_that_one_side_lacks_come_first():
+    assert next_seeds([0, 1, 2], [0, 1, 2, 5], 3) == [5, 6, 7]
+    assert next_seeds([0, 1], [0, 1], 2) == [2, 3]
+    assert next_seeds([], [], 2) == [0, 1]
+
+
+def test_long_lists_of_seeds_are_ranges():
+    assert seed_list([3, 1, 2]) == "1,2,3"
+    assert seed_list(range(1, 7)) == "range(1,7)"
+    assert seed_list([0, 2, 3, 4, 5, 6]) == "0,2,3,4,5,6"
