@@ -26,7 +26,8 @@ from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.device import choose_device
-from attnexp.training.loop import TrainSettings, require_validation
+from attnexp.training.early_stopping import target_direction
+from attnexp.training.loop import TrainSettings
 from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
@@ -68,7 +69,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
     with seeded(seed, "initialisation"):
         model = made["arch"](spec=dataset.spec, score=made["model"])
     settings: TrainSettings = made["train"]()
-    require_validation(settings, dataset)
+    target_direction(settings, task, dataset)  # a target that cannot be reached is refused now
     optimizer, schedule = made["optim"], made["schedule"]()
     if trainable(model):
         first = optimizer(params=list(model.parameters()))  # a rate it refuses is refused now

@@ -9,6 +9,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
+from attnexp.data.base import Dataset
+from attnexp.tasks.base import Direction, Task
 
 if TYPE_CHECKING:
     from attnexp.training.loop import Epoch, TrainSettings
@@ -76,11 +78,34 @@ class ParameterMotion:
         return torch.stack([(now.detach() - before).abs().max() for now, before in pairs])
 
 
-def reason_to_end(row: "Epoch", settings: "TrainSettings", planned: int, stale: int) -> str:
+def target_direction(settings: "TrainSettings", task: Task, dataset: Dataset) -> Direction | None:
+    """Return which values of `stop_metric` are better, or None where no target is set.
+
+    The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
+
+    Raises ValueError where the data have nothing to measure the target on, and for a metric that
+    is not validated, or describes and does not rank.
+    """
+    name = settings.stop_metric
+    if name is None:
+        return None
+    if dataset.validation is None:
+        raise ValueError(f"train.stop_metric is {name}, but these data have no validation set")
+    ranking: dict[str, Direction] = {"loss": "lower"}
+    ranking |= {key: metric.better for key, metric in task.validated.items() if metric.better}
+    metric = name.partition(".")[0]
+    if metric not in ranking:
+        raise ValueError(f"train.stop_metric must be one of {', '.join(ranking)}, got {name}")
+    return ranking[metric]
+
+
+def reason_to_end(
+    row: "Epoch", settings: "TrainSettings", better: Direction | None, planned: int, stale: int
+) -> str:
     """Return why training ends after this row although epochs are left, or an empty text.
 
-    `planned` is the number of updates that the budgets allow, and `stale` the number of epochs
-    since the lowest loss.
+    `better` is the direction of `stop_metric`, `planned` the number of updates that the budgets
+    allow, and `stale` the number of epochs since the lowest loss.
 
     Raises ValueError where the validation does not measure `stop_metric`.
     """
@@ -94,7 +119,8 @@ def reason_to_end(row: "Epoch", settings: "TrainSettings", planned: int, stale: 
                 f"train.stop_metric must be one of {', '.join(row.validation)}, "
                 f"got {settings.stop_metric}"
             )
-        if row.validation[settings.stop_metric] >= settings.stop_at:
+        sign = -1 if better == "lower" else 1
+        if sign * row.validation[settings.stop_metric] >= sign * settings.stop_at:
             return (
                 f"validation {settings.stop_metric} reached {settings.stop_at} in epoch {row.epoch}"
             )

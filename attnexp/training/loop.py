@@ -16,7 +16,12 @@ from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Task
-from attnexp.training.early_stopping import BestEpoch, ParameterMotion, reason_to_end
+from attnexp.training.early_stopping import (
+    BestEpoch,
+    ParameterMotion,
+    reason_to_end,
+    target_direction,
+)
 from attnexp.training.optimizers import Rprop
 
 OptimizerFactory = Callable[..., Optimizer | Rprop]
@@ -104,12 +109,12 @@ def fit(
     lr * schedule(s / n).
 
     Raises TrainingDivergedError when the loss is infinite or NaN, and ValueError when the model
-    has nothing to train, or `stop_metric` is not measured.
+    has nothing to train, or no direction says when `stop_metric` has reached its target.
     """
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not parameters:
         raise ValueError("the model has no parameters to train")
-    require_validation(settings, dataset)
+    better = target_direction(settings, task, dataset)
     descent = optimizer(params=parameters)
     base_rates = [group["lr"] for group in descent.param_groups]
     size = settings.batch_size or len(dataset.train)
@@ -141,7 +146,7 @@ def fit(
             validation=validation,
             converged=converged,
         )
-        ended = reason_to_end(row, settings, planned, epoch - best.epoch)
+        ended = reason_to_end(row, settings, better, planned, epoch - best.epoch)
         yield replace(row, ended=ended)
         if not math.isfinite(loss):
             raise TrainingDivergedError(
@@ -151,14 +156,6 @@ def fit(
         if ended or converged:
             break
     best.restore()
-
-
-def require_validation(settings: TrainSettings, dataset: Dataset) -> None:
-    """Raise ValueError where a target is set and the data have nothing to measure it on."""
-    if settings.stop_metric is not None and dataset.validation is None:
-        raise ValueError(
-            f"train.stop_metric is {settings.stop_metric}, but these data have no validation set"
-        )
 
 
 def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:

@@ -8,13 +8,20 @@ import torch
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.data.sine import Sine
 from attnexp.scores.gaussian_learned import GaussianLearned
-from attnexp.tasks.regression import Regression
+from attnexp.tasks.base import Metric
+from attnexp.tasks.regression import METRICS, Regression
 from attnexp.training.loop import TrainSettings, fit, planned_steps
 from attnexp.training.schedules import Constant, Cosine
 
 
 class Scripted(Regression):
     """Validation losses come from a list; each is remembered with the width it was measured at."""
+
+    metrics = (
+        *METRICS,
+        Metric("exact_match", lambda _: 0.0, "scripted", better="higher", validated=True),
+        Metric("entropy", lambda _: 0.0, "describes and does not rank", validated=True),
+    )
 
     def __init__(self, losses):
         super().__init__()
@@ -75,9 +82,16 @@ def test_a_target_ends_training(data):
     assert rows[-1].ended == "validation exact_match reached 0.9 in epoch 2"
 
 
-def test_an_unknown_target_names_the_choices(data):
-    with pytest.raises(ValueError, match=r"stop_metric must be one of loss, exact_match, got blue"):
-        train(data, Scripted([0.5, 0.5]), max_epochs=2, stop_metric="blue", stop_at=0.9)
+def test_a_target_is_reached_in_the_metrics_own_direction(data):
+    _, rows = train(data, Scripted([0.9, 0.3, 0.1]), max_epochs=3, stop_metric="loss", stop_at=0.3)
+    assert rows[-1].ended == "validation loss reached 0.3 in epoch 2"
+
+
+@pytest.mark.parametrize("metric", ["blue", "entropy", "exact"])
+def test_an_unknown_target_names_the_choices(data, metric):
+    sentence = rf"stop_metric must be one of loss, exact_match, got {metric}$"
+    with pytest.raises(ValueError, match=sentence):
+        train(data, Scripted([0.5, 0.5]), max_epochs=2, stop_metric=metric, stop_at=0.9)
 
 
 def test_patience_without_validation_looks_at_the_training_loss(data):
