@@ -52,9 +52,16 @@ def opened(request, browser, regression_run, sequence_run, tmp_path):
         metrics = {"test_mse": 0.1 * (seed + 1)}
         regression_run(f"r{seed}", seed=seed, losses=losses, metrics=metrics, snapshots=(0, 3))
     names = {"data": "reverse", "arch": "transformer"}
-    sequence_run("plain", layers=2, heads=3, choices={"model": "dot", **names})
+    measured = {"exact": 0.98, "test_mse": None}
+    sequence_run("plain", layers=2, heads=3, choices={"model": "dot", **names}, metrics=measured)
     hostile = {"seed": 0, "model.hidden_dim": 9}
-    sequence_run("hostile", choices={"model": HOSTILE, **names}, settings=hostile, notes=[HOSTILE])
+    sequence_run(
+        "hostile",
+        choices={"model": HOSTILE, **names},
+        settings=hostile,
+        notes=[HOSTILE],
+        metrics=measured,
+    )
     file = tmp_path / "report.html"
     main([str(tmp_path), "--output", str(file), "--title", HOSTILE])
     size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}

@@ -44,6 +44,39 @@ def test_an_experiment_ends_in_its_table(in_process):
     assert re.search(r"skipped +4\n", again.stdout)
 
 
+PICTURED = ("-m", "experiment=first_look", "model=average,gaussian")
+
+
+def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(in_process, tmp_path):
+    answer = in_process(*PICTURED)
+    assert answer.returncode == 0, answer.stderr
+    names = ["attention.png", "difference.png", "fit.png"]
+    folder = tmp_path / "outputs" / "figures" / "first_look"
+    assert sorted(path.name for path in folder.iterdir()) == names
+    for name in names:
+        assert f"outputs/figures/first_look/{name}\n" in answer.stdout
+    (folder / "fit.png").unlink()
+    in_process(*PICTURED)
+    assert (folder / "fit.png").exists()
+
+
+def test_an_experiment_without_pictures_draws_none(in_process, tmp_path):
+    answer = in_process(*PICTURED, "figures=false")
+    assert answer.returncode == 0, answer.stderr
+    assert not (tmp_path / "outputs" / "figures").exists()
+
+
+def test_a_comparison_that_cannot_be_drawn_fails_no_sweep(in_process, monkeypatch):
+    from attnexp.plots import catalogue
+
+    monkeypatch.setattr(catalogue, "draw_comparisons", lambda folders, into: 1 / 0)
+    answer = in_process(*PICTURED)
+    assert answer.returncode == 0, answer.stderr
+    assert "the comparison could not be drawn (ZeroDivisionError: division by zero)" in (
+        answer.stdout
+    )
+
+
 def test_the_command_line_replaces_axes_and_a_single_run_says_that_there_are_some(fragile):
     answer = fragile("-m", "experiment=first_look", "model=dot", "--dry-run")
     assert re.search(r"to do +1\n", answer.stdout)

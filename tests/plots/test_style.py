@@ -1,0 +1,76 @@
+"""Everything that is drawn lies within its file, whatever its length."""
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from attnexp.plots import style
+from attnexp.plots.heatmap_grid import draw_grid
+from attnexp.runs.attention_maps import Axis, Map
+
+EDGE = 6
+"""Pixels at each side of a picture on which nothing is drawn."""
+
+
+def is_whole(path) -> bool:
+    """Whether nothing is cut: the edges of the picture are white."""
+    pixels = imread(path)[..., :3]
+    inner = np.zeros(pixels.shape[:2], bool)
+    inner[EDGE:-EDGE, EDGE:-EDGE] = True
+    return bool((pixels[~inner] == 1).all() and (pixels[inner] < 1).any())
+
+
+def tiny_map() -> Map:
+    """Weights whose colour bar has long tick labels."""
+    side = Axis("source", np.arange(3), symbols=tuple("abc"))
+    return Map(np.eye(3) * 1.7e-4, side, side)
+
+
+@pytest.mark.parametrize("signed", [None, 1])
+def test_the_label_of_a_colour_bar_is_not_cut(tmp_path, signed):
+    with style.style():
+        figure = draw_grid([[tiny_map(), tiny_map()]], ["one", "other"], [""], "t", "s", signed)
+        style.save(figure, [tmp_path / "grid.png"])
+    assert is_whole(tmp_path / "grid.png")
+
+
+def test_two_colour_bars_stand_apart():
+    with style.style():
+        figure = draw_grid([[tiny_map(), tiny_map()]], ["one", "other"], [""], "t", "s", signed=1)
+        figure.draw_without_rendering()
+    *_, weight, difference = figure.axes
+    assert weight.get_tightbbox().x1 < difference.get_tightbbox().x0
+
+
+@pytest.mark.parametrize("count", [2, 60])
+def test_a_legend_beside_the_axes_is_whole(tmp_path, count):
+    names = [f"model.first_setting={i}, model.another_long_setting_name={i}" for i in range(count)]
+    with style.style():
+        figure = style.new_figure(5.6, 3.9, "title")
+        axes = style.plot_axes(figure)
+        for name in names:
+            axes.plot([0, 1], [0, 1], label=name)
+        style.name_lines(axes, beside=True)
+        style.save(figure, [tmp_path / "lines.png"])
+    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert ["".join(text.split()) for text in shown] == ["".join(name.split()) for name in names]
+    assert is_whole(tmp_path / "lines.png")
+
+
+@pytest.mark.parametrize(
+    ("text", "inches", "lines"),
+    [
+        ("gaussian", 2, ["gaussian"]),
+        ("gaussian, width=1", 0.9, ["gaussian,", "width=1"]),
+        ("model.hidden_dim=64", 0.9, ["model.", "hidden_dim=", "64"]),
+        ("example 1\nlayer 2", 2, ["example 1", "layer 2"]),
+        ("", 2, []),
+    ],
+)
+def test_words_are_cut_where_people_would(text, inches, lines):
+    assert style.wrapped(text, inches).splitlines() == lines
+
+
+def test_width_is_measured():
+    assert style.text_width("mmmm", 9) > 2 * style.text_width("iiii", 9)
+    assert style.text_width("ab", 18) == pytest.approx(2 * style.text_width("ab", 9), rel=0.1)
