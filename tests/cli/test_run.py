@@ -87,12 +87,12 @@ def test_the_stored_model_is_the_trained_one(in_process, tmp_path):
 
 
 def test_same_seed_same_bits(in_process, tmp_path):
-    files = []
+    contents = []
     for _ in range(2):
         assert in_process("model=additive", "figures=false", "rerun=true").returncode == 0
         folder = only_folder(tmp_path)
-        files.append([(folder / name).read_bytes() for name in (files.MODEL, files.ATTENTION)])
-    assert files[0] == files[1]
+        contents.append([(folder / name).read_bytes() for name in (files.MODEL, files.ATTENTION)])
+    assert contents[0] == contents[1]
 
 
 def test_the_global_generator_is_left_as_it_was(in_process):

@@ -14,7 +14,7 @@ MASTERS = [
     ["seed=range(0,4)"],
     ["model=gaussian,boxcar", "seed=0,1,2", "figures=false"],
     ["model=gaussian", "model.width=1,2.5,1e-3", "data.noise=0,0.5"],
-    ["model=gaussian,additive", "+extra=1,two,'3',null,true"],
+    ["model=gaussian,additive", "+data.extra=1,two,'3',null,true"],
     ["++optim.lr=0.5,0.25", "optim=adam,sgd"],
     ["optim=adam", "optim.betas=[0.9,0.99],[0.5,0.9]", "seed=1,2"],
     ["data.low=${seed},1.0", "seed=0,1"],
