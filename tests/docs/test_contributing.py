@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def tree() -> dict[str, str]:
     """The paths of the tree, with what is said about each; two spaces are one level."""
-    (block,) = re.findall(r"```\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL)
+    block = re.search(r"```\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), re.DOTALL)[1]
     parents: list[str] = []
     found = {}
     for line in block.splitlines():

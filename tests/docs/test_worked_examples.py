@@ -29,9 +29,7 @@ def copied(tmp_path):
         copy = tmp_path / "copy"
         for folder in ("attnexp", "conf", "hydra_plugins"):
             shutil.copytree(ROOT / folder, copy / folder)
-        subprocess.run(
-            ["git", "apply", "--recount", "-"], input=example, text=True, cwd=copy, check=True
-        )
+        subprocess.run(["git", "apply", "-"], input=example, text=True, cwd=copy, check=True)
 
         def run(*words):
             answer = subprocess.run(
