@@ -3,9 +3,7 @@
 import os
 import re
 import signal
-import subprocess
 
-import pytest
 from sweeping import begun, marked, statuses, summaries, until
 
 PLANNING = "attnexp: interrupted; what had finished is kept\n"
@@ -112,26 +110,3 @@ def test_a_single_run_is_interrupted_like_a_sweep(start, home):
     assert code == 130
     assert "Traceback" not in out + err
     assert statuses(home) == {"fine-0": "interrupted"}
-
-
-def test_an_interrupt_while_a_process_starts_leaves_none(monkeypatch):
-    """One that was started and is not known yet could not be ended."""
-    from attnexp.sweeps import worker_process
-
-    popen, started = subprocess.Popen, []
-
-    def interrupted(*arguments, **options):
-        started.append(popen(*arguments, **options))
-        signal.raise_signal(signal.SIGINT)
-        return started[0]
-
-    monkeypatch.setattr(worker_process.subprocess, "Popen", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    ours = worker_process.WorkerProcess()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            ours.start()
-    finally:
-        signal.signal(signal.SIGINT, before)
-        ours.close()
-    assert started[0].returncode is not None

@@ -1,7 +1,5 @@
 """Real sweeps through joblib and submitit here, with jobs that fail, exit and are killed."""
 
-import errno
-import fcntl
 import os
 import re
 import signal
@@ -178,45 +176,6 @@ def test_a_job_that_will_not_stop_is_ended_and_the_others_are_heard(start, home)
     assert re.search(r"interrupted +2\n", out)
     assert marked(start.mark) == []
     assert statuses(home) == {"wait-0": "interrupted", "stubborn-0": "interrupted"}
-
-
-def test_markers_of_sweeps_that_are_gone_are_removed(tmp_path):
-    from attnexp.sweeps.executors.hydra_launcher import ActiveMarker
-
-    left_over, active, new = (ActiveMarker(tmp_path) for _ in range(3))
-    left_over.path.mkdir(parents=True)
-    active.create()
-    assert not left_over.path.exists()
-    new.create()
-    assert active.path.exists()
-    for marker in (active, new):
-        assert marker.path.exists()
-        marker.remove()
-    assert not (tmp_path / ".sweeps").exists()
-    new.create()  # a sweep that was cancelled does not become active again
-    assert not new.path.exists()
-
-
-def test_a_marker_needs_no_locks(tmp_path, monkeypatch, capsys):
-    from attnexp.sweeps.executors.hydra_launcher import ActiveMarker
-
-    def refuse(file, how):
-        raise OSError(errno.ENOLCK, "No locks available")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    marker = ActiveMarker(tmp_path)
-    marker.create()
-    assert marker.path.exists()
-    assert "this file system has no locks" in capsys.readouterr().out
-
-
-def test_gpus_are_found_without_cuda(monkeypatch):
-    from attnexp.sweeps.executors.gpus import visible_gpus
-
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", " 2, GPU-77,-1")
-    assert visible_gpus() == ["2", "GPU-77"]
-    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    assert visible_gpus() == []
 
 
 def test_a_launcher_that_is_not_installed_is_named_with_its_extra(
