@@ -112,4 +112,5 @@ def fitted_curve(
 def training_points(run: Run) -> NDArray[np.float64]:
     """Return the training points of the first example, (points, 2): x and y."""
     batch = run.attention.batch
-    return np.stack([batch["keys"][0, :, 0], batch["values"][0, :, 0]], axis=1)
+    points = np.stack([batch["keys"][0, :, 0], batch["values"][0, :, 0]], axis=1)
+    return points.astype(np.float64)

@@ -23,20 +23,20 @@ def is_whole(path) -> bool:
 def tiny_map() -> Map:
     """Weights whose colour bar has long tick labels."""
     side = Axis("source", np.arange(3), symbols=tuple("abc"))
-    return Map(np.eye(3) * 1.7e-4, side, side)
+    return Map(np.eye(3) * 1.7e-3, side, side)
 
 
 @pytest.mark.parametrize("signed", [None, 1])
 def test_the_label_of_a_colour_bar_is_not_cut(tmp_path, signed):
     with style.style():
-        figure = draw_grid([[tiny_map(), tiny_map()]], ["one", "other"], [""], "t", "s", signed)
+        figure = draw_grid([[tiny_map()] * 4], list("abcd"), [""], "t", "s", signed)
         style.save(figure, [tmp_path / "grid.png"])
     assert is_whole(tmp_path / "grid.png")
 
 
 def test_two_colour_bars_stand_apart():
     with style.style():
-        figure = draw_grid([[tiny_map(), tiny_map()]], ["one", "other"], [""], "t", "s", signed=1)
+        figure = draw_grid([[tiny_map()] * 4], list("abcd"), [""], "t", "s", signed=1)
         figure.draw_without_rendering()
     *_, weight, difference = figure.axes
     assert weight.get_tightbbox().x1 < difference.get_tightbbox().x0

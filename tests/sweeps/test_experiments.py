@@ -50,6 +50,7 @@ PICTURED = ("-m", "experiment=first_look", "model=average,gaussian")
 def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(in_process, tmp_path):
     answer = in_process(*PICTURED)
     assert answer.returncode == 0, answer.stderr
+    assert "could not be drawn" not in answer.stdout
     names = ["attention.png", "difference.png", "fit.png"]
     folder = tmp_path / "outputs" / "figures" / "first_look"
     assert sorted(path.name for path in folder.iterdir()) == names
