@@ -1,12 +1,13 @@
-"""`attnexp results`: reads the command line, and nothing else does."""
+"""`attnexp results`: compares runs in tables."""
 
 import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from attnexp import console
+from attnexp.cli.arguments import Arguments, listed
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs import files
 
@@ -55,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
-    """The tables that the arguments ask for. Raises RequestError for names that are not there."""
+    """Return the tables that the arguments ask for. Raises RequestError for unknown names."""
     from attnexp.runs.frame import make_frame
     from attnexp.runs.names import meant
     from attnexp.runs.order import sort_runs
@@ -85,27 +86,21 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments. A sort that begins with - needs no = sign."""
-    parser = _Parser(
-        prog="attnexp results",
-        description="Compare runs in a table.",
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    """Return the arguments. A sort that begins with - needs no = sign."""
+    parser = Arguments("results", "Compare runs in a table.", EPILOG)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
     parser.add_argument("--runs", action="store_true", help="a row a run, seeds not gathered")
     parser.add_argument(
         "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
     )
     parser.add_argument(
-        "--by", type=names, default=[], metavar="NAME,...", help="what the rows are, such as model"
+        "--by", type=listed, default=[], metavar="NAME,...", help="what the rows are, such as model"
     )
     parser.add_argument(
         "--pivot", type=crossed, metavar="A x B", help='"model x data": one down, one across'
     )
     parser.add_argument(
-        "--metric", type=names, default=[], metavar="NAME,...", help="which metrics"
+        "--metric", type=listed, default=[], metavar="NAME,...", help="which metrics"
     )
     parser.add_argument(
         "--sort",
@@ -127,7 +122,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def chosen_format(form: str | None, output: Path | None) -> str:
-    """The format that was asked for, or the one that the file's name ends with."""
+    """Return the format that was asked for, or the one that the file name ends with."""
     if form is not None or output is None:
         return form or "table"
     if output.suffix not in ENDINGS:
@@ -139,7 +134,7 @@ def chosen_format(form: str | None, output: Path | None) -> str:
 
 
 def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
-    """Put a report on the screen or into a file."""
+    """Print a report or write it to a file."""
     if form == "table" and output is None:
         from attnexp.tables.terminal import show
 
@@ -159,29 +154,19 @@ def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
 
 
 def tell_skipped(reasons: Sequence[str]) -> None:
-    """One line about the folders that could not be read."""
+    """Print one line about the folders that could not be read."""
     if reasons:
         more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
         count = f"{len(reasons)} folder{'s' if len(reasons) > 1 else ''}"
         console.warn_aside(f"skipped {count}: {'; '.join(reasons[:3])}{more}")
 
 
-def names(text: str) -> list[str]:
-    """`a, b` as a list."""
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def crossed(text: str) -> tuple[str, str]:
-    """`model x data` as two names."""
+    """Return `model x data` as two names."""
     parts = text.split(" x ")
     if len(parts) != 2 or not all(part.strip() for part in parts):
         raise argparse.ArgumentTypeError(f"'{text}' is not like 'model x data'")
     return parts[0].strip(), parts[1].strip()
-
-
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        raise RequestError(f"{message}. `attnexp results --help` shows what there is")
 
 
 def _join_sort(argv: Sequence[str]) -> list[str]:
