@@ -1,4 +1,4 @@
-"""`attnexp results`: reads the command line, and nothing else does."""
+"""`attnexp results`: compares runs in tables."""
 
 import argparse
 import sys
@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
-    """The tables that the arguments ask for. Raises RequestError for names that are not there."""
+    """Return the tables that the arguments ask for. Raises RequestError for unknown names."""
     from attnexp.runs.frame import make_frame
     from attnexp.runs.names import meant
     from attnexp.runs.order import sort_runs
@@ -86,7 +86,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments. A sort that begins with - needs no = sign."""
+    """Return the arguments. A sort that begins with - needs no = sign."""
     parser = Arguments("results", "Compare runs in a table.", EPILOG)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
     parser.add_argument("--runs", action="store_true", help="a row a run, seeds not gathered")
@@ -122,7 +122,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def chosen_format(form: str | None, output: Path | None) -> str:
-    """The format that was asked for, or the one that the file's name ends with."""
+    """Return the format that was asked for, or the one that the file name ends with."""
     if form is not None or output is None:
         return form or "table"
     if output.suffix not in ENDINGS:
@@ -134,7 +134,7 @@ def chosen_format(form: str | None, output: Path | None) -> str:
 
 
 def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
-    """Put a report on the screen or into a file."""
+    """Print a report or write it to a file."""
     if form == "table" and output is None:
         from attnexp.tables.terminal import show
 
@@ -154,7 +154,7 @@ def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
 
 
 def tell_skipped(reasons: Sequence[str]) -> None:
-    """One line about the folders that could not be read."""
+    """Print one line about the folders that could not be read."""
     if reasons:
         more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
         count = f"{len(reasons)} folder{'s' if len(reasons) > 1 else ''}"
@@ -162,7 +162,7 @@ def tell_skipped(reasons: Sequence[str]) -> None:
 
 
 def crossed(text: str) -> tuple[str, str]:
-    """`model x data` as two names."""
+    """Return `model x data` as two names."""
     parts = text.split(" x ")
     if len(parts) != 2 or not all(part.strip() for part in parts):
         raise argparse.ArgumentTypeError(f"'{text}' is not like 'model x data'")

@@ -1,4 +1,4 @@
-"""Runs that differ in nothing but the seed, and what to call them."""
+"""Configurations: runs that differ in nothing but the seed, and labels for them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -26,11 +26,11 @@ class Configuration:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds there are, in order."""
+        """The seeds of the runs, in order."""
         return tuple(run.seed for run in self.runs)
 
     def with_seed(self, seed: int) -> Run:
-        """The run with a seed that is there."""
+        """Return the run with a seed; there must be one."""
         return self.runs[self.seeds.index(seed)]
 
 
@@ -49,7 +49,7 @@ class Comparison:
 
     @property
     def scope(self) -> str:
-        """What a title goes on with: the data, and the scoring function where all have one."""
+        """The end of a title: the data, and the scoring function where all runs have the same."""
         models = {run.model for one in self.configurations for run in one.runs}
         return (f" of {models.pop()}" if len(models) == 1 else "") + f" on {self.data}"
 
@@ -57,7 +57,7 @@ class Comparison:
 def seeds_by_epoch(
     one: Configuration, column: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The epochs that all runs have, and the values of the column, a row a run."""
+    """Return the epochs that all runs have, and the values of the column, a row a run."""
     epochs = one.runs[0].epochs["epoch"]
     for run in one.runs[1:]:
         epochs = np.intersect1d(epochs, run.epochs["epoch"])
@@ -68,8 +68,7 @@ def seeds_by_epoch(
 def without_repeats(frame: Frame) -> tuple[Frame, int]:
     """Return the newest run of each set of settings and seed, a finished one where there is one.
 
-    The number is how many runs stand aside for a newer one: counting both would count one seed
-    twice.
+    The number is how many runs are left out: counting two of one seed would count it twice.
     """
     same = codes(frame.table, [*frame.telling, "seed"])
     if len(np.unique(same)) == len(same):
@@ -106,10 +105,10 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
 
 
 def labels(runs: Sequence[Run], only: str = "") -> list[str]:
-    """What sets each run apart from the others: choices by their names, settings as `name=value`.
+    """Return what sets each run apart: choices by their names, settings as `name=value`.
 
-    With `only`, nothing but that group counts, and its choice is always named. A label is never
-    empty: where nothing differs it is the name of the model.
+    With `only`, only that group counts, and its choice is always named. A label is never empty:
+    where nothing differs it is the name of the model.
     """
     frame = make_frame(runs)
     told = [path for path in varying(frame) if not only or path.partition(".")[0] == only]

@@ -1,4 +1,4 @@
-"""The little language of --where: which runs to keep.
+"""The language of --where, which says which runs to keep.
 
     test   = both, or both, or ...
     both   = single, and single, and ...
@@ -6,7 +6,10 @@
     sign   = | != | < | <= | > | >=
     value  = a number, true, false, null, a word, or text in quotes
 
-Nothing is evaluated but this.
+Nothing else is evaluated.
+
+A parser library would save few of these lines: the sentences say what was expected where, and the
+depth is bounded before anything recurses.
 """
 
 import operator
@@ -48,7 +51,7 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the language: which kind it is, how it reads, and where it stands."""
+    """A word of the language: its kind, its text, and where it begins in the test."""
 
     kind: str
     text: str
@@ -56,7 +59,7 @@ class Token:
 
 
 def matching(frame: Frame, test: str) -> Mask:
-    """Which runs fit a test.
+    """Return which runs fit a test.
 
     Numbers are compared as numbers and text as text. What a run does not have equals only null.
 
@@ -66,7 +69,7 @@ def matching(frame: Frame, test: str) -> Mask:
 
 
 def tokens(test: str) -> list[Token]:
-    """The words of a test. Raises RequestError for a character that belongs to none."""
+    """Return the words of a test. Raises RequestError for a character that belongs to none."""
     found, place = [], 0
     while test[place:].strip():
         place += len(test[place:]) - len(test[place:].lstrip())
@@ -82,7 +85,7 @@ def tokens(test: str) -> list[Token]:
 
 
 class _Reader:
-    """Reads a test from left to right."""
+    """A recursive-descent parser of one test."""
 
     def __init__(self, frame: Frame, test: str) -> None:
         self._frame = frame
@@ -172,7 +175,7 @@ class _Reader:
 
 
 def _meaning(value: Token) -> Any:
-    """A word as the number or constant that it spells; text in quotes is text."""
+    """Return the number or constant that a word spells; text in quotes is text."""
     if value.kind == "word":
         if value.text.lower() in CONSTANTS:
             return CONSTANTS[value.text.lower()]
@@ -184,7 +187,7 @@ def _meaning(value: Token) -> Any:
 
 
 def _equal(cells: list[Any], value: Token) -> Mask:
-    """Cells that are the value, or text that reads the same."""
+    """Return which cells are the value, or text that reads the same."""
     wanted = _meaning(value)
     if wanted is None:
         return np.array([_is_missing(cell) for cell in cells], dtype=bool)

@@ -1,4 +1,4 @@
-"""Runs as a tidy pandas DataFrame: a row a run, a column a setting, metric or fact."""
+"""Runs as a tidy pandas DataFrame: a row a run, a column a setting, a metric or a fact."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,12 +19,11 @@ from attnexp.runs.run import Run
 from attnexp.runs.settings import Value, clean
 
 RUN = ("folder", "key", "status", "primary")
-"""Columns of every frame that say which run a row is."""
+"""Columns of every frame that identify the run of a row."""
 
 UNTOLD = NEUTRAL | {"experiment"}
-"""Choices that tell no runs apart: those that change no number, and `experiment`, which is a way to
-write settings down; these are seen themselves."""
-
+"""Choices that do not tell runs apart: those that change no number, and `experiment`, which only
+sets other settings, which are columns themselves."""
 
 FACTS: Mapping[str, Callable[[Run], Value]] = {
     "results_version": lambda run: run.summary.results_version,
@@ -45,10 +44,11 @@ FACTS: Mapping[str, Callable[[Run], Value]] = {
 
 @dataclass(frozen=True)
 class Frame:
-    """Runs in a table, and what its columns are.
+    """A DataFrame of runs, and what its columns are.
 
-    `choices` and `settings` together are what was asked for; `choices` are the names chosen in the
-    groups, which the settings spell out. `better` says which metrics rank and in which direction.
+    `choices` are the columns with the names chosen in the groups, `settings` those with a
+    setting by dotted path, `metrics` those with a metric. `better` is the direction of each metric
+    that ranks.
     """
 
     table: pd.DataFrame
@@ -59,7 +59,7 @@ class Frame:
 
     @property
     def factors(self) -> tuple[str, ...]:
-        """Everything that was asked for, apart from the seed."""
+        """The choices and settings, without the seed."""
         return (*self.choices, *self.settings)
 
     @cached_property
@@ -67,7 +67,7 @@ class Frame:
         return {}
 
     def column(self, name: str) -> NDArray[Any]:
-        """A column as an array: of floats for a metric, else of plain objects."""
+        """Return a column as an array: of floats for a metric, else of plain objects."""
         if name not in self._columns:
             own = self.table[name]
             self._columns[name] = own.to_numpy() if name in self.metrics else plain(own)
@@ -75,7 +75,7 @@ class Frame:
 
     @cached_property
     def several(self) -> set[str]:
-        """The factors with more than one value; to be missing is a value."""
+        """The factors with more than one value. A missing value counts as one."""
         columns = {name: self.table[name] for name in self.factors}
         return {
             name
@@ -89,12 +89,12 @@ class Frame:
         return tuple(name for name in self.factors if name in self.several - UNTOLD)
 
     def only(self, chosen: NDArray[np.bool_]) -> "Frame":
-        """The rows that are chosen; columns stay."""
+        """Return the frame of the chosen rows; it has the same columns."""
         return replace(self, table=self.table[chosen])
 
 
 def make_frame(runs: Sequence[Run]) -> Frame:
-    """A row a run, in the order given. What a run does not have is missing in its row.
+    """Return a frame with a row a run, in the order given; what a run does not have is missing.
 
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
     """
@@ -133,7 +133,7 @@ def make_frame(runs: Sequence[Run]) -> Frame:
 
 
 def load_results(*paths: str | Path) -> pd.DataFrame:
-    """All runs at or below the folders (`outputs` by default), a row a run.
+    """Return all runs at or below the folders (`outputs` by default), a row a run.
 
     Columns: the choice in each group (`model`, `data`, ...), `seed`, every setting by its dotted
     path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
@@ -141,7 +141,7 @@ def load_results(*paths: str | Path) -> pd.DataFrame:
     `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
     read are left out; `frame.attrs["skipped"]` says which and why.
 
-    Raises RequestError for a path that is no folder.
+    Raises RequestError for a path that is not a folder.
     """
     collected = collect(paths or ("outputs",))
     frame = make_frame(collected.runs)
@@ -150,7 +150,7 @@ def load_results(*paths: str | Path) -> pd.DataFrame:
 
 
 def varying(frame: Frame) -> list[str]:
-    """The choices and settings that differ between the runs.
+    """Return the choices and settings that differ between the runs.
 
     A setting that differs only because its group's choice does, such as the hidden size that
     `additive` alone has, is part of that choice and not counted.
@@ -165,14 +165,14 @@ def varying(frame: Frame) -> list[str]:
 
 
 def depends_only_on(table: pd.DataFrame, column: str, others: Sequence[str]) -> bool:
-    """Whether rows that agree in the other columns agree in this one."""
+    """Return whether rows that agree in the other columns agree in this one."""
     before = codes(table, others)
     after = before * (len(table) + 1) + codes(table, [column])
     return len(np.unique(after)) == len(np.unique(before))
 
 
 def codes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
-    """A whole number for each row, the same for rows that agree in all the columns."""
+    """Return a whole number for each row, the same for rows that agree in all the columns."""
     number = np.zeros(len(table), dtype=np.int64)
     for column in columns:
         own, _ = pd.factorize(table[column], use_na_sentinel=False)
@@ -181,12 +181,12 @@ def codes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
 
 
 def plain(column: pd.Series) -> NDArray[Any]:
-    """The values as Python has them, with None for what is missing."""
+    """Return the values as Python objects, with None for missing ones."""
     return column.astype(object).where(column.notna(), None).to_numpy()
 
 
 def _typed(values: list[Any]) -> Any:
-    """Whole numbers stay whole where others are missing or have a fraction."""
+    """Return values for a column in which whole numbers stay whole beside missing ones."""
     types = set(map(type, values))
     if int in types and types <= {int, float, NoneType} and len(types) > 1:
         return np.array([math.nan if value is None else value for value in values], dtype=object)
@@ -206,7 +206,7 @@ def _in_order(names: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:
 
 
 def _apart(prefix: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """A column for each name, with the prefix as often as it takes to be the only one."""
+    """Return a column for each name, with as many prefixes as make it unique."""
     columns: dict[str, str] = {}
     for name in dict.fromkeys(names):
         column = name

@@ -1,4 +1,4 @@
-"""Short names of settings, and the settings that a person means."""
+"""Short names of settings, and the settings that short names stand for."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -7,7 +7,7 @@ from attnexp.errors import RequestError, nearest_text
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
-    """A name for each dotted path: its last two parts, or more where others end the same way."""
+    """Return a name for each dotted path: its last two parts, or more where others end alike."""
     paths = list(paths)
     lengths = dict.fromkeys(paths, 2)
     while True:
@@ -24,7 +24,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
 
 
 def meant(name: str, paths: Sequence[str], what: str = "column") -> str:
-    """The path that a person means by `name`: that path, or the only one that ends with it.
+    """Return the path that `name` stands for: that path, or the only one that ends with it.
 
     Raises RequestError where there is none, or several.
     """

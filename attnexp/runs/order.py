@@ -11,10 +11,10 @@ from attnexp.runs.names import meant
 
 
 def sort_runs(frame: Frame, by: str | None) -> Frame:
-    """Runs by a column: a metric that ranks best first, others from small to large.
+    """Return the runs in order of a column: a metric that ranks best first, others ascending.
 
-    A - before the name turns the order round; what is missing comes last either way. Without a name
-    the order is that of the choices, settings and seeds.
+    A - before the name reverses the order; missing values come last either way. Without a name the
+    order is that of the choices, settings and seeds.
     """
     table = frame.table
     if by is None:
@@ -30,7 +30,7 @@ def sort_runs(frame: Frame, by: str | None) -> Frame:
 
 
 def natural_ranks(column: pd.Series) -> pd.Series:
-    """The place of each value: numbers by size, then texts with the numbers in them by size."""
+    """Return the rank of each value: numbers by size, then text with the numbers in it by size."""
     codes, values = pd.factorize(column)
     order = sorted(range(len(values)), key=lambda i: natural(values[i]))
     places = np.full(len(values) + 1, np.nan)
@@ -39,7 +39,7 @@ def natural_ranks(column: pd.Series) -> pd.Series:
 
 
 def natural(value: object) -> tuple[object, ...]:
-    """A key that puts 2 before 10, and `v2` before `v10`."""
+    """Return a sort key that puts 2 before 10, and `v2` before `v10`."""
     if isinstance(value, int | float):
         return (0, value)
     parts = re.split(r"(\d+)", str(value))

@@ -1,4 +1,4 @@
-"""What to run next: how many more seeds would tell two rows apart, and the command."""
+"""Advice on what to run next: how many more seeds would tell rows apart, and the command."""
 
 from collections.abc import Iterator
 
@@ -9,13 +9,13 @@ from attnexp.tables.groups import Entry, Part
 from attnexp.tables.statistics import MOST_SEEDS, POWER
 
 SHOWN = 3
-"""How many comparisons get a command."""
+"""The number of comparisons that get a command."""
 
 MANY = 100
-"""More configurations than this do not go into one command."""
+"""The most configurations of one command."""
 
 START = 5
-"""Seeds that are worth starting with where there is one."""
+"""The number of seeds that is recommended where there is one."""
 
 
 def advice(part: Part) -> Iterator[str]:

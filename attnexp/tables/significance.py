@@ -1,4 +1,4 @@
-"""Which rows of a table are as good as the best, as far as the seeds can tell."""
+"""Tests of the rows of a table against the best one, by their seeds."""
 
 import math
 from collections.abc import Sequence
@@ -27,8 +27,8 @@ class PairTest:
     """A test of one row against another.
 
     `p` is not adjusted. `effect` is the mean difference in standard deviations. `pairs` is the
-    number of seeds that both have, or 0 where they share fewer than two and Welch's test has taken
-    them as strangers; `seeds` is what either side has at least.
+    number of seeds that both have, or 0 where they share fewer than two, and the test is Welch's;
+    `seeds` is what either side has at least.
     """
 
     p: float
@@ -102,12 +102,12 @@ def compare(rows: Sequence[Values], better: Literal["lower", "higher"]) -> list[
 
 
 def seed_means(values: Values) -> list[float]:
-    """One number a seed: seeds are what is independent."""
+    """Return one number a seed: seeds are what is independent."""
     return [math.fsum(blocks.values()) / len(blocks) for blocks in values.values()]
 
 
 def _test(row: Values, best: Values) -> PairTest:
-    """Paired by seed, and within a seed by block, where two seeds allow; else as strangers."""
+    """Return a test paired by seed and block where two seeds are shared, else Welch's."""
     differences, scale = [], 0.0
     for seed in row.keys() & best.keys():
         blocks = row[seed].keys() & best[seed].keys()

@@ -1,4 +1,4 @@
-"""What a handful of seeds says, and what it does not.
+"""Intervals, tests and power for a handful of seeds.
 
 Only `scipy.special` is imported of SciPy: `scipy.stats` takes half a second longer to import.
 """
@@ -19,7 +19,7 @@ POWER = 0.8
 """The chance of telling two configurations apart for which a number of seeds is named."""
 
 MOST_SEEDS = 1000
-"""A difference that takes more seeds than this is not worth looking for."""
+"""The most seeds that are recommended."""
 
 ROUNDING = 4 * float(np.finfo(np.float32).eps)
 """Relative size of differences that are nothing but rounding: metrics are computed in float32."""
@@ -40,7 +40,7 @@ class Spread:
 
 
 def spread(values: Sequence[float]) -> Spread:
-    """Student's interval, mean -/+ t(1 - 0.05/2, n - 1) sd / sqrt(n).
+    """Return mean, deviation and Student's interval, mean -/+ t(1 - 0.05/2, n - 1) sd / sqrt(n).
 
     Not a bootstrap: of five normal values, percentile and BCa intervals cover the mean in about 84%
     of cases, where Student's cover it in 95% (benchmarks/honesty.py).
@@ -56,16 +56,16 @@ def spread(values: Sequence[float]) -> Spread:
 
 
 def moments(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and standard deviation, n - 1 below the line, of two values or more."""
+    """Return mean and standard deviation, n - 1 below the line, of two values or more."""
     mean = math.fsum(values) / len(values)
     squares = math.fsum((value - mean) ** 2 for value in values)
     return mean, math.sqrt(squares / (len(values) - 1))
 
 
 def paired_p(differences: Sequence[float], scale: float) -> float:
-    """Two-sided p-value for a mean difference of zero, from one difference a seed; at least two.
+    """Return the two-sided p-value for a mean difference of zero, of two differences or more.
 
-    Student's test on the differences. `scale` is the size of the numbers that were subtracted:
+    There is one difference a seed. This is Student's test on them. `scale` is the size of the numbers that were subtracted:
     differences that vary by no more than its rounding are all the same, which leaves Student's test
     no spread to measure. Then the sign test answers: 2^(1 - n), or 1 where the difference is zero.
     """
@@ -77,7 +77,7 @@ def paired_p(differences: Sequence[float], scale: float) -> float:
 
 
 def effect_size(differences: Sequence[float], scale: float) -> float:
-    """Mean over standard deviation. Infinite where all are the same, but 0 where they are zero."""
+    """Return mean over deviation: infinite where all are the same, but 0 where they are zero."""
     mean, sd = moments(differences)
     rounding = ROUNDING * scale
     if sd <= rounding:
@@ -86,9 +86,9 @@ def effect_size(differences: Sequence[float], scale: float) -> float:
 
 
 def welch_p(first: Sequence[float], second: Sequence[float]) -> float:
-    """Two-sided p-value for equal means of samples that share no seeds, two or more each.
+    """Return the two-sided p-value for equal means of two samples of two values or more.
 
-    Welch 1947. Without any spread on either side nothing can be said, and the answer is 1.
+    Welch 1947. Without any spread on either side the p-value is 1.
     """
     (mean, sd), (other_mean, other_sd) = moments(first), moments(second)
     parts = sd**2 / len(first), other_sd**2 / len(second)
@@ -102,7 +102,7 @@ def welch_p(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def holm(p_values: Sequence[float], family: int) -> NDArray[np.float64]:
-    """P-values adjusted for being some of a family of `family` tests. Holm 1979.
+    """Return p-values adjusted for being some of a family of `family` tests. Holm 1979.
 
     The adjusted value of the i-th smallest is the largest of (family + 1 - j) p_j over j <= i, at
     most 1. The tests that are not among `p_values` count as ones with larger p-values, which can
@@ -118,9 +118,9 @@ def holm(p_values: Sequence[float], family: int) -> NDArray[np.float64]:
 
 @lru_cache(maxsize=10_000)
 def seeds_to_tell(effect: float, level: float) -> int | None:
-    """Fewest seeds with which a paired test at `level` finds an effect with a chance of POWER.
+    """Return the fewest seeds with which a paired test at `level` finds an effect.
 
-    None where it takes more than MOST_SEEDS.
+    It finds it with a chance of POWER. None where that takes more than MOST_SEEDS.
     """
     if math.isinf(effect):
         return math.ceil(1 - math.log2(level))
@@ -137,7 +137,7 @@ def seeds_to_tell(effect: float, level: float) -> int | None:
 
 
 def _power(effect: float, n: int, level: float) -> float:
-    """The chance that the two-sided paired t test rejects, in the direction of the effect."""
+    """Return the chance that the two-sided paired t test rejects in the effect's direction."""
     shift = abs(effect) * math.sqrt(n)
     critical = float(stdtrit(n - 1, 1 - level / 2))
     if shift - critical > 30:
