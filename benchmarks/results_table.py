@@ -98,7 +98,7 @@ def summary(
             },
             "schedule": {"_target_": "attnexp.training.schedules.Constant"},
             "train": {
-                "_target_": "attnexp.training.loop.TrainSettings",
+                "_target_": "attnexp.training.base.TrainSettings",
                 "max_epochs": EPOCHS,
                 "batch_size": 128,
                 "clip_norm": 1.0,

@@ -11,7 +11,8 @@ import yaml
 from hydra.utils import get_object
 
 from attnexp.runs import files
-from attnexp.training.loop import TrainSettings, fit
+from attnexp.training.base import TrainSettings
+from attnexp.training.loop import fit
 from attnexp.training.schedules import Constant
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -109,7 +110,8 @@ def check_weights(model, data):
 
 
 def test_every_choice_opens_with_a_line_that_says_what_it_is():
-    from attnexp.config.groups import GROUPS, choices
+    from attnexp.config.groups import choices
+    from attnexp.runs.settings import GROUPS
 
     for group in GROUPS:
         for choice in choices(group):

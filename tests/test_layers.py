@@ -19,7 +19,7 @@ LAYERS = {
     "architectures": {"attention", "scores", "batch"},
     "data": {"batch"},
     "tasks": {"architectures", "attention", "data", "batch"},
-    "runs": {"config.groups", "console"},
+    "runs": {"console"},
     "tables": {"console", "runs"},
     "plots": {"console", "runs"},
     "report": {"console", "plots", "runs", "tables"},

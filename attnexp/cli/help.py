@@ -5,9 +5,10 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from attnexp.cli.main import VERBS
-from attnexp.config.groups import GROUPS, choices
+from attnexp.cli.verbs import VERBS
+from attnexp.config.groups import choices
 from attnexp.console import out
+from attnexp.runs.settings import GROUPS
 
 EXAMPLES = (
     ("attnexp", "fit a noisy curve with a learned Gaussian kernel"),

@@ -12,16 +12,8 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from attnexp import __version__
+from attnexp.cli.verbs import VERBS
 from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_text
-
-VERBS = {
-    "results": ("attnexp.cli.results", "compare runs in a table"),
-    "plot": ("attnexp.cli.plot", "draw pictures of runs"),
-    "report": ("attnexp.cli.report", "write one page with tables, curves and attention"),
-    "decode": ("attnexp.cli.decode", "answer a source with a run's trained sequence model"),
-    "show": ("attnexp.cli.show", "show a run's losses and attention in the terminal"),
-}
-"""Each verb of ours, the module whose `main` it calls, and a line for the help page."""
 
 REQUEST, FAILURE, INTERRUPT = 2, 1, 130
 """Exit codes: a wrong request, a failed run, Ctrl-C."""

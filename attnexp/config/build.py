@@ -25,9 +25,9 @@ from attnexp.errors import RequestError, choices_text
 from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
+from attnexp.training.base import TrainSettings
 from attnexp.training.device import choose_device
 from attnexp.training.early_stopping import target_direction
-from attnexp.training.loop import TrainSettings
 from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.run import PreparedRun, trainable
 from attnexp.training.schedules import Constant

@@ -6,8 +6,6 @@ Each file opens with one comment line that says what it is.
 from dataclasses import dataclass
 from pathlib import Path
 
-GROUPS = ("model", "arch", "data", "task", "optim", "schedule", "train", "tracker", "experiment")
-
 
 @dataclass(frozen=True)
 class Choice:

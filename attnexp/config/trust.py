@@ -15,9 +15,10 @@ from typing import Any
 
 import yaml
 
-from attnexp.config.groups import GROUPS, conf_dir
+from attnexp.config.groups import conf_dir
 from attnexp.errors import RequestError
 from attnexp.runs.key import FORMER_TARGETS
+from attnexp.runs.settings import GROUPS
 
 TARGET = "_target_"
 """The key whose value Hydra imports and calls."""

@@ -12,11 +12,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from attnexp.config.groups import GROUPS
 from attnexp.runs.collection import collect
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.run import Run
-from attnexp.runs.settings import Value, clean
+from attnexp.runs.settings import GROUPS, Value, clean
 
 RUN = ("folder", "key", "status", "primary")
 """Columns of every frame that identify the run of a row."""

@@ -31,7 +31,7 @@ FORMER_TARGETS = {
     "attnexp.training.optimizers.Rprop": "attnexp.optimizers.rprop",
     "attnexp.training.schedules.Constant": "attnexp.schedules.Constant",
     "attnexp.training.schedules.Cosine": "attnexp.schedules.Cosine",
-    "attnexp.training.loop.TrainSettings": "attnexp.train.TrainSettings",
+    "attnexp.training.base.TrainSettings": "attnexp.train.TrainSettings",
 }
 """Targets that have moved, and the former names, which keys keep: no number has changed."""
 

@@ -5,6 +5,9 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
+GROUPS = ("model", "arch", "data", "task", "optim", "schedule", "train", "tracker", "experiment")
+"""The groups of settings, in the order in which they are listed."""
+
 Value = str | int | float | bool | None
 """A setting as one cell of a table holds it."""
 

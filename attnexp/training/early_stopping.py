@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
@@ -11,9 +10,7 @@ from torch import Tensor, nn
 from attnexp.architectures.base import Architecture
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Direction, Task
-
-if TYPE_CHECKING:
-    from attnexp.training.loop import Epoch, TrainSettings
+from attnexp.training.base import Epoch, TrainSettings
 
 
 class BestEpoch:
@@ -78,7 +75,7 @@ class ParameterMotion:
         return torch.stack([(now.detach() - before).abs().max() for now, before in pairs])
 
 
-def target_direction(settings: "TrainSettings", task: Task, dataset: Dataset) -> Direction | None:
+def target_direction(settings: TrainSettings, task: Task, dataset: Dataset) -> Direction | None:
     """Return which values of `stop_metric` are better, or None where no target is set.
 
     The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
@@ -100,7 +97,7 @@ def target_direction(settings: "TrainSettings", task: Task, dataset: Dataset) ->
 
 
 def reason_to_end(
-    row: "Epoch", settings: "TrainSettings", better: Direction | None, planned: int, stale: int
+    row: Epoch, settings: TrainSettings, better: Direction | None, planned: int, stale: int
 ) -> str:
     """Return why training ends after this row although epochs are left, or an empty text.
 

@@ -3,95 +3,31 @@
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Task
+from attnexp.training.base import (
+    Epoch,
+    OptimizerFactory,
+    Schedule,
+    TrainingDivergedError,
+    TrainSettings,
+)
 from attnexp.training.early_stopping import (
     BestEpoch,
     ParameterMotion,
     reason_to_end,
     target_direction,
 )
-from attnexp.training.optimizers import Rprop
-
-OptimizerFactory = Callable[..., Optimizer | Rprop]
-"""Builds an optimizer when called with `params`."""
-
-Schedule = Callable[[float], float]
-"""The factor of the learning rate at a share of training in [0, 1]."""
-
-
-class TrainingDivergedError(RuntimeError):
-    """The loss is no longer a number."""
-
-
-@dataclass(frozen=True)
-class TrainSettings:
-    """How long and in what portions to train.
-
-    An epoch is one pass over the training batch, in portions of `batch_size` examples or, where it
-    is None, all at once. Gradients longer than `clip_norm` are scaled down to it. With
-    `attention_every` the test attention is kept before training and after every so many epochs.
-
-    Budgets: training ends after `max_epochs`, or after `max_steps` updates, or at the first epoch
-    that ends after `max_minutes`; also once the validation metric `stop_metric` reaches `stop_at`,
-    or after `patience` epochs without a lower loss: of the validation set, or of training where the
-    data have none. With a validation set the parameters of its lowest loss are kept. Training has
-    converged, and ends, when no parameter has moved in either of the last two epochs by more than
-    `tolerance` times the longest move of its tensor.
-
-    Raises ValueError for a number that is not positive.
-    """
-
-    max_epochs: int
-    max_steps: int | None = None
-    max_minutes: float | None = None
-    batch_size: int | None = None
-    clip_norm: float | None = None
-    stop_metric: str | None = None
-    stop_at: float | None = None
-    patience: int | None = None
-    tolerance: float | None = None
-    attention_every: int | None = None
-
-    def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, int | float) and not value > 0:
-                raise ValueError(f"{name} must be greater than 0, got {value}")
-        if (self.stop_metric is None) != (self.stop_at is None):
-            raise ValueError(
-                "stop_metric and stop_at go together: "
-                f"got stop_metric {self.stop_metric} and stop_at {self.stop_at}"
-            )
-
-
-@dataclass(frozen=True)
-class Epoch:
-    """One row of metrics.csv. `loss` is the mean over the epoch's steps, each before its update.
-
-    `validation` holds the metrics of the validation set, where there is one. `converged` is true of
-    the last epoch where training went on until nothing moved. `ended` says why else this is the
-    last epoch although others were planned.
-    """
-
-    epoch: int
-    step: int
-    loss: float
-    lr: float
-    seconds: float
-    validation: Mapping[str, float] = field(default_factory=dict)
-    converged: bool = False
-    ended: str = ""
 
 
 def fit(

@@ -20,8 +20,9 @@ from attnexp.runs.provenance import now
 from attnexp.runs.summary import Summary, error_text, first_summary
 from attnexp.tasks.base import Attended, Task
 from attnexp.trackers.base import Tracker
+from attnexp.training.base import Epoch, OptimizerFactory, Schedule, TrainSettings
 from attnexp.training.device import device_name
-from attnexp.training.loop import Epoch, OptimizerFactory, Schedule, TrainSettings, fit
+from attnexp.training.loop import fit
 from attnexp.training.tensors import write_attention, write_parameters, write_snapshots
 
 log = logging.getLogger(__name__)

@@ -189,7 +189,7 @@ def test_the_optimizers_of_pytorch_are_trusted():
 @pytest.mark.parametrize("folder", sorted(STORED.iterdir()), ids=lambda folder: folder.name)
 def test_names_that_have_moved_are_found(folder):
     config = checked_config(files.read_summary(folder)["config"], Trust())
-    assert config["train"]["_target_"] == "attnexp.training.loop.TrainSettings"
+    assert config["train"]["_target_"] == "attnexp.training.base.TrainSettings"
 
 
 class TestModules:

@@ -10,7 +10,8 @@ from attnexp.data.sine import Sine
 from attnexp.scores.gaussian_learned import GaussianLearned
 from attnexp.tasks.base import Metric
 from attnexp.tasks.regression import METRICS, Regression
-from attnexp.training.loop import TrainSettings, fit, planned_steps
+from attnexp.training.base import TrainSettings
+from attnexp.training.loop import fit, planned_steps
 from attnexp.training.schedules import Constant, Cosine
 
 

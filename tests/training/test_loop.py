@@ -12,7 +12,8 @@ from attnexp.scores.additive import Additive
 from attnexp.scores.average import Average
 from attnexp.scores.gaussian_learned import GaussianLearned
 from attnexp.tasks.regression import Regression
-from attnexp.training.loop import TrainingDivergedError, TrainSettings, fit, portions
+from attnexp.training.base import TrainingDivergedError, TrainSettings
+from attnexp.training.loop import fit, portions
 from attnexp.training.optimizers import Rprop
 from attnexp.training.schedules import Constant, Cosine
 

@@ -1,0 +1,10 @@
+"""The verbs of the command line."""
+
+VERBS = {
+    "results": ("attnexp.cli.results", "compare runs in a table"),
+    "plot": ("attnexp.cli.plot", "draw pictures of runs"),
+    "report": ("attnexp.cli.report", "write one page with tables, curves and attention"),
+    "decode": ("attnexp.cli.decode", "answer a source with a run's trained sequence model"),
+    "show": ("attnexp.cli.show", "show a run's losses and attention in the terminal"),
+}
+"""Each verb of ours, the module whose `main` it calls, and a line for the help page."""
