@@ -65,9 +65,10 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
 def paired_p(differences: Sequence[float], scale: float) -> float:
     """Return the two-sided p-value for a mean difference of zero, of two differences or more.
 
-    There is one difference a seed. This is Student's test on them. `scale` is the size of the
-    numbers that were subtracted: differences that vary by no more than its rounding are all the same, which leaves Student's test
-    no spread to measure. Then the sign test answers: 2^(1 - n), or 1 where the difference is zero.
+    There is one difference a seed, and this is Student's test on them. `scale` is the size of the
+    numbers that were subtracted: differences that vary by no more than its rounding are all the
+    same, which leaves Student's test no spread to measure. Then the sign test answers: 2^(1 - n),
+    or 1 where the difference is zero.
     """
     effect = effect_size(differences, scale)
     n = len(differences)
