@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def tables(runs: Sequence["Run"]) -> "Report":
-    """The configurations with their statistics and costs, and then every run."""
+    """Return the configurations with their statistics and costs, and then every run."""
     from attnexp.runs.frame import make_frame
     from attnexp.runs.order import sort_runs
     from attnexp.tables.groups import Request
@@ -61,7 +61,7 @@ def tables(runs: Sequence["Run"]) -> "Report":
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments."""
+    """Return the arguments."""
     parser = Arguments("report", "Write one self-contained page about runs.", EPILOG)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
     parser.add_argument(

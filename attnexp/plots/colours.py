@@ -1,4 +1,4 @@
-"""The colour map of weights, for where matplotlib is not imported."""
+"""The colour map of weights, for modules that do not import matplotlib."""
 
 from collections.abc import Sequence
 
@@ -25,7 +25,7 @@ VIRIDIS: Sequence[tuple[int, int, int]] = (
 
 
 def viridis(share: float) -> tuple[int, int, int]:
-    """The colour of a share of the scale; outside [0, 1] that of the nearer end."""
+    """Return the colour of a share of the scale; outside [0, 1] that of the nearer end."""
     place = min(max(share, 0.0), 1.0) * (len(VIRIDIS) - 1)
     at = min(int(place), len(VIRIDIS) - 2)
     low, high = VIRIDIS[at], VIRIDIS[at + 1]
@@ -34,5 +34,5 @@ def viridis(share: float) -> tuple[int, int, int]:
 
 
 def hexadecimal(colour: tuple[int, int, int]) -> str:
-    """The colour as #rrggbb."""
+    """Return the colour as #rrggbb."""
     return "#{:02x}{:02x}{:02x}".format(*colour)

@@ -39,11 +39,11 @@ class Shade:
     beyond: Literal["neither", "max", "both"]
 
     def norm(self) -> Normalize:
-        """The numbers' place between low and high."""
+        """Return the scale from low to high."""
         return Normalize(self.low, self.high)
 
     def mappable(self) -> ScalarMappable:
-        """What a colour bar is drawn from."""
+        """Return what a colour bar is drawn from."""
         return ScalarMappable(self.norm(), self.colours)
 
 
@@ -55,7 +55,7 @@ def draw_grid(
     subtitle: str,
     signed: int | None = None,
 ) -> Figure:
-    """Maps in rows and columns, weights from 0 to the largest of all in one colour scale.
+    """Return maps in rows and columns, weights from 0 to the largest of all in one colour scale.
 
     `across` names the columns and `down` the rows; an empty text names nothing. The column `signed`
     holds differences of weights, which have a colour scale of their own, even around 0.
@@ -94,16 +94,19 @@ def draw_grid(
         middle = (y + heights[i] / 2) / height
         figure.text(0.12 / width, middle, down[i], rotation=90, va="center", ma="center")
     bar_height = min(height - top - bottom, 2.4)
+    bars: list[Axes] = []
     for shade in shades if signed is not None else shades[:1]:
-        bar = place(figure, x + 0.15, height - top - bar_height, 0.12, bar_height)
-        scale = figure.colorbar(shade.mappable(), cax=bar, label=shade.label, extend=shade.beyond)
+        x = _right(bars[-1]) if bars else x
+        bars.append(place(figure, x + 0.15, height - top - bar_height, 0.12, bar_height))
+        scale = figure.colorbar(
+            shade.mappable(), cax=bars[-1], label=shade.label, extend=shade.beyond
+        )
         scale.outline.set_visible(False)
-        x = _right(bar)
     return figure
 
 
 def draw_map(axes: Axes, one: Map, shade: Shade) -> None:
-    """One map with its gold path: rows go down where they are symbols, up where numbers."""
+    """Draw a map with its gold path: rows go down where they are symbols, up where numbers."""
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
     axes.imshow(one.weights, cmap=shade.colours, norm=shade.norm(), aspect="auto", origin=origin)
     for side in axes.spines.values():
@@ -125,7 +128,7 @@ def _right(axes: Axes) -> float:
 
 
 def _label(axis: XAxis | YAxis, side: Axis, ticked: bool, named: bool) -> None:
-    """Ticks: a symbol at every place, or round numbers where they fall between sorted points."""
+    """Set the ticks: a symbol at every place, or round numbers where they fall between sorted points."""
     axis.set_tick_params(length=2, pad=2)
     if side.numbers is None:
         places, labels = np.arange(len(side)), list(side.symbols)
@@ -143,7 +146,7 @@ def _label(axis: XAxis | YAxis, side: Axis, ticked: bool, named: bool) -> None:
 def _gaps(
     cells: Sequence[Sequence[Map]], widths: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Inches before each column and above each row: none before the first, little between maps
+    """Return inches before each column and above each row: none before the first, little between maps
     that share their labels, and room for labels where they do not."""
     across, down = [0.0], [0.0]
     for j in range(1, len(widths)):
@@ -156,7 +159,7 @@ def _gaps(
 
 
 def _shades(cells: Sequence[Sequence[Map]], signed: int | None) -> tuple[Shade, Shade]:
-    """The colour scales of weights and of differences, each for all maps of its kind."""
+    """Return the colour scales of weights and of differences, each for all maps of its kind."""
     kinds: tuple[list[NDArray[np.float64]], ...] = ([np.zeros(1)], [np.zeros(1)])
     for row in cells:
         for j, one in enumerate(row):
@@ -169,14 +172,14 @@ def _shades(cells: Sequence[Sequence[Map]], signed: int | None) -> tuple[Shade, 
 
 
 def _same(one: Axis, other: Axis) -> bool:
-    """Whether two sides may share their labels."""
+    """Return whether two sides may share their labels."""
     if one.numbers is None or other.numbers is None:
         return one.symbols == other.symbols
     return np.array_equal(one.numbers, other.numbers)
 
 
 def _inches(side: Axis, count: int) -> float:
-    """Room for a side: enough for a symbol at every place, or by the count of maps for numbers."""
+    """Return inches for a side: enough for a symbol at every place, or by the count of maps for numbers."""
     if side.numbers is not None:
         return 2.9 if count == 1 else 2.1 if count < 6 else 1.6
     return min(max(0.19 * len(side), 1.1), 4.5)
@@ -188,6 +191,6 @@ def _ink(side: Axis) -> float:
 
 
 def _standing(one: Map, width: float) -> float:
-    """Inches below a map for its tick labels, which stand upright where they would collide."""
+    """Return inches below a map for its tick labels, upright where they would collide."""
     ink = _ink(one.columns)
     return ink if one.columns.symbols and ink > width / len(one.columns) else LINE

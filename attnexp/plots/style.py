@@ -90,7 +90,7 @@ TALLEST = 28
 
 
 def new_figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
-    """An empty figure, sizes in inches, with its title at the upper left."""
+    """Return an empty figure, sizes in inches, with its title at the upper left."""
     figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     left = 0.12 / width
@@ -101,7 +101,7 @@ def new_figure(width: float, height: float, title: str, subtitle: str = "") -> F
 
 
 def place(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
-    """Axes at a place given in inches from the lower left corner."""
+    """Return axes at a place given in inches from the lower left corner."""
     across, up = figure.get_size_inches()
     return figure.add_axes((left / across, bottom / up, width / across, height / up))
 
@@ -199,11 +199,14 @@ def save(figure: Figure, paths: Sequence[Path]) -> None:
     The picture is as large as what is drawn. Letters that no installed font has become boxes, and a
     warning names them.
     """
-    figure.draw_without_rendering()  # only then do tick labels have their text
+    box = figure.get_tightbbox()  # only then do tick labels have their text
     texts = figure.findobj(Text)
-    for text in texts:
-        text.set_fontfamily(families(text.get_text()))
-    _tell_lacking(lacking("".join(text.get_text() for text in texts)))
+    letters = "".join(text.get_text() for text in texts)
+    _tell_lacking(lacking(letters))
+    if families(letters) != [BASE]:
+        for text in texts:
+            text.set_fontfamily(families(text.get_text()))
+        box = figure.get_tightbbox()
     for path in paths:
         kind = path.suffix.removeprefix(".")
         content = io.BytesIO()
@@ -211,8 +214,7 @@ def save(figure: Figure, paths: Sequence[Path]) -> None:
             content,
             format=kind,
             metadata=NO_DATES[kind],
-            bbox_inches="tight",
-            pad_inches=MARGIN,
+            bbox_inches=box.padded(MARGIN),
         )
         path.parent.mkdir(parents=True, exist_ok=True)
         write_bytes(path, content.getvalue())
@@ -232,7 +234,7 @@ def _renderer() -> RendererAgg:
 
 
 def line_styles(count: int) -> Sequence[dict[str, Any]]:
-    """As many distinct line looks as asked for, colours first."""
+    """Return as many distinct line looks as asked for, colours first."""
     return [
         {
             "color": PALETTE[i % len(PALETTE)],

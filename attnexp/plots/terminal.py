@@ -1,4 +1,4 @@
-"""Pictures out of letters: a curve and a heatmap in a terminal.
+"""Curves and heatmaps in letters, for a terminal.
 
 Where there are colours, they are those of the other pictures; otherwise darker letters mean more.
 """
@@ -40,7 +40,7 @@ class Means:
 def draw_curve(
     x: NDArray[np.float64], y: NDArray[np.float64], height: int, means: Means
 ) -> list[str]:
-    """A line through points whose x ascends, with the ends of both axes.
+    """Return a line through points whose x ascends, with the ends of both axes.
 
     Points that are not finite are left out.
     """
@@ -68,7 +68,7 @@ def draw_curve(
 
 
 def draw_map(one: Map, means: Means) -> list[Text]:
-    """A map: a cell for every weight where they are symbols, a reduced picture for numbers."""
+    """Return a map in lines: a cell for every weight of symbols, a reduced map for numbers."""
     end, beyond = scale_end(one.weights)
     if one.rows.symbols and one.columns.symbols:
         lines = _symbols(one, end, means)
@@ -81,7 +81,7 @@ def draw_map(one: Map, means: Means) -> list[Text]:
 def _dots(
     x: NDArray[np.float64], y: NDArray[np.float64], fine: int, high: int
 ) -> NDArray[np.bool_]:
-    """A line as dots (rows from the top, columns), joined from column to column."""
+    """Return a line as dots (rows from the top, columns), joined from column to column."""
     at = np.interp(np.linspace(x[0], x[-1], fine), x, y)
     span = y.max() - y.min()
     rows = np.round((y.max() - at) / span * (high - 1)) if span else np.full(fine, high // 2)
@@ -103,7 +103,7 @@ def _stars(dots: NDArray[np.bool_]) -> list[str]:
 
 
 def _symbols(one: Map, end: float, means: Means) -> list[Text]:
-    """Three letters a cell, the gold position in brackets, while there is room for them."""
+    """Return a map with three letters a cell, the gold position in brackets, while there is room for them."""
     margin = max(len(symbol) for symbol in one.rows.symbols)
     cell = 3 if margin + 1 + 3 * len(one.columns) <= means.width else 1
     lines = [Text(" " * (margin + 1) + line) for line in _head(one.columns, cell)]
@@ -119,7 +119,7 @@ def _symbols(one: Map, end: float, means: Means) -> list[Text]:
 
 
 def _head(side: Axis, cell: int) -> list[str]:
-    """The symbols above the columns: across where they fit, else downwards."""
+    """Return the symbols above the columns: across where they fit, else downwards."""
     if all(len(symbol) < cell for symbol in side.symbols):
         return ["".join(f"{symbol:^{cell}}" for symbol in side.symbols)]
     tall = max(map(len, side.symbols))
@@ -128,7 +128,7 @@ def _head(side: Axis, cell: int) -> list[str]:
 
 
 def _numbers(one: Map, end: float, means: Means) -> list[Text]:
-    """The map reduced to what fits, the rows upwards, two in a line where there are colours.
+    """Return the map reduced to what fits, the rows upwards, two in a line where there are colours.
 
     A letter is about twice as high as wide.
     """
@@ -160,14 +160,14 @@ def _ends(side: Axis) -> tuple[str, str]:
 
 
 def _reduced(weights: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """A smaller map whose cells are the largest weights of what they stand for."""
+    """Return a smaller map whose cells are the largest weights of the blocks they stand for."""
     row_ends = np.linspace(0, weights.shape[0], rows + 1).astype(int)[:-1]
     column_ends = np.linspace(0, weights.shape[1], columns + 1).astype(int)[:-1]
     return np.maximum.reduceat(np.maximum.reduceat(weights, row_ends), column_ends, axis=1)
 
 
 def _scale(end: str, gold: bool, means: Means) -> Text:
-    """What the colours or letters mean."""
+    """Return the line that says what the colours or letters mean."""
     line = Text("weight 0 ")
     for share in np.linspace(0, 1, 10):
         line.append(*_cell(float(share), means))
@@ -176,7 +176,7 @@ def _scale(end: str, gold: bool, means: Means) -> Text:
 
 
 def _cell(share: float, means: Means) -> tuple[str, Style]:
-    """One letter for a weight's share of the largest."""
+    """Return the letter and colour for a weight's share of the largest."""
     if means.colours:
         readable = (0, 0, 0) if share > BRIGHT else (255, 255, 255)
         return " ", Style(bgcolor=_colour(share), color=Color.from_rgb(*readable))

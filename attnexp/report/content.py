@@ -1,4 +1,4 @@
-"""What a report says, as plain values: everything that its page draws."""
+"""The content of a report as plain values, which its page draws."""
 
 import base64
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
 
 
 def report_content(title: str, tables: Report, comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """The content of a page: tables, then for each data set curves, fits, attention, and runs."""
+    """Return the content of a page: tables, then for each data set curves, fits, attention, and runs."""
     return {
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],
@@ -64,7 +64,7 @@ def _data(comparison: Comparison) -> dict[str, Any]:
 
 
 def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
-    """A chart for every loss, and for the primary metric where it was validated.
+    """Yield a chart for every loss, and for the primary metric where it was validated.
 
     A line is a configuration, with its band over seeds.
     """
@@ -89,7 +89,7 @@ def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str,
 
 
 def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
-    """The truth, the predictions, and the training points where all runs have the same."""
+    """Yield a chart of the truth, the predictions, and the training points where all runs have the same."""
     if not all(has_fit(run) for run in runs):
         return
     x, truth, _ = fitted_curve(runs[0])
@@ -111,7 +111,7 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
 def _line(
     place: int, one: Configuration, x: NDArray[np.float64], values: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """A row of values a seed, as their mean and their ends."""
+    """Return the mean and the ends of values that have a row a seed."""
     few = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).astype(int))
     line = {
         "label": one.label,
@@ -126,7 +126,7 @@ def _line(
 
 
 def _attention(comparison: Comparison) -> dict[str, Any] | None:
-    """The maps of the first seed that all configurations have, on the same examples.
+    """Return the maps of the first seed that all configurations have, on the same examples.
 
     None where there is no such seed, or the examples are not the same.
     """
@@ -164,7 +164,7 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
 
 
 def _attentions(run: Run, axes: list[dict[str, Any]]) -> dict[str, Any]:
-    """The attentions of a run by name; of the main one also as it grew, where that was kept."""
+    """Return the attentions of a run by name; of the main one also its growth, if it was kept."""
     attention = run.attention
     found = {}
     for name in _main_first(attention):
@@ -181,7 +181,7 @@ def _attentions(run: Run, axes: list[dict[str, Any]]) -> dict[str, Any]:
 def _frame(
     attention: Attention, name: str, epoch: int | None, axes: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """The maps of one moment. Weights are bytes from 0 to 255, for 0 to the `largest`."""
+    """Return the maps of one epoch. Weights are bytes from 0 to 255, for 0 to the `largest`."""
     weights = attention.weights[name][:EXAMPLES]
     largest = float(weights.max(initial=0)) or 1.0
     layers, heads = weights.shape[1:3]
@@ -206,7 +206,7 @@ def _frame(
 
 
 def _axis(side: Axis, axes: list[dict[str, Any]]) -> int:
-    """The place of a side in the list of all, which it is added to where it is new."""
+    """Return the index of a side in the list of all, to which it is added where it is new."""
     numbers = None if side.numbers is None else plain(side.numbers)
     content = {"name": side.name, "symbols": list(side.symbols), "numbers": numbers}
     if content not in axes:
@@ -219,7 +219,7 @@ def _main_first(attention: Attention) -> list[str]:
 
 
 def _configuration(one: Configuration) -> dict[str, Any]:
-    """Everything that was asked for, and how to ask for it again."""
+    """Return the settings of a configuration and the commands that run it again."""
     first = one.runs[0]
     return {
         "label": one.label,
@@ -233,7 +233,7 @@ def _configuration(one: Configuration) -> dict[str, Any]:
 
 
 def _code(summary: Summary) -> str:
-    """The code that computed a run, in words."""
+    """Return the versions and the commit that computed a run, in words."""
     versions = ", ".join(f"{name} {number}" for name, number in summary.versions.items())
     if summary.git is None:
         return versions
@@ -242,5 +242,5 @@ def _code(summary: Summary) -> str:
 
 
 def plain(values: NDArray[Any]) -> list[float | None]:
-    """Numbers to five significant digits; what is not finite is null."""
+    """Return numbers to five significant digits; what is not finite is null."""
     return [float(f"{v:.5g}") if np.isfinite(v) else None for v in values.tolist()]

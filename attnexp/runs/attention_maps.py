@@ -32,7 +32,7 @@ SIDES: Mapping[str, tuple[Side, Side]] = {
 
 @dataclass(frozen=True)
 class Axis:
-    """One side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis."""
+    """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis."""
 
     name: str
     order: NDArray[np.int64]
@@ -58,7 +58,7 @@ class Map:
 
 @dataclass(frozen=True)
 class View:
-    """Which of the stored maps to show, counted from 0.
+    """A choice among the stored maps, counted from 0.
 
     Where nothing is said: the main attention, its last layer, the mean over its heads, and the
     first examples.
@@ -72,7 +72,7 @@ class View:
 
 @dataclass(frozen=True)
 class Attention:
-    """attention.safetensors: weights (batch, layers, heads, queries, keys) by name, and the batch.
+    """The content of attention.safetensors: weights (batch, layers, heads, queries, keys) by name, and the batch.
 
     The symbols of sequence data are in the metadata, as `source_vocab` and `target_vocab`.
     """
@@ -83,16 +83,18 @@ class Attention:
     target_vocab: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """The weights of one attention, (batch, layers, heads, queries, keys)."""
+        """Return the weights of one attention, (batch, layers, heads, queries, keys)."""
         return self.weights[name]
 
     @property
     def main(self) -> str:
-        """The name of the attention to show first."""
+        """Return the name of the attention to show first."""
         return next((name for name in FIRST if name in self.weights), next(iter(self.weights)))
 
     def resolve(self, view: View, most: int) -> View:
-        """The view with everything said but a head, which None means the mean of; `most` examples.
+        """Return the view with its defaults filled in, and `most` examples where it names none.
+
+        A head of None stays where there are several: it means their mean.
 
         Raises RequestError for what is not stored, with what is.
         """
@@ -111,7 +113,7 @@ class Attention:
         return replace(view, attention=name, layer=layer, head=head, examples=examples)
 
     def words(self, view: View) -> str:
-        """A resolved view in words, without its examples."""
+        """Return a resolved view in words, without its examples."""
         name = view.attention or self.main
         _, layers, heads = self.weights[name].shape[:3]
         parts = [f"{name} attention"]
@@ -122,7 +124,7 @@ class Attention:
         return ", ".join(parts)
 
     def map(self, name: str, example: int, layer: int, head: int | None) -> Map:
-        """One map, sorted where the axes are numbers, in reading order where they are symbols.
+        """Return one map, sorted where the axes are numbers, in reading order where they are symbols.
 
         Without a head, the mean over the heads. Only the main attention has a gold path.
 
@@ -167,12 +169,12 @@ class Attention:
 
 
 def visible(symbol: str) -> str:
-    """A symbol to read: a blank as the open box that stands for one."""
+    """Return a symbol that can be seen: a blank becomes an open box."""
     return SPACE if symbol.isspace() else symbol
 
 
 def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Attention:
-    """Stored arrays, sorted into weights and batch.
+    """Return stored arrays as weights and batch.
 
     Raises RequestError for arrays that are not those of a run.
     """
@@ -191,7 +193,7 @@ def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
 
 
 def scale_end(weights: NDArray[np.float64]) -> tuple[float, bool]:
-    """Where a scale from 0 ends, and whether a few weights far above all others are beyond it."""
+    """Return where a scale from 0 ends, and whether a few far larger weights are beyond it."""
     largest = float(weights.max(initial=0))
     most = float(np.quantile(weights, 1 - FEW)) if weights.size else 0.0
     beyond = 0 < most < largest / 2
@@ -199,13 +201,13 @@ def scale_end(weights: NDArray[np.float64]) -> tuple[float, bool]:
 
 
 def same_examples(one: Attention, other: Attention) -> bool:
-    """Whether two runs were looked at on the same examples."""
+    """Return whether two runs stored the attention on the same examples."""
     fields = ("keys", "queries", "targets")
     return all(np.array_equal(one.batch[field], other.batch[field]) for field in fields)
 
 
 def _numbers(name: str, points: NDArray[Any]) -> Axis:
-    """Points sorted by their first coordinate."""
+    """Return points sorted by their first coordinate."""
     x = points.reshape(len(points), -1)[:, 0].astype(np.float64)
     order = np.argsort(x, kind="stable")
     return Axis(name, order, numbers=x[order])
