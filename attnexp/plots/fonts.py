@@ -20,9 +20,9 @@ def families(text: str) -> list[str]:
 
 
 def lacking(text: str) -> str:
-    """Return the letters of a text that no installed font has, each once."""
+    """Return the letters of a text that no installed font has, each once and in order."""
     own = _letters(font_manager.findfont(BASE))
-    seen = dict.fromkeys(letter for letter in text if not letter.isspace())
+    seen = sorted({letter for letter in text if not letter.isspace()})
     return "".join(each for each in seen if ord(each) not in own and family_with(each) is None)
 
 

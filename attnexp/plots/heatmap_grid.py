@@ -128,7 +128,7 @@ def _right(axes: Axes) -> float:
 
 
 def _label(axis: XAxis | YAxis, side: Axis, ticked: bool, named: bool) -> None:
-    """Set the ticks: a symbol at every place, or round numbers where they fall between sorted points."""
+    """Set the ticks: a symbol at every place, or round numbers between sorted points."""
     axis.set_tick_params(length=2, pad=2)
     if side.numbers is None:
         places, labels = np.arange(len(side)), list(side.symbols)
@@ -146,8 +146,11 @@ def _label(axis: XAxis | YAxis, side: Axis, ticked: bool, named: bool) -> None:
 def _gaps(
     cells: Sequence[Sequence[Map]], widths: Sequence[float]
 ) -> tuple[list[float], list[float]]:
-    """Return inches before each column and above each row: none before the first, little between maps
-    that share their labels, and room for labels where they do not."""
+    """Return inches before each column and above each row.
+
+    There are none before the first, few between maps that share their labels, and room for labels
+    where they do not.
+    """
     across, down = [0.0], [0.0]
     for j in range(1, len(widths)):
         shared = all(_same(row[j].rows, row[j - 1].rows) for row in cells)
@@ -179,7 +182,7 @@ def _same(one: Axis, other: Axis) -> bool:
 
 
 def _inches(side: Axis, count: int) -> float:
-    """Return inches for a side: enough for a symbol at every place, or by the count of maps for numbers."""
+    """Return inches for a side: by its symbols, or for numbers by the count of maps."""
     if side.numbers is not None:
         return 2.9 if count == 1 else 2.1 if count < 6 else 1.6
     return min(max(0.19 * len(side), 1.1), 4.5)

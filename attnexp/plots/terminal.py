@@ -103,7 +103,10 @@ def _stars(dots: NDArray[np.bool_]) -> list[str]:
 
 
 def _symbols(one: Map, end: float, means: Means) -> list[Text]:
-    """Return a map with three letters a cell, the gold position in brackets, while there is room for them."""
+    """Return a map with three letters a cell, or one where there is no room for three.
+
+    Three letters show the gold position in brackets.
+    """
     margin = max(len(symbol) for symbol in one.rows.symbols)
     cell = 3 if margin + 1 + 3 * len(one.columns) <= means.width else 1
     lines = [Text(" " * (margin + 1) + line) for line in _head(one.columns, cell)]

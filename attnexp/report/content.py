@@ -34,7 +34,7 @@ EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
 
 
 def report_content(title: str, tables: Report, comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return the content of a page: tables, then for each data set curves, fits, attention, and runs."""
+    """Return the content of a page: tables, then curves, fits, attention and runs by data set."""
     return {
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],
@@ -89,7 +89,7 @@ def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str,
 
 
 def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
-    """Yield a chart of the truth, the predictions, and the training points where all runs have the same."""
+    """Yield a chart of truth and predictions, with the training points if all runs share them."""
     if not all(has_fit(run) for run in runs):
         return
     x, truth, _ = fitted_curve(runs[0])

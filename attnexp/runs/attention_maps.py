@@ -72,7 +72,9 @@ class View:
 
 @dataclass(frozen=True)
 class Attention:
-    """The content of attention.safetensors: weights (batch, layers, heads, queries, keys) by name, and the batch.
+    """The content of attention.safetensors: weights by name, and the batch.
+
+    Weights are (batch, layers, heads, queries, keys).
 
     The symbols of sequence data are in the metadata, as `source_vocab` and `target_vocab`.
     """
@@ -124,7 +126,7 @@ class Attention:
         return ", ".join(parts)
 
     def map(self, name: str, example: int, layer: int, head: int | None) -> Map:
-        """Return one map, sorted where the axes are numbers, in reading order where they are symbols.
+        """Return one map: sorted where the axes are numbers, in reading order for symbols.
 
         Without a head, the mean over the heads. Only the main attention has a gold path.
 
