@@ -65,7 +65,8 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
 def paired_p(differences: Sequence[float], scale: float) -> float:
     """Return the two-sided p-value for a mean difference of zero, of two differences or more.
 
-    There is one difference a seed. This is Student's test on them. `scale` is the size of the numbers that were subtracted:
+    There is one difference a seed, and the test is Student's. `scale` is the size of the numbers
+    that were subtracted:
     differences that vary by no more than its rounding are all the same, which leaves Student's test
     no spread to measure. Then the sign test answers: 2^(1 - n), or 1 where the difference is zero.
     """
