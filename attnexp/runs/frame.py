@@ -16,6 +16,7 @@ from attnexp.runs.collection import collect
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.run import Run
 from attnexp.runs.settings import GROUPS, Value, clean
+from attnexp.runs.summary import Summary
 
 RUN = ("folder", "key", "status", "primary")
 """Columns of every frame that identify the run of a row."""
@@ -24,19 +25,19 @@ UNTOLD = NEUTRAL | {"experiment"}
 """Choices that do not tell runs apart: those that change no number, and `experiment`, which only
 sets other settings, which are columns themselves."""
 
-FACTS: Mapping[str, Callable[[Run], Value]] = {
-    "results_version": lambda run: run.summary.results_version,
-    "parameters": lambda run: run.summary.parameters,
-    "seconds": lambda run: run.summary.seconds,
-    "peak_memory_mb": lambda run: run.summary.peak_memory_mb,
-    "device": lambda run: _clean(run.summary.device),
-    "started": lambda run: _clean(run.summary.started),
-    "ended": lambda run: _clean(run.summary.ended),
-    "error": lambda run: _clean(run.summary.error),
-    "attnexp": lambda run: _clean(run.summary.versions.get("attnexp")),
-    "torch": lambda run: _clean(run.summary.versions.get("torch")),
-    "commit": lambda run: _clean(run.summary.git.commit) if run.summary.git else None,
-    "dirty": lambda run: run.summary.git.dirty if run.summary.git else None,
+FACTS: Mapping[str, Callable[[Summary], Value]] = {
+    "results_version": lambda run: run.results_version,
+    "parameters": lambda run: run.parameters,
+    "seconds": lambda run: run.seconds,
+    "peak_memory_mb": lambda run: run.peak_memory_mb,
+    "device": lambda run: run.device,
+    "started": lambda run: run.started,
+    "ended": lambda run: run.ended,
+    "error": lambda run: run.error,
+    "attnexp": lambda run: run.versions.get("attnexp"),
+    "torch": lambda run: run.versions.get("torch"),
+    "commit": lambda run: run.git.commit if run.git else None,
+    "dirty": lambda run: run.git.dirty if run.git else None,
 }
 """Columns of every frame that say how a run came about."""
 
@@ -99,11 +100,12 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     """
     chosen = [run.choices for run in runs]
     asked = [run.settings for run in runs]
-    measured = [run.metrics for run in runs]
+    summaries = [run.summary for run in runs]
+    measured = _measured(summaries)
     choices = _in_order(_names(chosen), GROUPS)
     taken = {*choices, *FACTS, *RUN, "seed"}
     settings = _apart("config", _names(asked), taken)
-    metrics = _apart("metrics", _names(measured), taken)
+    metrics = _apart("metrics", measured, taken)
     columns: dict[str, Any] = {name: [own.get(name) for own in chosen] for name in choices}
     columns["seed"] = _typed([run.seed for run in runs])
     places: dict[int, int] = {}
@@ -114,14 +116,13 @@ def make_frame(runs: Sequence[Run]) -> Frame:
         columns[column] = pd.Series(_typed([own.get(name) for own in different])).take(place).array
     columns["status"] = [run.state for run in runs]
     for name, column in metrics.items():
-        columns[column] = np.array([own.get(name, np.nan) for own in measured], dtype=float)
+        columns[column] = measured[name]
     for name, fact in FACTS.items():
-        columns[name] = _typed([fact(run) for run in runs])
-    primary = [run.summary.primary for run in runs]
-    columns["primary"] = [metrics.get(str(name), name) for name in primary]
-    columns["key"] = [clean(run.summary.key) for run in runs]
+        columns[name] = _typed(_cleaned(map(fact, summaries)))
+    columns["primary"] = [metrics.get(str(one.primary), one.primary) for one in summaries]
+    columns["key"] = [clean(one.key) for one in summaries]
     columns["folder"] = [clean(str(run.folder)) for run in runs]
-    directions = {name: way for run in runs for name, way in run.summary.better.items()}
+    directions = {name: way for one in summaries for name, way in one.better.items()}
     return Frame(
         pd.DataFrame(columns),
         choices,
@@ -216,5 +217,19 @@ def _apart(prefix: str, names: Iterable[str], taken: set[str]) -> dict[str, str]
     return columns
 
 
-def _clean(text: str | None) -> str | None:
-    return None if text is None else clean(text)
+def _measured(summaries: Sequence[Summary]) -> dict[str, NDArray[np.float64]]:
+    """Return the metrics by name, as `Run.metrics` has them: NaN for what is not a finite number.
+
+    A metric that no run has is left out.
+    """
+    found: dict[str, NDArray[np.float64]] = {}
+    for name in _names(one.metrics for one in summaries):
+        values = np.array([one.metrics.get(name) for one in summaries], dtype=float)
+        values[np.isinf(values)] = np.nan
+        own = clean(name)
+        found[own] = np.where(np.isnan(values), found.get(own, np.nan), values)
+    return {name: values for name, values in found.items() if not np.isnan(values).all()}
+
+
+def _cleaned(values: Iterable[Value]) -> list[Value]:
+    return [clean(value) if isinstance(value, str) else value for value in values]

@@ -72,7 +72,6 @@ def cell(value: Any) -> Value:
     return clean(value) if isinstance(value, str) else value
 
 
-@lru_cache(maxsize=4096)
 def clean(text: str) -> str:
     """Return text that can be printed: unprintable characters are replaced by a mark."""
     if text.isprintable():

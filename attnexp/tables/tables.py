@@ -1,6 +1,6 @@
 """The reports: runs one by one, configurations with their results and costs, and pivot tables."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import pandas as pd
@@ -60,12 +60,9 @@ def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
         *(Head(names[name], right=pd.api.types.is_numeric_dtype(table[name])) for name in shown),
         *(Head(name, right=True, spare=i > 0) for i, name in enumerate(ordered)),
     ]
-    rows = [
-        [cell(value) for value in row]
-        for row in table[[*shown, *ordered]].astype(object).itertuples(index=False, name=None)
-    ]
-    records = table.astype(object).where(table.notna(), None).to_dict("records")
-    return Report([Grid(heads, rows)], [{str(k): v for k, v in r.items()} for r in records])
+    return Report(
+        [Grid(heads, _Rows(table[[*shown, *ordered]], _cells))], _Rows(table, _plain_records)
+    )
 
 
 def configurations_report(frame: Frame, request: Request) -> Report:
@@ -166,6 +163,35 @@ def notes(parts: Sequence[Part]) -> list[str]:
         for text in (*warnings(part), *advice(part))
     ]
     return list(dict.fromkeys(found))
+
+
+class _Rows(Sequence[Any]):
+    """The rows of a DataFrame, made when they are asked for: the screen shows a few of them."""
+
+    def __init__(self, table: pd.DataFrame, make: Callable[[pd.DataFrame], list[Any]]) -> None:
+        self._table = table
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return self._make(self._table.iloc[place])
+        return self._make(self._table.iloc[[place]])[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._make(self._table))
+
+
+def _cells(table: pd.DataFrame) -> list[list[Cell]]:
+    rows = table.astype(object).itertuples(index=False, name=None)
+    return [[cell(value) for value in row] for row in rows]
+
+
+def _plain_records(table: pd.DataFrame) -> list[dict[str, object]]:
+    plain = table.astype(object).where(table.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
 
 
 def _in_order(frame: Frame) -> list[str]:
