@@ -194,8 +194,12 @@ def _typed(values: list[Any]) -> Any:
 
 
 def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
-    """Return all keys in order of appearance. Most runs have the same, so few are looked at."""
-    shapes = dict.fromkeys(map(tuple, several))
+    """Return all keys in an order that does not depend on the order of the runs.
+
+    It is the order in the longest mapping, followed by what others add. Most runs have the same
+    keys, so few mappings are looked at.
+    """
+    shapes = sorted(set(map(tuple, several)), key=lambda shape: (-len(shape), shape))
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 

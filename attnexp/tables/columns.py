@@ -5,12 +5,13 @@ A column is one entry of COLUMNS: the tables, CSV and JSON take it from there.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Literal
 
 from attnexp.console import number_text
 from attnexp.tables.groups import LOST, Entry, Part
 from attnexp.tables.statistics import MOST_SEEDS
-from attnexp.tables.table import NOTHING, Cell
+from attnexp.tables.table import NOTHING, Cell, cell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,8 +81,16 @@ def _range_text(ends: tuple[int, int] | None) -> Cell:
     return Cell(str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}")
 
 
+def _mean(entry: Entry) -> Cell:
+    return Cell(cell(entry.spread.mean).text, entry.ahead)
+
+
 def _ranked(part: Part) -> bool:
     return part.detailed and part.metrics[0] in part.frame.better
+
+
+def _any_lost(part: Part) -> bool:
+    return any(lost_text(entry) for entry in part.firsts)
 
 
 def _lost(why: str) -> Callable[[Entry], int]:
@@ -89,45 +98,31 @@ def _lost(why: str) -> Callable[[Entry], int]:
 
 
 COLUMNS = (
-    Column(name="metric", value=lambda entry: entry.metric),
-    Column(name="better", value=lambda entry: entry.better),
+    Column(name="metric", value=attrgetter("metric")),
+    Column(name="better", value=attrgetter("better")),
     Column(
-        name="n",
-        value=lambda entry: entry.spread.n,
-        title="seeds",
-        text=lambda entry: Cell(str(entry.seeds)),
+        name="n", value=attrgetter("spread.n"), title="seeds", text=lambda entry: cell(entry.seeds)
     ),
     Column(
         name="mean",
-        value=lambda entry: entry.spread.mean,
+        value=attrgetter("spread.mean"),
         title="{metric}",
-        text=lambda entry: Cell(
-            NOTHING if entry.spread.mean is None else number_text(entry.spread.mean), entry.ahead
-        ),
-        shown=lambda part: part.detailed,
+        text=_mean,
+        shown=attrgetter("detailed"),
     ),
-    Column(
-        value=mean_text,
-        title="{metric}",
-        shown=lambda part: not part.detailed,
-        each=True,
-    ),
+    Column(value=mean_text, title="{metric}", shown=lambda part: not part.detailed, each=True),
     Column(
         name="sd",
-        value=lambda entry: entry.spread.sd,
+        value=attrgetter("spread.sd"),
         title="sd",
-        shown=lambda part: part.detailed,
+        shown=attrgetter("detailed"),
         spare=True,
     ),
-    Column(name="low", value=lambda entry: entry.spread.low),
-    Column(name="high", value=lambda entry: entry.spread.high),
-    Column(value=_interval, title="95% interval", shown=lambda part: part.detailed),
+    Column(name="low", value=attrgetter("spread.low")),
+    Column(name="high", value=attrgetter("spread.high")),
+    Column(value=_interval, title="95% interval", shown=attrgetter("detailed")),
     Column(
-        name="standing",
-        value=lambda entry: entry.standing,
-        title="standing",
-        shown=_ranked,
-        align="left",
+        name="standing", value=attrgetter("standing"), title="standing", shown=_ranked, align="left"
     ),
     Column(name="p", value=lambda entry: entry.verdict.p if entry.verdict else None),
     Column(name="pairs", value=_pairs),
@@ -140,12 +135,7 @@ COLUMNS = (
         spare=True,
     ),
     *(Column(name=why, value=_lost(why)) for why in LOST),
-    Column(
-        value=lost_text,
-        title="without result",
-        shown=lambda part: any(lost_text(entry) for entry in part.firsts),
-        align="left",
-    ),
+    Column(value=lost_text, title="without result", shown=_any_lost, align="left"),
     Column(
         name="parameters",
         value=lambda entry: entry.cost.parameters and entry.cost.parameters[1],
@@ -160,15 +150,10 @@ COLUMNS = (
         text=lambda entry: _range_text(entry.cost.steps),
         table="costs",
     ),
-    Column(
-        name="seconds",
-        value=lambda entry: entry.cost.seconds,
-        title="seconds",
-        table="costs",
-    ),
+    Column(name="seconds", value=attrgetter("cost.seconds"), title="seconds", table="costs"),
     Column(
         name="peak_memory_mb",
-        value=lambda entry: entry.cost.peak_memory_mb,
+        value=attrgetter("cost.peak_memory_mb"),
         title="memory MB",
         table="costs",
     ),
