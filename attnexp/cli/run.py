@@ -13,7 +13,6 @@ from attnexp.config.messages import ComposeErrors
 from attnexp.errors import RequestError, RunFailedError
 from attnexp.runs.files import SUMMARY, UnreadableRunError
 from attnexp.runs.lock import hold
-from attnexp.runs.run import Run
 from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
 from attnexp.runs.summary import Summary, read_summary
 
@@ -75,7 +74,7 @@ def run_once(line: CommandLine, job: Job) -> None:
             raise RequestError(
                 f"output_dir: {job.folder} cannot be written: {error.strerror}"
             ) from error
-    show_run(Run(job.folder, summary))
+    show_run(job.folder, summary)
 
 
 def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
@@ -92,7 +91,7 @@ def _shown_before(job: Job) -> bool:
     summary = finished_before(job)
     if summary is not None:
         console.say("This run has finished before; rerun=true runs it again.")
-        show_run(Run(job.folder, summary))
+        show_run(job.folder, summary)
     return summary is not None
 
 
@@ -108,8 +107,11 @@ def _failure(folder: Path) -> str:
     return f"the run failed: {error}. The traceback is in {folder / 'attnexp.log'}"
 
 
-def show_run(run: Run) -> None:
+def show_run(folder: Path, summary: Summary) -> None:
     """Print the first metrics of a run, its notes and its folder; all metrics are in there."""
+    from attnexp.runs.run import Run  # it needs NumPy, and what is planned does not
+
+    run = Run(folder, summary)
     shown = {name: value for name, value in run.metrics.items() if run.is_headline(name)}
     table = console.plain_table(["metric", "value"], right=["value"])
     for name, value in shown.items():

@@ -154,11 +154,13 @@ _DECODER = msgspec.json.Decoder(Summary)
 
 
 def _misfit(path: str, content: bytes, error: msgspec.ValidationError) -> str:
-    """Return what is wrong with content that is JSON and not a summary of this schema."""
+    """Return what is wrong with content that does not fit a summary of this schema."""
     try:
         header = msgspec.json.decode(content, type=_Header)
     except msgspec.ValidationError:
         return f"{path} is not the summary of a run"
+    except msgspec.DecodeError as damage:
+        return f"{path} cannot be read: {damage}"
     if header.schema != SCHEMA:
         return _other_schema(path, header.schema)
     reason, _, field = clean(str(error)).partition(" - at `$.")

@@ -23,9 +23,9 @@ class Fit:
     of their keys.
     """
 
-    errors: Float[Tensor, " points"]
-    loo_errors: Float[Tensor, " points"]
-    baseline_errors: Float[Tensor, " points"]
+    errors: Float[Tensor, " test_points"]
+    loo_errors: Float[Tensor, " training_points"]
+    baseline_errors: Float[Tensor, " test_points"]
     weights: Float[Tensor, "batch layers heads queries keys"]
     gaps: Float[Tensor, "batch 1 1 queries keys"]
 

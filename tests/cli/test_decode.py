@@ -10,6 +10,7 @@ from attnexp.architectures.rnn import Rnn
 from attnexp.config.build import restore
 from attnexp.config.trust import Trust
 from attnexp.runs import files
+from attnexp.runs.summary import read_summary
 
 ROOT = Path(__file__).parents[2]
 CONF, STORED = ROOT / "conf", ROOT / "tests" / "runs" / "stored"
@@ -54,7 +55,7 @@ def test_a_source_may_be_typed_in_other_ways(in_process, run, words):
 
 
 def test_the_restored_model_is_the_trained_one(run):
-    restored = restore(files.read_summary(run), run, Trust())
+    restored = restore(read_summary(run), run, Trust())
     assert isinstance(restored.model, Rnn)
     stored, _ = files.read_tensors(run / files.MODEL)
     for name, parameter in restored.model.state_dict().items():

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from attnexp.runs import files
+from attnexp.runs.summary import SCHEMA, read_summary
 
 
 def only_folder(tmp_path):
@@ -43,7 +44,7 @@ def test_a_run_leaves_what_it_promises(in_process, tmp_path):
 def test_the_summary_says_what_was_run_and_where(in_process, tmp_path):
     in_process("model=additive", "figures=false", "train.max_epochs=2", "device=cpu")
     summary = json.loads((only_folder(tmp_path) / "summary.json").read_text())
-    assert summary["schema"] == files.SCHEMA
+    assert summary["schema"] == SCHEMA
     assert summary["status"] == "finished"
     assert summary["key"] == only_folder(tmp_path).name.rpartition("-")[2]
     assert summary["config"]["model"]["hidden_dim"] == 64
@@ -82,7 +83,7 @@ def test_the_stored_model_is_the_trained_one(in_process, tmp_path):
     in_process("figures=false")
     folder = only_folder(tmp_path)
     parameters, _ = files.read_tensors(folder / files.MODEL)
-    width = files.read_summary(folder)["metrics"]["pooling.score.width"]
+    width = read_summary(folder).metrics["pooling.score.width"]
     assert parameters["pooling.score.width"].item() == pytest.approx(width)
 
 
@@ -116,9 +117,9 @@ def test_a_finished_run_is_not_repeated(in_process, tmp_path):
 def test_without_parameters_nothing_is_trained_and_that_is_said(in_process, tmp_path):
     answer = in_process("model=gaussian", "model.width=4", "figures=true")
     assert "nothing to train: model=gaussian has no parameters here" in answer.stdout
-    summary = files.read_summary(only_folder(tmp_path))
-    assert summary["notes"] == ["nothing was trained: model=gaussian has no parameters here"]
-    assert "train_loss" not in summary["metrics"]
+    summary = read_summary(only_folder(tmp_path))
+    assert summary.notes == ["nothing was trained: model=gaussian has no parameters here"]
+    assert "train_loss" not in summary.metrics
     assert not (only_folder(tmp_path) / "figures" / "loss.png").exists()
 
 
@@ -135,12 +136,12 @@ def test_a_collapsed_run_says_so(in_process, tmp_path):
     )
     assert answer.returncode == 0, answer.stderr
     assert "collapsed to average pooling" in answer.stdout
-    assert "collapsed" in files.read_summary(only_folder(tmp_path))["notes"][0]
+    assert "collapsed" in read_summary(only_folder(tmp_path)).notes[0]
 
 
 def test_the_textbooks_experiment_is_its_recipe(in_process, tmp_path):
     in_process("experiment=textbook_nw", "figures=false")
-    config = files.read_summary(only_folder(tmp_path))["config"]
+    config = read_summary(only_folder(tmp_path)).config
     assert config["optim"]["_target_"] == "torch.optim.SGD"
     assert config["optim"]["lr"] == 0.5
     assert config["task"]["reduction"] == "sum"
@@ -184,13 +185,14 @@ def test_a_score_of_the_users_from_another_folder(in_process, tmp_path):
     )
     answer = in_process("--config-dir", "my_conf", "model=laplace", "figures=false")
     assert answer.returncode == 0, answer.stderr
-    assert files.read_summary(only_folder(tmp_path))["choices"]["model"] == "laplace"
+    assert read_summary(only_folder(tmp_path)).choices["model"] == "laplace"
     helped = in_process("--help", "--config-dir", "my_conf")
     assert "Laplace's kernel." in helped.stdout
 
 
 def test_help_lists_every_choice_with_its_line(in_process):
-    from attnexp.config.groups import GROUPS, choices
+    from attnexp.config.groups import choices
+    from attnexp.runs.settings import GROUPS
 
     text = in_process("--help").stdout
     for group in GROUPS:
@@ -226,5 +228,5 @@ def test_cuda_gives_the_same_answer_as_the_cpu(in_process, tmp_path):
     metrics = []
     for device in ("cpu", "cuda"):
         in_process("model=additive", f"device={device}", "figures=false", "rerun=true")
-        metrics.append(files.read_summary(only_folder(tmp_path))["metrics"]["loo_mse"])
+        metrics.append(read_summary(only_folder(tmp_path)).metrics["loo_mse"])
     assert metrics[0] == pytest.approx(metrics[1], rel=1e-2)

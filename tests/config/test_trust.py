@@ -4,16 +4,18 @@ import json
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from attnexp.config.build import restore
-from attnexp.config.groups import GROUPS, choices
+from attnexp.config.groups import choices
 from attnexp.config.trust import Trust, checked_config, read_trust, shipped_targets, targets_in
 from attnexp.errors import RequestError
-from attnexp.runs import files
+from attnexp.runs.settings import GROUPS
+from attnexp.runs.summary import read_summary
 
 STORED = Path(__file__).parents[1] / "runs" / "stored"
 SEQUENCES = STORED / "additive-reverse-transformer-seed0-29f3c1eebb"
@@ -81,7 +83,7 @@ PLACES = {
 
 @pytest.fixture
 def summary():
-    return files.read_summary(SEQUENCES)
+    return read_summary(SEQUENCES)
 
 
 @pytest.fixture
@@ -101,13 +103,13 @@ CASES = [(target, "the task") for target in CRAFTED] + [("os.system", place) for
 @pytest.fixture(scope="module")
 def restored_before():
     """What restoring a run imports is imported."""
-    restore(files.read_summary(SEQUENCES), SEQUENCES, Trust())
+    restore(read_summary(SEQUENCES), SEQUENCES, Trust())
 
 
 @pytest.mark.usefixtures("restored_before")
 @pytest.mark.parametrize(("target", "place"), CASES)
 def test_a_crafted_target_is_neither_imported_nor_called(summary, elsewhere, target, place):
-    PLACES[place](summary["config"], {"_target_": target, **CRAFTED[target]})
+    PLACES[place](summary.config, {"_target_": target, **CRAFTED[target]})
     modules, content = set(sys.modules), sorted(elsewhere.iterdir())
     with pytest.raises(RequestError, match="which is not attnexp's own") as refused:
         restore(summary, SEQUENCES, Trust())
@@ -136,9 +138,9 @@ def test_a_crafted_target_is_neither_imported_nor_called(summary, elsewhere, tar
 )
 def test_what_is_not_plain_data_is_refused(summary, monkeypatch, node):
     monkeypatch.setenv("HOME", "a secret")
-    config = {**summary["config"], "optim": node}
+    config = {**summary.config, "optim": node}
     with pytest.raises(RequestError, match="holds a run that cannot be built again: ") as refused:
-        restore({**summary, "config": config}, SEQUENCES, Trust())
+        restore(msgspec.structs.replace(summary, config=config), SEQUENCES, Trust())
     assert "a secret" not in str(refused.value)
 
 
@@ -188,7 +190,7 @@ def test_the_optimizers_of_pytorch_are_trusted():
 
 @pytest.mark.parametrize("folder", sorted(STORED.iterdir()), ids=lambda folder: folder.name)
 def test_names_that_have_moved_are_found(folder):
-    config = checked_config(files.read_summary(folder)["config"], Trust())
+    config = checked_config(read_summary(folder).config, Trust())
     assert config["train"]["_target_"] == "attnexp.training.base.TrainSettings"
 
 

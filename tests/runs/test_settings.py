@@ -21,7 +21,7 @@ def test_what_is_left_out_is_left_out_with_all_that_is_in_it():
 
 
 def test_cells_are_as_on_the_command_line_and_whole_floats_are_whole_numbers():
-    assert cells(NESTED | {"yes": True}, {"h"}) == {
+    assert cells(NESTED | {"yes": True}, frozenset({"h"})) == {
         "a.b": 2,
         "a.c.d": None,
         "e": "[0.9, 1, {f: null}]",

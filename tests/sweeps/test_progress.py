@@ -6,10 +6,12 @@ import sys
 
 import pexpect
 import pytest
+from stored_runs import make_summary
 from sweeping import ARGUMENTS, ROOT
 
 from attnexp import console
-from attnexp.sweeps.outcome import Found, Outcome
+from attnexp.runs.state import Found
+from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.progress import SweepProgress
 
@@ -35,12 +37,8 @@ def progress(tmp_path):
 
 
 def write(folder, status, **rest):
-    from attnexp.runs import files
-
     folder.mkdir(exist_ok=True)
-    files.write_json(
-        folder / files.SUMMARY, {"schema": files.SCHEMA, "config": {}, "status": status} | rest
-    )
+    make_summary(status=status, **rest).write(folder)
 
 
 def test_progress_follows_the_files(progress, tmp_path, capsys):

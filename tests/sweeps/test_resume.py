@@ -108,11 +108,10 @@ def test_what_did_not_finish_is_run_and_what_is_foreign_is_not_touched(fragile, 
 
 def test_results_of_an_older_version_are_reported_and_not_reused(fragile, home, monkeypatch):
     from attnexp.runs import key
-    from attnexp.sweeps import outcome
 
     fragile("seed=0")
     newer = key.RESULTS_VERSION + 1
-    for module in (key, outcome):
+    for module in (key, state):
         monkeypatch.setattr(module, "RESULTS_VERSION", newer)
     dry = fragile("-m", "seed=0,1", "--dry-run").stdout
     assert counts(dry) == {"to do": 2}

@@ -52,9 +52,9 @@ def test_a_sweep_that_is_killed_again_and_again_finishes_each_job_once(home):
     assert len(folders) == JOBS
     seeds = set()
     for folder in folders:
-        summary = files.read_summary(folder)
-        assert summary["status"] == "finished"
-        seeds.add(summary["config"]["seed"])
+        summary = read_summary(folder)
+        assert summary.status == "finished"
+        seeds.add(summary.seed)
         assert len(files.read_metrics(folder)) == 10
         assert len(files.read_rows(folder / files.PREDICTIONS)) == 50
         for name in (files.ATTENTION, files.MODEL):
