@@ -107,7 +107,7 @@ def test_what_did_not_finish_is_run_and_what_is_foreign_is_not_touched(fragile, 
 
 
 def test_results_of_an_older_version_are_reported_and_not_reused(fragile, home, monkeypatch):
-    from attnexp.runs import key
+    from attnexp.runs import key, state
 
     fragile("seed=0")
     newer = key.RESULTS_VERSION + 1
