@@ -18,7 +18,7 @@ LAYERS = {
     "attention": {"scores"},
     "architectures": {"attention", "scores", "batch"},
     "data": {"batch"},
-    "tasks": {"architectures", "attention", "data", "batch"},
+    "tasks": {"architectures", "attention", "data", "batch", "scores"},
     "runs": {"console"},
     "tables": {"console", "runs"},
     "plots": {"console", "runs"},

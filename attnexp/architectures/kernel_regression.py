@@ -1,12 +1,15 @@
 """Attention pooling as regression, after Nadaraya and Watson."""
 
+from typing import Literal
+
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.multihead import single_or_multihead
 from attnexp.batch import Batch, Prediction, RegressionSpec
-from attnexp.scores.base import ScoreFactory
+from attnexp.scores.base import Score, ScoreFactory
 
 
 class KernelRegression(Architecture):
@@ -16,6 +19,10 @@ class KernelRegression(Architecture):
     identity where `features` is 0, and otherwise a learned map of x to that many features, the same
     for queries and keys. Without such a map, scores built on dot products cannot tell points on a
     line apart. With `heads` above 1 the pooling is multi-head, `head_dim` features a head.
+
+    A compact kernel may have no point within reach of x, in any head. The answer there is the mean
+    of the values that x may attend to, which is average pooling, where `empty` is "mean", and NaN
+    where it is "nan". Neither depends on where the zero of y is.
 
     Raises ValueError for negative `features` and for fewer than one head.
     """
@@ -27,6 +34,7 @@ class KernelRegression(Architecture):
         features: int = 0,
         heads: int = 1,
         head_dim: int = 16,
+        empty: Literal["mean", "nan"] = "mean",
     ) -> None:
         super().__init__()
         if features < 0:
@@ -34,12 +42,29 @@ class KernelRegression(Architecture):
         dim = features or spec.x_dim
         self.phi = FeatureMap(spec.x_dim, features) if features else nn.Identity()
         self.pooling = single_or_multihead(score, dim, dim, spec.y_dim, heads, head_dim)
+        self.compact = any(isinstance(m, Score) and m.compact for m in self.pooling.modules())
+        self.empty = empty
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         context, weights = self.pooling(
-            self.phi(batch.queries), self.phi(batch.keys), batch.values, batch.mask, need_weights
+            self.phi(batch.queries),
+            self.phi(batch.keys),
+            batch.values,
+            batch.mask,
+            need_weights or self.compact,
         )
-        return Prediction(context, {} if weights is None else {"pooling": weights.unsqueeze(1)})
+        if weights is not None and self.compact:
+            reached = (weights > 0).any(dim=-1).any(dim=1).unsqueeze(-1)
+            context = context.where(reached, self._without_neighbours(batch))
+        kept = weights if need_weights else None
+        return Prediction(context, {} if kept is None else {"pooling": kept.unsqueeze(1)})
+
+    def _without_neighbours(self, batch: Batch) -> Float[Tensor, "batch queries y_dim"]:
+        """Return the answer to queries that have no point within reach."""
+        if self.empty == "nan":
+            return torch.full_like(batch.targets, torch.nan)
+        allowed = batch.mask.expand(-1, batch.queries.shape[1], -1).to(batch.values.dtype)
+        return allowed @ batch.values / allowed.sum(dim=-1, keepdim=True)
 
 
 class FeatureMap(nn.Module):

@@ -39,14 +39,32 @@ def masked_softmax(
 
     `mask` is None (all keys), boolean and broadcastable to the scores (true where a key may be
     attended to), or whole numbers: `valid_lens` of shape (batch,), a length per sequence, or
-    (batch, queries), a length per query. A score of minus infinity counts as masked. A row with no
-    key left has weights zero and gradient zero, not NaN.
+    (batch, queries), a length per query. Axes of the scores between batch and queries, such as
+    heads, share the lengths. For scores (queries, keys), lengths (queries,) are one per query. A
+    score of minus infinity counts as masked. A row with no key left has weights zero and gradient
+    zero, not NaN.
 
-    Raises ValueError for valid_lens out of range.
+    Raises ValueError for valid_lens out of range or of a shape that does not fit.
     """
-    mask = as_mask(mask, scores.shape[-1])
     seen = scores != -torch.inf
     if mask is not None:
-        seen = seen & mask
+        seen = seen & _beside(mask, scores)
     lowest = torch.finfo(scores.dtype).min
     return scores.where(seen, lowest).softmax(dim=-1).where(seen, 0.0)
+
+
+def _beside(mask: Mask | ValidLens, scores: Float[Tensor, "*batch queries keys"]) -> Mask:
+    """Return a mask that broadcasts to the scores; lengths get an axis for each of theirs."""
+    if mask.dtype == torch.bool:
+        return mask
+    leading, queries = scores.shape[:-2], scores.shape[-2]
+    fitting = {(*leading[:1],), (*leading[:1], queries)} if leading else {(queries,)}
+    if tuple(mask.shape) not in fitting:
+        raise ValueError(
+            f"valid_lens of shape {tuple(mask.shape)} do not fit scores of shape "
+            f"{tuple(scores.shape)}: expected {' or '.join(map(str, sorted(fitting)))}"
+        )
+    allowed = length_mask(mask, scores.shape[-1])
+    if not leading:
+        return allowed.squeeze(-2)
+    return allowed[(slice(None), *[None] * (len(leading) - 1))]

@@ -5,6 +5,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -16,6 +17,8 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from attnexp.architectures.base import Architecture
+from attnexp.batch import DataSpec
 from attnexp.config.groups import choices
 from attnexp.config.job import resolved
 from attnexp.config.schema import check_settings
@@ -32,6 +35,9 @@ from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
 from attnexp.training.tensors import read_parameters
+
+UNTRAINED = 5
+"""Untrained models by which chance is estimated."""
 
 GIVEN = {
     "model": ("query_dim", "key_dim"),
@@ -91,7 +97,25 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         settings=settings,
         tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
+        untrained=Untrained(made["arch"], made["model"], dataset.spec, seed, device),
     )
+
+
+@dataclass(frozen=True)
+class Untrained:
+    """The models of a run with other first parameters, each built when it is asked for."""
+
+    arch: Callable[..., Architecture]
+    score: Callable[..., Any]
+    spec: DataSpec
+    seed: int
+    device: torch.device
+
+    def __iter__(self) -> Iterator[Architecture]:
+        for draw in range(UNTRAINED):
+            with seeded(self.seed, f"untrained {draw}"):
+                model = self.arch(spec=self.spec, score=self.score)
+            yield model.to(self.device).eval()
 
 
 def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:

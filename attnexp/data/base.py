@@ -1,7 +1,9 @@
 """The contract of a data set."""
 
 from abc import ABC
+from collections.abc import Mapping
 from copy import copy
+from types import MappingProxyType
 
 import torch
 
@@ -18,6 +20,8 @@ class Dataset(ABC):
     """
 
     spec: DataSpec
+    chance: Mapping[str, float] = MappingProxyType({})
+    """Metrics of the test set that guessing reaches, by name, where the data know how to guess."""
     train: Batch
     validation: Batch | None
     test: Batch

@@ -2,9 +2,10 @@
 
 import torch
 
-from attnexp.batch import Seq2SeqSpec
+from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
+    EOS,
     FIRST,
     arrangements,
     check_positive,
@@ -105,3 +106,20 @@ class Recall(Dataset):
         symbols = [f"k{i}" for i in range(num_keys)] + [str(i) for i in range(num_values)]
         self.spec = sequence_spec(symbols, symbols, longest, max_queries)
         self.train, self.validation, self.test = split(whole, sizes, generator)
+        self.chance = {"exact_match": guessed_exact_match(self.test)}
+
+
+def guessed_exact_match(batch: Batch) -> float:
+    """Return the expected exact match of answering with the values of different pairs at random.
+
+    No key is asked for twice, so a guess takes no pair twice either. Of n pairs, c tell the value
+    of the i-th query and e of these are used up by equal values before it; the guess is right with
+    probability (c - e) / (n - i), i from 0.
+    """
+    asked = batch.target_mask & (batch.targets != EOS)
+    told = (batch.keys.unsqueeze(1) == batch.targets.unsqueeze(2)).sum(dim=-1)
+    same = batch.targets.unsqueeze(1) == batch.targets.unsqueeze(2)
+    earlier = same.tril(diagonal=-1).sum(dim=-1)
+    pairs = (batch.mask.squeeze(1).sum(dim=-1) - 1 - asked.sum(dim=-1)) / 2
+    right = (told - earlier) / (pairs.unsqueeze(-1) - torch.arange(batch.targets.shape[1]))
+    return float(right.where(asked, 1.0).prod(dim=-1).mean())

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import ClassVar
 
 from jaxtyping import Float
 from torch import Tensor, nn
@@ -19,6 +20,9 @@ class Score(nn.Module, ABC):
     hyperparameters and come from its YAML file. The docstring of a subclass ends in an example of
     three lines, which the tests run.
     """
+
+    compact: ClassVar[bool] = False
+    """Whether keys out of reach have the score minus infinity, so that a query may have none."""
 
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()

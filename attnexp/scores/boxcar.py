@@ -23,6 +23,8 @@ class Boxcar(Score):
         tensor([[0., 0., -inf]])
     """
 
+    compact = True
+
     def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:
         super().__init__(query_dim, key_dim)
         require_equal_dims("boxcar", query_dim, key_dim)

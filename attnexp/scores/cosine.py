@@ -1,7 +1,6 @@
 """The cosine of the angle between query and key, times a learned strength."""
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -33,9 +32,21 @@ class Cosine(InnerProduct):
     def project_queries(
         self, queries: Float[Tensor, "*batch queries query_dim"]
     ) -> Float[Tensor, "*batch queries projected"]:
-        return self.strength * F.normalize(queries, dim=-1)
+        return self.strength * unit(queries)
 
     def project_keys(
         self, keys: Float[Tensor, "*batch keys key_dim"]
     ) -> Float[Tensor, "*batch keys projected"]:
-        return F.normalize(keys, dim=-1)
+        return unit(keys)
+
+
+def unit(vectors: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch dim"]:
+    r"""Return v / \|v\|, and the zero vector for zero, with finite gradients in every precision.
+
+    The largest entry is divided out first, so that no square overflows or vanishes.
+    """
+    largest = vectors.detach().abs().amax(dim=-1, keepdim=True)
+    nonzero = largest > 0
+    scaled = vectors / largest.where(nonzero, 1.0)
+    squared = scaled.square().sum(dim=-1, keepdim=True)
+    return scaled / squared.where(nonzero, 1.0).sqrt()

@@ -25,6 +25,8 @@ class Epanechnikov(Score):
         tensor([[1.0000, 0.5000, 0.0000]])
     """
 
+    compact = True
+
     def __init__(self, query_dim: int, key_dim: int, width: float = 1.0) -> None:
         super().__init__(query_dim, key_dim)
         require_equal_dims("epanechnikov", query_dim, key_dim)

@@ -1,16 +1,17 @@
 """The contract of a task, and how a metric is declared."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch, Prediction
 from attnexp.data.base import Dataset
+from attnexp.scores.base import Score
 
 Direction = Literal["lower", "higher"]
 
@@ -101,8 +102,14 @@ class Task(ABC):
         """Return the metrics of held-out examples during training; `loss` is among them."""
 
     @abstractmethod
-    def evaluate(self, model: Architecture, dataset: Dataset) -> Evaluation:
-        """Measure a model on the test set."""
+    def evaluate(
+        self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
+    ) -> Evaluation:
+        """Measure a model on the test set.
+
+        `untrained` are models of the same shape with other first parameters, each made when it is
+        asked for: what they reach is chance.
+        """
 
     @abstractmethod
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
@@ -110,6 +117,35 @@ class Task(ABC):
 
         These three are called without gradients, on the model's device and in evaluation mode.
         """
+
+
+class ScoreOverflowError(ArithmeticError):
+    """Scores left the range of their floating-point numbers."""
+
+
+def require_sound_weights(
+    model: Architecture,
+    weights: Float[Tensor, "batch layers heads queries keys"],
+    mask: Bool[Tensor, "batch #queries keys"],
+) -> None:
+    """Raise ScoreOverflowError for weights that no finite scores could have given.
+
+    These are weights that are not finite, and rows of zeros although keys are allowed, unless a
+    score of the model is compact.
+    """
+    if not weights.isfinite().all():
+        raise ScoreOverflowError(
+            "the scores overflowed: some attention weights are not numbers. Try smaller settings "
+            "of the model, such as its width or initial_strength"
+        )
+    if any(isinstance(module, Score) and module.compact for module in model.modules()):
+        return
+    empty = (weights.sum(dim=-1) == 0) & mask.any(dim=-1)[:, None, None]
+    if empty.any():
+        raise ScoreOverflowError(
+            f"the scores overflowed: {int(empty.sum())} of {empty.numel()} queries have no weight "
+            "on any key, because all their scores are minus infinity. Try a smaller model.width"
+        )
 
 
 def measured(metrics: Mapping[str, Metric], content: Any) -> dict[str, float]:

@@ -1,5 +1,6 @@
 """Regression: squared error, and how wide the attention looks."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +11,7 @@ from attnexp.architectures.base import Architecture
 from attnexp.attention.statistics import entropy, is_uniform
 from attnexp.batch import Batch, Prediction
 from attnexp.data.base import Dataset
-from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured
+from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, require_sound_weights
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,9 @@ METRICS = (
     ),
     Metric(
         "neighbours",
-        lambda fit: entropy(fit.weights).exp().mean(),
-        "exp(H), the effective number of keys that a test query looks at; mean over queries",
+        lambda fit: entropy(fit.weights).exp().where(fit.weights.sum(dim=-1) > 0, 0.0).mean(),
+        "exp(H), the effective number of keys that a test query looks at, 0 where none is in "
+        "reach; mean over queries",
         unit="keys",
         headline=True,
     ),
@@ -105,10 +107,13 @@ class Regression(Task):
         errors = self._errors(model(batch), batch).square()
         return {"loss": errors.mean().item()}
 
-    def evaluate(self, model: Architecture, dataset: Dataset) -> Evaluation:
+    def evaluate(
+        self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
+    ) -> Evaluation:
         train, test = dataset.train, dataset.test
         prediction = model(test, need_weights=True)
         weights = prediction.weights["pooling"]
+        require_sound_weights(model, weights, test.mask)
         gaps = (test.queries.unsqueeze(-2) - test.keys.unsqueeze(-3)).square().sum(dim=-1)
         mean = train.values.mean(dim=-2, keepdim=True)
         fit = Fit(
@@ -152,7 +157,7 @@ class Regression(Task):
         if empty:
             notes.append(
                 f"{empty} of {weights[..., 0].numel()} test queries have no training point in "
-                "reach: their prediction is 0"
+                "reach: they are answered as arch.empty says"
             )
         mask = test.mask[:, None, None].expand_as(weights)
         trained = any(parameter.requires_grad for parameter in model.parameters())

@@ -1,7 +1,8 @@
 """Sequence to sequence: cross-entropy, exact match, and where the model looked."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import statistics
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 import torch
 import torch.nn.functional as F
@@ -14,7 +15,15 @@ from attnexp.attention.alignment import Scorecard, scorecard
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.text import source_text, target_text
-from attnexp.tasks.base import Attended, Direction, Evaluation, Metric, Task, measured
+from attnexp.tasks.base import (
+    Attended,
+    Direction,
+    Evaluation,
+    Metric,
+    Task,
+    measured,
+    require_sound_weights,
+)
 
 PORTION = 512
 """Examples that are measured at once."""
@@ -29,15 +38,17 @@ class Answers:
       right, both see the same symbols, so the first error of one is the first error of the other.
     - `loss` is the mean cross-entropy a symbol under teacher forcing, nats.
     - `card` scores the attention from decoder to encoder under teacher forcing; None where no
-      target has a gold key.
-    - `trivial` is the commonest symbol of the training targets, where it is known.
+      target has a gold key. `head` is the layer and head whose numbers are reported: the best one
+      on the validation set, whichever split is measured.
+    - `guessed` are metrics of answers and maps that have learned nothing.
     """
 
     batch: Batch
     decoded: Int[Tensor, "batch target"]
     loss: Float[Tensor, ""]
     card: Scorecard | None
-    trivial: Int[Tensor, ""] | None = None
+    head: tuple[int, int] = (0, 0)
+    guessed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def right(self) -> Bool[Tensor, " symbols"]:
@@ -50,10 +61,9 @@ class Answers:
         return ((self.decoded == self.batch.targets) | ~self.batch.target_mask).all(dim=-1)
 
 
-def _trivial_accuracy(answers: Answers) -> float | None:
-    if answers.trivial is None:
-        return None
-    return _share(answers.batch.targets[answers.batch.target_mask] == answers.trivial)
+def _guessed(name: str, doc: str) -> Metric:
+    """Return the metric that says what `name` is without anything learned."""
+    return Metric(name, lambda answers: answers.guessed.get(name), doc, headline=True)
 
 
 def _alignment_metric(
@@ -67,7 +77,7 @@ def _alignment_metric(
     """Return the metric of the best head that the scorecard calls `name`."""
 
     def measure(answers: Answers) -> float | None:
-        return None if answers.card is None else answers.card.of_best_head()[name]
+        return None if answers.card is None else answers.card.of_head(answers.head)[name]
 
     return Metric(name, measure, doc, better, unit, headline, validated=True, milestone=milestone)
 
@@ -108,11 +118,13 @@ METRICS = (
         "exp of the mean cross-entropy a symbol",
         better="lower",
     ),
-    Metric(
+    _guessed(
+        "exact_match_chance",
+        "exact match of guessing, where the data know how (recall: one of the values told)",
+    ),
+    _guessed(
         "baseline_token_accuracy",
-        _trivial_accuracy,
         "token accuracy of the trivial answer, the commonest symbol of the training targets",
-        headline=True,
     ),
     _alignment_metric(
         "alignment_accuracy",
@@ -120,6 +132,16 @@ METRICS = (
         better="higher",
         headline=True,
         milestone=0.9,
+    ),
+    Metric(
+        "alignment_accuracy_mean",
+        lambda answers: None if answers.card is None else answers.card.alignment_accuracy.mean(),
+        "alignment accuracy, mean over all layers and heads",
+        headline=True,
+    ),
+    _guessed(
+        "alignment_accuracy_chance",
+        "alignment accuracy of untrained models of the same shape, their heads chosen alike; mean",
     ),
     _alignment_metric("before", "share of queries whose largest weight is one key before gold"),
     _alignment_metric("after", "share of queries whose largest weight is one key after gold"),
@@ -133,7 +155,8 @@ METRICS = (
     _alignment_metric("relative_entropy", "entropy over that of a uniform row: 1 is uniform"),
     _alignment_metric("peaked", "share of queries with a weight above 0.99"),
 )
-"""The metrics. Those of the alignment are of the best head; the summary has each head's too."""
+"""The metrics. Those of the alignment are of one head, the best one on the validation set; the
+summary has each head's too."""
 
 
 class SequenceToSequence(Task):
@@ -165,18 +188,26 @@ class SequenceToSequence(Task):
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
         """Return the validated metrics, under teacher forcing, and those of each head."""
         answers = self._answers(model, batch)
-        heads = {} if answers.card is None else answers.card.by_head()
-        return measured(self.validated, answers) | heads
+        if answers.card is None:
+            return measured(self.validated, answers)
+        best = replace(answers, head=answers.card.best())
+        return measured(self.validated, best) | answers.card.by_head()
 
-    def evaluate(self, model: Architecture, dataset: Dataset) -> Evaluation:
+    def evaluate(
+        self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
+    ) -> Evaluation:
         if not isinstance(model, Seq2Seq):
             raise TypeError(f"{type(model).__name__} cannot decode: it is not a Seq2Seq")
         spec, test = _sequence_spec(dataset), dataset.test
-        trivial = dataset.train.targets[dataset.train.target_mask].mode().values
-        answers = self._answers(model, test, _decode(model, test, spec), trivial)
+        validation = dataset.validation
+        answers = replace(
+            self._answers(model, test, _decode(model, test, spec)),
+            head=_best_head(model, validation),
+            guessed=self._guesses(dataset, untrained),
+        )
         metrics = measured({metric.name: metric for metric in METRICS}, answers)
-        if dataset.validation is not None:
-            validated = self.validate(model, dataset.validation)
+        if validation is not None:
+            validated = self.validate(model, validation)
             metrics |= {
                 f"val_{name}": validated[name]
                 for name, metric in self.validated.items()
@@ -195,20 +226,33 @@ class SequenceToSequence(Task):
         )
 
     def _answers(
-        self,
-        model: Architecture,
-        batch: Batch,
-        decoded: Int[Tensor, "batch target"] | None = None,
-        trivial: Int[Tensor, ""] | None = None,
+        self, model: Architecture, batch: Batch, decoded: Int[Tensor, "batch target"] | None = None
     ) -> Answers:
         logits, weights = _teacher_forced(model, batch)
+        require_sound_weights(model, weights, batch.mask)
         return Answers(
             batch=batch,
             decoded=logits.argmax(dim=-1) if decoded is None else decoded,
             loss=self.loss(Prediction(logits, {}), batch),
             card=_scorecard(weights, batch),
-            trivial=trivial,
         )
+
+    @staticmethod
+    def _guesses(dataset: Dataset, untrained: Iterable[Architecture]) -> dict[str, float]:
+        """Return the metrics of guesses: by the data, by the commonest symbol, and by chance."""
+        train, test = dataset.train, dataset.test
+        trivial = train.targets[train.target_mask].mode().values
+        guesses = {f"{name}_chance": value for name, value in dataset.chance.items()}
+        guesses["baseline_token_accuracy"] = _share(test.targets[test.target_mask] == trivial)
+        chances = []
+        for model in untrained:
+            card = _card(model, test)
+            if card is None:
+                break
+            chances.append(float(card.alignment_accuracy[_best_head(model, dataset.validation)]))
+        if chances:
+            guesses["alignment_accuracy_chance"] = statistics.fmean(chances)
+        return guesses
 
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         shown = dataset.test.select(slice(self.num_shown))
@@ -236,6 +280,17 @@ def _decode(model: Seq2Seq, whole: Batch, spec: Seq2SeqSpec) -> Int[Tensor, "bat
 def _parts(whole: Batch) -> Iterator[Batch]:
     for first in range(0, len(whole), PORTION):
         yield whole.select(slice(first, first + PORTION))
+
+
+def _card(model: Architecture, batch: Batch) -> Scorecard | None:
+    _, weights = _teacher_forced(model, batch)
+    return _scorecard(weights, batch)
+
+
+def _best_head(model: Architecture, validation: Batch | None) -> tuple[int, int]:
+    """Return the best layer and head on the validation set, the first where there is no gold."""
+    card = None if validation is None else _card(model, validation)
+    return (0, 0) if card is None else card.best()
 
 
 def _scorecard(

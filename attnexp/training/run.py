@@ -4,8 +4,9 @@ import logging
 import resource
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -35,7 +36,10 @@ TRAINING_HEADLINES = ("train_loss", "steps", "converged_step")
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that is built and has not begun."""
+    """A run that is built and has not begun.
+
+    `untrained` makes models of the same shape with other first parameters, one at a time.
+    """
 
     config: Mapping[str, Any]
     chosen: Mapping[str, str]
@@ -49,6 +53,7 @@ class PreparedRun:
     settings: TrainSettings
     tracker: Tracker
     order: torch.Generator
+    untrained: Iterable[Architecture]
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def execute(run: PreparedRun, folder: Path) -> Summary:
     try:
         run.tracker.begin(folder, summary)
         trained = train(run, folder)
-        evaluation = measure(run, run.task.evaluate)
+        evaluation = measure(run, partial(run.task.evaluate, untrained=run.untrained))
         files.write_rows(folder / files.PREDICTIONS, evaluation.rows)
         write_attention(measure(run, run.task.attend), run.dataset.spec, folder)
         write_parameters(run.model, folder)

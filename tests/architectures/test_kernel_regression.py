@@ -1,8 +1,11 @@
+from functools import partial
+
 import pytest
 import torch
 
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.data.sine import Sine
+from attnexp.scores.boxcar import Boxcar
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.scaled_dot import ScaledDot
 
@@ -34,6 +37,26 @@ def test_leave_one_out_is_the_estimator_without_the_point(data):
         assert outputs[point].item() == pytest.approx(
             (kernel @ y[rest] / kernel.sum()).item(), abs=1e-5
         )
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_without_a_point_in_reach_the_answer_is_the_mean_of_the_values(data, split):
+    """Leave-one-out takes the mean of the others."""
+    batch = getattr(data, split)
+    outputs = KernelRegression(data.spec, partial(Boxcar, width=1e6))(batch).outputs[0, :, 0]
+    for query, allowed in enumerate(batch.mask[0].expand(len(outputs), -1)):
+        mean = data.train.values[0, :, 0][allowed].double().mean().item()
+        assert outputs[query].item() == pytest.approx(mean, abs=1e-5)
+
+
+def test_without_a_point_in_reach_the_answer_may_be_nan(data):
+    narrow = partial(Boxcar, width=20.0)
+    usual = KernelRegression(data.spec, narrow)(data.test, need_weights=True)
+    missing = KernelRegression(data.spec, narrow, empty="nan")(data.test).outputs[0, :, 0]
+    reached = usual.weights["pooling"][0, 0, 0].sum(dim=-1) > 0
+    assert 0 < reached.sum() < len(reached)
+    assert missing.isnan().equal(~reached)
+    assert missing[reached].equal(usual.outputs[0, :, 0][reached])
 
 
 def test_weights_have_axes_for_layers_and_heads(data):

@@ -6,18 +6,24 @@ import torch
 from attnexp.attention.alignment import scorecard
 
 
+def on(row, key):
+    """The share of a row's largest weight that is on a key: ties are split."""
+    tops = [i for i, w in enumerate(row) if w == max(row) and w > 0]
+    return (key in tops) / len(tops) if tops else 0.0
+
+
 def card_by_loops(rows, gold, keys):
     """The same numbers for one head, one query at a time."""
-    pairs = list(zip(rows, gold, strict=True))
-    hits = sum(g >= 0 and max(r) > 0 and r.index(max(r)) == g for r, g in pairs)
+    hits = sum(on(row, g) for row, g in zip(rows, gold, strict=True) if g >= 0)
+    linked = sum(max(row) > 0 for row, g in zip(rows, gold, strict=True) if g >= 0)
     aligned = [(row, g) for row, g in zip(rows, gold, strict=True) if g >= 0]
     entropies = [-sum(w * math.log(w) for w in row if w > 0) for row in rows]
     return {
         "alignment_accuracy": hits / len(aligned),
-        "before": sum(r.index(max(r)) == g - 1 for r, g in aligned) / len(aligned),
-        "after": sum(r.index(max(r)) == g + 1 for r, g in aligned) / len(aligned),
+        "before": sum(on(r, g - 1) for r, g in aligned) / len(aligned),
+        "after": sum(on(r, g + 1) for r, g in aligned) / len(aligned),
         "gold_mass": sum(row[g] for row, g in aligned) / len(aligned),
-        "alignment_error_rate": 1 - 2 * hits / (len(rows) + len(aligned)),
+        "alignment_error_rate": 1 - 2 * hits / (linked + len(aligned)),
         "entropy": sum(entropies) / len(rows),
         "relative_entropy": sum(e / math.log(keys) for e in entropies) / len(rows),
         "peaked": sum(max(row) > 0.99 for row in rows) / len(rows),
@@ -38,31 +44,58 @@ def test_equals_loops_and_ignores_padding():
     alignment = torch.tensor([GOLD, [-1] * 4])
     mask = torch.ones(2, 1, 4, dtype=torch.bool)
     target_mask = torch.tensor([[True] * 4, [False] * 4])
-    metrics = scorecard(weights, alignment, mask, target_mask).of_best_head()
+    metrics = scorecard(weights, alignment, mask, target_mask).of_head((0, 0))
     assert metrics == pytest.approx(card_by_loops(ROWS, GOLD, 4), abs=1e-6)
 
 
 def test_by_hand():
     metrics = card_by_loops(ROWS, GOLD, 4)
     assert metrics["alignment_accuracy"] == pytest.approx(1 / 3)
-    assert metrics["alignment_error_rate"] == pytest.approx(1 - 2 / 7)
+    assert metrics["alignment_error_rate"] == pytest.approx(1 - 2 / 6)
+
+
+def test_a_tie_is_split_between_the_keys_that_share_it():
+    rows = [[0.4, 0.4, 0.2], [0.5, 0.0, 0.5], [1 / 3] * 3, [0.0] * 3]
+    gold = [1, 1, 0, 2]
+    mask = torch.ones(1, 1, 3, dtype=torch.bool)
+    card = scorecard(
+        torch.tensor([rows])[:, None, None],
+        torch.tensor([gold]),
+        mask,
+        mask[..., [0]].expand(1, 1, 4)[:, 0],
+    )
+    metrics = card.of_head((0, 0))
+    assert metrics == pytest.approx(card_by_loops(rows, gold, 3), abs=1e-6)
+    assert metrics["alignment_accuracy"] == pytest.approx((1 / 2 + 0 + 1 / 3 + 0) / 4)
+    assert metrics["before"] == pytest.approx((1 / 2 + 1 / 2 + 0 + 0) / 4)
+
+
+def test_a_perfect_map_has_error_rate_zero_whatever_queries_without_gold_do():
+    weights = torch.tensor([[[1.0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]]])[:, None, None]
+    mask = torch.ones(1, 1, 3, dtype=torch.bool)
+    card = scorecard(weights, torch.tensor([[0, 1, -1]]), mask, torch.ones(1, 3, dtype=torch.bool))
+    assert card.of_head((0, 0))["alignment_error_rate"] == 0
 
 
 @pytest.mark.parametrize("keys", [2, 5, 10])
 def test_a_uniform_map_has_entropy_log_n_and_one_nth_on_gold(keys):
     weights = torch.full((1, 1, 1, keys, keys), 1 / keys)
     mask = torch.ones(1, 1, keys, dtype=torch.bool)
-    metrics = scorecard(weights, torch.arange(keys)[None], mask, mask[0]).of_best_head()
+    metrics = scorecard(weights, torch.arange(keys)[None], mask, mask[0]).of_head((0, 0))
     assert metrics["entropy"] == pytest.approx(math.log(keys), rel=1e-5)
     assert metrics["relative_entropy"] == pytest.approx(1, rel=1e-5)
     assert metrics["gold_mass"] == pytest.approx(1 / keys)
     assert metrics["alignment_accuracy"] == pytest.approx(1 / keys)
+    assert metrics["alignment_error_rate"] == pytest.approx(1 - 1 / keys)
+    assert metrics["before"] == metrics["after"] == pytest.approx((keys - 1) / keys**2)
 
 
 def test_a_row_of_zeros_is_on_no_key():
     weights = torch.zeros(1, 1, 1, 1, 3)
     mask = torch.ones(1, 1, 3, dtype=torch.bool)
-    metrics = scorecard(weights, torch.tensor([[0]]), mask, mask[..., :1].squeeze(1)).of_best_head()
+    metrics = scorecard(weights, torch.tensor([[0]]), mask, mask[..., :1].squeeze(1)).of_head(
+        (0, 0)
+    )
     assert metrics["alignment_accuracy"] == metrics["before"] == metrics["after"] == 0
 
 
@@ -72,7 +105,7 @@ def test_each_head_is_scored_and_the_best_leads():
     mask = torch.ones(1, 1, 3, dtype=torch.bool)
     card = scorecard(weights, torch.arange(3)[None], mask, mask[:, 0])
     assert card.best() == (0, 1)
-    metrics = card.of_best_head() | card.by_head()
+    metrics = card.of_head(card.best()) | card.by_head()
     assert metrics["alignment_accuracy"] == 1
     assert metrics["alignment_accuracy.layer1.head2"] == 1
     assert metrics["alignment_accuracy.layer2.head1"] == 0

@@ -86,3 +86,24 @@ def test_lengths_out_of_range_are_refused(scores, lengths):
 def test_gradients_are_right(scores):
     scores.requires_grad_()
     assert torch.autograd.gradcheck(lambda a: masked_softmax(a, torch.tensor([0, 3])), scores)
+
+
+def test_heads_share_the_lengths_of_their_sequence(scores):
+    """As many heads as examples, so that lengths of the wrong axis would pass unseen."""
+    several = torch.stack([scores, scores + 1], dim=1)
+    for lengths in (torch.tensor([2, 4]), torch.tensor([[1, 3, 5], [5, 2, 4]])):
+        weights = masked_softmax(several, lengths)
+        for head in range(2):
+            torch.testing.assert_close(weights[:, head], masked_softmax(several[:, head], lengths))
+
+
+def test_scores_without_a_batch_take_a_length_a_query(scores):
+    weights = masked_softmax(scores[0], torch.tensor([1, 3, 5]))
+    assert weights.shape == (3, 5)
+    torch.testing.assert_close(weights, masked_softmax(scores[:1], torch.tensor([[1, 3, 5]]))[0])
+
+
+@pytest.mark.parametrize("shape", [(3,), (1,)])
+def test_lengths_of_another_shape_are_refused(scores, shape):
+    with pytest.raises(ValueError, match=r"valid_lens of shape .* do not fit scores of shape"):
+        masked_softmax(scores, torch.ones(shape, dtype=torch.long))

@@ -89,15 +89,15 @@ def test_folders_of_the_version_before_are_read():
     assert list(trained.snapshots) == [0, 1, 2]
 
 
-def test_the_same_run_of_the_version_before_is_not_run_again(in_process, tmp_path):
-    """Targets have moved since, and the key has not."""
+def test_the_same_run_of_the_version_before_is_named_and_kept(in_process, tmp_path):
+    """Targets have moved and settings have come since: its key is still computed."""
     name = "gaussian_learned-sine-kernel_regression-seed1-79e3557f04"
     shutil.copytree(STORED / name, tmp_path / "outputs" / name)
-    words = ("data.num_train=6", "data.step=0.5", "seed=1", "train.max_epochs=3")
+    before = (tmp_path / "outputs" / name / "summary.json").read_bytes()
+    words = ("data.num_train=6", "data.step=0.5", "seed=1", "train.max_epochs=3", "figures=false")
     answer = in_process(*words)
     assert answer.returncode == 0, answer.stderr
-    assert "has finished before" in answer.stdout
-    assert [path.name for path in (tmp_path / "outputs").iterdir()] == [name]
+    assert f"outputs/{name} hold numbers of an older version of attnexp" in answer.stdout
+    assert len(list((tmp_path / "outputs").iterdir())) == 2
+    assert (tmp_path / "outputs" / name / "summary.json").read_bytes() == before
     assert load_run(tmp_path / "outputs" / name).finished
-    dry = in_process("-m", *words, "--dry-run")
-    assert dry.stdout.split()[:4] == ["status", "jobs", dry.stdout.split()[2], "done"]

@@ -135,10 +135,15 @@ def test_the_same_job_twice_is_one(plan):
 def test_settings_that_change_no_number_are_not_in_the_key(plan):
     keys = {
         job.key
-        for arguments in ("seed=0", "device=cpu", "figures=false", "threads=2", "fail_fast=true")
+        for arguments in ("seed=0", "device=cpu", "figures=false", "rerun=false", "fail_fast=true")
         for job in plan(arguments).jobs
     }
     assert len(keys) == 1
+
+
+def test_threads_change_the_last_digits_and_so_the_key(plan):
+    keys = {job.key for words in ("threads=1", "threads=2") for job in plan(words).jobs}
+    assert len(keys) == 2
 
 
 def test_jobs_that_share_a_folder_are_refused(plan):

@@ -22,7 +22,7 @@ def test_more_values_add_jobs(fragile, home):
     assert counts(answer.stdout) == {"done": 1, "skipped": 2}
     assert len(begun(home)) == 3
     # what changes no number changes no job, and a dry run says so
-    dry = fragile("-m", "seed=range(0,4)", "device=cpu", "threads=2", "--dry-run")
+    dry = fragile("-m", "seed=range(0,4)", "device=cpu", "fail_fast=true", "--dry-run")
     assert counts(dry.stdout) == {"done": 3, "to do": 1}
     assert re.search(r"seed=3 +to do +outputs/fragile-sine-kernel_regression-seed3-", dry.stdout)
     assert len(begun(home)) == 3

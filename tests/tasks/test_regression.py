@@ -1,4 +1,6 @@
 import math
+from copy import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,6 +13,7 @@ from attnexp.scores.boxcar import Boxcar
 from attnexp.scores.dot import Dot
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.gaussian_learned import GaussianLearned
+from attnexp.tasks.base import ScoreOverflowError
 from attnexp.tasks.regression import Regression
 
 
@@ -77,6 +80,32 @@ def test_queries_without_a_key_in_reach_are_counted(data):
     empty = int((gaps > 1 / 50).all(dim=-1).sum())
     assert empty > 0
     assert evaluation.notes[-1].startswith(f"{empty} of 50 test queries have no training point")
+
+
+def test_an_answer_without_neighbours_does_not_depend_on_the_zero_of_y(data):
+    """With y + 100 every error is the same, because everything moves with y."""
+    score = lambda **k: Boxcar(**k, width=50.0)  # noqa: E731
+    before = evaluate(score, data).metrics
+    shifted = copy(data)
+    shifted.train, shifted.test = (
+        replace(split, values=split.values + 100, targets=split.targets + 100)
+        for split in (data.train, data.test)
+    )
+    after = evaluate(score, shifted).metrics
+    for name in ("test_mse", "test_mae", "loo_mse", "baseline_mse"):
+        assert after[name] == pytest.approx(before[name], rel=1e-3), name
+
+
+def test_a_query_without_a_key_in_reach_has_no_neighbour(data):
+    metrics = evaluate(lambda **k: Boxcar(**k, width=1e6), data).metrics
+    assert metrics["neighbours"] == 0
+    assert metrics["bandwidth"] == 0
+
+
+@pytest.mark.parametrize("width", [1e30, 1e25])
+def test_scores_that_overflow_end_the_evaluation(data, width):
+    with pytest.raises(ScoreOverflowError, match="the scores overflowed"):
+        evaluate(lambda **k: Gaussian(**k, width=width), data)
 
 
 def test_worse_than_the_trivial_answer_is_said(data):

@@ -86,6 +86,44 @@ def test_validation_and_test_agree_on_the_same_examples(data, model):
     assert tested["perplexity"] == pytest.approx(math.exp(tested["test_loss"]))
 
 
+class Drawn(Rnn):
+    """Has two heads whose weights are drawn anew for every set, so that none is better."""
+
+    def forward(self, batch, need_weights=False):
+        prediction = super().forward(batch, need_weights)
+        if not need_weights:
+            return prediction
+        generator = torch.Generator().manual_seed(len(batch))
+        shape = (len(batch), 1, 8, *prediction.weights["cross"].shape[-2:])
+        weights = torch.rand(shape, generator=generator).masked_fill(~batch.mask[:, None, None], 0)
+        return Prediction(prediction.outputs, {"cross": weights})
+
+
+def test_the_head_is_chosen_on_the_validation_set(data):
+    """On the test set the chosen head is one of equals, and not the best of eight."""
+    task, model = SequenceToSequence(), Drawn(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
+    with torch.no_grad():
+        metrics = task.evaluate(model, data).metrics
+        validated = task.validate(model, data.validation)
+
+    def heads(numbers):
+        return [numbers[f"alignment_accuracy.layer1.head{head}"] for head in range(1, 9)]
+
+    best = heads(validated).index(max(heads(validated)))
+    assert metrics["alignment_accuracy"] == pytest.approx(heads(metrics)[best])
+    assert metrics["alignment_accuracy"] < max(heads(metrics))
+    assert metrics["alignment_accuracy_mean"] == pytest.approx(sum(heads(metrics)) / 8)
+
+
+def test_chance_is_what_untrained_models_reach(data, model):
+    task, drawn = SequenceToSequence(), Drawn(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
+    with torch.no_grad():
+        alone = task.evaluate(drawn, data).metrics
+        metrics = task.evaluate(model, data, untrained=[drawn, drawn]).metrics
+    assert metrics["alignment_accuracy_chance"] == pytest.approx(alone["alignment_accuracy"])
+    assert "alignment_accuracy_chance" not in alone
+
+
 def test_the_trivial_answer_is_the_commonest_symbol(data, model):
     with torch.no_grad():
         metrics = SequenceToSequence().evaluate(model, data).metrics

@@ -80,7 +80,7 @@ def test_a_space_with_an_end_is_tried_once(in_process, tmp_path):
         ("model.width=1,1e0,1", "seed=0,0", "hydra.sweeper.at_once=3"),
         ("model=gaussian,'gaussian'", "hydra.sweeper.at_once=2"),
         ("model.width=interval(2,2)",),
-        ("threads=1,2", "hydra.sweeper.at_once=2"),
+        ("figures=true,false", "hydra.sweeper.at_once=2"),
     ],
     ids=" ".join,
 )
