@@ -48,7 +48,7 @@ class Frame:
 
     `choices` are the columns with the names chosen in the groups, `settings` those with a
     setting by dotted path, `metrics` those with a metric. `better` is the direction of each metric
-    that ranks.
+    that ranks, `units` the unit of each that has one.
     """
 
     table: pd.DataFrame
@@ -56,6 +56,7 @@ class Frame:
     settings: tuple[str, ...]
     metrics: tuple[str, ...]
     better: dict[str, str]
+    units: dict[str, str]
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -123,12 +124,14 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     columns["key"] = [clean(one.key) for one in summaries]
     columns["folder"] = [clean(str(run.folder)) for run in runs]
     directions = {name: way for one in summaries for name, way in one.better.items()}
+    units = {name: unit for one in summaries for name, unit in one.units.items()}
     return Frame(
         pd.DataFrame(columns),
         choices,
         tuple(settings.values()),
         tuple(metrics.values()),
         {column: directions[name] for name, column in metrics.items() if name in directions},
+        {column: units[name] for name, column in metrics.items() if name in units},
     )
 
 

@@ -10,7 +10,6 @@ from typing import Literal
 
 from attnexp.console import number_text
 from attnexp.tables.groups import LOST, Entry, Part
-from attnexp.tables.statistics import MOST_SEEDS
 from attnexp.tables.table import NOTHING, Cell, cell
 
 
@@ -60,15 +59,12 @@ def _interval(entry: Entry) -> str:
     return NOTHING if own.low is None else f"[{number_text(own.low)}, {number_text(own.high)}]"
 
 
-def _more(entry: Entry) -> int | None:
-    return entry.verdict.more if entry.verdict else None
-
-
-def _more_text(entry: Entry) -> Cell:
-    if entry.standing != "tied":
-        return Cell("")
-    more = _more(entry)
-    return Cell(f"over {MOST_SEEDS}" if more is None else f"about {more}")
+def _more(entry: Entry) -> str | None:
+    """Return how many seeds to add, as in `4 to 30`, or `at least 4`."""
+    if entry.verdict is None or entry.verdict.more is None:
+        return None
+    fewest, most = entry.verdict.more
+    return f"at least {fewest}" if most is None else _range_text((fewest, most)).text
 
 
 def _pairs(entry: Entry) -> int | None:
@@ -130,7 +126,7 @@ COLUMNS = (
         name="more_seeds",
         value=_more,
         title="more seeds",
-        text=_more_text,
+        text=lambda entry: Cell(_more(entry) or ""),
         shown=_ranked,
         spare=True,
     ),

@@ -13,11 +13,25 @@ from attnexp.runs.configurations import without_repeats
 from attnexp.runs.frame import Frame, codes, varying
 from attnexp.runs.order import natural
 from attnexp.tables.significance import Values, Verdict, compare, seed_means
-from attnexp.tables.statistics import Spread, spread
+from attnexp.tables.statistics import (
+    PairedP,
+    Spread,
+    betting_p,
+    share_spread,
+    spread,
+    student_p,
+)
 
 MISSING = "missing"
 LOST = ("failed", "interrupted", "died", "running", MISSING)
 """Why a run has no result; `missing` is a seed that other rows have and this one was not run at."""
+
+
+TESTED = "data.num_test"
+"""The setting that says on how many examples a run was tested."""
+
+EXAMPLES = 100
+"""How many examples a share is taken to be measured on, where its runs do not say."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +80,13 @@ class Gathered:
             seed: {block: sum(values) / len(values) for block, values in blocks.items()}
             for seed, blocks in found.items()
         }
+
+    def examples(self, row: Row) -> int:
+        """Return on how many examples a share of the row was measured, the fewest of its runs."""
+        if TESTED not in self.frame.table:
+            return EXAMPLES
+        told = [n for n in self.frame.column(TESTED)[row.index] if isinstance(n, int) and n > 0]
+        return min(told, default=EXAMPLES)
 
     @cached_property
     def finished(self) -> NDArray[np.bool_]:
@@ -215,6 +236,24 @@ def gather(
     return Gathered(frame, rows, within, repeats, seeds, blocks, codes(table, differing))
 
 
+def is_share(frame: Frame, metric: str) -> bool:
+    """Return whether a metric is a share, which lies in [0, 1].
+
+    Its unit says so. Of a metric without a unit, as in older runs, it is so where higher is better
+    and no run has a value outside [0, 1].
+    """
+    if metric in frame.units:
+        return frame.units[metric] == "share"
+    values = frame.column(metric)
+    known = values[np.isfinite(values)]
+    return frame.better.get(metric) == "higher" and bool(((known >= 0) & (known <= 1)).all())
+
+
+def paired_test(frame: Frame, metric: str) -> PairedP:
+    """Return the test by which rows are compared in a metric."""
+    return betting_p if is_share(frame, metric) else student_p
+
+
 def panels(rows: Sequence[Row]) -> list[list[Row]]:
     """Return the rows in portions that are compared with each other."""
     found: dict[tuple[Any, ...], list[Row]] = {}
@@ -287,7 +326,16 @@ def _entries(gathered: Gathered, metrics: Sequence[str]) -> list[list[Entry]]:
     """Return the entries of each row, compared with the rows of the same panel."""
     rows, spent = gathered.rows, costs(gathered)
     values = [{name: gathered.values(row, name) for name in metrics} for row in rows]
-    spreads = [{name: spread(seed_means(v)) for name, v in own.items()} for own in values]
+    shares = {name for name in metrics if is_share(gathered.frame, name)}
+    spreads = [
+        {
+            name: share_spread(seed_means(own), gathered.examples(row))
+            if name in shares
+            else spread(seed_means(own))
+            for name, own in mine.items()
+        }
+        for row, mine in zip(rows, values, strict=True)
+    ]
     verdicts: list[dict[str, Verdict]] = [{} for _ in rows]
     ahead: set[tuple[int, str]] = set()
     together: dict[tuple[Any, ...], list[int]] = {}
@@ -298,7 +346,9 @@ def _entries(gathered: Gathered, metrics: Sequence[str]) -> list[list[Entry]]:
             way = gathered.frame.better.get(name)
             if way is not None:
                 found = compare(
-                    [values[i][name] for i in panel], cast(Literal["lower", "higher"], way)
+                    [values[i][name] for i in panel],
+                    cast(Literal["lower", "higher"], way),
+                    paired_test(gathered.frame, name),
                 )
                 decided = any(verdict.standing == "worse" for verdict in found)
                 for i, verdict in zip(panel, found, strict=True):

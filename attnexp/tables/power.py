@@ -1,12 +1,14 @@
 """Advice on what to run next: how many more seeds would tell rows apart, and the command."""
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 from attnexp.console import setting_text
 from attnexp.runs import command_line
 from attnexp.runs.names import short_names
-from attnexp.tables.groups import Entry, Part
-from attnexp.tables.statistics import MOST_SEEDS, POWER
+from attnexp.tables.groups import Entry, Part, paired_test
+from attnexp.tables.significance import least_seeds
 
 SHOWN = 3
 """The number of comparisons that get a command."""
@@ -14,22 +16,24 @@ SHOWN = 3
 MANY = 100
 """The most configurations of one command."""
 
-START = 5
-"""The number of seeds that is recommended where there is one."""
+Standings = dict[str | None, list[Entry]]
+"""The rows by their standing."""
 
 
 def advice(part: Part) -> Iterator[str]:
     """Return sentences about rows that one table cannot tell apart."""
-    standing: dict[str | None, list[Entry]] = {}
+    standing: Standings = {}
     for entry in part.firsts:
         standing.setdefault(entry.standing, []).append(entry)
-    alone, tied = standing.get("one seed", []), standing.get("tied", [])
+    alone = standing.get("one seed", [])
     if alone and not part.seeded:
         seeds = sorted({seed for entry in alone for seed in entry.values})
-        wanted = command_line.next_seeds(seeds, seeds, START - 1)
+        most = max(Counter(entry.row.panel for entry in alone).values())
+        least = least_seeds(max(2, most), paired_test(part.frame, part.metrics[0]))
+        wanted = command_line.next_seeds(seeds, seeds, least - 1)
         yield (
-            "one seed a row: there is no interval, and nothing can be tested"
-            + _how(part, alone, wanted)
+            "one seed a row: there is no interval, and nothing can be tested; a comparison takes "
+            f"at least {least}" + _how(part, alone, wanted)
         )
         return
     if alone:
@@ -37,25 +41,8 @@ def advice(part: Part) -> Iterator[str]:
             f"{len(alone)} of {len(part.entries)} rows have one seed: they have no interval and "
             f"are not compared, {name(part, alone[0])} for one"
         )
-    wanting = [(verdict.more, entry) for entry in tied if (verdict := entry.verdict)]
-    near = sorted(((more, entry) for more, entry in wanting if more), key=lambda one: one[0])
-    for more, entry in near[:SHOWN]:
-        best = next(b for b in standing["best"] if b.row.panel == entry.row.panel)
-        seeds = command_line.next_seeds(entry.values, best.values, more)
-        yield (
-            f"{name(part, best)} and {name(part, entry)} cannot be told apart by "
-            f"{_seeds(entry)}. If they differ as much as it looks, about {more} more would "
-            f"tell, with a chance of {100 * POWER:.0f}%" + _how(part, [best, entry], seeds)
-        )
-    if len(near) > SHOWN:
-        rest = len(near) - SHOWN
-        yield f"{rest} more {'row is' if rest == 1 else 'rows are'} tied with the best"
-    far = len(tied) - len(near)
-    if far:
-        yield (
-            f"{far} tied {'row is' if far == 1 else 'rows are'} so close to the best that "
-            f"{MOST_SEEDS} seeds would not tell"
-        )
+    yield from _too_few(part, standing)
+    yield from _ties(part, standing)
 
 
 def name(part: Part, entry: Entry) -> str:
@@ -76,9 +63,59 @@ def name(part: Part, entry: Entry) -> str:
     return " ".join(words)
 
 
+def _too_few(part: Part, standing: Standings) -> Iterator[str]:
+    """Return what no result at so few seeds could have shown, by what the rows lack."""
+    lacking: dict[tuple[Any, ...], list[Entry]] = {}
+    for entry in standing.get("too few seeds", []):
+        if entry.verdict and entry.verdict.test and entry.verdict.more:
+            pairs, least = len(entry.verdict.test.differences), entry.verdict.more[0]
+            lacking.setdefault((entry.row.panel, pairs, least), []).append(entry)
+    for (_, pairs, least), entries in lacking.items():
+        together = [_best(standing, entries[0]), *entries]
+        seeds = command_line.next_seeds(
+            {seed for entry in together for seed in entry.values},
+            set.intersection(*(set(entry.values) for entry in together)),
+            least,
+        )
+        yield (
+            f"{pairs} seeds cannot tell {len(together)} rows apart, whatever they measure: it "
+            f"takes at least {pairs + least}" + _how(part, together, seeds)
+        )
+
+
+def _ties(part: Part, standing: Standings) -> Iterator[str]:
+    """Return what would decide the nearest ties, and how many there are besides."""
+    tied = standing.get("tied", [])
+    wanting = [(verdict.more, entry) for entry in tied if (verdict := entry.verdict)]
+    near = sorted(((more, entry) for more, entry in wanting if more), key=lambda one: one[0])
+    for (fewest, most), entry in near[:SHOWN]:
+        best = _best(standing, entry)
+        seeds = command_line.next_seeds(entry.values, best.values, fewest)
+        number = fewest if fewest == most else f"{fewest} to {most}"
+        yield (
+            f"{name(part, best)} and {name(part, entry)} cannot be told apart by {_seeds(entry)}. "
+            f"{number} more may tell, an order of magnitude from the interval of the difference"
+            + _how(part, [best, entry], seeds)
+        )
+    if len(near) > SHOWN:
+        rest = len(near) - SHOWN
+        yield f"{rest} more {'row is' if rest == 1 else 'rows are'} tied with the best"
+    far = len(tied) - len(near)
+    if far:
+        yield (
+            f"{far} tied {'row is' if far == 1 else 'rows are'} so close to the best that no "
+            "number of seeds can be named"
+        )
+
+
 def _seeds(entry: Entry) -> str:
     pairs = entry.verdict.test.pairs if entry.verdict and entry.verdict.test else 0
     return f"{pairs} common seeds" if pairs else "seeds that they do not share"
+
+
+def _best(standing: Standings, entry: Entry) -> Entry:
+    """Return the best row of those that an entry is compared with."""
+    return next(best for best in standing["best"] if best.row.panel == entry.row.panel)
 
 
 def _how(part: Part, entries: list[Entry], seeds: list[int]) -> str:

@@ -3,38 +3,37 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from attnexp.tables.statistics import (
     LEVEL,
-    effect_size,
+    MOST_SEEDS,
+    PairedP,
+    fewest_seeds,
     holm,
-    moments,
-    paired_p,
-    seeds_to_tell,
     spread,
-    welch_p,
 )
 
 Values = dict[int, dict[int, float]]
 """A metric by seed and, within a seed, by what else was set."""
 
-Standing = Literal["best", "tied", "worse", "one seed", "alone", "no value"]
+Standing = Literal["best", "tied", "worse", "too few seeds", "one seed", "alone", "no value"]
 
 
 @dataclass(frozen=True, slots=True)
 class PairTest:
     """A test of one row against another.
 
-    `p` is not adjusted. `effect` is the mean difference in standard deviations. `pairs` is the
-    number of seeds that both have, or 0 where they share fewer than two, and the test is Welch's;
-    `seeds` is what either side has at least.
+    `p` is not adjusted. `differences` has one a pair of seeds, and `scale` is the size of the
+    numbers that were subtracted. `pairs` is the number of seeds that both have, or 0 where they
+    share fewer than two, and the seeds of one are paired with those of the other in their order.
     """
 
     p: float
-    effect: float
+    differences: tuple[float, ...]
+    scale: float
     pairs: int
-    seeds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +44,31 @@ class Verdict:
     - `tied`: not shown to be worse than the best.
     - `worse`: shown to be worse, with a chance of at most 5% that the table says so of any row
       wrongly.
+    - `too few seeds`: no result at so few seeds could have shown it to be worse.
     - `one seed`: not comparable, however good. `alone`: there is nothing to compare with.
 
-    `p` is adjusted by Holm for all pairs of rows, and `level` is what one pair has to reach.
+    `p` is adjusted by Holm for all pairs of rows. `more` is the fewest and the most seeds to add
+    before a tie would be told, from the ends of the 95% interval of the difference; None where that
+    interval holds zero, or where MOST_SEEDS would not be enough. Of too few seeds the fewest is
+    what has to be added at least, and the most is None.
     """
 
     standing: Standing
     p: float | None = None
     test: PairTest | None = None
-    level: float | None = None
-
-    @property
-    def more(self) -> int | None:
-        """Seeds to add before a tie would be told, if the rows differ as much as they seem to.
-
-        None where there is no tie, and where MOST_SEEDS would not be enough.
-        """
-        if self.standing != "tied" or self.test is None or self.level is None:
-            return None
-        needed = seeds_to_tell(self.test.effect, self.level)
-        return None if needed is None else max(1, needed - self.test.seeds)
+    more: tuple[int, int | None] | None = None
 
 
-def compare(rows: Sequence[Values], better: Literal["lower", "higher"]) -> list[Verdict]:
+def compare(
+    rows: Sequence[Values], better: Literal["lower", "higher"], test: PairedP
+) -> list[Verdict]:
     """Test every row against the best one.
 
     The best row is picked because it looks best. To test it against the others as if it had been
     picked beforehand claims differences between equals in 7% of tables of four and in over 11% of
     tables of ten (benchmarks/honesty.py). So Holm's family is all pairs of rows.
     """
-    means = [seed_means(values) for values in rows]
-    sides = [spread(values) for values in means]
+    sides = [spread(seed_means(values)) for values in rows]
     able = [i for i, side in enumerate(sides) if side.n > 1]
     if len(able) < 2:
         names: dict[int, Standing] = {0: "no value", 1: "one seed"}
@@ -83,9 +76,10 @@ def compare(rows: Sequence[Values], better: Literal["lower", "higher"]) -> list[
     sign = 1 if better == "lower" else -1
     best = min(able, key=lambda i: sign * (sides[i].mean or 0.0))
     others = [i for i in able if i != best]
-    tests = {i: _test(rows[i], rows[best]) for i in others}
-    family = len(able) * (len(able) - 1) // 2
+    tests = {i: _test(rows[i], rows[best], test) for i in others}
+    family = _pairs(len(able))
     adjusted = dict(zip(others, holm([tests[i].p for i in others], family), strict=True))
+    level, least = (1 - LEVEL) / family, least_seeds(len(able), test)
     verdicts = []
     for i, side in enumerate(sides):
         if i == best:
@@ -93,12 +87,25 @@ def compare(rows: Sequence[Values], better: Literal["lower", "higher"]) -> list[
         elif i not in tests:
             verdicts.append(Verdict("one seed" if side.n else "no value"))
         else:
-            p = float(adjusted[i])
-            worse = p <= 1 - LEVEL and sign * tests[i].effect > 0
-            verdicts.append(
-                Verdict("worse" if worse else "tied", p, tests[i], (1 - LEVEL) / family)
-            )
+            own, p = tests[i], float(adjusted[i])
+            if p <= 1 - LEVEL and sign * math.fsum(own.differences) > 0:
+                verdicts.append(Verdict("worse", p, own))
+            else:
+                lacking = least - len(own.differences)
+                if lacking > 0:
+                    verdicts.append(Verdict("too few seeds", p, own, (lacking, None)))
+                else:
+                    verdicts.append(Verdict("tied", p, own, _more(own, test, level)))
     return verdicts
+
+
+@lru_cache(maxsize=1000)
+def least_seeds(rows: int, test: PairedP) -> int:
+    """Return the fewest seeds at which a table of so many rows, two or more, can have a verdict.
+
+    Nothing is clearer than a difference of 1, the most between two shares, that never varies.
+    """
+    return fewest_seeds(test, (1.0, 1.0), 1.0, (1 - LEVEL) / _pairs(rows)) or MOST_SEEDS
 
 
 def seed_means(values: Values) -> list[float]:
@@ -106,20 +113,43 @@ def seed_means(values: Values) -> list[float]:
     return [math.fsum(blocks.values()) / len(blocks) for blocks in values.values()]
 
 
-def _test(row: Values, best: Values) -> PairTest:
-    """Return a test paired by seed and block where two seeds are shared, else Welch's."""
-    differences, scale = [], 0.0
+def _test(row: Values, best: Values, test: PairedP) -> PairTest:
+    """Return a test paired by seed and block where two seeds are shared, else by order."""
+    found = []
     for seed in row.keys() & best.keys():
         blocks = row[seed].keys() & best[seed].keys()
         if blocks:
-            gaps = [row[seed][block] - best[seed][block] for block in blocks]
-            differences.append(math.fsum(gaps) / len(gaps))
-            scale = max(scale, *(abs(row[seed][b]) for b in blocks), abs(differences[-1]))
+            found.append([(row[seed][block], best[seed][block]) for block in blocks])
+    pairs = len(found)
+    if pairs < 2:
+        means = zip(_in_order(row), _in_order(best), strict=False)
+        found = [[both] for both in means]
+    differences = [math.fsum(a - b for a, b in both) / len(both) for both in found]
+    scale = max(abs(number) for both in found for pair in both for number in pair)
     n = len(differences)
-    if n > 1:
-        return PairTest(paired_p(differences, scale), effect_size(differences, scale), n, n)
-    one, two = seed_means(row), seed_means(best)
-    (mean, sd), (best_mean, best_sd) = moments(one), moments(two)
-    error = math.hypot(sd, best_sd)
-    effect = (mean - best_mean) / error if error else 0.0
-    return PairTest(welch_p(one, two), effect, 0, min(len(one), len(two)))
+    return PairTest(
+        test(differences, scale, n), tuple(differences), scale, pairs if pairs > 1 else 0
+    )
+
+
+def _pairs(rows: int) -> int:
+    return rows * (rows - 1) // 2
+
+
+def _in_order(values: Values) -> list[float]:
+    return seed_means(dict(sorted(values.items())))
+
+
+def _more(own: PairTest, test: PairedP, level: float) -> tuple[int, int] | None:
+    """Return the fewest and the most seeds to add to a tie, from the interval of the difference."""
+    side = spread(own.differences)
+    if side.mean is None or side.low is None or side.high is None or side.low * side.high <= 0:
+        return None
+    numbers = []
+    for end in (side.low, side.high):
+        moved = [difference - side.mean + end for difference in own.differences]
+        seeds = fewest_seeds(test, moved, own.scale, level)
+        if seeds is None:
+            return None
+        numbers.append(max(1, seeds - len(own.differences)))
+    return min(numbers), max(numbers)

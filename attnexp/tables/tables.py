@@ -12,8 +12,10 @@ from attnexp.runs.names import short_names
 from attnexp.runs.order import natural, sort_runs
 from attnexp.tables.columns import COLUMNS, lost_text, mean_text
 from attnexp.tables.fairness import warnings
-from attnexp.tables.groups import Entry, Part, Request, divide
+from attnexp.tables.groups import Entry, Part, Request, divide, is_share
+from attnexp.tables.modes import split_rows
 from attnexp.tables.power import advice
+from attnexp.tables.statistics import WIDENING
 from attnexp.tables.table import NOTHING, Cell, Grid, Head, Report, cell, count_text
 from attnexp.tables.terminal import show
 
@@ -23,13 +25,20 @@ ROWS = 40
 ALWAYS = ("model", "data", "seed")
 """Columns that a table of runs has even where all runs are alike in them."""
 
-FULL = "Mean over seeds, standard deviation, and Student's 95% interval of the mean."
+FULL = "Mean over seeds, standard deviation, and {} 95% interval of the mean."
 SHORT = (
     "Mean over seeds ± standard deviation. A star, where any is given: the best, or tied with it."
 )
-TESTS = (
-    "The rest is compared with the best by t tests, paired by seed; the whole table errs in at "
-    "most 5% of cases (Holm's correction over all pairs)."
+BETTING = (
+    "Shares are compared with the best by the betting test, paired by seed: whatever the "
+    "distribution, and however often one looks while adding seeds, the whole table errs in at most "
+    "5% of cases (Holm's correction over all pairs)."
+)
+STUDENT = (
+    "Rows are compared with the best by t tests, paired by seed, with the standard error widened "
+    f"{WIDENING:g} times against skewed differences: the whole table errs in at most 5% of cases, "
+    "unless differences are extremely skewed or a rare failure has not been seen (Holm's "
+    "correction over all pairs)."
 )
 COSTS = "What a run took: seconds on average, memory at most."
 
@@ -136,7 +145,8 @@ def pivot_grid(parts: Sequence[Part], down: str, across: str, metric: int = 0) -
         heads.append(Head(f"{short[across]}={setting_text(top)}{named}", right=True))
     rows = [[cell(side), *(_pivot_cell(found.get((side, top))) for top in tops)] for side in sides]
     one = f"{metrics.pop()}: " if len(metrics) == 1 else ""
-    return Grid(heads, rows, f"{short[down]} x {short[across]}", f"{one}{SHORT} {TESTS}")
+    caption = " ".join([f"{one}{SHORT}", *_tests(parts)])
+    return Grid(heads, rows, f"{short[down]} x {short[across]}", caption)
 
 
 def records(parts: Sequence[Part]) -> list[dict[str, object]]:
@@ -160,7 +170,7 @@ def notes(parts: Sequence[Part]) -> list[str]:
     found = [
         f"{part.data}: {text}" if several and part.data else text
         for part in parts
-        for text in (*warnings(part), *advice(part))
+        for text in (*warnings(part), *split_rows(part), *advice(part))
     ]
     return list(dict.fromkeys(found))
 
@@ -229,11 +239,24 @@ def _caption(part: Part) -> str:
     ]
     told = [f"{'; '.join(ways)}."] if ways else ["No run has a result."]
     if part.seeded:
-        told.append(FULL if len(part.metrics) == 1 else SHORT)
-        if any(name in part.frame.better for name in part.metrics):
-            told.append(TESTS)
+        share = is_share(part.frame, part.metrics[0])
+        whose = "the wider of Student's and the beta-binomial model's" if share else "Student's"
+        told.append(FULL.format(whose) if len(part.metrics) == 1 else SHORT)
+        told += _tests([part])
     same = _same_everywhere(part)
     return " ".join([*told, f"The same in every run: {same}."] if same else told)
+
+
+def _tests(parts: Sequence[Part]) -> list[str]:
+    """Return how rows are compared in the metrics that rank."""
+    ranked = [(part.frame, name) for part in parts for name in part.metrics]
+    return list(
+        dict.fromkeys(
+            BETTING if is_share(frame, name) else STUDENT
+            for frame, name in ranked
+            if name in frame.better
+        )
+    )
 
 
 def _same_everywhere(part: Part) -> str:

@@ -63,7 +63,7 @@ class Answers:
 
 def _guessed(name: str, doc: str) -> Metric:
     """Return the metric that says what `name` is without anything learned."""
-    return Metric(name, lambda answers: answers.guessed.get(name), doc, headline=True)
+    return Metric(name, lambda answers: answers.guessed.get(name), doc, unit="share", headline=True)
 
 
 def _alignment_metric(
@@ -88,6 +88,7 @@ METRICS = (
         lambda answers: _share(answers.exact),
         "share of greedily decoded answers that are the target, end symbol included",
         better="higher",
+        unit="share",
         headline=True,
         validated=True,
         selects=True,
@@ -98,6 +99,7 @@ METRICS = (
         lambda answers: _share(answers.right),
         "share of target symbols that the decoded answer has in the same place",
         better="higher",
+        unit="share",
         headline=True,
         validated=True,
         milestone=0.9,
@@ -130,6 +132,7 @@ METRICS = (
         "alignment_accuracy",
         "share of queries whose largest weight is on the gold key",
         better="higher",
+        unit="share",
         headline=True,
         milestone=0.9,
     ),
@@ -137,23 +140,29 @@ METRICS = (
         "alignment_accuracy_mean",
         lambda answers: None if answers.card is None else answers.card.alignment_accuracy.mean(),
         "alignment accuracy, mean over all layers and heads",
+        unit="share",
         headline=True,
     ),
     _guessed(
         "alignment_accuracy_chance",
         "alignment accuracy of untrained models of the same shape, their heads chosen alike; mean",
     ),
-    _alignment_metric("before", "share of queries whose largest weight is one key before gold"),
-    _alignment_metric("after", "share of queries whose largest weight is one key after gold"),
-    _alignment_metric("gold_mass", "mean weight on the gold key", better="higher"),
+    _alignment_metric(
+        "before", "share of queries whose largest weight is one key before gold", unit="share"
+    ),
+    _alignment_metric(
+        "after", "share of queries whose largest weight is one key after gold", unit="share"
+    ),
+    _alignment_metric("gold_mass", "mean weight on the gold key", better="higher", unit="share"),
     _alignment_metric(
         "alignment_error_rate",
         "1 - 2 |A and G| / (|A| + |G|) of the largest weights A and gold G",
         better="lower",
+        unit="share",
     ),
     _alignment_metric("entropy", "entropy of a row of weights, mean over queries", unit="nats"),
     _alignment_metric("relative_entropy", "entropy over that of a uniform row: 1 is uniform"),
-    _alignment_metric("peaked", "share of queries with a weight above 0.99"),
+    _alignment_metric("peaked", "share of queries with a weight above 0.99", unit="share"),
 )
 """The metrics. Those of the alignment are of one head, the best one on the validation set; the
 summary has each head's too."""

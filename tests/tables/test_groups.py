@@ -5,7 +5,7 @@ import pytest
 from attnexp.runs import lock
 from attnexp.runs.frame import Frame, make_frame, varying
 from attnexp.runs.run import load_run
-from attnexp.tables.groups import Gathered, gather
+from attnexp.tables.groups import EXAMPLES, Gathered, gather, is_share
 
 
 def run(model: str, seed: int, value: float | None = 1.0, **extra):
@@ -130,3 +130,30 @@ def test_rows_are_compared_within_panels(frame, apart, panels):
     runs = frame(*(run("a", 0, settings={"arch.heads": heads}) for heads in (1, 2)))
     rows = gather_by(runs, ["model", "arch.heads"], apart).rows
     assert len({row.panel for row in rows}) == panels
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"units": {"m": "share"}, "better": {"m": "lower"}}, True),
+        ({"units": {"m": "keys"}, "better": {"m": "higher"}}, False),
+        ({"better": {"m": "higher"}}, True),
+        ({"better": {"m": "higher"}, "metrics": {"m": 1.5}}, False),
+        ({"better": {"m": "lower"}}, False),
+        ({}, False),
+    ],
+)
+def test_a_share_is_known_by_its_unit_or_in_older_runs_by_its_values(frame, fields, expected):
+    runs = frame(({}, {"metrics": {"m": 0.5}} | fields), ({"seed": 1}, {"metrics": {"m": 1.0}}))
+    assert is_share(runs, "m") is expected
+
+
+def test_a_row_knows_on_how_many_examples_it_was_tested(frame):
+    runs = frame(
+        run("a", 0, settings={"data.num_test": 500}),
+        run("a", 1, settings={"data.num_test": 200}),
+        run("b", 0),
+    )
+    found = gather_by(runs, ["model"])
+    assert [found.examples(row) for row in found.rows] == [200, EXAMPLES]
+    assert gather_by(frame(run("a", 0)), ["model"]).examples(found.rows[0]) == EXAMPLES

@@ -5,8 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
-from attnexp.tables.significance import Values, compare
+from attnexp.tables.significance import Values, compare, least_seeds
+from attnexp.tables.statistics import betting_p, student_p
 
 
 def rows(*several: list[float]) -> list[Values]:
@@ -14,33 +16,59 @@ def rows(*several: list[float]) -> list[Values]:
     return [{seed: {0: value} for seed, value in enumerate(values)} for values in several]
 
 
-def standings(*several: list[float], better: str = "lower") -> list[str]:
-    return [verdict.standing for verdict in compare(rows(*several), better)]
+def standings(*several: list[float], better: str = "lower", test=student_p) -> list[str]:
+    return [verdict.standing for verdict in compare(rows(*several), better, test)]
 
 
 def pairs(one: Values, two: Values) -> int:
-    test = compare([one, two], "lower")[1].test
+    test = compare([one, two], "lower", student_p)[1].test
     assert test is not None
     return test.pairs
 
 
+ONE, TWO = [1.0, 1.1, 0.9, 1.05, 1.0, 0.95], [2.0, 2.1, 1.95, 2.1, 2.05, 1.9]
+
+
 def test_clear_differences_are_claimed():
-    one, two = [1.0, 1.1, 0.9, 1.05], [2.0, 2.1, 1.95, 2.1]
-    assert standings(one, two) == ["best", "worse"]
-    assert standings(one, two, better="higher") == ["worse", "best"]
+    assert standings(ONE, TWO) == ["best", "worse"]
+    assert standings(ONE, TWO, better="higher") == ["worse", "best"]
 
 
 def test_unclear_differences_are_ties():
-    assert standings([1.0, 1.5, 0.5], [1.1, 1.0, 1.4]) == ["best", "tied"]
+    one, two = [1.0, 1.5, 0.5, 1.2, 0.9, 1.1], [1.1, 1.0, 1.4, 0.8, 1.3, 1.05]
+    assert standings(one, two) == ["best", "tied"]
+
+
+def test_few_seeds_have_no_verdict_however_clear_it_seems():
+    # The sign test of five that agree has p = 1/16, and of six 1/32.
+    assert standings([0.0] * 5, [9.0] * 5) == ["best", "too few seeds"]
+    assert standings([0.0] * 6, [9.0] * 6) == ["best", "worse"]
+    (_, verdict) = compare(rows(ONE[:3], TWO[:3]), "lower", student_p)
+    assert (verdict.standing, verdict.more) == ("too few seeds", (3, None))
+
+
+def test_the_fewest_seeds_grow_with_the_table():
+    # 2^(1 - n) <= 0.05 / 28 from n = 11 on. The betting test asks for no spread but for distance.
+    assert [least_seeds(count, student_p) for count in (2, 4, 8)] == [6, 8, 11]
+    assert [least_seeds(count, betting_p) for count in (2, 4, 8)] == [7, 10, 13]
+
+
+def test_a_late_jump_that_has_not_been_seen_is_no_verdict():
+    """Ten seeds of 1 beside ten of 0.88: with a chance of 0.11 even where 1 in 5 falls to 0.4."""
+    good, level = [1.0 - 0.001 * (i % 3) for i in range(10)], [0.88] * 10
+    assert standings(good, level, better="higher", test=betting_p) == ["best", "tied"]
+    assert standings(good, [0.1] * 10, better="higher", test=betting_p) == ["best", "worse"]
 
 
 def test_pairing_sees_what_strangers_hide():
-    ground = [1.0, 5.0, 2.0, 9.0, 4.0]
-    small = [0.1, 0.12, 0.09, 0.11, 0.1]
+    ground = [1.0, 5.0, 2.0, 9.0, 4.0, 3.0]
+    small = [0.1, 0.12, 0.09, 0.11, 0.1, 0.1]
     above = [a + b for a, b in zip(ground, small, strict=True)]
     assert standings(ground, above) == ["best", "worse"]
-    strangers = [{10 + seed: value for seed, value in rows(above)[0].items()}]
-    assert [v.standing for v in compare([*rows(ground), *strangers], "lower")] == ["best", "tied"]
+    shuffled = above[3:] + above[:3]
+    strangers = [{10 + seed: value for seed, value in rows(shuffled)[0].items()}]
+    found = compare([*rows(ground), *strangers], "lower", student_p)
+    assert [verdict.standing for verdict in found] == ["best", "tied"]
 
 
 def test_only_common_seeds_are_paired():
@@ -51,36 +79,63 @@ def test_only_common_seeds_are_paired():
     assert pairs(one, three) == 0
 
 
+def test_rows_that_share_no_seeds_are_paired_in_the_order_of_their_seeds():
+    one = {seed: {0: float(seed)} for seed in (2, 0, 1)}
+    two = {seed: {0: 10.0 * seed} for seed in (7, 5, 6, 8)}
+    test = compare([one, two], "lower", student_p)[1].test
+    assert test is not None
+    assert (test.differences, test.pairs) == ((50.0, 59.0, 68.0), 0)
+
+
 def test_only_common_settings_are_compared():
     # The second row was also run at a much better setting, which the first was not.
-    one = {seed: {0: 1.0 + 0.1 * seed} for seed in range(4)}
-    two = {seed: {0: 1.0 + 0.1 * seed, 1: 0.0} for seed in range(4)}
-    verdicts = compare([one, two], "lower")
+    one = {seed: {0: 1.0 + 0.1 * seed} for seed in range(6)}
+    two = {seed: {0: 1.0 + 0.1 * seed, 1: 0.0} for seed in range(6)}
+    verdicts = compare([one, two], "lower", student_p)
     assert [verdict.standing for verdict in verdicts] == ["tied", "best"]
     assert verdicts[0].p == 1.0
 
 
 def test_one_seed_is_never_best_and_never_compared():
-    assert standings([0.1], [1.0, 1.1], [2.0, 2.1]) == ["one seed", "best", "tied"]
+    assert standings([0.1], [1.0, 1.1], [2.0, 2.1]) == ["one seed", "best", "too few seeds"]
     assert standings([0.1], [0.2]) == ["one seed", "one seed"]
     assert standings([0.1, 0.2], [0.2]) == ["alone", "one seed"]
     assert standings([], [0.2, 0.1], [0.3, 0.1])[0] == "no value"
 
 
-def test_equal_rows_are_tied_and_no_seeds_would_tell():
-    verdict = compare(rows([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), "lower")[1]
+@pytest.mark.parametrize("test", [student_p, betting_p])
+def test_equal_rows_are_tied_and_no_seeds_would_tell(test):
+    values = [0.1 * seed for seed in range(10)]
+    verdict = compare(rows(values, values), "lower", test)[1]
     assert (verdict.standing, verdict.p, verdict.more) == ("tied", 1.0, None)
 
 
-def test_a_tie_says_how_many_more_seeds_would_tell():
-    # Differences 1, 2, 3: effect 2. At 5%, t needs 5 pairs for a power of 80%; 3 are there.
-    verdict = compare(rows([0.0, 0.0, 0.0], [1.0, 2.0, 3.0]), "lower")[1]
-    assert (verdict.standing, verdict.more) == ("tied", 2)
+def test_a_tie_says_how_many_more_seeds_may_tell():
+    """Differences 1 to 6: mean 3.5, deviation 1.871, and the interval is 3.5 -/+ 1.963.
+
+    A verdict takes the n at which 2.5 t(0.975, n - 1) sd / sqrt(n) is no more than the difference.
+    """
+    differences = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    verdict = compare(rows([0.0] * 6, differences), "lower", student_p)[1]
+    sd, ends = np.std(differences, ddof=1), (3.5 + 1.9634, 3.5 - 1.9634)
+    expected = tuple(
+        next(n for n in range(7, 99) if 2.5 * stats.t.ppf(0.975, n - 1) * sd / n**0.5 <= end) - 6
+        for end in ends
+    )
+    assert (verdict.standing, verdict.more) == ("tied", expected)
+
+
+def test_equals_are_rarely_given_a_number_of_seeds():
+    rng = np.random.default_rng(0)
+    named = 0
+    for table in rng.normal(size=(1000, 2, 10)).tolist():
+        named += any(verdict.more for verdict in compare(rows(*table), "lower", student_p))
+    assert named <= 66
 
 
 def test_p_values_are_corrected_for_all_pairs():
-    two = compare(rows([1.0, 1.1, 0.9], [1.5, 1.4, 1.6]), "lower")[1]
-    three = compare(rows([1.0, 1.1, 0.9], [1.5, 1.4, 1.6], [9.0, 1.0, 5.0]), "lower")[1]
+    two = compare(rows(ONE, TWO), "lower", student_p)[1]
+    three = compare(rows(ONE, TWO, [9.0, 1.0, 5.0, 3.0, 2.0, 7.0]), "lower", student_p)[1]
     assert two.p is not None
     assert three.p == pytest.approx(3 * two.p)
 
@@ -117,7 +172,7 @@ def uneven(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float
         *(pytest.param(draw, marks=pytest.mark.slow) for draw in (skewed, shared, uneven)),
     ],
 )
-@pytest.mark.parametrize(("count", "seeds"), [(2, 2), (2, 5), (4, 3), (4, 10)])
+@pytest.mark.parametrize(("count", "seeds"), [(2, 2), (2, 6), (4, 3), (4, 10)])
 def test_equals_are_called_different_in_at_most_one_table_of_twenty(
     draw: Callable[..., NDArray[np.float64]], seeds: int, count: int
 ):
@@ -134,7 +189,7 @@ def test_equals_on_other_seeds_are_not_called_different_either(overlap: int):
     for one, two in rng.normal(size=(1000, 2, 5)).tolist():
         rows = [dict(enumerate(one)), dict(enumerate(two, start=5 - overlap))]
         values = [{seed: {0: value} for seed, value in row.items()} for row in rows]
-        claimed += "worse" in [verdict.standing for verdict in compare(values, "lower")]
+        claimed += "worse" in [verdict.standing for verdict in compare(values, "lower", student_p)]
     assert claimed <= 66
 
 
@@ -145,15 +200,24 @@ def test_settings_within_a_seed_do_not_pass_for_seeds():
     for luck in rng.normal(size=(1000, 2, 3, 1)):
         table = luck + 0.1 * rng.normal(size=(2, 3, 4))
         values = [{s: dict(enumerate(blocks)) for s, blocks in enumerate(row)} for row in table]
-        claimed += "worse" in [verdict.standing for verdict in compare(values, "lower")]
+        claimed += "worse" in [verdict.standing for verdict in compare(values, "lower", student_p)]
     assert claimed <= 66
 
 
 def test_true_differences_are_found():
-    """The correction leaves some power: differences of two deviations, four rows, ten seeds."""
+    """What is left of power: differences of two deviations, four rows, thirty seeds."""
     rng = np.random.default_rng(0)
     found = 0
-    for table in rng.normal(size=(200, 4, 10)):
+    for table in rng.normal(size=(200, 4, 30)):
         table[1:] += 2 * np.sqrt(2)
         found += standings(*table.tolist()).count("worse")
     assert found / 600 > 0.95
+
+
+def test_true_differences_between_shares_are_found():
+    """Shares of 0.95 and 0.3 with a spread of 0.1, at fifteen seeds."""
+    rng = np.random.default_rng(0)
+    found = 0
+    for table in np.clip(rng.normal(0, 0.1, size=(200, 2, 15)) + [[0.3], [0.95]], 0, 1).tolist():
+        found += standings(*table, better="higher", test=betting_p).count("worse")
+    assert found / 200 > 0.95

@@ -1,5 +1,6 @@
 """Intervals, tests and power against SciPy, statsmodels and cases worked by hand."""
 
+import itertools
 import math
 
 import numpy as np
@@ -9,12 +10,17 @@ from statsmodels.stats.multitest import multipletests
 
 from attnexp.tables.statistics import (
     MOST_SEEDS,
+    STAKES,
+    WIDENING,
+    _beta_binomial,
+    betting_p,
     effect_size,
+    fewest_seeds,
     holm,
-    paired_p,
-    seeds_to_tell,
+    share_spread,
     spread,
-    welch_p,
+    student_p,
+    two_groups,
 )
 
 
@@ -48,23 +54,112 @@ def test_interval_is_that_of_scipy(values: list[float]):
     assert found.sd == pytest.approx(np.std(values, ddof=1))
 
 
+@pytest.mark.parametrize(
+    ("values", "reach"),
+    [([1.0] * 3, (0.3, 0.4)), ([1.0] * 5, (0.4, 0.5)), ([0.998, 1.0, 0.996], (0.3, 0.9))],
+)
+def test_perfect_shares_may_yet_fail(values: list[float], reach: tuple[float, float]):
+    """Their interval is not empty, ends at 1 and knows that another seed may fail."""
+    found = share_spread(values, 500)
+    assert found.low is not None
+    assert reach[0] < found.low < reach[1]
+    assert found.high == 1.0
+
+
+def test_shares_that_are_all_wrong_mirror_those_that_are_all_right():
+    right, wrong = share_spread([1.0] * 4, 200), share_spread([0.0] * 4, 200)
+    assert (wrong.low, wrong.high) == (0.0, pytest.approx(1 - right.low))
+
+
+def test_an_interval_of_shares_lies_in_0_and_1_and_holds_their_mean():
+    rng = np.random.default_rng(0)
+    for n in (2, 3, 10):
+        for values in rng.beta(0.3, 0.1, size=(30, n)).tolist():
+            found = share_spread(values, 50)
+            assert 0 <= found.low < found.high <= 1
+            assert found.low <= found.mean <= found.high
+
+
+def test_an_interval_of_shares_is_no_narrower_than_students_nor_than_the_examples_allow():
+    values = [0.62, 0.64, 0.63, 0.61, 0.65]
+    plain, own = spread(values), share_spread(values, 100_000)
+    assert (own.low, own.high) == (
+        pytest.approx(plain.low, abs=0.002),
+        pytest.approx(plain.high, abs=0.002),
+    )
+    # Five times 100 examples: 1.96 sqrt(0.63 0.37 / 500) = 0.042.
+    few = share_spread([0.63] * 5, 100)
+    assert few.high - few.low > 2 * 0.042
+
+
+def test_one_share_has_no_interval():
+    assert share_spread([0.5], 100) == spread([0.5])
+    assert share_spread([], 100) == spread([])
+
+
+def test_the_interval_of_shares_against_the_posterior_by_sampling():
+    """Importance sampling from the same model with its binomial written out."""
+    rng = np.random.default_rng(0)
+    counts = np.array([30, 33, 12])
+    mu = rng.uniform(size=400_000)
+    size = np.exp(rng.uniform(np.log(0.01), np.log(400), size=mu.size))
+    weight = np.prod(
+        [stats.betabinom.pmf(k, 40, mu * size, (1 - mu) * size) for k in counts], axis=0
+    )
+    order = np.argsort(mu)
+    below = np.cumsum(weight[order]) / weight.sum()
+    expected = np.interp([0.025, 0.975], below, mu[order])
+    assert _beta_binomial(tuple(counts / 40), 40) == pytest.approx(expected, abs=0.015)
+
+
 @pytest.mark.parametrize(("one", "two"), samples(5, 6, 6))
-def test_paired_test_is_that_of_scipy(one: list[float], two: list[float]):
+def test_widened_t_test_is_that_of_scipy_with_a_smaller_statistic(
+    one: list[float], two: list[float]
+):
     differences = [a - b for a, b in zip(one, two, strict=True)]
-    assert paired_p(differences, 1.0) == pytest.approx(stats.ttest_rel(one, two).pvalue)
+    plain = stats.ttest_rel(one, two)
+    expected = 2 * stats.t.sf(abs(plain.statistic) / WIDENING, 5)
+    assert student_p(differences, 1.0, 6) == pytest.approx(max(expected, 1 / 32))
 
 
-@pytest.mark.parametrize(("one", "two"), samples(5, 3, 7))
-def test_test_of_strangers_is_that_of_scipy(one: list[float], two: list[float]):
-    expected = stats.ttest_ind(one, two, equal_var=False).pvalue
-    assert welch_p(one, two) == pytest.approx(expected)
+def test_no_test_of_few_seeds_goes_below_the_sign_test():
+    # With both signs equally likely, n alike happen with 2 / 2^n.
+    assert student_p([0.1, 0.1], 1.0, 2) == 0.5
+    assert student_p([5.0, 5.001, 4.999], 5.0, 3) == 0.25
+    assert student_p([-0.1] * 5, 1.0, 5) == 0.0625
+    assert student_p([0.0] * 5, 1.0, 5) == 1.0
 
 
-def test_differences_that_do_not_vary_are_left_to_the_sign_test():
-    # t would be infinite. With both signs equally likely, n alike happen with 2 / 2^n.
-    assert paired_p([0.1, 0.1], 1.0) == 0.5
-    assert paired_p([-0.1] * 5, 1.0) == 0.0625
-    assert paired_p([0.0] * 5, 1.0) == 1.0
+def test_the_betting_test_by_hand():
+    differences = [0.5, -0.25, 1.0]
+    won = np.mean([(1 + 0.5 * b) * (1 - 0.25 * b) * (1 + b) for b in STAKES])
+    lost = np.mean([(1 - 0.5 * b) * (1 + 0.25 * b) * (1 - b) for b in STAKES])
+    assert betting_p(differences, 1.0, 3) == pytest.approx(min(1, 2 / (won + lost)))
+    assert betting_p([1.0] * 12, 1.0, 12) == pytest.approx(
+        2 / np.mean((1 + STAKES) ** 12 + (1 - STAKES) ** 12)
+    )
+
+
+def test_the_capital_of_a_fair_bet_is_1_on_average():
+    """All 3^4 outcomes of four differences of -1/2, 0 and 1 whose mean is zero."""
+    chances = {-0.5: 0.5, 0.0: 0.25, 1.0: 0.25}
+    capital = 0.0
+    for several in itertools.product(chances, repeat=4):
+        chance = math.prod(chances[one] for one in several)
+        capital += chance * sum(
+            np.prod(1 + np.outer(side * STAKES, several), axis=1).mean() / 2 for side in (1, -1)
+        )
+    assert capital == pytest.approx(1)
+
+
+def test_the_betting_test_holds_at_every_look():
+    """A late jump beside its mean, looked at after every seed up to forty."""
+    rng = np.random.default_rng(0)
+    jumps = np.where(rng.random((500, 40)) < 0.8, 0.12, -0.48)
+    claimed = sum(
+        any(betting_p(own[:n], 1.0, n) <= 0.05 for n in range(2, 41, 2)) for own in jumps.tolist()
+    )
+    assert claimed <= 25
 
 
 def test_differences_that_vary_by_rounding_do_not_vary():
@@ -72,11 +167,7 @@ def test_differences_that_vary_by_rounding_do_not_vary():
     differences = [float(a) - float(b) for a, b in zip(*accuracies, strict=True)]
     assert np.std(differences) > 0
     assert effect_size(differences, 1.0) == math.inf
-    assert paired_p(differences, 1.0) == 0.25
-
-
-def test_strangers_that_do_not_vary_say_nothing():
-    assert welch_p([0.5, 0.5], [0.6, 0.6]) == 1.0
+    assert student_p(differences, 1.0, 3) == 0.25
 
 
 @pytest.mark.parametrize("values", [v for (v,) in samples(5, 7)])
@@ -91,34 +182,40 @@ def test_holm_by_hand():
     assert holm([0.02, 0.01, 0.5], 6).tolist() == pytest.approx([0.1, 0.06, 1.0])
 
 
-@pytest.mark.parametrize(("effect", "level"), [(0.5, 0.05), (1.0, 0.01), (2.0, 0.05 / 6)])
-def test_seeds_to_tell_against_simulated_power(effect: float, level: float):
-    n = seeds_to_tell(effect, level)
-    assert n is not None
-    rng = np.random.default_rng(0)
-    for size, enough in ((n, True), (n - 2, False)):
-        p = stats.ttest_1samp(rng.normal(effect, 1, size=(20_000, size)), 0, axis=1).pvalue
-        found = float((p <= level).mean())
-        assert (found > 0.79) if enough else (found < 0.80)
+def test_the_fewest_seeds_are_the_first_that_reach_the_level():
+    differences = [0.1, 0.2, 0.3, 0.0, 0.2]
+    for test in (student_p, betting_p):
+        n = fewest_seeds(test, differences, 1.0, 0.01)
+        assert n is not None
+        assert test(differences, 1.0, n) <= 0.01 < test(differences, 1.0, n - 1)
 
 
-def test_seeds_to_tell_of_textbook_size():
-    # Cohen's medium effect, 5%, power 80%: 34 pairs.
-    assert seeds_to_tell(0.5, 0.05) == 34
-
-
-def test_no_number_of_seeds_tells_equals_apart():
-    assert seeds_to_tell(0.0, 0.05) is None
-    assert seeds_to_tell(0.01, 0.05) is None
-    assert seeds_to_tell(0.1, 0.05) == pytest.approx(787, abs=1)
-    assert MOST_SEEDS > 787
+@pytest.mark.parametrize("test", [student_p, betting_p])
+def test_no_number_of_seeds_tells_equals_apart(test):
+    assert fewest_seeds(test, [0.1, -0.1], 1.0, 0.05) is None
+    assert fewest_seeds(test, [0.0, 0.0], 1.0, 0.05) is None
+    assert fewest_seeds(test, [0.101, -0.1], 1.0, 0.05) is None
+    assert test([0.101, -0.1], 1.0, MOST_SEEDS) > 0.05
 
 
 def test_differences_that_do_not_vary_take_as_many_seeds_as_the_sign_test():
     # 2^(1 - n) <= 0.05 from n = 6 on: 1/32.
-    assert seeds_to_tell(math.inf, 0.05) == 6
-    assert 2.0 ** (1 - 6) <= 0.05 < 2.0 ** (1 - 5)
+    assert fewest_seeds(student_p, [0.3, 0.3], 1.0, 0.05) == 6
 
 
-def test_huge_effects_take_few_seeds():
-    assert seeds_to_tell(1e6, 0.05) == 2
+def test_two_groups_of_seeds_are_seen():
+    assert two_groups([1.0, 0.41, 1.0, 0.39, 0.99]) == ([0.39, 0.41], [0.99, 1.0, 1.0])
+    assert two_groups([0.4, 1.0, 1.0]) == ([0.4], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    "shares", [[], [0.4, 1.0], [1.0] * 5, [0.2, 0.5, 0.9], [0.9, 0.99, 1.0], [0.1, 0.3, 0.6, 0.9]]
+)
+def test_one_group_of_seeds_is_no_finding(shares: list[float]):
+    assert two_groups(shares) is None
+
+
+def test_a_single_bell_seldom_looks_like_two_groups():
+    rng = np.random.default_rng(0)
+    seen = [two_groups(own) is not None for own in rng.normal(0.7, 0.1, (1000, 5)).tolist()]
+    assert np.mean(seen) < 0.02

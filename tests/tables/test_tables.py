@@ -9,7 +9,8 @@ from attnexp.tables.groups import Request
 from attnexp.tables.table import NOTHING, Grid, Report
 from attnexp.tables.tables import configurations_report, pivot_report
 
-LOW, HIGH = [1.0, 1.1, 0.9, 1.0], [2.0, 2.15, 1.9, 2.05]
+LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
+HIGH = [2.0, 2.15, 1.9, 2.05, 2.1, 2.0, 1.95, 2.0]
 
 
 def texts(grid: Grid, title: str) -> list[str]:
@@ -38,10 +39,10 @@ def test_a_row_has_its_statistics(sweep_of):
     ]
     assert [cell.text for cell in grid.rows[0]] == [
         "a",
-        "4",
+        "8",
         "1",
-        "0.08165",
-        "[0.8701, 1.13]",
+        "0.05976",
+        "[0.95, 1.05]",
         "best",
         "",
     ]
@@ -56,7 +57,7 @@ def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):
 
 
 def test_the_best_stands_out_only_where_tests_say_so(sweep_of):
-    unclear = [0.9, 1.2, 1.0, 1.1]
+    unclear = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
     assert strong(configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request())) == [
         True,
         False,
@@ -72,6 +73,7 @@ def test_one_seed_is_no_basis(sweep_of):
     assert [column.title for column in report.grids[0].columns] == ["model", "seeds", "test_mse"]
     assert strong(report) == [False, False]
     assert said(report, "one seed a row: there is no interval, and nothing can be tested")
+    assert said(report, "a comparison takes at least 6")
     assert [record["standing"] for record in report.records] == ["one seed", "one seed"]
     assert all(record["low"] is None for record in report.records)
 
@@ -81,6 +83,51 @@ def test_a_lucky_single_seed_is_first_but_not_best(sweep_of):
     assert texts(report.grids[0], "standing") == ["one seed", "best", "worse"]
     assert strong(report) == [False, True, False]
     assert said(report, "1 of 3 rows have one seed")
+
+
+def test_too_few_seeds_are_named_with_what_it_takes(sweep_of):
+    report = configurations_report(
+        sweep_of({"a": LOW[:3], "b": HIGH[:3], "c": HIGH[:3]}), Request()
+    )
+    assert texts(report.grids[0], "standing") == ["best", "too few seeds", "too few seeds"]
+    assert texts(report.grids[0], "more seeds") == ["", "at least 4", "at least 4"]
+    assert report.notes == [
+        "3 seeds cannot tell 3 rows apart, whatever they measure: it takes at least 7"
+    ]
+
+
+def shares(sweep_of, values: dict[str, list[float]], **fields):
+    """The table of a share, whose values are those of test_mse by another meaning."""
+    return configurations_report(
+        sweep_of(values, better={"test_mse": "higher"}, units={"test_mse": "share"}, **fields),
+        Request(),
+    )
+
+
+@pytest.mark.parametrize("values", [[1.0] * 3, [0.9975, 1.0, 0.995], [0.0, 1.0, 1.0], [0.0, 0.0]])
+def test_an_interval_of_shares_is_possible_and_not_empty(sweep_of, values: list[float]):
+    record = shares(sweep_of, {"a": values}).records[0]
+    assert 0 <= record["low"] < record["high"] <= 1
+
+
+def test_shares_are_compared_by_the_betting_test(sweep_of):
+    good, fair = [1.0 - 0.001 * (i % 3) for i in range(10)], [0.88] * 10
+    report = shares(sweep_of, {"a": good, "b": fair, "c": [0.1] * 10})
+    assert texts(report.grids[0], "standing") == ["best", "tied", "worse"]
+    assert "by the betting test, paired by seed" in report.grids[0].caption
+    assert "the wider of Student's and the beta-binomial model's" in report.grids[0].caption
+    student = configurations_report(sweep_of({"a": good, "b": fair}), Request())
+    assert texts(student.grids[0], "standing") == ["best", "worse"]
+    assert "by t tests, paired by seed" in student.grids[0].caption
+
+
+def test_seeds_that_stay_behind_are_named(sweep_of):
+    report = shares(sweep_of, {"a": [1.0, 0.41, 1.0, 0.39, 0.99], "b": [0.9] * 5})
+    (note,) = said(report, "stayed behind")
+    assert note == (
+        "2 of 5 seeds of a stayed behind in test_mse: 0.39, 0.41 beside 0.99, 1, 1. How many seeds "
+        "learn says more than the mean"
+    )
 
 
 def test_each_data_set_has_its_table(frame):
@@ -244,16 +291,16 @@ def test_a_pivot_compares_within_columns(frame):
                 ("b", "copy", 9.0),
                 ("c", "copy", 9.0),
             )
-            for s in (0, 1, 2, 3, 4, 5)
+            for s in range(8)
         )
     )
     request = Request(("model", "data"), apart=("data",))
     grid = pivot_report(runs, request, "model", "data").grids[0]
     assert [column.title for column in grid.columns] == ["model", "data=copy", "data=sine"]
     assert [[cell.text for cell in row] for row in grid.rows] == [
-        ["a", "9.025 ± 0.01871 (6)", "1.025 ± 0.01871 (6) *"],
-        ["b", "9.03 ± 0.02098 (6)", "2.03 ± 0.02098 (6)"],
-        ["c", "9.025 ± 0.01871 (6)", NOTHING],
+        ["a", "9.035 ± 0.02449 (8)", "1.035 ± 0.02449 (8) *"],
+        ["b", "9.04 ± 0.02619 (8)", "2.04 ± 0.02619 (8)"],
+        ["c", "9.035 ± 0.02449 (8)", NOTHING],
     ]
 
 
@@ -268,24 +315,42 @@ def test_a_pivot_over_several_metrics_keeps_them_apart(frame):
     assert len(pivot_report(runs, mixed, "model", "arch").grids) == 2
 
 
-def test_a_tie_names_the_command_that_would_decide_it(write_run, tmp_path: Path):
+@pytest.fixture
+def command_runs(write_run, tmp_path: Path):
+    """Makes a frame of models a and b from folders that hold what was typed for them."""
     from attnexp.runs.collection import collect
     from attnexp.runs.frame import make_frame
 
-    for model, values in (("a", LOW), ("b", [1.0, 1.2, 1.0, 1.0])):
-        for seed, value in enumerate(values):
-            folder = write_run(
-                f"{model}{seed}",
-                {"seed": seed, "model._target_": model},
-                choices={"model": model},
-                metrics={"test_mse": value},
-            )
-            (folder / ".hydra").mkdir()
-            (folder / ".hydra" / "overrides.yaml").write_text(f"[model={model}, seed={seed}]")
-    runs = make_frame(collect([tmp_path / "outputs"]).runs)
+    def make(*several: list[float]):
+        for model, values in zip("ab", several, strict=True):
+            for seed, value in enumerate(values):
+                folder = write_run(
+                    f"{model}{seed}",
+                    {"seed": seed, "model._target_": model},
+                    choices={"model": model},
+                    metrics={"test_mse": value},
+                )
+                (folder / ".hydra").mkdir()
+                (folder / ".hydra" / "overrides.yaml").write_text(f"[model={model}, seed={seed}]")
+        return make_frame(collect([tmp_path / "outputs"]).runs)
+
+    return make
+
+
+def test_a_tie_names_the_command_that_may_decide_it(command_runs):
+    runs = command_runs(LOW, [1.0, 1.3, 1.1, 1.2, 1.3, 1.0, 1.1, 1.2])
     (note,) = configurations_report(runs, Request()).notes
-    # Differences 0, 0.1, 0.1, 0: effect 0.866, which takes 13 pairs; 4 are there.
+    # Differences of 0.15 -/+ 0.0741, deviation 0.0886: effects 2.53 to 0.857, where the widened t
+    # test takes 7 to 37 pairs; 8 are there.
     assert note == (
-        "a and b cannot be told apart by 4 common seeds. If they differ as much as it looks, about "
-        "9 more would tell, with a chance of 80%: attnexp -m model=a,b 'seed=range(4,13)'"
+        "a and b cannot be told apart by 8 common seeds. 1 to 28 more may tell, an order of "
+        "magnitude from the interval of the difference: attnexp -m model=a,b seed=8"
+    )
+
+
+def test_too_few_seeds_name_the_command_that_adds_them(command_runs):
+    (note,) = configurations_report(command_runs(LOW[:4], HIGH[:4]), Request()).notes
+    assert note == (
+        "4 seeds cannot tell 2 rows apart, whatever they measure: it takes at least 6: "
+        "attnexp -m model=a,b seed=4,5"
     )
