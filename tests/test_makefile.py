@@ -1,5 +1,6 @@
 """What `make` lists, and what `make run` says that a newcomer can type next."""
 
+import os
 import re
 import shlex
 import shutil
@@ -14,9 +15,13 @@ pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="make is not in
 
 
 def make(folder: Path, *arguments: str) -> str:
+    """Runs make as a newcomer does, also where the tests themselves are run by make."""
+    apart = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")
+    environment = {name: value for name, value in os.environ.items() if name not in apart}
     return subprocess.run(
         ["make", "--file", MAKEFILE, *arguments],
         cwd=folder,
+        env=environment,
         capture_output=True,
         text=True,
         check=True,

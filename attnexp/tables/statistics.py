@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, expit, logit, stdtr, stdtrit
+from scipy.special import expit, gammaln, logit, stdtr, stdtrit
 
 LEVEL = 0.95
 """Coverage of an interval; one minus it is the chance of a false claim in a whole comparison."""
@@ -96,24 +96,26 @@ def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, flo
         log p(x | mu, s) = sum_i log B(mu s + k_i, (1 - mu) s + m - k_i) - n log B(mu s, (1 - mu) s)
 
     (Skellam 1948; B is the beta function, which takes a k_i that is not whole as well). The prior
-    is uniform in mu and in log s, for s from 0.01, where each seed is all or nothing, to 10 m,
-    where seeds differ by their examples alone. Where every answer is right the interval ends at 1,
-    and where none is it begins at 0 (Brown, Cai and DasGupta 2001).
+    is uniform in mu and in log s, which has 12 values from 0.01, where each seed is all or nothing,
+    to 10 m, where seeds differ by their examples alone. Where every answer is right the interval
+    ends at 1, and where none is it begins at 0 (Brown, Cai and DasGupta 2001).
     """
     n, m = len(values), examples
     shares, counts = np.unique(values, return_counts=True)
     total = float(shares @ counts) / n
-    # The grid is dense at the observed mean and reaches every mean from there.
-    steps = np.linspace(-8, 8, 81)
-    place = logit((total * n * m + 0.5) / (n * m + 1)) + 0.01 * np.sinh(steps)
-    mu, rest = expit(place), expit(-place)
-    size = np.geomspace(0.01, 10 * m, 16)[:, None]
-    fit = -n * betaln(mu * size, rest * size)
+    # The grid is dense at the observed mean, and even in log odds elsewhere.
+    near = logit((total * n * m + 0.5) / (n * m + 1)) + 0.003 * np.sinh(np.linspace(-6, 6, 41))
+    odds = np.sort(np.concatenate([np.linspace(-10, 10, 97), near]))
+    mu = expit(odds)
+    size = np.exp(np.linspace(math.log(0.01), math.log(10 * m), 12))[:, None]
+    right, wrong = mu * size, expit(-odds) * size
+    # The beta functions in log gammas: what they have in common is computed once.
+    fit = n * (gammaln(size) - gammaln(size + m) - gammaln(right) - gammaln(wrong))
     for share, count in zip(shares, counts, strict=True):
-        fit = fit + count * betaln(mu * size + share * m, rest * size + (1 - share) * m)
-    density = (np.exp(fit - fit.max()) * mu * rest * np.cosh(steps)).sum(axis=0)
-    below = (np.cumsum(density) - density / 2) / density.sum()
-    low, high = np.interp([(1 - LEVEL) / 2, (1 + LEVEL) / 2], below, mu)
+        fit += count * (gammaln(right + share * m) + gammaln(wrong + (1 - share) * m))
+    density = np.exp(fit - fit.max()).sum(axis=0)
+    below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(mu))])
+    low, high = np.interp([(1 - LEVEL) / 2, (1 + LEVEL) / 2], below / below[-1], mu)
     return (0.0 if total == 0 else float(low)), (1.0 if total == 1 else float(high))
 
 
