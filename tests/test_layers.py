@@ -34,7 +34,7 @@ LAYERS = {
         "tasks",
         "trackers",
     },
-    "config": {"architectures", "data", "runs", "tasks", "trackers", "training"},
+    "config": {"architectures", "batch", "data", "runs", "tasks", "trackers", "training"},
     "sweeps": {"config", "console", "plots", "runs", "tables", "training"},
     "cli": {
         "architectures",
