@@ -34,7 +34,10 @@ SENTENCES = [
     ("result outputs", "'result' is not a verb: .* Did you mean 'results'?"),
     ("modle=dot", "There is no setting 'modle' .* Did you mean 'model'?"),
     ("arch.head=2", "There is no setting 'head' in 'arch': .* Did you mean 'heads'?"),
-    ("+arch.depth=2", "There is no setting 'depth' in 'arch': it has empty, features, head_dim, heads."),
+    (
+        "+arch.depth=2",
+        "There is no setting 'depth' in 'arch': it has empty, features, head_dim, heads.",
+    ),
     ("+colour=red", "There is no setting 'colour' at the top level"),
     (
         "model=dott",
