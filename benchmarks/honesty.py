@@ -24,10 +24,10 @@ from attnexp.console import out, plain_table
 from attnexp.tables.significance import compare
 from attnexp.tables.statistics import (
     PairedP,
+    ShareSpread,
     betting_p,
     effect_size,
     holm,
-    share_spread,
     spread,
     student_p,
 )
@@ -193,7 +193,7 @@ def share_coverage(share: Share, seeds: int, trials: int) -> tuple[float, float,
     drawn = np.clip(share.draw(rng, (trials, seeds)), 0, 1)
     before = after = width = 0.0
     for values in (rng.binomial(EXAMPLES, drawn) / EXAMPLES).tolist():
-        plain, own = spread(values), share_spread(values, EXAMPLES)
+        plain, own = spread(values), ShareSpread(tuple(values), EXAMPLES)
         before += plain.low - 1e-9 <= share.mean <= plain.high + 1e-9
         after += own.low - 1e-9 <= share.mean <= own.high + 1e-9
         width += own.high - own.low

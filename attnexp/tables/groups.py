@@ -15,9 +15,9 @@ from attnexp.runs.order import natural
 from attnexp.tables.significance import Values, Verdict, compare, seed_means
 from attnexp.tables.statistics import (
     PairedP,
+    ShareSpread,
     Spread,
     betting_p,
-    share_spread,
     spread,
     student_p,
 )
@@ -129,7 +129,7 @@ class Entry:
     metric: str | None
     better: str | None
     values: Values
-    spread: Spread
+    spread: Spread | ShareSpread
     verdict: Verdict | None
     ahead: bool
 
@@ -329,7 +329,7 @@ def _entries(gathered: Gathered, metrics: Sequence[str]) -> list[list[Entry]]:
     shares = {name for name in metrics if is_share(gathered.frame, name)}
     spreads = [
         {
-            name: share_spread(seed_means(own), gathered.examples(row))
+            name: ShareSpread(tuple(seed_means(own)), gathered.examples(row))
             if name in shares
             else spread(seed_means(own))
             for name, own in mine.items()

@@ -118,14 +118,14 @@ def grid(part: Part, table: Literal["results", "costs"], title: str, caption: st
         metric = part.metrics[i] if part.metrics else ""
         named = column.title.replace("{metric}", metric)
         heads.append(Head(named, column.align == "right", column.spare))
-    rows = [
-        [
+
+    def row(entries: Sequence[Entry]) -> list[Cell]:
+        return [
             *(cell(entries[0].row.labels[name]) for name in part.by),
             *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
         ]
-        for entries in part.entries
-    ]
-    return Grid(heads, rows, title, caption)
+
+    return Grid(heads, _MadeRows(part.entries, row), title, caption)
 
 
 def pivot_grid(parts: Sequence[Part], down: str, across: str, metric: int = 0) -> Grid:
@@ -149,19 +149,20 @@ def pivot_grid(parts: Sequence[Part], down: str, across: str, metric: int = 0) -
     return Grid(heads, rows, f"{short[down]} x {short[across]}", caption)
 
 
-def records(parts: Sequence[Part]) -> list[dict[str, object]]:
+def records(parts: Sequence[Part]) -> Sequence[dict[str, object]]:
     """Return the tables for programs: a mapping for each row and metric."""
     labels = dict.fromkeys(["data", *(name for part in parts for name in part.by)])
     if not any("data" in part.by or part.data for part in parts):
         labels.pop("data")
-    return [
-        {label: own.get(label) for label in labels}
-        | {column.name: column.value(entry) for column in COLUMNS if column.name}
-        for part in parts
-        for entries in part.entries
-        for own in [({"data": part.data} if part.data else {}) | entries[0].row.labels]
-        for entry in entries
-    ]
+
+    def record(place: tuple[Part, Entry]) -> dict[str, object]:
+        part, entry = place
+        own = ({"data": part.data} if part.data else {}) | entry.row.labels
+        columns = {column.name: column.value(entry) for column in COLUMNS if column.name}
+        return {label: own.get(label) for label in labels} | columns
+
+    places = [(part, entry) for part in parts for entries in part.entries for entry in entries]
+    return _MadeRows(places, record)
 
 
 def notes(parts: Sequence[Part]) -> list[str]:
@@ -173,6 +174,22 @@ def notes(parts: Sequence[Part]) -> list[str]:
         for text in (*warnings(part), *split_rows(part), *advice(part))
     ]
     return list(dict.fromkeys(found))
+
+
+class _MadeRows(Sequence[Any]):
+    """Rows that are made when they are asked for: the screen shows a few of them."""
+
+    def __init__(self, places: Sequence[Any], make: Callable[[Any], Any]) -> None:
+        self._places = places
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self._make(each) for each in self._places[place]]
+        return self._make(self._places[place])
 
 
 class _Rows(Sequence[Any]):

@@ -12,12 +12,12 @@ from attnexp.tables.statistics import (
     MOST_SEEDS,
     STAKES,
     WIDENING,
+    ShareSpread,
     _beta_binomial,
     betting_p,
     effect_size,
     fewest_seeds,
     holm,
-    share_spread,
     spread,
     student_p,
     two_groups,
@@ -60,14 +60,14 @@ def test_interval_is_that_of_scipy(values: list[float]):
 )
 def test_perfect_shares_may_yet_fail(values: list[float], reach: tuple[float, float]):
     """Their interval is not empty, ends at 1 and knows that another seed may fail."""
-    found = share_spread(values, 500)
+    found = ShareSpread(tuple(values), 500)
     assert found.low is not None
     assert reach[0] < found.low < reach[1]
     assert found.high == 1.0
 
 
 def test_shares_that_are_all_wrong_mirror_those_that_are_all_right():
-    right, wrong = share_spread([1.0] * 4, 200), share_spread([0.0] * 4, 200)
+    right, wrong = ShareSpread((1.0,) * 4, 200), ShareSpread((0.0,) * 4, 200)
     assert (wrong.low, wrong.high) == (0.0, pytest.approx(1 - right.low))
 
 
@@ -75,26 +75,28 @@ def test_an_interval_of_shares_lies_in_0_and_1_and_holds_their_mean():
     rng = np.random.default_rng(0)
     for n in (2, 3, 10):
         for values in rng.beta(0.3, 0.1, size=(30, n)).tolist():
-            found = share_spread(values, 50)
+            found = ShareSpread(tuple(values), 50)
             assert 0 <= found.low < found.high <= 1
             assert found.low <= found.mean <= found.high
 
 
 def test_an_interval_of_shares_is_no_narrower_than_students_nor_than_the_examples_allow():
     values = [0.62, 0.64, 0.63, 0.61, 0.65]
-    plain, own = spread(values), share_spread(values, 100_000)
+    plain, own = spread(values), ShareSpread(tuple(values), 100_000)
     assert (own.low, own.high) == (
         pytest.approx(plain.low, abs=0.002),
         pytest.approx(plain.high, abs=0.002),
     )
     # Five times 100 examples: 1.96 sqrt(0.63 0.37 / 500) = 0.042.
-    few = share_spread([0.63] * 5, 100)
+    few = ShareSpread((0.63,) * 5, 100)
     assert few.high - few.low > 2 * 0.042
 
 
 def test_one_share_has_no_interval():
-    assert share_spread([0.5], 100) == spread([0.5])
-    assert share_spread([], 100) == spread([])
+    for values in ((0.5,), ()):
+        own, plain = ShareSpread(values, 100), spread(values)
+        assert (own.n, own.mean, own.sd) == (plain.n, plain.mean, plain.sd)
+        assert own.low is own.high is None
 
 
 @pytest.mark.parametrize("counts", [[30, 33, 12], [20, 20, 21], [40, 40, 39], [1, 0, 2]])
