@@ -117,7 +117,7 @@ def read_summary(folder: Path | str) -> Summary:
     """
     path = os.path.join(folder, SUMMARY)
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", buffering=0) as file:
             content = file.read()
     except FileNotFoundError:
         raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
