@@ -1,4 +1,4 @@
-"""One run as it is handed to a process: its configuration, and the folder it goes to."""
+"""A job: the configuration of one run and its folder, as a process receives them."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -43,7 +43,7 @@ class Settings:
 
 
 HYDRA = "hydra"
-"""Hydra's own node in a composed configuration. Everything else there is ours."""
+"""The name of Hydra's own node in a composed configuration. All other nodes are attnexp's."""
 
 Result = TypeVar("Result")
 
@@ -62,17 +62,17 @@ class Job:
 
     @property
     def chosen(self) -> dict[str, str]:
-        """The name chosen in each group of ours."""
+        """The name chosen in each of attnexp's groups."""
         return chosen_of(self.config.hydra.runtime.choices)
 
 
 def register_resolvers() -> None:
-    """Make known what attnexp's configuration may refer to: `${run_name:}`."""
+    """Register the resolver that attnexp's configuration refers to, `${run_name:}`."""
     OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
 
 
 def resolved(config: DictConfig) -> dict[str, Any]:
-    """Our part of a configuration as plain values, interpolations resolved.
+    """Return attnexp's part of a configuration as plain values, interpolations resolved.
 
     Raises RequestError for a setting at the top level that is unknown or of another type.
     """
@@ -82,7 +82,7 @@ def resolved(config: DictConfig) -> dict[str, Any]:
 
 
 def chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
-    """The name chosen in each group that decides numbers, without Hydra's groups."""
+    """Return the name chosen in each group that decides numbers, without Hydra's groups."""
     return {
         str(group): str(name)
         for group, name in choices.items()
@@ -102,7 +102,7 @@ def finished_before(job: Job) -> Summary | None:
 
 
 def at_work(job: Job, work: Callable[[], Result]) -> Result:
-    """Do the work of a job with everything that Hydra promises to a job.
+    """Do the work of a job in the surroundings that Hydra gives to a job.
 
     The folder holds Hydra's record of the configuration and gets the log; `${hydra:...}` can be
     resolved; environment variables, callbacks and the working directory are as asked. The caller
@@ -125,7 +125,7 @@ def at_work(job: Job, work: Callable[[], Result]) -> Result:
 
 
 def write_composition(job: Job, folder: Path) -> None:
-    """Hydra's record of how the configuration came about, in the three files that it writes."""
+    """Write the three files in which Hydra records how a configuration came about."""
     folder.mkdir(parents=True, exist_ok=True)
     whole = OmegaConf.to_container(job.config, resolve=False, enum_to_str=True)
     assert isinstance(whole, dict)
@@ -139,7 +139,7 @@ def write_composition(job: Job, folder: Path) -> None:
 
 
 def yaml_text(content: Any) -> str:
-    """What `OmegaConf.to_yaml` writes, by the parser in C where there is one: six times as fast."""
+    """Return what `OmegaConf.to_yaml` writes, through libyaml where it is there: six times as fast."""
     return yaml.dump(
         content, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, sort_keys=False
     )
@@ -150,7 +150,7 @@ class _Dumper(getattr(yaml, "CDumper", yaml.Dumper)):  # type: ignore[misc]
 
 
 def _represent(dumper: Any, text: str) -> yaml.ScalarNode:
-    """Text as OmegaConf writes it; a path that the locale cannot decode is taken for UTF-8."""
+    """Represent text as OmegaConf does; a path that the locale cannot decode is taken for UTF-8."""
     readable = text.encode(errors="surrogateescape").decode(errors="replace")
     node: yaml.ScalarNode = OmegaConfDumper.str_representer(dumper, readable)
     return node
@@ -184,7 +184,7 @@ def _with_callbacks(job: Job, work: Callable[[], Result]) -> Result:
 
 @contextmanager
 def run_callbacks(job: Job, config_name: str) -> Iterator[Callable[[Any], None]]:
-    """Hydra's callbacks around a run. The block hands what the run returned to what it is given."""
+    """Call Hydra's callbacks around a run. The block calls what it is given with the result."""
     callbacks = Callbacks(job.config)
     callbacks.on_run_start(config=job.config, config_name=config_name)
     end = JobReturn()

@@ -1,4 +1,4 @@
-"""The device a run computes on."""
+"""The choice of the device that a run computes on."""
 
 import re
 
@@ -10,7 +10,7 @@ FORMS = "auto, cpu, cuda, cuda:N or mps"
 
 
 def choose_device(name: str) -> tuple[torch.device, str]:
-    """The device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and why.
+    """Return the device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and the reason.
 
     Raises RequestError for another name and for a device that is not there. There is no fallback.
     """
@@ -35,7 +35,7 @@ def choose_device(name: str) -> tuple[torch.device, str]:
 
 
 def device_name(device: torch.device) -> str:
-    """What the device calls itself: the GPU's product name, or the kind of device."""
+    """Return the name of a device: the GPU's product name, or the kind of device."""
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
