@@ -139,7 +139,7 @@ def write_composition(job: Job, folder: Path) -> None:
 
 
 def yaml_text(content: Any) -> str:
-    """Return what `OmegaConf.to_yaml` writes, through libyaml where it is there: six times as fast."""
+    """Return what `OmegaConf.to_yaml` writes, by libyaml where it is there: six times as fast."""
     return yaml.dump(
         content, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, sort_keys=False
     )
