@@ -200,6 +200,8 @@ class TestModules:
         monkeypatch.chdir(tmp_path)
         monkeypatch.setattr(sys, "path", list(sys.path))
         monkeypatch.setenv("PYTHONPATH", "")
+        for name in ("my_scores", "my_scores.kernels"):  # another test may have one of that name
+            monkeypatch.delitem(sys.modules, name, raising=False)
         (tmp_path / "my_scores").mkdir()
         (tmp_path / "my_scores" / "__init__.py").write_text(
             "import os\nfrom os import mkdir\nfrom .kernels import Kernel\n"
