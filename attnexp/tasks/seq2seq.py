@@ -208,20 +208,18 @@ class SequenceToSequence(Task):
         if not isinstance(model, Seq2Seq):
             raise TypeError(f"{type(model).__name__} cannot decode: it is not a Seq2Seq")
         spec, test = _sequence_spec(dataset), dataset.test
-        validation = dataset.validation
+        held_out = dataset.validation
+        validation = None if held_out is None else self._answers(model, held_out)
+        head = _best_head(None if validation is None else validation.card)
         answers = replace(
             self._answers(model, test, _decode(model, test, spec)),
-            head=_best_head(model, validation),
+            head=head,
             guessed=self._guesses(dataset, untrained),
         )
         metrics = measured({metric.name: metric for metric in METRICS}, answers)
         if validation is not None:
-            validated = self.validate(model, validation)
-            metrics |= {
-                f"val_{name}": validated[name]
-                for name, metric in self.validated.items()
-                if metric.selects
-            }
+            kept = {f"val_{name}": m for name, m in self.validated.items() if m.selects}
+            metrics |= measured(kept, replace(validation, head=head))
         lengths = test.target_mask.sum(dim=-1) - 1
         return Evaluation(
             metrics=metrics | ({} if answers.card is None else answers.card.by_head()),
@@ -258,7 +256,8 @@ class SequenceToSequence(Task):
             card = _card(model, test)
             if card is None:
                 break
-            chances.append(float(card.alignment_accuracy[_best_head(model, dataset.validation)]))
+            validated = None if dataset.validation is None else _card(model, dataset.validation)
+            chances.append(float(card.alignment_accuracy[_best_head(validated)]))
         if chances:
             guesses["alignment_accuracy_chance"] = statistics.fmean(chances)
         return guesses
@@ -296,10 +295,9 @@ def _card(model: Architecture, batch: Batch) -> Scorecard | None:
     return _scorecard(weights, batch)
 
 
-def _best_head(model: Architecture, validation: Batch | None) -> tuple[int, int]:
-    """Return the best layer and head on the validation set, the first where there is no gold."""
-    card = None if validation is None else _card(model, validation)
-    return (0, 0) if card is None else card.best()
+def _best_head(validated: Scorecard | None) -> tuple[int, int]:
+    """Return the best layer and head by the validation set's scores, the first without any."""
+    return (0, 0) if validated is None else validated.best()
 
 
 def _scorecard(
