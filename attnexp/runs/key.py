@@ -26,6 +26,12 @@ NEUTRAL = frozenset(
 BROUGHT_BY = {"train.tolerance": 2, "threads": 3, "arch.empty": 3}
 """Settings, and the results version that introduced each: earlier keys are without them."""
 
+ADDED: Mapping[str, Any] = {}
+"""Settings that came later, by dotted path, and the value at which a run is what it was before.
+
+Keys are without a setting that has this value, so that runs of before keep theirs.
+"""
+
 FORMER_TARGETS = {
     "attnexp.training.optimizers.Rprop": "attnexp.optimizers.rprop",
     "attnexp.training.schedules.Constant": "attnexp.schedules.Constant",
@@ -37,7 +43,7 @@ FORMER_TARGETS = {
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a resolved configuration that decides the numbers."""
-    whole: dict[str, Any] = _canonical(without(config, NEUTRAL))
+    whole: dict[str, Any] = _canonical(without(config, NEUTRAL | _as_before(config)))
     return whole
 
 
@@ -48,7 +54,7 @@ def run_key(config: Mapping[str, Any], results_version: int | None = None) -> st
     """
     version = results_version or RESULTS_VERSION
     later = {path for path, first in BROUGHT_BY.items() if first > version}
-    whole = {"results": version, **_canonical(without(config, NEUTRAL | later))}
+    whole = {"results": version, **_canonical(without(config, NEUTRAL | _as_before(config) | later))}
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
@@ -57,6 +63,21 @@ def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None]) -> st
     """Return the name of the run folder: model, data, architecture, seed, key."""
     words = [str(choices.get(group)).replace("/", "_") for group in ("model", "data", "arch")]
     return "-".join([*words, f"seed{config['seed']}", run_key(config)])
+
+
+def _as_before(config: Mapping[str, Any]) -> set[str]:
+    """Return the added settings that have the value at which a run is what it was before."""
+    return {path for path, before in ADDED.items() if _at(config, path) == before}
+
+
+def _at(config: Mapping[str, Any], path: str) -> Any:
+    """Return the setting at a dotted path, or Ellipsis where there is none."""
+    value: Any = config
+    for name in path.split("."):
+        if not isinstance(value, Mapping) or name not in value:
+            return ...
+        value = value[name]
+    return value
 
 
 def _canonical(value: Any) -> Any:

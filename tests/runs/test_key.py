@@ -33,6 +33,15 @@ def test_the_keys_of_older_versions_are_without_what_newer_ones_brought():
     assert all(version <= RESULTS_VERSION for version in BROUGHT_BY.values())
 
 
+def test_a_setting_that_came_later_is_in_the_key_only_where_it_changes_something(monkeypatch):
+    monkeypatch.setattr("attnexp.runs.key.ADDED", {"normalizer": {"_target_": "a.Soft"}, "x.y": 0})
+    as_before = CONFIG | {"normalizer": {"_target_": "a.Soft"}, "x": {"y": 0.0}}
+    assert identity(as_before) == identity(CONFIG | {"x": {}})
+    assert run_key(as_before) == run_key(CONFIG | {"x": {}})
+    for other in ({"normalizer": {"_target_": "a.Hard"}}, {"x": {"y": 1}}):
+        assert run_key(as_before | other) != run_key(as_before)
+
+
 def test_one_number_written_in_two_ways_is_one_number():
     assert run_key(CONFIG | {"model": {"_target_": "a.B", "width": 1}}) == run_key(CONFIG)
 
