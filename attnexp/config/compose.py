@@ -148,4 +148,6 @@ def start(config_dir: str | None) -> Hydra:
 
 
 def _no_task(config: DictConfig) -> None:
-    raise RequestError("hydra/sweeper must be attnexp or optuna: others forget what they have done")
+    raise RequestError(
+        "hydra/sweeper must be attnexp, tuned or optuna: others forget what they have done"
+    )

@@ -85,13 +85,26 @@ def without_repeats(frame: Frame) -> tuple[Frame, int]:
     return replace(frame, table=kept), len(frame.table) - len(kept)
 
 
+def without_trials(frame: Frame) -> tuple[Frame, int]:
+    """Return the runs but those that were made to tune settings, and the number of these.
+
+    They decided which settings are compared, so they are not results. Where there is nothing else,
+    they are kept.
+    """
+    trials = frame.column("trial").astype(bool)
+    if trials.all() or not trials.any():
+        return frame, 0
+    kept = frame.table[~trials].reset_index(drop=True)
+    return replace(frame, table=kept), int(trials.sum())
+
+
 def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     """Return finished runs, gathered by their data and then by configuration.
 
     Both are in order of appearance, the runs of a configuration in order of their seeds.
     """
     finished = [run for run in runs if run.finished]
-    frame, _ = without_repeats(make_frame(finished))
+    frame, _ = without_repeats(without_trials(make_frame(finished))[0])
     by_folder = {clean(str(run.folder)): run for run in finished}
     found = [by_folder[folder] for folder in frame.column("folder")]
     data = codes(frame.table, [name for name in frame.telling if name.partition(".")[0] == "data"])

@@ -34,6 +34,8 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "started": lambda run: run.started,
     "ended": lambda run: run.ended,
     "error": lambda run: run.error,
+    "tuned": lambda run: str(run.tuning) if run.tuning and not run.tuning.trial else None,
+    "trial": lambda run: run.tuning.trial if run.tuning else False,
     "attnexp": lambda run: run.versions.get("attnexp"),
     "torch": lambda run: run.versions.get("torch"),
     "commit": lambda run: run.git.commit if run.git else None,
@@ -48,7 +50,7 @@ class Frame:
 
     `choices` are the columns with the names chosen in the groups, `settings` those with a
     setting by dotted path, `metrics` those with a metric. `better` is the direction of each metric
-    that ranks, `units` the unit of each that has one.
+    that ranks, `units` the unit of each that has one. `tuned` are the settings that were tuned.
     """
 
     table: pd.DataFrame
@@ -57,6 +59,7 @@ class Frame:
     metrics: tuple[str, ...]
     better: dict[str, str]
     units: dict[str, str]
+    tuned: frozenset[str]
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -132,6 +135,7 @@ def make_frame(runs: Sequence[Run]) -> Frame:
         tuple(metrics.values()),
         {column: directions[name] for name, column in metrics.items() if name in directions},
         {column: units[name] for name, column in metrics.items() if name in units},
+        frozenset(name for one in summaries if one.tuning for name in one.tuning.values),
     )
 
 

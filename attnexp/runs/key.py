@@ -54,7 +54,10 @@ def run_key(config: Mapping[str, Any], results_version: int | None = None) -> st
     """
     version = results_version or RESULTS_VERSION
     later = {path for path, first in BROUGHT_BY.items() if first > version}
-    whole = {"results": version, **_canonical(without(config, NEUTRAL | _as_before(config) | later))}
+    whole = {
+        "results": version,
+        **_canonical(without(config, NEUTRAL | _as_before(config) | later)),
+    }
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 

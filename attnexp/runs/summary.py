@@ -28,6 +28,25 @@ Direction = Literal["lower", "higher"]
 """Which values of a metric are better."""
 
 
+class Tuning(msgspec.Struct, frozen=True):
+    """How settings of a run were chosen by a sweep that tunes each configuration.
+
+    `values` are what each tuned setting was tried at, `metric` is what the choice went by, and
+    `seeds` are the seeds of the runs that were tried. `trial` says that the run is itself one of
+    these, and not one of the runs that are compared.
+    """
+
+    values: dict[str, list[str]]
+    metric: str
+    seeds: list[int]
+    trial: bool
+
+    def __str__(self) -> str:
+        tried = " and ".join(f"{name} among {', '.join(v)}" for name, v in self.values.items())
+        seeds = ", ".join(map(str, self.seeds))
+        return f"{tried} by {self.metric} at seed{'s' if len(self.seeds) > 1 else ''} {seeds}"
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The content of summary.json.
 
@@ -38,6 +57,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
       search selects; `better` holds the direction of each metric that ranks, `headline` the metrics
       that are shown first, `units` the unit of each metric that has one.
     - `notes` are remarks that must be read with the numbers.
+    - `tuning` says how settings of the run were chosen, None where no sweep has tuned them.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
     - `error` says in a line what ended the run early.
     """
@@ -56,6 +76,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     units: dict[str, str] = {}
     details: dict[str, dict[str, float | None]] = {}
     notes: list[str] = []
+    tuning: Tuning | None = None
     parameters: int | None = None
     seconds: float | None = None
     peak_memory_mb: float | None = None
@@ -107,6 +128,16 @@ def first_summary(config: Mapping[str, Any], choices: Mapping[str, str]) -> Summ
         git=git_state(),
         started=now(),
     )
+
+
+def record_tuning(folder: Path, tuning: Tuning) -> None:
+    """Add to the summary of a finished run how its settings were chosen.
+
+    The caller holds the lock of the folder.
+    """
+    summary = read_summary(folder)
+    if summary.tuning != tuning:
+        msgspec.structs.replace(summary, tuning=tuning).write(folder)
 
 
 def read_summary(folder: Path | str) -> Summary:

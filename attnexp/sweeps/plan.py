@@ -245,14 +245,24 @@ def make_plan(
     rerun: bool,
     on_job: Callable[[PlannedJob], None] = lambda _: None,
 ) -> Plan:
-    """Return the plan of all combinations of the axes.
-
-    `on_job` is called with each job that has to run as soon as it is planned. Raises ComposeErrors
-    where a combination cannot be composed, and RequestError where two different jobs would share a
-    folder or a folder holds the run of another configuration.
-    """
+    """Return the plan of all combinations of the axes. See `plan_of`."""
     combinations = itertools.product(*(axis.overrides for axis in axes))
     planned = (composer.planned(axes, each, number) for number, each in enumerate(combinations))
+    return plan_of(planned, math.prod(len(axis.overrides) for axis in axes), rerun, on_job)
+
+
+def plan_of(
+    planned: Iterable[PlannedJob],
+    named: int,
+    rerun: bool,
+    on_job: Callable[[PlannedJob], None] = lambda _: None,
+) -> Plan:
+    """Return the plan of these jobs, whose number, repetitions included, is `named`.
+
+    `on_job` is called with each job that has to run as soon as it is planned. Raises ComposeErrors
+    where a job cannot be composed, and RequestError where two different jobs would share a folder
+    or a folder holds the run of another configuration.
+    """
     jobs: list[PlannedJob] = []
     old: list[Path] = []
     for job in distinct(planned):
@@ -260,7 +270,6 @@ def make_plan(
         if jobs[-1].found.state != "finished":
             on_job(jobs[-1])
         old += old_folders(job.folder, job.settings)
-    named = math.prod(len(axis.overrides) for axis in axes)
     return Plan(tuple(jobs), named - len(jobs), tuple(old))
 
 

@@ -40,7 +40,8 @@ class Scheduler:
     def run(self) -> None:
         """Run the jobs that have not finished, and show the outcomes.
 
-        Raises RunFailedError where a job has not finished, and KeyboardInterrupt with the number of
+        The executor can be used again afterwards, unless the sweep was interrupted. Raises
+        RunFailedError where a job has not finished, and KeyboardInterrupt with the number of
         finished jobs where the sweep was interrupted.
         """
         try:
@@ -53,7 +54,6 @@ class Scheduler:
                 "same command goes on with the rest"
             ) from None
         finally:
-            self._stop()
             show_outcomes(self._plan.jobs, self._outcomes())
         self._raise_failures()
 
@@ -67,12 +67,9 @@ class Scheduler:
             with displayed(self._progress):
                 self._run_rounds()
         except BaseException:
-            self._stop()
+            for job, outcome in self._executor.stop():
+                self._progress.record(job, outcome)
             raise
-
-    def _stop(self) -> None:
-        for job, outcome in self._executor.stop():
-            self._progress.record(job, outcome)
 
     def _run_rounds(self) -> None:
         """Run the remaining jobs again and again, until none remain or a round starts none.

@@ -4,9 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from attnexp.console import setting_text
 from attnexp.runs.frame import codes
-from attnexp.tables.groups import Gathered, Part, is_data, panels
+from attnexp.tables.groups import Gathered, Part, Row, is_data, panels
 from attnexp.tables.table import count_text
 
 CODE = {
@@ -16,6 +18,9 @@ CODE = {
     "commit": "git commit",
 }
 """The columns that say which code computed a run."""
+
+RATE = "optim.lr"
+"""The setting that a comparison depends on most, and that suits one mechanism and not another."""
 
 FEW = 4
 """How many values a warning lists before it only counts them."""
@@ -38,6 +43,7 @@ def warnings(part: Part) -> list[str]:
         *_code(gathered),
         *_devices(gathered),
         *_steps(part),
+        *_tuning(part),
         *_left_out(gathered, part.metrics),
     ]
 
@@ -49,7 +55,7 @@ def _crossed(gathered: Gathered) -> Iterable[str]:
         for row in rows:
             parts: dict[str, list[Any]] = {}
             for name, value in row.labels.items():
-                if not is_data(name):
+                if not is_data(name) and name not in gathered.frame.tuned:
                     parts.setdefault(name.partition(".")[0], []).append(value)
             for group, values in parts.items():
                 levels.setdefault(group, set()).add(tuple(values))
@@ -106,10 +112,7 @@ def _devices(gathered: Gathered) -> Iterable[str]:
 
 def _steps(part: Part) -> Iterable[str]:
     """Rows with more steps than others, except those that were trained until they converged."""
-    table = part.frame.table
-    cut = part.gathered.finished
-    if "converged_step" in table:
-        cut = cut & table["converged_step"].isna().to_numpy()
+    cut = part.gathered.finished & ~_converged(part)
     taken: dict[tuple[Any, ...], set[int]] = {}
     for entry in part.firsts:
         if cut[entry.row.index].any():
@@ -119,6 +122,41 @@ def _steps(part: Part) -> Iterable[str]:
         if len(steps) > 1:
             yield f"the compared rows were trained for {min(steps)} to {max(steps)} steps"
             return
+
+
+def _tuning(part: Part) -> Iterable[str]:
+    """Rows whose settings were not tuned alike, or not tuned, and runs that only tuned."""
+    frame, finished = part.frame, part.gathered.finished
+    tuned = frame.column("tuned")
+    rows = [entry.row for entry in part.firsts if finished[entry.row.index].any()]
+    ways = {tuned[i] for row in rows for i in row.index[finished[row.index]]}
+    if len(ways) > 1:
+        told = [*sorted(way for way in ways if way), *(["not at all"] if None in ways else [])]
+        yield f"the compared rows were not tuned alike: {'; '.join(told)}"
+    elif ways == {None} and RATE in part.same and len({_choices(row) for row in rows}) > 1:
+        steps = frame.column("steps") if "steps" in frame.metrics else np.zeros(len(frame.table))
+        if (steps[finished & ~_converged(part)] > 0).any():
+            yield (
+                f"no row was tuned: all have {RATE}={setting_text(part.same[RATE])}, which may "
+                "suit one better than another; hydra/sweeper=tuned tunes each row"
+            )
+    if part.trials:
+        yield (
+            f"{count_text(part.trials, 'run')} that {'was' if part.trials == 1 else 'were'} made "
+            f"to tune settings {'is' if part.trials == 1 else 'are'} left out"
+        )
+
+
+def _choices(row: Row) -> tuple[Any, ...]:
+    return tuple(row.labels.get(name) for name in ("model", "arch"))
+
+
+def _converged(part: Part) -> NDArray[np.bool_]:
+    """Return whether each run was trained until it converged."""
+    table = part.frame.table
+    if "converged_step" not in table:
+        return np.zeros(len(table), dtype=bool)
+    return table["converged_step"].notna().to_numpy()
 
 
 def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from attnexp.runs.configurations import without_repeats
+from attnexp.runs.configurations import without_repeats, without_trials
 from attnexp.runs.frame import Frame, codes, varying
 from attnexp.runs.order import natural
 from attnexp.tables.significance import Values, Verdict, compare, seed_means
@@ -161,7 +161,8 @@ class Part:
 
     `entries` has a list for each row, an entry a metric. `metrics` are those that some run has
     measured, the one that matters first; there may be none. `same` is what was asked for in all
-    runs alike, as far as it is set.
+    runs alike, as far as it is set. `trials` is the number of runs that were made to tune settings
+    and are left out.
     """
 
     data: str | None
@@ -170,6 +171,7 @@ class Part:
     metrics: tuple[str, ...]
     gathered: Gathered
     entries: list[list[Entry]]
+    trials: int
 
     @property
     def frame(self) -> Frame:
@@ -203,9 +205,9 @@ def divide(frame: Frame, request: Request) -> list[Part]:
     numbers = codes(frame.table, apart if request.metrics else [*apart, "primary"])
     parts = []
     for number in dict.fromkeys(numbers.tolist()):
-        own = frame.only(numbers == number)
+        own, trials = without_trials(frame.only(numbers == number))
         data = own.column("data")[0] if apart else None
-        parts.append(_part(own, data, request))
+        parts.append(_part(own, data, request, trials))
     return parts
 
 
@@ -306,7 +308,7 @@ def _with_primary(frame: Frame) -> Frame:
     return replace(frame, table=frame.table.assign(primary=primary))
 
 
-def _part(frame: Frame, data: str | None, request: Request) -> Part:
+def _part(frame: Frame, data: str | None, request: Request, trials: int) -> Part:
     always = ["model"] if "model" in frame.choices else []
     differing = varying(frame)
     alike = [name for name in frame.factors if name not in frame.several]
@@ -319,7 +321,7 @@ def _part(frame: Frame, data: str | None, request: Request) -> Part:
     metrics = tuple(name for name in wanted if name in measured)
     gathered = gather(frame, by, differing, request.apart)
     entries = _sorted(_entries(gathered, metrics), request, frame.better)
-    return Part(data, by, same, metrics, gathered, entries)
+    return Part(data, by, same, metrics, gathered, entries, trials)
 
 
 def _entries(gathered: Gathered, metrics: Sequence[str]) -> list[list[Entry]]:

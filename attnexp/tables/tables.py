@@ -62,7 +62,8 @@ def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
         if name not in ALWAYS and not depends_only_on(table, name, ["data"])
     ]
     status = ["status"] if (table["status"] != "finished").any() else []
-    shown = [*(name for name in ALWAYS if name in table), *told, *status]
+    trial = ["trial"] if table["trial"].any() else []
+    shown = [*(name for name in ALWAYS if name in table), *told, *status, *trial]
     names = short_names(shown)
     ordered = list(metrics) or _in_order(frame)
     heads = [
@@ -260,6 +261,9 @@ def _caption(part: Part) -> str:
         whose = "the wider of Student's and the beta-binomial model's" if share else "Student's"
         told.append(FULL.format(whose) if len(part.metrics) == 1 else SHORT)
         told += _tests([part])
+    tuned = set(part.frame.column("tuned"))
+    if len(tuned) == 1 and None not in tuned:
+        told.append(f"Tuned for each row: {tuned.pop()}.")
     same = _same_everywhere(part)
     return " ".join([*told, f"The same in every run: {same}."] if same else told)
 

@@ -1,6 +1,6 @@
-"""attnexp's sweepers: every combination of the values, or a search with Optuna."""
+"""attnexp's sweepers: every combination of the values, tuned or not, or a search with Optuna."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
@@ -40,6 +40,38 @@ class AttnexpSweeper(Sweeper):
 
         with Composer(self.hydra_context, self.config) as composer:
             sweep(composer, [*self.params, *arguments], self.max_batch_size, self.dry_run)
+
+
+class TunedSweeper(AttnexpSweeper):
+    """Tunes settings of every configuration on validation data, and then runs it at all seeds.
+
+    `tune` holds the tuned settings, as `name=values`, `seeds` the seeds of the runs that are tried,
+    which are not compared. The choice goes by `metric`, which is the task's metric for selection
+    where it is None.
+    """
+
+    def __init__(
+        self,
+        tune: Sequence[str],
+        seeds: Any,
+        metric: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        max_batch_size: int | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        super().__init__(params, max_batch_size, dry_run)
+        self.tune = tune
+        self.seeds = seeds
+        self.metric = metric
+
+    def sweep(self, arguments: list[str]) -> None:
+        from attnexp.sweeps.plan import Composer
+        from attnexp.sweeps.tuned import TuneSettings, tuned_sweep
+
+        settings = TuneSettings(list(self.tune), str(self.seeds), self.metric)
+        arguments = [*self.params, *arguments]
+        with Composer(self.hydra_context, self.config) as composer:
+            tuned_sweep(composer, arguments, settings, self.max_batch_size, self.dry_run)
 
 
 class OptunaSweeper(AttnexpSweeper):

@@ -16,12 +16,13 @@ from optuna.trial import FrozenTrial, Trial
 from rich.markup import escape
 
 from attnexp import console
-from attnexp.errors import RunFailedError, choices_text
+from attnexp.errors import RunFailedError
 from attnexp.runs import files, lock
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import without
 from attnexp.runs.summary import Summary, read_summary
 from attnexp.sweeps.executors.base import Executor
+from attnexp.sweeps.measure import NotMeasuredError, finished, selection_of, value_of
 from attnexp.sweeps.multirun import choose_executor
 from attnexp.sweeps.outcome import first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, distinct
@@ -231,42 +232,9 @@ class Search:
         files.write_bytes(path, experiment_of(summary, title).encode())
 
 
-class NotMeasuredError(Exception):
-    """A point has no value. The message says why."""
-
-
 def text(point: Point) -> str:
     """Return a point as it stands on the command line."""
     return " ".join(override.text for override in point)
-
-
-def finished(job: PlannedJob) -> Summary:
-    """Return the summary of a job. Raises NotMeasuredError where the job has not finished."""
-    found = job.with_state().found
-    if found.state != "finished" or found.summary is None:
-        raise NotMeasuredError(found.error or f"{job.folder.name} did not run to its end")
-    return found.summary
-
-
-def selection_of(summary: Summary) -> str:
-    """Return the metric that a run's task selects by.
-
-    Raises NotMeasuredError where the summary names none.
-    """
-    if summary.selection is None:
-        raise NotMeasuredError("its summary does not say what to select by: give a metric")
-    return summary.selection
-
-
-def value_of(summary: Summary, metric: str) -> float:
-    """Return the metric of a run. Raises NotMeasuredError where it is missing or not a number."""
-    metrics = summary.metrics
-    if metric not in metrics:
-        raise NotMeasuredError(f"there is no metric '{metric}': choose {choices_text(metrics)}")
-    value = metrics[metric]
-    if value is None:
-        raise NotMeasuredError(f"{metric} is not a number")
-    return value
 
 
 def experiment_of(summary: Summary, title: str) -> str:

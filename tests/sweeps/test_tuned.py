@@ -1,0 +1,174 @@
+"""Every configuration is tuned by the same budget on validation data, and then compared."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+from sweeping import summaries, until
+
+TUNED = ("-m", "hydra/sweeper=tuned", "figures=false", "train.max_epochs=3")
+WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
+COMPARED = (*TUNED, WIDTHS, "model=gaussian,epanechnikov", "data.noise=0.1,0.5", "seed=0,1")
+RATES = "hydra.sweeper.tune=['optim.lr=0.001,0.1']"
+
+
+def runs_of(home, trial):
+    return [one for one in summaries(home) if one["tuning"]["trial"] is trial]
+
+
+def kind(one):
+    return one["choices"]["model"], one["config"]["data"]["noise"]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory) -> Path:
+    """A folder in which a sweep has tuned four configurations and run each at two seeds."""
+    from attnexp.cli.main import run
+
+    folder, before = tmp_path_factory.mktemp("tuned"), os.getcwd()
+    os.chdir(folder)
+    try:
+        assert run(COMPARED) == 0
+    finally:
+        os.chdir(before)
+    return folder
+
+
+@pytest.fixture
+def there(home, in_process, monkeypatch):
+    """Runs a command line in that folder."""
+    monkeypatch.chdir(home)
+    return in_process
+
+
+def test_the_best_value_on_validation_data_is_compared_at_other_seeds(home):
+    trials, compared = runs_of(home, True), runs_of(home, False)
+    assert len(compared) == 8
+    for one in compared:
+        own = [other for other in trials if kind(other) == kind(one)]
+        best = min(own, key=lambda other: other["metrics"]["loo_mse"])
+        assert one["config"]["model"]["width"] == best["config"]["model"]["width"]
+    assert {one["config"]["seed"] for one in compared} == {0, 1}
+
+
+def test_all_configurations_have_the_same_budget(home):
+    trials = runs_of(home, True)
+    assert len(trials) == 12
+    for one in trials:
+        own = [other["config"]["model"]["width"] for other in trials if kind(other) == kind(one)]
+        assert sorted(own) == [0.1, 3, 50]
+    assert {one["config"]["seed"] for one in trials} == {1000}
+
+
+def test_a_run_says_how_its_settings_were_chosen(home):
+    record = {"values": {"model.width": ["0.1", "3", "50"]}, "metric": "loo_mse", "seeds": [1000]}
+    for trial in (True, False):
+        for one in runs_of(home, trial):
+            assert one["tuning"] == record | {"trial": trial}
+
+
+def test_the_same_command_runs_nothing_again(there, home):
+    before = {one["key"]: one["ended"] for one in summaries(home)}
+    again = there(*COMPARED)
+    assert again.returncode == 0, again.stderr
+    assert {one["key"]: one["ended"] for one in summaries(home)} == before
+    assert re.findall(r"skipped +(\d+)", again.stdout) == ["12", "8"]
+    planned = there(*COMPARED, "--dry-run")
+    assert re.findall(r"done +(\d+)", planned.stdout) == ["12", "8"]
+
+
+def test_a_best_value_at_the_end_of_those_tried_is_remarked(there):
+    ends = "the best model.width, 3, is the last one tried in its direction"
+    assert ends not in there(*COMPARED).stdout
+    fewer = there(*COMPARED, "model.width=3,50", "--dry-run")
+    assert re.search(r"done +8\n", fewer.stdout), "the command line replaces the values"
+    more = there(*COMPARED, "model.width=50,40,3", "model=gaussian", "data.noise=0.5", "seed=0")
+    assert ends in more.stdout
+
+
+def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(there, home):
+    there(*TUNED, "hydra.sweeper.tune=['model.width=3,4']", "model=gaussian", "data.noise=0.1",
+          "hydra.sweeper.seeds=1", "seed=2")  # fmt: skip
+    seeds = {one["config"]["seed"] for one in runs_of(home, False)}
+    assert seeds == {0, 1, 2}, "a run that one sweep compared is no trial for another"
+
+
+def test_tables_leave_trials_out_and_say_so(there, home):
+    paths = [str(path) for path in (home / "outputs").glob("gaussian-*seed[01]*")]
+    answer = there("results", *paths, "--where", "data.noise=0.5")
+    assert "1 configuration, 2 runs" in answer.stdout
+    assert "3 runs that were made to tune settings are left out" in answer.stdout
+    tuned = "Tuned for each row: model.width among 0.1, 3, 50 by loo_mse at seed 1000."
+    assert tuned in answer.stdout
+    runs = there("results", *paths, "--where", "data.noise=0.5", "--runs").stdout
+    assert runs.count("1000") == 3
+    assert re.search(r"\btrial\b", runs)
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ((RATES, "seed=0,1000"), "seed=1000 would both tune and be compared"),
+        ((RATES, "optim.lr=0.1"), "there is nothing to tune"),
+        (("hydra.sweeper.tune=[]",), "there is nothing to tune"),
+        (("hydra.sweeper.tune=['optim.rate=1,2']",), "no setting 'rate' in 'optim'"),
+        ((WIDTHS, "hydra.sweeper.metric=speed", *COMPARED[5:]), "no metric 'speed'"),
+    ],
+)
+def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
+    answer = there(*TUNED, "model=gaussian", *words)
+    assert answer.returncode != 0
+    assert sentence in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_dry_run_says_what_comes_and_runs_nothing(in_process, tmp_path):
+    answer = in_process(*TUNED, RATES, "model=additive,average", "seed=range(3)", "--dry-run")
+    assert re.search(r"to do +4\n", answer.stdout)
+    assert "then 2 configurations, each at its best values, with 3 seeds" in answer.stdout
+    assert not (tmp_path / "outputs").exists()
+
+
+class TestFailures:
+    """A score that breaks."""
+
+    @pytest.fixture
+    def home(self, tmp_path):
+        from sweeping import FRAGILE, SETTINGS
+
+        (tmp_path / "fragile.py").write_text(FRAGILE)
+        (tmp_path / "mine" / "model").mkdir(parents=True)
+        (tmp_path / "mine" / "model" / "fragile.yaml").write_text(SETTINGS)
+        return tmp_path
+
+    def test_a_value_that_fails_is_not_chosen(self, fragile, home):
+        ways = "hydra.sweeper.tune=['model.how=raise,fine']"
+        answer = fragile("-m", "hydra/sweeper=tuned", ways, "seed=0,1")
+        assert answer.returncode == 0, answer.stderr
+        done = [one for one in summaries(home) if one["status"] == "finished"]
+        assert {one["config"]["model"]["how"] for one in done} == {"fine"}
+        assert re.search(r"fine +\S+ +1", answer.stdout)
+
+    @pytest.mark.slow
+    def test_a_configuration_that_fails_at_every_value_is_named(self, fragile):
+        ways = "hydra.sweeper.tune=['model.how=raise,memory']"
+        answer = fragile("-m", "hydra/sweeper=tuned", ways, "seed=0")
+        assert answer.returncode == 1
+        assert "failed at every value that was tried" in answer.stderr
+
+    @pytest.mark.slow
+    def test_an_interrupted_one_goes_on(self, start, home):
+        ways = "hydra.sweeper.tune=['model.how=wait,fine']"
+        command = start("-m", "hydra/sweeper=tuned", ways, "seed=0")
+        until((home / "begun.txt").exists)
+        command.interrupt()
+        code, out, err = command.end()
+        assert code == 128 + signal.SIGINT
+        assert "the same command goes on with the rest" in out + err
+        (home / "go").touch()
+        code, out, err = start("-m", "hydra/sweeper=tuned", ways, "seed=0").end()
+        assert code == 0, err
+        assert len(runs_of(home, True)) == 2
+        assert len(runs_of(home, False)) == 1
