@@ -1,4 +1,4 @@
-"""Real sweeps in worker processes and through launchers here, with jobs that fail, exit and are killed."""
+"""Real sweeps in worker processes and launchers here, with jobs that fail, exit and are killed."""
 
 import os
 import re
