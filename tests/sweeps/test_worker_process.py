@@ -2,10 +2,11 @@
 
 import signal
 import subprocess
-from types import SimpleNamespace
 
 import pytest
+from omegaconf import OmegaConf
 
+from attnexp.config.job import Job
 from attnexp.sweeps import worker_process
 
 
@@ -38,7 +39,7 @@ def test_a_process_that_was_killed_without_a_job_fails_no_job(tmp_path):
         first = ours._process
         first.kill()
         first.wait()
-        ours.submit(SimpleNamespace(folder=tmp_path))
+        ours.submit(Job(OmegaConf.create(), tmp_path))
         assert ours._process is not first
         assert ours._process.poll() is None
     finally:
