@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from attnexp.version import __version__
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -9,7 +11,6 @@ if TYPE_CHECKING:
 
     from attnexp.runs.run import Run
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "load_results", "load_run"]
 
 

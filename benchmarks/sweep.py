@@ -1,7 +1,7 @@
 """Wall time of sweeps: ours beside Hydra's own, and a finished sweep that is issued again.
 
 The same training of 64 seeds, in turn and repeated: under attnexp's sweeper, in one process and
-with joblib, and under a plain `hydra.main` application with Hydra's basic launcher, and with its
+in parallel, and under a plain `hydra.main` application with Hydra's basic launcher, and with its
 joblib launcher.
 
     python benchmarks/sweep.py --seeds 64 --repeats 3
@@ -67,9 +67,12 @@ def contestants(words: list[str], stock: Path) -> dict[str, list[str]]:
     """The commands for a sweep, by what they are."""
     ours = [sys.executable, "-m", "attnexp", "-m", *words]
     theirs = [sys.executable, str(stock), "-m", *BASIC, *words]
-    commands = {"attnexp": ours, "Hydra, basic": [*theirs, "hydra/launcher=basic"]}
+    commands = {
+        "attnexp": ours,
+        "attnexp, parallel": [*ours, "hydra/launcher=parallel"],
+        "Hydra, basic": [*theirs, "hydra/launcher=basic"],
+    }
     if find_spec("joblib") is not None:
-        commands["attnexp, joblib"] = [*ours, "hydra/launcher=parallel"]
         commands["Hydra, joblib"] = [*theirs, "hydra/launcher=joblib"]
     return commands
 

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from attnexp import __version__
 from attnexp.cli.verbs import VERBS
 from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_text
+from attnexp.version import __version__
 
 REQUEST, FAILURE, INTERRUPT = 2, 1, 130
 """Exit codes: a wrong request, a failed run, Ctrl-C."""

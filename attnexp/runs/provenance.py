@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 import msgspec
 
-from attnexp import __version__
+from attnexp.version import __version__
 
 
 class GitState(msgspec.Struct, frozen=True):

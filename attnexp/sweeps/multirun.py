@@ -7,21 +7,22 @@ from pathlib import Path
 
 from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
+from attnexp.config.schema import check_settings
 from attnexp.errors import RunFailedError
 from attnexp.runs.files import FIGURES
 from attnexp.runs.summary import error_text
 from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.executors.hydra_launcher import HydraLauncherExecutor
+from attnexp.sweeps.executors.local import LocalExecutor
 from attnexp.sweeps.executors.parallel import ParallelExecutor
-from attnexp.sweeps.executors.serial import SerialExecutor
 from attnexp.sweeps.plan import Composer, Plan, make_plan
 from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
 
 log = logging.getLogger(__name__)
 
-JOBLIB_LAUNCHER = "hydra_plugins.hydra_joblib_launcher.joblib_launcher.JoblibLauncher"
-"""The target of Hydra's joblib launcher, which ParallelExecutor replaces."""
+PARALLEL = f"{ParallelExecutor.__module__}.{ParallelExecutor.__name__}"
+"""The target of hydra/launcher=parallel."""
 
 
 def sweep(
@@ -88,9 +89,10 @@ def show_pictures(folders: Sequence[Path], into: Path) -> None:
 
 def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | None) -> Executor:
     """Return the executor for the launcher of the configuration."""
-    launcher = composer.config.hydra.launcher
-    if launcher._target_ == BASIC_LAUNCHER:
-        return SerialExecutor(job_of, queued=0 if composer.config.fail_fast else 1)
-    if launcher._target_ == JOBLIB_LAUNCHER:
-        return ParallelExecutor(launcher, job_of, max_batch_size)
+    launcher = dict(composer.config.hydra.launcher)
+    if launcher["_target_"] == BASIC_LAUNCHER:
+        return LocalExecutor(job_of, queued=0 if composer.config.fail_fast else 1)
+    if launcher["_target_"] == PARALLEL:
+        check_settings(launcher, ParallelExecutor, "hydra.launcher", ("job_of", "max_batch_size"))
+        return ParallelExecutor(job_of, max_batch_size, n_jobs=launcher["n_jobs"])
     return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)

@@ -17,8 +17,6 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.object_type import ObjectType
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override as ParsedOverride
-from hydra.core.override_parser.types import QuotedString, Transformer
-from hydra.errors import HydraException
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
@@ -27,40 +25,10 @@ from attnexp.config.job import Job, chosen_of, resolved
 from attnexp.errors import RequestError
 from attnexp.runs.key import run_key, run_name
 from attnexp.runs.state import Found, look, old_folders
-
-PLAIN = (bool, int, float, str, type(None))
-"""Types of values that can be set on a composed configuration."""
+from attnexp.sweeps.overrides import Axis, Override, axes_of, expand
 
 DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
 """The default of hydra.sweep. The folders it gives are computed without OmegaConf's resolution."""
-
-
-@dataclass(frozen=True)
-class Override:
-    """One `name=value` of a job's command line.
-
-    `value` holds the value, or is None where the value is not plain.
-    """
-
-    text: str
-    value: tuple[Any] | None
-
-
-@dataclass(frozen=True)
-class Axis:
-    """One name of the command line with all its values in the sweep.
-
-    `plain` says that the values can be set on a composed configuration.
-    """
-
-    name: str
-    overrides: tuple[Override, ...]
-    plain: bool
-
-    @property
-    def path(self) -> str:
-        """The path of the setting or the group in the configuration."""
-        return _path(self.name)
 
 
 @dataclass(frozen=True)
@@ -150,11 +118,7 @@ class Composer:
 
     def axes_of(self, overrides: Mapping[str, tuple[Override, ...]]) -> list[Axis]:
         """Return the axes with these overrides, given by name."""
-        settings = [path for path in map(_path, overrides) if not self._is_group(path)]
-        return [
-            Axis(name, values, _is_plain(values, name, settings))
-            for name, values in overrides.items()
-        ]
+        return axes_of(overrides, self._is_group)
 
     def planned(
         self, axes: Sequence[Axis], overrides: Sequence[Override], number: int
@@ -302,25 +266,6 @@ def make_portable(hydra: DictConfig) -> None:
             hydra[name] = OmegaConf.create(OmegaConf.to_container(hydra[name], resolve=False))
 
 
-def expand(override: ParsedOverride) -> tuple[Override, ...]:
-    """Return an override for each value of a parsed override.
-
-    Raises HydraException for an interval, which has no list of values.
-    """
-    name = override.get_key_element()
-    if not override.is_sweep_override():
-        assert override.input_line is not None
-        return (Override(override.input_line, _plain_value(override.value())),)
-    if not override.is_discrete_sweep():
-        raise HydraException(
-            f"{override.input_line} names no list of values: hydra/sweeper=optuna searches it"
-        )
-    values = cast(Iterable[Any], override.sweep_iterator())
-    return tuple(
-        Override(f"{name}={Transformer.str(value)}", _plain_value(value)) for value in values
-    )
-
-
 def _set_job(
     config: DictConfig, axes: Sequence[Axis], overrides: Sequence[Override], number: int
 ) -> None:
@@ -334,38 +279,3 @@ def _set_job(
         config.hydra.job.override_dirname = re.sub("=", form.kv_sep, form.item_sep.join(lines))
         config.hydra.job.num = number
         config.hydra.job.id = str(number)
-
-
-def _plain_value(value: Any) -> tuple[Any] | None:
-    """Return a value in a tuple, or None where composing it is more than setting it."""
-    plain = value.text if isinstance(value, QuotedString) else value
-    if not isinstance(plain, PLAIN) or (
-        isinstance(plain, str) and ("${" in plain or plain == "???")
-    ):
-        return None
-    return (plain,)
-
-
-def _path(name: str) -> str:
-    return name.lstrip("+~")
-
-
-def _is_plain(overrides: Sequence[Override], name: str, settings: Sequence[str]) -> bool:
-    """Return whether the values of an axis can be set on a composed configuration.
-
-    They can if they vary, are plain and belong to a setting, not to a group, that no other override
-    contains or is part of.
-    """
-    path = _path(name)
-    return (
-        len(overrides) > 1
-        and path in settings
-        and all(override.value is not None for override in overrides)
-        and sum(_overlap(path, other) for other in settings) == 1
-    )
-
-
-def _overlap(one: str, other: str) -> bool:
-    """Return whether one of two paths contains the other."""
-    pairs = zip(one.split("."), other.split("."), strict=False)
-    return all(left == right for left, right in pairs)

@@ -22,7 +22,8 @@ from attnexp.runs.summary import Tuning, record_tuning
 from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.measure import NotMeasuredError, finished, selection_of, value_of
 from attnexp.sweeps.multirun import choose_executor, show_results
-from attnexp.sweeps.plan import Axis, Composer, Override, Plan, PlannedJob, expand, plan_of
+from attnexp.sweeps.overrides import Axis, Override, expand
+from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of
 from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
 

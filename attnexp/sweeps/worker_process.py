@@ -14,9 +14,10 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing import Pipe
+from multiprocessing.connection import wait
 from typing import IO, Any, Literal
 
 from attnexp.config.job import Job
@@ -37,7 +38,7 @@ GRACE = 10.0
 """Seconds that an interrupted job has to record its interruption."""
 
 _POLL = 0.2
-"""Seconds between two checks of whether the process is alive."""
+"""Seconds between two checks of whether a process is alive."""
 
 _STARTS = 3
 """How often in a row a process may die before it is ready."""
@@ -82,70 +83,57 @@ class WorkerProcess:
         for job, _ in self._submitted:
             self._send(job)
 
+    @property
+    def submitted(self) -> int:
+        """The number of submitted jobs that have not ended."""
+        return len(self._submitted)
+
     def run(self, job: Job, on_wait: Callable[[], None]) -> Outcome | None:
         """Run one job and return its outcome, or None where it was interrupted before it began.
 
-        A KeyboardInterrupt from `on_wait` interrupts the job. Raises RunFailedError as `wait` does.
+        `on_wait` is called every 0.2 seconds. A KeyboardInterrupt that it raises interrupts the
+        job. Raises RunFailedError as `ended_jobs` does.
         """
+        ended: Iterable[tuple[Job, Outcome]] = ()
         try:
             self.submit(job)
-            return self.wait(on_wait)
+            while not (ended := tuple(ended_jobs([self]))):
+                on_wait()
         except KeyboardInterrupt:
-            return self.interrupt()
+            self.interrupt()
+            ended = self.stop(time.monotonic() + GRACE)
+        return next((outcome for _, outcome in ended), None)
 
     def submit(self, job: Job) -> None:
         """Send a job to the process. It starts when the jobs sent before it have ended."""
+        if not self._submitted and self._process is not None and self._process.poll() is not None:
+            self.close()  # it died while it had no job
         self.start()
         self._submitted.append((job, stamp(job.folder)))
         self._send(job)
 
-    def wait(self, on_wait: Callable[[], None]) -> Outcome:
-        """Wait for the oldest submitted job to end and return its outcome.
-
-        `on_wait` is called every 0.2 seconds. Where the process dies, the job has failed, and this
-        is written into its summary. Raises RunFailedError where the process dies before it can run
-        any job.
-        """
-        while True:
-            self.start()
-            message = self._receive(on_wait)
-            if message == READY:
-                self._ready, self._dead_starts = True, 0
-            elif message is not None:
-                outcome, last = message
-                self._submitted.popleft()
-                if last:
-                    self.close()
-                return outcome
-            else:
-                ready, cause = self._ready, self._clear_dead_process()
-                if ready:
-                    return record_end(*self._submitted.popleft(), "failed", cause)
-                self._dead_starts += 1
-                if self._dead_starts == _STARTS:
-                    raise RunFailedError(f"the process for jobs does not start: {cause}")
-
-    def interrupt(self) -> Outcome | None:
-        """Interrupt the running job, end the process, and return the outcome of the job.
-
-        Returns None where no job was running.
-        """
-        if self._process is None:
-            return None
-        outcome = None
-        if self._ready and self._submitted:
+    def interrupt(self) -> None:
+        """Interrupt the running job, without waiting for its end."""
+        if self._process is not None and self._ready and self._submitted:
             self._process.send_signal(signal.SIGINT)
-            end = time.monotonic() + GRACE
+
+    def stop(self, end: float) -> list[tuple[Job, Outcome]]:
+        """End the process, and return the interrupted job with its outcome where one was running.
+
+        The job has until the moment `end` of `time.monotonic` to record its interruption.
+        """
+        ended = []
+        if self._process is not None and self._ready and self._submitted:
+            outcome = None
             with suppress(EOFError, OSError):
-                while outcome is None and time.monotonic() < end:
-                    if self._pipe.poll(_POLL):
-                        outcome, _ = self._pipe.recv()
+                if self._pipe.poll(max(0.0, end - time.monotonic())):
+                    outcome, _ = self._pipe.recv()
             job, before = self._submitted.popleft()
             self.close()
-            outcome = outcome or record_end(job, before, "interrupted", "interrupted")
+            ended = [(job, outcome or record_end(job, before, "interrupted", "interrupted"))]
         self._submitted.clear()
         self.close()
-        return outcome
+        return ended
 
     def close(self) -> None:
         """End the process."""
@@ -162,20 +150,36 @@ class WorkerProcess:
             self._output.close()
 
     def _send(self, job: Job) -> None:
-        with suppress(OSError):  # `wait` notices that the process is dead
+        with suppress(OSError):  # `_receive` notices that the process is dead
             self._pipe.send(job)
 
-    def _receive(self, on_wait: Callable[[], None]) -> Any:
-        """Return the next message of the process, or None where it is dead."""
+    def _receive(self) -> tuple[Job, Outcome] | None:
+        """Return the oldest submitted job with its outcome, or None where it has not ended."""
         assert self._process is not None
-        try:
-            while not self._pipe.poll(_POLL):
-                on_wait()
-                if self._process.poll() is not None and not self._pipe.poll(0):
-                    return None
-            return self._pipe.recv()
-        except (EOFError, OSError):
-            return None
+        dead = self._process.poll() is not None
+        message = None
+        with suppress(EOFError, OSError):
+            if self._pipe.poll():
+                message = self._pipe.recv()
+            elif not dead:
+                return None
+        if message == READY:
+            self._ready, self._dead_starts = True, 0
+        elif message is not None:
+            outcome, last = message
+            job, _ = self._submitted.popleft()
+            if last:
+                self.close()
+            return job, outcome
+        else:
+            ready, cause = self._ready, self._clear_dead_process()
+            if ready:
+                job, before = self._submitted.popleft()
+                return job, record_end(job, before, "failed", cause)
+            self._dead_starts += 1
+            if self._dead_starts == _STARTS:
+                raise RunFailedError(f"the process for jobs does not start: {cause}")
+        return None
 
     def _clear_dead_process(self) -> str:
         """Close the dead process, and return how it died with its last line of output."""
@@ -188,6 +192,21 @@ class WorkerProcess:
         last_line = self._output.read().decode(errors="replace").strip().rpartition("\n")[2]
         self.close()
         return " ".join(filter(None, [_cause_of_death(code), last_line and f"({last_line})"]))
+
+
+def ended_jobs(workers: Sequence[WorkerProcess]) -> Iterator[tuple[Job, Outcome]]:
+    """Wait up to 0.2 seconds for workers that have jobs, and yield each job that has ended.
+
+    Where a process dies, its job has failed, and this is written into the job's summary. The next
+    job of the worker gets a new process. Raises RunFailedError where the process of a worker dies
+    three times in a row before it can run any job.
+    """
+    for worker in workers:
+        worker.start()
+    wait([worker._pipe for worker in workers], _POLL)
+    for worker in workers:
+        if (ended := worker._receive()) is not None:
+            yield ended
 
 
 @contextmanager

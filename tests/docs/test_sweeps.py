@@ -10,7 +10,7 @@ import pytest
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sweeps.md").read_text()
 LINES = re.findall(r"^attnexp -m .*$", PAGE.replace("\\\n", " "), flags=re.MULTILINE)
 NEEDS = {
-    "launcher=parallel": "hydra_plugins.hydra_joblib_launcher",
+    "launcher=joblib": "hydra_plugins.hydra_joblib_launcher",
     "launcher=slurm": "hydra_plugins.hydra_submitit_launcher",
     "launcher=ray_tasks": "hydra_plugins.hydra_ray_launcher",
     "sweeper=optuna": "optuna",

@@ -1,4 +1,4 @@
-"""Real sweeps through joblib and submitit here, with jobs that fail, exit and are killed."""
+"""Real sweeps in worker processes and launchers here, with jobs that fail, exit and are killed."""
 
 import os
 import re
@@ -10,11 +10,13 @@ from sweeping import begun, folder_of, marked, statuses, until
 
 LAUNCHERS = {
     "parallel": ("hydra/launcher=parallel", "hydra.launcher.n_jobs=2"),
+    "joblib": ("hydra/launcher=joblib", "hydra.launcher.n_jobs=2"),
     "submitit_local": ("hydra/launcher=submitit_local", "hydra.sweeper.max_batch_size=2"),
     "ray_tasks": ("hydra/launcher=ray_tasks", "++hydra.launcher.ray.init.num_cpus=2"),
 }
 NEEDS = {
-    "parallel": "hydra_plugins.hydra_joblib_launcher",
+    "parallel": "attnexp",
+    "joblib": "hydra_plugins.hydra_joblib_launcher",
     "submitit_local": "hydra_plugins.hydra_submitit_launcher",
     "ray_tasks": "hydra_plugins.hydra_ray_launcher",
 }
@@ -117,12 +119,6 @@ def test_a_killed_process_of_the_launcher_costs_no_job(start, home, launcher):
     until(lambda: marked(start.mark) == [], seconds=20)
 
 
-with_joblib = pytest.mark.skipif(
-    not installed(NEEDS["parallel"]), reason="joblib's launcher is not installed"
-)
-
-
-@with_joblib
 def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
     command = start("-m", *LAUNCHERS["parallel"], "model.seconds=2", "seed=range(0,4)")
@@ -134,7 +130,6 @@ def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkey
     assert sorted(by_process.values()) == ["4", "7"]
 
 
-@with_joblib
 @pytest.mark.parametrize(
     "words", [("threads=1000",), ("hydra.sweeper.max_batch_size=1",)], ids=["threads", "batches"]
 )
@@ -146,17 +141,19 @@ def test_there_are_no_more_jobs_at_once_than_were_asked_for(start, home, words):
     assert statuses(home) == {f"fine-{seed}": "finished" for seed in range(3)}
 
 
-@with_joblib
-def test_settings_that_joblib_refuses_are_named(start, home):
-    command = start("-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=0", "seed=0")
+@pytest.mark.parametrize(
+    ("value", "refusal"),
+    [("0", "hydra.launcher.n_jobs: n_jobs == 0"), ("two", "hydra.launcher.n_jobs must be a whole")],
+)
+def test_a_number_of_jobs_that_has_no_meaning_is_refused(start, home, value, refusal):
+    command = start("-m", "hydra/launcher=parallel", f"hydra.launcher.n_jobs={value}", "seed=0")
     code, out, err = command.end()
     assert code == 2
-    assert "attnexp: hydra.launcher.n_jobs: n_jobs == 0" in err
+    assert f"attnexp: {refusal}" in err
     assert "Traceback" not in out + err
     assert marked(start.mark) == []
 
 
-@with_joblib
 def test_a_killed_command_takes_the_jobs_beside_each_other_with_it(start, home):
     command = start("-m", *LAUNCHERS["parallel"], "seed=0,1,2", "model.seconds=60")
     until(lambda: len(begun(home)) == 2)
@@ -166,7 +163,6 @@ def test_a_killed_command_takes_the_jobs_beside_each_other_with_it(start, home):
     assert set(statuses(home).values()) == {"interrupted"}
 
 
-@with_joblib
 def test_a_job_that_will_not_stop_is_ended_and_the_others_are_heard(start, home):
     command = start("-m", *LAUNCHERS["parallel"], "model.how=stubborn,wait")
     until(lambda: len(begun(home)) == 2)
@@ -181,7 +177,7 @@ def test_a_job_that_will_not_stop_is_ended_and_the_others_are_heard(start, home)
 def test_a_launcher_that_is_not_installed_is_named_with_its_extra(
     in_process, tmp_path, monkeypatch
 ):
-    for name, extra in (("slurm", "slurm"), ("parallel", "joblib"), ("ray_tasks", "ray")):
+    for name, extra in (("slurm", "slurm"), ("joblib", "joblib"), ("ray_tasks", "ray")):
         if installed(NEEDS.get(name, NEEDS["submitit_local"])):
             continue
         answer = in_process("-m", f"hydra/launcher={name}", "seed=0,1")

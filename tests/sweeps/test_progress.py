@@ -137,7 +137,6 @@ def test_on_a_terminal_there_is_a_bar_and_a_line_for_the_running_job(terminal):
 
 @pytest.mark.slow
 def test_the_bars_follow_jobs_in_other_processes(terminal):
-    pytest.importorskip("hydra_plugins.hydra_joblib_launcher")
     command = terminal(
         "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "seed=0,1,2,3", "model.seconds=4"
     )

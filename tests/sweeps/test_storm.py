@@ -18,6 +18,7 @@ ARGUMENTS = ("-m", f"seed=range({JOBS})", "figures=false", "train.max_epochs=10"
 @pytest.mark.slow
 def test_a_sweep_that_is_killed_again_and_again_finishes_each_job_once(home):
     from attnexp.runs import files
+    from attnexp.runs.summary import read_summary
 
     random.seed(0)
     done = []

@@ -4,7 +4,9 @@ import signal
 import subprocess
 
 import pytest
+from omegaconf import OmegaConf
 
+from attnexp.config.job import Job
 from attnexp.sweeps import worker_process
 
 
@@ -27,3 +29,18 @@ def test_an_interrupt_while_a_process_starts_leaves_none(monkeypatch):
         signal.signal(signal.SIGINT, before)
         ours.close()
     assert started[0].returncode is not None
+
+
+def test_a_process_that_was_killed_without_a_job_fails_no_job(tmp_path):
+    """The next job gets a new process, where it was once said to have died in the old one."""
+    ours = worker_process.WorkerProcess()
+    try:
+        ours.start()
+        first = ours._process
+        first.kill()
+        first.wait()
+        ours.submit(Job(OmegaConf.create(), tmp_path))
+        assert ours._process is not first
+        assert ours._process.poll() is None
+    finally:
+        ours.close()

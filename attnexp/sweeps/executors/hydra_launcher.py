@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class HydraLauncherExecutor(Executor):
-    """Runs jobs through a launcher of Hydra's, `max_batch_size` at a time, or all where it is None.
+    """Runs jobs through a launcher of Hydra's.
 
     `config` is the configuration that Hydra composed for the sweep as a whole.
     """
@@ -53,7 +53,7 @@ class HydraLauncherExecutor(Executor):
         job_of: JobOf,
         max_batch_size: int | None,
     ) -> None:
-        self._job_of = job_of
+        super().__init__(job_of, max_batch_size)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
         loader = EncodedConfigLoader(context.config_loader.get_search_path())
         self._launcher = Plugins.instance().instantiate_launcher(
@@ -61,22 +61,18 @@ class HydraLauncherExecutor(Executor):
             task_function=LauncherTask(config.hydra, self._marker.path),
             config=config,
         )
-        self._max_batch_size = max_batch_size
         self._launched: list[PlannedJob] = []
 
-    def run(
+    def _run_batch(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
         self._marker.create()
-        size = self._max_batch_size or len(jobs)
-        for start in range(0, len(jobs), size):
-            self._launched = list(jobs[start : start + size])
-            for job, returned in zip(self._launched, self._launch(self._launched), strict=False):
-                if returned.status == JobStatus.COMPLETED:
-                    yield job, returned.return_value
-                else:
-                    log.warning("%s: %s", job.label, returned._return_value)
-            on_wait()
+        self._launched = list(jobs)
+        for job, returned in zip(jobs, self._launch(jobs), strict=False):
+            if returned.status == JobStatus.COMPLETED:
+                yield job, returned.return_value
+            else:
+                log.warning("%s: %s", job.label, returned._return_value)
         self._launched = []
 
     def cancel(self) -> None:

@@ -28,7 +28,8 @@ from optuna.distributions import (
 
 from attnexp.config.job import Job
 from attnexp.errors import RequestError
-from attnexp.sweeps.plan import Composer, Override, PlannedJob, distinct, expand
+from attnexp.sweeps.overrides import Override, expand
+from attnexp.sweeps.plan import Composer, PlannedJob, distinct
 
 Values = Mapping[str, Any]
 """The proposed values by the names of the dimensions."""

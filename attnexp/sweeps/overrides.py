@@ -1,0 +1,93 @@
+"""The overrides of a sweep: each `name=values` of the command line, and its single values."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from hydra.core.override_parser.types import Override as ParsedOverride
+from hydra.core.override_parser.types import QuotedString, Transformer
+from hydra.errors import HydraException
+
+PLAIN = (bool, int, float, str, type(None))
+"""Types of values that can be set on a composed configuration."""
+
+
+@dataclass(frozen=True)
+class Override:
+    """One `name=value` of a job's command line.
+
+    `value` holds the value, or is None where the value is not plain.
+    """
+
+    text: str
+    value: tuple[Any] | None
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One name of the command line with all its values in the sweep.
+
+    `plain` says that the values can be set on a composed configuration.
+    """
+
+    name: str
+    overrides: tuple[Override, ...]
+    plain: bool
+
+    @property
+    def path(self) -> str:
+        """The path of the setting or the group in the configuration."""
+        return self.name.lstrip("+~")
+
+
+def axes_of(
+    overrides: Mapping[str, tuple[Override, ...]], is_group: Callable[[str], bool]
+) -> list[Axis]:
+    """Return the axes of overrides by name. `is_group` says whether a path names a group."""
+    axes = [Axis(name, values, plain=False) for name, values in overrides.items()]
+    settings = [axis.path for axis in axes if not is_group(axis.path)]
+    return [replace(axis, plain=_plain(axis.overrides, axis.path, settings)) for axis in axes]
+
+
+def expand(override: ParsedOverride) -> tuple[Override, ...]:
+    """Return an override for each value of a parsed override.
+
+    Raises HydraException for an interval, which has no list of values.
+    """
+    name = override.get_key_element()
+    if not override.is_sweep_override():
+        assert override.input_line is not None
+        return (Override(override.input_line, _plain_value(override.value())),)
+    if not override.is_discrete_sweep():
+        raise HydraException(
+            f"{override.input_line} names no list of values: hydra/sweeper=optuna searches it"
+        )
+    values = cast(Iterable[Any], override.sweep_iterator())
+    return tuple(
+        Override(f"{name}={Transformer.str(value)}", _plain_value(value)) for value in values
+    )
+
+
+def _plain_value(value: Any) -> tuple[Any] | None:
+    """Return a value in a tuple, or None where composing it is more than setting it."""
+    plain = value.text if isinstance(value, QuotedString) else value
+    if not isinstance(plain, PLAIN) or (
+        isinstance(plain, str) and ("${" in plain or plain == "???")
+    ):
+        return None
+    return (plain,)
+
+
+def _plain(overrides: Sequence[Override], path: str, settings: Sequence[str]) -> bool:
+    """Return whether the values of an axis can be set on a composed configuration.
+
+    They can if they vary, are plain and belong to a setting, not to a group, that no other override
+    contains or is part of.
+    """
+    parts = [other for other in settings if _contains(path, other) or _contains(other, path)]
+    values_are_plain = all(override.value is not None for override in overrides)
+    return len(overrides) > 1 and parts == [path] and values_are_plain
+
+
+def _contains(path: str, other: str) -> bool:
+    return f"{other}.".startswith(f"{path}.")
