@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from attnexp.runs.frame import codes
+from attnexp.runs.frame import Frame
 from attnexp.tables.groups import Gathered, Part, is_data, panels
 from attnexp.tables.table import count_text
 
@@ -88,28 +88,27 @@ def _data(gathered: Gathered) -> Iterable[str]:
 
 
 def _code(gathered: Gathered) -> Iterable[str]:
-    table = gathered.frame.table
+    frame = gathered.frame
     for name, words in CODE.items():
-        found = [str(value)[:10] for value in table[name].dropna().unique()]
+        found = [value[:10] for value in _values(frame, name)]
         if len(found) > 1:
             yield f"the runs differ in {words}: {_listed(found)}"
-    dirty = int(table["dirty"].eq(True).sum())
+    dirty = int((frame.column("dirty") == True).sum())  # noqa: E712
     if dirty:
-        yield f"{dirty} of {len(table)} runs come from code with changes that no commit holds"
+        yield f"{dirty} of {len(frame)} runs come from code with changes that no commit holds"
 
 
 def _devices(gathered: Gathered) -> Iterable[str]:
-    found = [str(value) for value in gathered.frame.table["device"].dropna().unique()]
+    found = _values(gathered.frame, "device")
     if len(found) > 1:
         yield f"the runs differ in device: {_listed(found)}; seconds and memory do not compare"
 
 
 def _steps(part: Part) -> Iterable[str]:
     """Rows with more steps than others, except those that were trained until they converged."""
-    table = part.frame.table
     cut = part.gathered.finished
-    if "converged_step" in table:
-        cut = cut & table["converged_step"].isna().to_numpy()
+    if "converged_step" in part.frame.columns:
+        cut = cut & np.isnan(part.frame.column("converged_step"))
     taken: dict[tuple[Any, ...], set[int]] = {}
     for entry in part.firsts:
         if cut[entry.row.index].any():
@@ -131,7 +130,7 @@ def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
     counted = [f"{n} {words[n > 1]}" for words, n in ended.items() if n]
     if counted:
         yield f"means leave out {_listed(counted)}"
-    data = codes(gathered.frame.table, [name for name in ("data",) if name in gathered.frame.table])
+    data = gathered.frame.codes(name for name in ("data",) if name in gathered.frame.columns)
     for metric in metrics:
         measured = np.isfinite(gathered.frame.column(metric))
         known = np.isin(data, data[measured])
@@ -143,6 +142,11 @@ def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
             f"{count_text(gathered.repeats, 'older run')} of the same settings and seed "
             f"{'is' if gathered.repeats == 1 else 'are'} left out"
         )
+
+
+def _values(frame: Frame, name: str) -> list[str]:
+    """Return the values in a column, as text, in order of appearance."""
+    return [str(value) for value in dict.fromkeys(frame.column(name)) if value is not None]
 
 
 def _listed(names: Iterable[str]) -> str:
