@@ -55,7 +55,8 @@ class Frame:
     `columns` holds them by name, for more runs than are meant: `rows` are the places of those, in
     order. `choices` are the columns with the names chosen in the groups, `settings` those with a
     setting by dotted path, `metrics` those with a metric. `better` is the direction of each metric
-    that ranks, `units` the unit of each that has one.
+    that ranks, `units` the unit of each that has one, `beside` the metrics that stand beside
+    another, by the heads of their columns.
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -65,6 +66,7 @@ class Frame:
     metrics: tuple[str, ...]
     better: dict[str, str]
     units: dict[str, str]
+    beside: dict[str, dict[str, str]]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -156,6 +158,7 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     columns["folder"] = _objects(clean(str(run.folder)) for run in runs)
     directions = {name: way for one in summaries for name, way in one.better.items()}
     units = {name: unit for one in summaries for name, unit in one.units.items()}
+    beside = {name: others for one in summaries for name, others in one.beside.items()}
     return Frame(
         columns,
         np.arange(len(runs)),
@@ -164,6 +167,13 @@ def make_frame(runs: Sequence[Run]) -> Frame:
         tuple(metrics.values()),
         {column: directions[name] for name, column in metrics.items() if name in directions},
         {column: units[name] for name, column in metrics.items() if name in units},
+        {
+            column: {
+                head: metrics[other] for head, other in beside[name].items() if other in metrics
+            }
+            for name, column in metrics.items()
+            if name in beside
+        },
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -120,6 +121,7 @@ class Entry:
 
     `better` is the direction of a metric that ranks, `seeds` the number of seeds with any result.
     A row is `ahead` where it is the best or tied with it, and some other row is shown to be worse.
+    `beside` holds the means over seeds of the metrics that stand beside this one, by their heads.
     """
 
     row: Row
@@ -131,6 +133,7 @@ class Entry:
     spread: Spread | ShareSpread
     verdict: Verdict | None
     ahead: bool
+    beside: Mapping[str, float]
 
     @property
     def standing(self) -> str | None:
@@ -369,11 +372,19 @@ def _entries(gathered: Gathered, metrics: Sequence[str]) -> list[list[Entry]]:
                 spreads[i].get(name, nothing) if name else nothing,
                 verdicts[i].get(name) if name else None,
                 (i, name) in ahead,
+                _beside(gathered, row, name),
             )
             for name in (*metrics,) or (None,)
         ]
         for i, row in enumerate(rows)
     ]
+
+
+def _beside(gathered: Gathered, row: Row, metric: str | None) -> dict[str, float]:
+    """Return the means over seeds of the metrics beside one, where the runs of a row have them."""
+    others = gathered.frame.beside.get(metric or "", {})
+    means = {head: seed_means(gathered.values(row, other)) for head, other in others.items()}
+    return {head: fmean(values) for head, values in means.items() if values}
 
 
 def _sorted(

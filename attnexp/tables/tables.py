@@ -1,6 +1,9 @@
 """The reports: runs one by one, configurations with their results and costs, and pivot tables."""
 
+import re
 from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Literal
 
 from attnexp.console import setting_text
@@ -38,6 +41,9 @@ STUDENT = (
     "unless differences are extremely skewed or a rare failure has not been seen (Holm's "
     "correction over all pairs)."
 )
+STEPPED = re.compile(r"_\d+_step$")
+"""How the names of milestones end."""
+
 COSTS = "What a run took: seconds on average, memory at most."
 
 
@@ -112,11 +118,13 @@ def grid(part: Part, table: Literal["results", "costs"], title: str, caption: st
         Head(short[name], all(isinstance(e.row.labels[name], int | float) for e in part.firsts))
         for name in part.by
     ]
+    shown = [one for one in COLUMNS if one.table == table and one.title and one.shown(part)]
     chosen = [
         (column, i)
-        for column in COLUMNS
-        if column.table == table and column.title and column.shown(part)
-        for i in range(len(part.metrics) if column.each else 1)
+        for each, columns in ((each, list(own)) for each, own in groupby(shown, attrgetter("each")))
+        for i in range(len(part.metrics) if each else 1)
+        for column in columns
+        if not column.sparse or any(column.value(own[i]) is not None for own in part.entries)
     ]
     for column, i in chosen:
         metric = part.metrics[i] if part.metrics else ""
@@ -241,6 +249,8 @@ def _caption(part: Part) -> str:
         whose = "the wider of Student's and the beta-binomial model's" if share else "Student's"
         told.append(FULL.format(whose) if len(part.metrics) == 1 else SHORT)
         told += _tests([part])
+    if any(STEPPED.search(name) for name in part.metrics):
+        told.append("Steps of a milestone are those at the end of an epoch, one epoch apart.")
     same = _same_everywhere(part)
     return " ".join([*told, f"The same in every run: {same}."] if same else told)
 
