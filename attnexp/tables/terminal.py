@@ -75,9 +75,9 @@ def _table(
     screen: Console, heads: Sequence[Head], rows: Sequence[Sequence[Cell]], widths: Sequence[int]
 ) -> Segments:
     """Return a table in which nothing folds. A table of rich takes ten times as long."""
-    lines = [_line([Cell(head.title, strong=True) for head in heads], heads, widths)]
+    lines = [list(_line([Cell(head.title, strong=True) for head in heads], heads, widths))]
     lines.append([Segment(("-" if screen.options.ascii_only else "─") * _width(widths))])
-    lines += (_line(row, heads, widths) for row in rows)
+    lines += (list(_line(row, heads, widths)) for row in rows)
     return Segments([segment for line in lines for segment in (*line, Segment.line())])
 
 
