@@ -68,7 +68,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
         from attnexp.runs.filter import matching
 
         frame = frame.only(matching(frame, arguments.where))
-        if frame.table.empty:
+        if not len(frame):
             raise RequestError(f"--where: none of the {len(runs)} runs fits {arguments.where}")
     metrics = tuple(meant(name, frame.metrics, "metric") for name in arguments.metric)
     if arguments.runs:

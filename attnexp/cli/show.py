@@ -13,7 +13,7 @@ from attnexp.cli.arguments import Arguments, place
 from attnexp.plots.lines import asked_columns, words
 from attnexp.plots.terminal import Means, draw_curve, draw_map
 from attnexp.runs.attention_maps import SPACE, Attention, View
-from attnexp.runs.run import load_run
+from attnexp.runs.run import Run, load_run
 
 WIDTH, HEIGHT = 80, 10
 """Columns at most, and lines of a curve."""
@@ -34,7 +34,7 @@ def main(argv: Sequence[str]) -> None:
     means = means_of(console.out)
     say = partial(print_line, means)
     say(Text(run.title, style="bold"))
-    told = [run.primary, "" if run.finished else f"status: {run.state}"]
+    told = [_primary(run), "" if run.finished else f"status: {run.state}"]
     for line in filter(None, [*told, *run.summary.notes]):
         say(Text(line))
     for column in asked_columns([run], arguments.metric):
@@ -58,6 +58,15 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
     return parser.parse_intermixed_args(argv)
+
+
+def _primary(run: Run) -> str:
+    """Return the primary metric, and the metrics that stand beside it."""
+    others = run.summary.beside.get(run.summary.primary or "", {})
+    beside = [
+        f"{head} {run.metrics[other]:.3g}" for head, other in others.items() if other in run.metrics
+    ]
+    return f"{run.primary} ({', '.join(beside)})" if run.primary and beside else run.primary
 
 
 def means_of(console: Console) -> Means:

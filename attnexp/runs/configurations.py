@@ -1,14 +1,13 @@
 """Configurations: runs that differ in nothing but the seed, and labels for them."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from attnexp.console import setting_text
-from attnexp.runs.frame import Frame, codes, make_frame, varying
+from attnexp.runs.frame import Frame, make_frame, varying
 from attnexp.runs.names import short_names
 from attnexp.runs.run import Run
 from attnexp.runs.settings import clean
@@ -70,19 +69,11 @@ def without_repeats(frame: Frame) -> tuple[Frame, int]:
 
     The number is how many runs are left out: counting two of one seed would count it twice.
     """
-    same = codes(frame.table, [*frame.telling, "seed"])
-    if len(np.unique(same)) == len(same):
-        return replace(frame, table=frame.table.reset_index(drop=True)), 0
-    keys = pd.DataFrame(
-        {
-            "same": same,
-            "finished": frame.table["status"].eq("finished").to_numpy(),
-            "started": frame.table["started"].fillna("").to_numpy(),
-        }
-    )
-    newest = keys.sort_values(["finished", "started"], kind="stable").groupby("same").tail(1).index
-    kept = frame.table.iloc[np.sort(newest.to_numpy())].reset_index(drop=True)
-    return replace(frame, table=kept), len(frame.table) - len(kept)
+    same = frame.codes([*frame.telling, "seed"]).tolist()
+    finished = (frame.column("status") == "finished").tolist()
+    ages = zip(finished, [start or "" for start in frame.column("started")], strict=True)
+    newest = {same[i]: i for _, i in sorted((age, i) for i, age in enumerate(ages))}
+    return frame.only(np.array(sorted(newest.values()), dtype=int)), len(same) - len(newest)
 
 
 def without_trials(frame: Frame) -> tuple[Frame, int]:
@@ -94,8 +85,7 @@ def without_trials(frame: Frame) -> tuple[Frame, int]:
     trials = frame.column("trial").astype(bool)
     if trials.all() or not trials.any():
         return frame, 0
-    kept = frame.table[~trials].reset_index(drop=True)
-    return replace(frame, table=kept), int(trials.sum())
+    return frame.only(~trials), int(trials.sum())
 
 
 def comparisons(runs: Sequence[Run]) -> list[Comparison]:
@@ -107,8 +97,8 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     frame, _ = without_repeats(without_trials(make_frame(finished))[0])
     by_folder = {clean(str(run.folder)): run for run in finished}
     found = [by_folder[folder] for folder in frame.column("folder")]
-    data = codes(frame.table, [name for name in frame.telling if name.partition(".")[0] == "data"])
-    configurations = codes(frame.table, frame.telling)
+    data = frame.codes(name for name in frame.telling if name.partition(".")[0] == "data")
+    configurations = frame.codes(frame.telling)
     gathered: dict[int, dict[int, list[Run]]] = {}
     for run, one, other in zip(found, data.tolist(), configurations.tolist(), strict=True):
         gathered.setdefault(one, {}).setdefault(other, []).append(run)
@@ -129,14 +119,14 @@ def labels(runs: Sequence[Run], only: str = "") -> list[str]:
     if first in frame.choices:
         told = list(dict.fromkeys([first, *told]))
     short = short_names(told)
-    rows = frame.table[told].astype(object)
+    rows = [[frame.column(path)[i] for path in told] for i in range(len(frame))]
     return [
         ", ".join(
             str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
             for path, value in zip(told, row, strict=True)
-            if value is not None and value == value
+            if value is not None
         )
-        for row in rows.itertuples(index=False, name=None)
+        for row in rows
     ]
 
 

@@ -127,7 +127,7 @@ class _Reader:
         name = self._take("word") or self._take("quoted")
         if name is None:
             raise self._expected("a setting or a metric")
-        cells = self._frame.column(meant(name.text, list(self._frame.table.columns))).tolist()
+        cells = self._frame.column(meant(name.text, list(self._frame.columns))).tolist()
         if self._take("key", "in"):
             return self._among(cells)
         if self._take("key", "not"):

@@ -1,4 +1,8 @@
-"""Runs as a tidy pandas DataFrame: a row a run, a column a setting, a metric or a fact."""
+"""Runs as a tidy table: a row a run, a column a setting, a metric or a fact.
+
+Importing pandas takes as long as reading thousands of runs, so it waits until a DataFrame is asked
+for.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -6,10 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from types import NoneType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from attnexp.runs.collection import collect
@@ -17,6 +20,9 @@ from attnexp.runs.key import NEUTRAL
 from attnexp.runs.run import Run
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Summary
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RUN = ("folder", "key", "status", "primary")
 """Columns of every frame that identify the run of a row."""
@@ -46,20 +52,27 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
 
 @dataclass(frozen=True)
 class Frame:
-    """A DataFrame of runs, and what its columns are.
+    """Columns of runs, and what they are.
 
-    `choices` are the columns with the names chosen in the groups, `settings` those with a
+    `columns` holds them by name, for more runs than are meant: `rows` are the places of those, in
+    order. `choices` are the columns with the names chosen in the groups, `settings` those with a
     setting by dotted path, `metrics` those with a metric. `better` is the direction of each metric
-    that ranks, `units` the unit of each that has one. `tuned` are the settings that were tuned.
+    that ranks, `units` the unit of each that has one, `beside` the metrics that stand beside
+    another, by the heads of their columns. `tuned` are the settings that were tuned.
     """
 
-    table: pd.DataFrame
+    columns: Mapping[str, NDArray[Any]]
+    rows: NDArray[np.int64]
     choices: tuple[str, ...]
     settings: tuple[str, ...]
     metrics: tuple[str, ...]
     better: dict[str, str]
     units: dict[str, str]
+    beside: dict[str, dict[str, str]]
     tuned: frozenset[str]
+
+    def __len__(self) -> int:
+        return len(self.rows)
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -67,34 +80,54 @@ class Frame:
         return (*self.choices, *self.settings)
 
     @cached_property
+    def table(self) -> "pd.DataFrame":
+        """The DataFrame of the runs."""
+        import pandas as pd
+
+        columns = {
+            name: own if name in self.metrics else _typed(own.tolist())
+            for name, own in ((name, self.column(name)) for name in self.columns)
+        }
+        return pd.DataFrame(columns)
+
+    @cached_property
     def _columns(self) -> dict[str, NDArray[Any]]:
         return {}
 
     def column(self, name: str) -> NDArray[Any]:
-        """Return a column as an array: of floats for a metric, else of plain objects."""
+        """Return a column: floats, NaN where missing, for a metric; else objects, or None."""
         if name not in self._columns:
-            own = self.table[name]
-            self._columns[name] = own.to_numpy() if name in self.metrics else plain(own)
+            self._columns[name] = self.columns[name][self.rows]
         return self._columns[name]
 
     @cached_property
     def several(self) -> set[str]:
         """The factors with more than one value. A missing value counts as one."""
-        columns = {name: self.table[name] for name in self.factors}
-        return {
-            name
-            for name, column in columns.items()
-            if len(pd.factorize(column, use_na_sentinel=False)[1]) > 1
-        }
+        return {name for name in self.factors if len(set(self.column(name).tolist())) > 1}
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
         """The factors that tell these runs apart."""
         return tuple(name for name in self.factors if name in self.several - UNTOLD)
 
-    def only(self, chosen: NDArray[np.bool_]) -> "Frame":
-        """Return the frame of the chosen rows; it has the same columns."""
-        return replace(self, table=self.table[chosen])
+    def only(self, chosen: NDArray[Any]) -> "Frame":
+        """Return the frame of the chosen rows, a mask or places; it has the same columns."""
+        return replace(self, rows=self.rows[chosen])
+
+    def with_column(self, name: str, values: Sequence[Any]) -> "Frame":
+        """Return the frame in which a column has other values."""
+        column = self.columns[name].copy()
+        column[self.rows] = values
+        return replace(self, columns={**self.columns, name: column})
+
+    def codes(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """Return a whole number for each run, the same for runs that agree in all the columns."""
+        number = np.zeros(len(self), dtype=np.int64)
+        for name in names:
+            known: dict[Any, int] = {}
+            own = [known.setdefault(value, len(known)) for value in self.column(name).tolist()]
+            number = np.unique(number * (len(self) + 1) + own, return_inverse=True)[1]
+        return number.astype(np.int64)
 
 
 def make_frame(runs: Sequence[Run]) -> Frame:
@@ -110,36 +143,45 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     taken = {*choices, *FACTS, *RUN, "seed"}
     settings = _apart("config", _names(asked), taken)
     metrics = _apart("metrics", measured, taken)
-    columns: dict[str, Any] = {name: [own.get(name) for own in chosen] for name in choices}
-    columns["seed"] = _typed([run.seed for run in runs])
+    columns = {name: _objects(own.get(name) for own in chosen) for name in choices}
+    columns["seed"] = _objects(run.seed for run in runs)
     places: dict[int, int] = {}
     place = np.array([places.setdefault(id(own), len(places)) for own in asked], dtype=int)
     different = list({id(own): own for own in asked}.values())
     for name, column in settings.items():
-        # Runs of one configuration share their settings: each column is as short as these are few.
-        columns[column] = pd.Series(_typed([own.get(name) for own in different])).take(place).array
-    columns["status"] = [run.state for run in runs]
+        # Runs of one configuration share their settings: what is read is as short as these are few.
+        columns[column] = _objects(own.get(name) for own in different)[place]
+    columns["status"] = _objects(run.state for run in runs)
     for name, column in metrics.items():
         columns[column] = measured[name]
     for name, fact in FACTS.items():
-        columns[name] = _typed(_cleaned(map(fact, summaries)))
-    columns["primary"] = [metrics.get(str(one.primary), one.primary) for one in summaries]
-    columns["key"] = [clean(one.key) for one in summaries]
-    columns["folder"] = [clean(str(run.folder)) for run in runs]
+        columns[name] = _objects(_cleaned(map(fact, summaries)))
+    columns["primary"] = _objects(metrics.get(str(one.primary), one.primary) for one in summaries)
+    columns["key"] = _objects(clean(one.key) for one in summaries)
+    columns["folder"] = _objects(clean(str(run.folder)) for run in runs)
     directions = {name: way for one in summaries for name, way in one.better.items()}
     units = {name: unit for one in summaries for name, unit in one.units.items()}
+    beside = {name: others for one in summaries for name, others in one.beside.items()}
     return Frame(
-        pd.DataFrame(columns),
+        columns,
+        np.arange(len(runs)),
         choices,
         tuple(settings.values()),
         tuple(metrics.values()),
         {column: directions[name] for name, column in metrics.items() if name in directions},
         {column: units[name] for name, column in metrics.items() if name in units},
+        {
+            column: {
+                head: metrics[other] for head, other in beside[name].items() if other in metrics
+            }
+            for name, column in metrics.items()
+            if name in beside
+        },
         frozenset(name for one in summaries if one.tuning for name in one.tuning.values),
     )
 
 
-def load_results(*paths: str | Path) -> pd.DataFrame:
+def load_results(*paths: str | Path) -> "pd.DataFrame":
     """Return all runs at or below the folders (`outputs` by default), a row a run.
 
     Columns: the choice in each group (`model`, `data`, ...), `seed`, every setting by its dotted
@@ -166,30 +208,22 @@ def varying(frame: Frame) -> list[str]:
     for path in frame.settings:
         group = path.partition(".")[0]
         within = [group] if group in found else []
-        if path in frame.several and not depends_only_on(frame.table, path, within):
+        if path in frame.several and not depends_only_on(frame, path, within):
             found.append(path)
     return found
 
 
-def depends_only_on(table: pd.DataFrame, column: str, others: Sequence[str]) -> bool:
-    """Return whether rows that agree in the other columns agree in this one."""
-    before = codes(table, others)
-    after = before * (len(table) + 1) + codes(table, [column])
-    return len(np.unique(after)) == len(np.unique(before))
+def depends_only_on(frame: Frame, column: str, others: Sequence[str]) -> bool:
+    """Return whether runs that agree in the other columns agree in this one."""
+    return len(np.unique(frame.codes([*others, column]))) == len(np.unique(frame.codes(others)))
 
 
-def codes(table: pd.DataFrame, columns: Sequence[str]) -> NDArray[np.int64]:
-    """Return a whole number for each row, the same for rows that agree in all the columns."""
-    number = np.zeros(len(table), dtype=np.int64)
-    for column in columns:
-        own, _ = pd.factorize(table[column], use_na_sentinel=False)
-        number = np.unique(number * (len(table) + 1) + own, return_inverse=True)[1]
-    return number.astype(np.int64)
-
-
-def plain(column: pd.Series) -> NDArray[Any]:
-    """Return the values as Python objects, with None for missing ones."""
-    return column.astype(object).where(column.notna(), None).to_numpy()
+def _objects(values: Iterable[Any]) -> NDArray[Any]:
+    """Return values as an array of objects, each as it is."""
+    listed = list(values)
+    found = np.empty(len(listed), dtype=object)
+    found[:] = listed
+    return found
 
 
 def _typed(values: list[Any]) -> Any:

@@ -1,10 +1,11 @@
 """The order of rows."""
 
 import re
-from dataclasses import replace
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 
 from attnexp.runs.frame import Frame
 from attnexp.runs.names import meant
@@ -16,26 +17,26 @@ def sort_runs(frame: Frame, by: str | None) -> Frame:
     A - before the name reverses the order; missing values come last either way. Without a name the
     order is that of the choices, settings and seeds.
     """
-    table = frame.table
     if by is None:
-        columns = [*(name for name in frame.factors if name in frame.several), "seed"]
-        keys = pd.DataFrame({name: natural_ranks(table[name]) for name in columns})
-        return replace(frame, table=table.loc[keys.sort_values(columns, kind="stable").index])
+        told = [*(name for name in frame.factors if name in frame.several), "seed"]
+        ranks = [natural_ranks(frame.column(name).tolist()) for name in told]
+        return frame.only(np.lexsort(ranks[::-1]))
     reverse = by.startswith("-")
-    column = meant(by.removeprefix("-"), list(table.columns))
-    descending = (frame.better.get(column) == "higher") != reverse
-    values = table[column] if column in frame.metrics else natural_ranks(table[column])
-    order = values.sort_values(ascending=not descending, na_position="last", kind="stable").index
-    return replace(frame, table=table.loc[order])
+    name = meant(by.removeprefix("-"), list(frame.columns))
+    descending = (frame.better.get(name) == "higher") != reverse
+    own = frame.column(name)
+    values = own if name in frame.metrics else natural_ranks(own.tolist())
+    return frame.only(np.argsort(-values if descending else values, kind="stable"))
 
 
-def natural_ranks(column: pd.Series) -> pd.Series:
-    """Return the rank of each value: numbers by size, then text with the numbers in it by size."""
-    codes, values = pd.factorize(column)
-    order = sorted(range(len(values)), key=lambda i: natural(values[i]))
-    places = np.full(len(values) + 1, np.nan)
-    places[order] = range(len(values))
-    return pd.Series(places[codes], index=column.index)
+def natural_ranks(values: Sequence[Any]) -> NDArray[np.float64]:
+    """Return the rank of each value: numbers by size, then text with the numbers in it by size.
+
+    It is NaN for a missing value.
+    """
+    known = (value for value in dict.fromkeys(values) if value is not None)
+    ranks = {value: float(i) for i, value in enumerate(sorted(known, key=natural))}
+    return np.array([ranks.get(value, np.nan) for value in values])
 
 
 def natural(value: object) -> tuple[object, ...]:

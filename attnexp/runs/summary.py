@@ -55,7 +55,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
       metrics cut into parts, such as exact match by length.
     - `primary` is the metric by which runs are compared first, `selection` the one by which a
       search selects; `better` holds the direction of each metric that ranks, `headline` the metrics
-      that are shown first, `units` the unit of each metric that has one.
+      that are shown first, `units` the unit of each metric that has one, `beside` the metrics that
+      stand beside another in tables, by the heads of their columns.
     - `notes` are remarks that must be read with the numbers.
     - `tuning` says how settings of the run were chosen, None where no sweep has tuned them.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
@@ -74,6 +75,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     better: dict[str, Direction] = {}
     headline: list[str] = []
     units: dict[str, str] = {}
+    beside: dict[str, dict[str, str]] = {}
     details: dict[str, dict[str, float | None]] = {}
     notes: list[str] = []
     tuning: Tuning | None = None

@@ -24,6 +24,7 @@ class Column:
       column is not printed. `table` is the table in which it is.
     - `shown` returns whether a table has the column at all.
     - `each` repeats the column for every metric of the table.
+    - A `sparse` column is left out where no row has a value in it.
     - `align` is the side on which it is set. A `spare` column is the first to be left out where
       there is no room.
     """
@@ -37,6 +38,7 @@ class Column:
     each: bool = False
     align: Literal["left", "right"] = "right"
     spare: bool = False
+    sparse: bool = False
 
 
 def mean_text(entry: Entry, also: str = "") -> Cell:
@@ -89,6 +91,10 @@ def _any_lost(part: Part) -> bool:
     return any(lost_text(entry) for entry in part.firsts)
 
 
+def _beside(head: str) -> Callable[[Entry], float | None]:
+    return lambda entry: entry.beside.get(head)
+
+
 def _lost(why: str) -> Callable[[Entry], int]:
     return lambda entry: entry.row.lost[why]
 
@@ -107,6 +113,17 @@ COLUMNS = (
         shown=attrgetter("detailed"),
     ),
     Column(value=mean_text, title="{metric}", shown=lambda part: not part.detailed, each=True),
+    *(
+        Column(
+            name=head.replace(" ", "_"),
+            value=_beside(head),
+            title=head,
+            each=True,
+            spare=True,
+            sparse=True,
+        )
+        for head in ("all heads", "chance")
+    ),
     Column(
         name="sd",
         value=attrgetter("spread.sd"),

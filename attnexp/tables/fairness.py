@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.console import setting_text
-from attnexp.runs.frame import codes
+from attnexp.runs.frame import Frame
 from attnexp.tables.groups import Gathered, Part, Row, is_data, panels
 from attnexp.tables.table import count_text
 
@@ -94,18 +94,18 @@ def _data(gathered: Gathered) -> Iterable[str]:
 
 
 def _code(gathered: Gathered) -> Iterable[str]:
-    table = gathered.frame.table
+    frame = gathered.frame
     for name, words in CODE.items():
-        found = [str(value)[:10] for value in table[name].dropna().unique()]
+        found = [value[:10] for value in _values(frame, name)]
         if len(found) > 1:
             yield f"the runs differ in {words}: {_listed(found)}"
-    dirty = int(table["dirty"].eq(True).sum())
+    dirty = int((frame.column("dirty") == True).sum())  # noqa: E712
     if dirty:
-        yield f"{dirty} of {len(table)} runs come from code with changes that no commit holds"
+        yield f"{dirty} of {len(frame)} runs come from code with changes that no commit holds"
 
 
 def _devices(gathered: Gathered) -> Iterable[str]:
-    found = [str(value) for value in gathered.frame.table["device"].dropna().unique()]
+    found = _values(gathered.frame, "device")
     if len(found) > 1:
         yield f"the runs differ in device: {_listed(found)}; seconds and memory do not compare"
 
@@ -134,7 +134,7 @@ def _tuning(part: Part) -> Iterable[str]:
         told = [*sorted(way for way in ways if way), *(["not at all"] if None in ways else [])]
         yield f"the compared rows were not tuned alike: {'; '.join(told)}"
     elif ways == {None} and RATE in part.same and len({_choices(row) for row in rows}) > 1:
-        steps = frame.column("steps") if "steps" in frame.metrics else np.zeros(len(frame.table))
+        steps = frame.column("steps") if "steps" in frame.metrics else np.zeros(len(frame))
         if (steps[finished & ~_converged(part)] > 0).any():
             yield (
                 f"no row was tuned: all have {RATE}={setting_text(part.same[RATE])}, which may "
@@ -153,10 +153,9 @@ def _choices(row: Row) -> tuple[Any, ...]:
 
 def _converged(part: Part) -> NDArray[np.bool_]:
     """Return whether each run was trained until it converged."""
-    table = part.frame.table
-    if "converged_step" not in table:
-        return np.zeros(len(table), dtype=bool)
-    return table["converged_step"].notna().to_numpy()
+    if "converged_step" not in part.frame.columns:
+        return np.zeros(len(part.frame), dtype=bool)
+    return ~np.isnan(part.frame.column("converged_step"))
 
 
 def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
@@ -169,7 +168,7 @@ def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
     counted = [f"{n} {words[n > 1]}" for words, n in ended.items() if n]
     if counted:
         yield f"means leave out {_listed(counted)}"
-    data = codes(gathered.frame.table, [name for name in ("data",) if name in gathered.frame.table])
+    data = gathered.frame.codes(name for name in ("data",) if name in gathered.frame.columns)
     for metric in metrics:
         measured = np.isfinite(gathered.frame.column(metric))
         known = np.isin(data, data[measured])
@@ -181,6 +180,11 @@ def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
             f"{count_text(gathered.repeats, 'older run')} of the same settings and seed "
             f"{'is' if gathered.repeats == 1 else 'are'} left out"
         )
+
+
+def _values(frame: Frame, name: str) -> list[str]:
+    """Return the values in a column, as text, in order of appearance."""
+    return [str(value) for value in dict.fromkeys(frame.column(name)) if value is not None]
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from statistics import fmean
 from typing import Any, Literal, cast
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from attnexp.runs.configurations import without_repeats, without_trials
-from attnexp.runs.frame import Frame, codes, varying
+from attnexp.runs.frame import Frame, varying
 from attnexp.runs.order import natural
 from attnexp.tables.significance import Values, Verdict, compare, seed_means
 from attnexp.tables.statistics import (
@@ -83,7 +83,7 @@ class Gathered:
 
     def examples(self, row: Row) -> int:
         """Return on how many examples a share of the row was measured, the fewest of its runs."""
-        if TESTED not in self.frame.table:
+        if TESTED not in self.frame.columns:
             return EXAMPLES
         told = [n for n in self.frame.column(TESTED)[row.index] if isinstance(n, int) and n > 0]
         return min(told, default=EXAMPLES)
@@ -121,6 +121,7 @@ class Entry:
 
     `better` is the direction of a metric that ranks, `seeds` the number of seeds with any result.
     A row is `ahead` where it is the best or tied with it, and some other row is shown to be worse.
+    `beside` holds the means over seeds of the metrics that stand beside this one, by their heads.
     """
 
     row: Row
@@ -132,6 +133,7 @@ class Entry:
     spread: Spread | ShareSpread
     verdict: Verdict | None
     ahead: bool
+    beside: Mapping[str, float]
 
     @property
     def standing(self) -> str | None:
@@ -202,7 +204,7 @@ def divide(frame: Frame, request: Request) -> list[Part]:
     """
     apart = ["data"] if "data" in frame.choices and not request.by else []
     frame = _with_primary(frame)
-    numbers = codes(frame.table, apart if request.metrics else [*apart, "primary"])
+    numbers = frame.codes(apart if request.metrics else [*apart, "primary"])
     parts = []
     for number in dict.fromkeys(numbers.tolist()):
         own, trials = without_trials(frame.only(numbers == number))
@@ -220,11 +222,10 @@ def gather(
     column of `apart` are not compared with each other.
     """
     frame, repeats = without_repeats(frame)
-    table = frame.table
-    groups = codes(table, by)
+    groups = frame.codes(by)
     within = [name for name in differing if name not in by]
     shared = [name for name in within if name.partition(".")[0] not in by]
-    blocks = codes(table, shared)
+    blocks = frame.codes(shared)
     seeds = frame.column("seed")
     order = np.argsort(groups, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
@@ -235,7 +236,7 @@ def gather(
         panel = tuple(value for name, value in labels.items() if is_data(name) or name in apart)
         rows.append(Row(labels, panel, part, {}))
     rows = _with_lost(frame, rows, seeds, blocks)
-    return Gathered(frame, rows, within, repeats, seeds, blocks, codes(table, differing))
+    return Gathered(frame, rows, within, repeats, seeds, blocks, frame.codes(differing))
 
 
 def is_share(frame: Frame, metric: str) -> bool:
@@ -271,11 +272,10 @@ def is_data(name: str) -> bool:
 
 def costs(gathered: Gathered) -> list[Cost]:
     """Return parameters, training steps, mean seconds and the most memory, row by row."""
-    table = gathered.frame.table
+    frame = gathered.frame
     names = ("parameters", "steps", "seconds", "peak_memory_mb")
     columns = [
-        table[name].to_numpy(dtype=float, na_value=np.nan) if name in table else None
-        for name in names
+        frame.column(name).astype(float) if name in frame.columns else None for name in names
     ]
     found = []
     for row in gathered.rows:
@@ -302,18 +302,22 @@ def _with_primary(frame: Frame) -> Frame:
 
     It is the metric of the other runs on the same data.
     """
-    primary = frame.table["primary"]
-    if "data" in frame.choices:
-        primary = primary.fillna(primary.groupby(frame.table["data"]).transform("first"))
-    return replace(frame, table=frame.table.assign(primary=primary))
+    if "data" not in frame.choices:
+        return frame
+    usual: dict[str | None, str] = {}
+    both = list(zip(frame.column("data"), frame.column("primary"), strict=True))
+    for data, primary in both:
+        if primary is not None:
+            usual.setdefault(data, primary)
+    return frame.with_column("primary", [primary or usual.get(data) for data, primary in both])
 
 
 def _part(frame: Frame, data: str | None, request: Request, trials: int) -> Part:
     always = ["model"] if "model" in frame.choices else []
     differing = varying(frame)
     alike = [name for name in frame.factors if name not in frame.several]
-    first = frame.table[alike].head(1).astype(object).iloc[0].to_dict()
-    same = {str(name): value for name, value in first.items() if not pd.isna(value)}
+    first = {name: frame.column(name)[0] for name in alike}
+    same = {name: value for name, value in first.items() if value is not None}
     by = request.by or tuple(dict.fromkeys([*always, *differing]))
     measured = [name for name in frame.metrics if np.isfinite(frame.column(name)).any()]
     primary = frame.column("primary")[0]
@@ -370,11 +374,19 @@ def _entries(gathered: Gathered, metrics: Sequence[str]) -> list[list[Entry]]:
                 spreads[i].get(name, nothing) if name else nothing,
                 verdicts[i].get(name) if name else None,
                 (i, name) in ahead,
+                _beside(gathered, row, name),
             )
             for name in (*metrics,) or (None,)
         ]
         for i, row in enumerate(rows)
     ]
+
+
+def _beside(gathered: Gathered, row: Row, metric: str | None) -> dict[str, float]:
+    """Return the means over seeds of the metrics beside one, where the runs of a row have them."""
+    others = gathered.frame.beside.get(metric or "", {})
+    means = {head: seed_means(gathered.values(row, other)) for head, other in others.items()}
+    return {head: fmean(values) for head, values in means.items() if values}
 
 
 def _sorted(

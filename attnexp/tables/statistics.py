@@ -1,7 +1,4 @@
-"""Intervals and tests for a handful of seeds.
-
-Only `scipy.special` is imported of SciPy: `scipy.stats` takes half a second longer to import.
-"""
+"""Intervals and tests for a handful of seeds."""
 
 import math
 from bisect import bisect_left
@@ -12,7 +9,8 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, gammaln, logit, stdtr, stdtrit
+
+from attnexp.tables.distributions import log_gamma, student_quantile, student_tail
 
 LEVEL = 0.95
 """Coverage of an interval; one minus it is the chance of a false claim in a whole comparison."""
@@ -33,6 +31,15 @@ seeds (benchmarks/honesty.py). For normal ones it costs power.
 
 STAKES = np.sin((np.arange(32) + 0.5) * np.pi / 64) ** 2
 """The stakes of the betting test: quantiles of the arcsine distribution (Cover 1991)."""
+
+BEND = 0.003 * np.sinh(np.linspace(-6, 6, 41))
+"""The distances in log odds from the observed mean at which the beta-binomial model is computed."""
+
+COARSE = 10
+"""Of so many points of that grid one is computed first, to see which the others are for."""
+
+UNLIKELY = 25.0
+"""How far the log-likelihood of a point lies below the top of those where it does not count."""
 
 GAP = 0.2
 """The least distance between two groups of shares that are told apart."""
@@ -67,7 +74,7 @@ def spread(values: Sequence[float]) -> Spread:
     if n == 1:
         return Spread(1, float(values[0]), None, None, None)
     mean, sd = moments(values)
-    reach = float(stdtrit(n - 1, (1 + LEVEL) / 2)) * sd / math.sqrt(n)
+    reach = student_quantile((1 + LEVEL) / 2, n - 1) * sd / math.sqrt(n)
     return Spread(n, mean, sd, mean - reach, mean + reach)
 
 
@@ -140,16 +147,32 @@ def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, flo
     shares, counts = np.unique(values, return_counts=True)
     total = float(shares @ counts) / n
     # The grid is dense at the observed mean, and even in log odds elsewhere.
-    near = logit((total * n * m + 0.5) / (n * m + 1)) + 0.003 * np.sinh(np.linspace(-6, 6, 41))
-    odds = np.sort(np.concatenate([np.linspace(-10, 10, 97), near]))
-    mu = expit(odds)
-    size = np.exp(np.linspace(math.log(0.01), math.log(10 * m), 12))[:, None]
-    right, wrong = mu * size, expit(-odds) * size
-    # The beta functions in log gammas: what they have in common is computed once.
-    fit = n * (gammaln(size) - gammaln(size + m) - gammaln(right) - gammaln(wrong))
-    for share, count in zip(shares, counts, strict=True):
-        fit += count * (gammaln(right + share * m) + gammaln(wrong + (1 - share) * m))
-    density = np.exp(fit - fit.max()).sum(axis=0)
+    middle = math.log((total * n * m + 0.5) / ((1 - total) * n * m + 0.5))
+    odds = np.concatenate([np.linspace(-10, 10, 97), middle + BEND])
+    order = np.argsort(odds)
+    odds = odds[order]
+    mu, size = 1 / (1 + np.exp(-odds)), np.exp(np.linspace(math.log(0.01), math.log(10 * m), 12))
+
+    # log B(mu s + k, (1 - mu) s + m - k) for every share and for none, in log gammas.
+    weights = np.append(counts, -n)
+    hits = np.append(shares * m, 0)[:, None]
+    misses = np.append((1 - shares) * m, 0)[:, None]
+    common = n * (log_gamma(size) - log_gamma(size + m))
+
+    def fit(i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
+        right, wrong = mu[i] * size[j], size[j] / (1 + np.exp(odds[i]))
+        return common[j] + weights @ (log_gamma(right + hits) + log_gamma(wrong + misses))
+
+    # The logarithm is concave in mu: what lies between two unlikely points of a coarse grid, with
+    # the top elsewhere, is unlikely as well.
+    coarse = np.flatnonzero(order % COARSE == 0)
+    rough = fit(*map(np.ravel, np.meshgrid(coarse, range(12), indexing="ij"))).reshape(-1, 12)
+    likely = np.pad(rough > rough.max() - UNLIKELY, ((1, 1), (0, 0)))
+    after = np.searchsorted(coarse, np.arange(len(odds)))
+    places = np.nonzero(likely[after] | likely[after + 1])
+    logs = fit(*places)
+    density = np.zeros(len(odds))
+    np.add.at(density, places[0], np.exp(logs - logs.max()))
     below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(mu))])
     low, high = np.interp([(1 - LEVEL) / 2, (1 + LEVEL) / 2], below / below[-1], mu)
     return (0.0 if total == 0 else float(low)), (1.0 if total == 1 else float(high))
@@ -174,7 +197,7 @@ def student_p(differences: Sequence[float], scale: float, n: int) -> float:
     2^(1 - n), or 1 where the difference is zero.
     """
     effect = effect_size(differences, scale)
-    student = 2 * float(stdtr(n - 1, -abs(effect) * math.sqrt(n) / WIDENING))
+    student = 2 * student_tail(effect * math.sqrt(n) / WIDENING, n - 1)
     return max(student, 2.0 ** (1 - n))
 
 

@@ -1,9 +1,10 @@
 """The reports: runs one by one, configurations with their results and costs, and pivot tables."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Literal
-
-import pandas as pd
 
 from attnexp.console import setting_text
 from attnexp.runs.collection import collect
@@ -40,6 +41,9 @@ STUDENT = (
     "unless differences are extremely skewed or a rare failure has not been seen (Holm's "
     "correction over all pairs)."
 )
+STEPPED = re.compile(r"_\d+_step$")
+"""How the names of milestones end."""
+
 COSTS = "What a run took: seconds on average, memory at most."
 
 
@@ -55,24 +59,30 @@ def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
     It holds model, data, seed, what differs between the runs and does not follow from the choice
     of data, and the metrics (all, where none is named). The records hold every column there is.
     """
-    table = frame.table
     told = [
         name
         for name in varying(frame)
-        if name not in ALWAYS and not depends_only_on(table, name, ["data"])
+        if name not in ALWAYS and not depends_only_on(frame, name, ["data"])
     ]
-    status = ["status"] if (table["status"] != "finished").any() else []
-    trial = ["trial"] if table["trial"].any() else []
-    shown = [*(name for name in ALWAYS if name in table), *told, *status, *trial]
+    status = ["status"] if (frame.column("status") != "finished").any() else []
+    trial = ["trial"] if frame.column("trial").any() else []
+    shown = [*(name for name in ALWAYS if name in frame.columns), *told, *status, *trial]
     names = short_names(shown)
     ordered = list(metrics) or _in_order(frame)
     heads = [
-        *(Head(names[name], right=pd.api.types.is_numeric_dtype(table[name])) for name in shown),
+        *(Head(names[name], right=_is_number(frame, name)) for name in shown),
         *(Head(name, right=True, spare=i > 0) for i, name in enumerate(ordered)),
     ]
-    return Report(
-        [Grid(heads, _Rows(table[[*shown, *ordered]], _cells))], _Rows(table, _plain_records)
-    )
+
+    def row(place: int) -> list[Cell]:
+        return [cell(frame.column(name)[place]) for name in (*shown, *ordered)]
+
+    def record(place: int) -> dict[str, object]:
+        values = {name: frame.column(name)[place] for name in frame.columns}
+        return {name: None if value != value else value for name, value in values.items()}
+
+    runs = range(len(frame))
+    return Report([Grid(heads, MadeRows(runs, row))], MadeRows(runs, record))
 
 
 def configurations_report(frame: Frame, request: Request) -> Report:
@@ -109,11 +119,13 @@ def grid(part: Part, table: Literal["results", "costs"], title: str, caption: st
         Head(short[name], all(isinstance(e.row.labels[name], int | float) for e in part.firsts))
         for name in part.by
     ]
+    shown = [one for one in COLUMNS if one.table == table and one.title and one.shown(part)]
     chosen = [
         (column, i)
-        for column in COLUMNS
-        if column.table == table and column.title and column.shown(part)
-        for i in range(len(part.metrics) if column.each else 1)
+        for each, columns in ((each, list(own)) for each, own in groupby(shown, attrgetter("each")))
+        for i in range(len(part.metrics) if each else 1)
+        for column in columns
+        if not column.sparse or any(column.value(own[i]) is not None for own in part.entries)
     ]
     for column, i in chosen:
         metric = part.metrics[i] if part.metrics else ""
@@ -126,7 +138,7 @@ def grid(part: Part, table: Literal["results", "costs"], title: str, caption: st
             *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
         ]
 
-    return Grid(heads, _MadeRows(part.entries, row), title, caption)
+    return Grid(heads, MadeRows(part.entries, row), title, caption)
 
 
 def pivot_grid(parts: Sequence[Part], down: str, across: str, metric: int = 0) -> Grid:
@@ -163,7 +175,7 @@ def records(parts: Sequence[Part]) -> Sequence[dict[str, object]]:
         return {label: own.get(label) for label in labels} | columns
 
     places = [(part, entry) for part in parts for entries in part.entries for entry in entries]
-    return _MadeRows(places, record)
+    return MadeRows(places, record)
 
 
 def notes(parts: Sequence[Part]) -> list[str]:
@@ -177,7 +189,7 @@ def notes(parts: Sequence[Part]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-class _MadeRows(Sequence[Any]):
+class MadeRows(Sequence[Any]):
     """Rows that are made when they are asked for: the screen shows a few of them."""
 
     def __init__(self, places: Sequence[Any], make: Callable[[Any], Any]) -> None:
@@ -193,38 +205,15 @@ class _MadeRows(Sequence[Any]):
         return self._make(self._places[place])
 
 
-class _Rows(Sequence[Any]):
-    """The rows of a DataFrame, made when they are asked for: the screen shows a few of them."""
-
-    def __init__(self, table: pd.DataFrame, make: Callable[[pd.DataFrame], list[Any]]) -> None:
-        self._table = table
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self._table)
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return self._make(self._table.iloc[place])
-        return self._make(self._table.iloc[[place]])[0]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._make(self._table))
-
-
-def _cells(table: pd.DataFrame) -> list[list[Cell]]:
-    rows = table.astype(object).itertuples(index=False, name=None)
-    return [[cell(value) for value in row] for row in rows]
-
-
-def _plain_records(table: pd.DataFrame) -> list[dict[str, object]]:
-    plain = table.astype(object).where(table.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
+def _is_number(frame: Frame, name: str) -> bool:
+    """Return whether a column has numbers, and nothing else beside what is missing."""
+    types = {type(value) for value in frame.column(name) if value is not None}
+    return bool(types) and types <= {int, float, bool}
 
 
 def _in_order(frame: Frame) -> list[str]:
     """Return the metrics: those that runs are compared by, others that rank, and the rest."""
-    primary = [name for name in frame.table["primary"].unique() if name in frame.metrics]
+    primary = [name for name in dict.fromkeys(frame.column("primary")) if name in frame.metrics]
     return list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
 
 
@@ -244,7 +233,7 @@ def _pivot_cell(entry: Entry | None) -> Cell:
 def _title(part: Part) -> str:
     noun = "configuration" if part.data else "row"
     ahead = f"{part.data}: " if part.data else ""
-    rows, runs = len(part.entries), len(part.frame.table)
+    rows, runs = len(part.entries), len(part.frame)
     return f"{ahead}{count_text(rows, noun)}, {count_text(runs, 'run')}"
 
 
@@ -264,6 +253,8 @@ def _caption(part: Part) -> str:
     tuned = set(part.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
         told.append(f"Tuned for each row: {tuned.pop()}.")
+    if any(STEPPED.search(name) for name in part.metrics):
+        told.append("Steps of a milestone are those at the end of an epoch, one epoch apart.")
     same = _same_everywhere(part)
     return " ".join([*told, f"The same in every run: {same}."] if same else told)
 

@@ -39,6 +39,7 @@ METRICS = (
         better="lower",
         unit="y^2",
         headline=True,
+        beside={"chance": "baseline_mse"},
     ),
     Metric(
         "test_mae",

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 import torch
 import torch.nn.functional as F
@@ -73,13 +74,24 @@ def _alignment_metric(
     unit: str = "",
     headline: bool = False,
     milestone: float | None = None,
+    beside: Mapping[str, str] = MappingProxyType({}),
 ) -> Metric:
     """Return the metric of the best head that the scorecard calls `name`."""
 
     def measure(answers: Answers) -> float | None:
         return None if answers.card is None else answers.card.of_head(answers.head)[name]
 
-    return Metric(name, measure, doc, better, unit, headline, validated=True, milestone=milestone)
+    return Metric(
+        name,
+        measure,
+        doc,
+        better,
+        unit,
+        headline,
+        validated=True,
+        milestone=milestone,
+        beside=beside,
+    )
 
 
 METRICS = (
@@ -93,6 +105,7 @@ METRICS = (
         validated=True,
         selects=True,
         milestone=0.9,
+        beside={"chance": "exact_match_chance"},
     ),
     Metric(
         "token_accuracy",
@@ -103,6 +116,7 @@ METRICS = (
         headline=True,
         validated=True,
         milestone=0.9,
+        beside={"chance": "baseline_token_accuracy"},
     ),
     Metric(
         "test_loss",
@@ -135,6 +149,7 @@ METRICS = (
         unit="share",
         headline=True,
         milestone=0.9,
+        beside={"all heads": "alignment_accuracy_mean", "chance": "alignment_accuracy_chance"},
     ),
     Metric(
         "alignment_accuracy_mean",

@@ -153,6 +153,7 @@ def opening_summary(run: PreparedRun) -> Summary:
             *learned_scalars(run.model),
         ],
         units={metric.name: metric.unit for metric in run.task.metrics if metric.unit},
+        beside={metric.name: dict(metric.beside) for metric in run.task.metrics if metric.beside},
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
         device=device_name(run.device),
     )

@@ -42,6 +42,14 @@ def test_output_to_a_file_has_the_letters_of_its_encoding_and_no_colours(sequenc
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_chance_stands_beside_the_primary_metric(regression_run, shown):
+    folder = regression_run(
+        metrics={"test_mse": 0.25, "baseline_mse": 1.5},
+        beside={"test_mse": {"chance": "baseline_mse"}},
+    )
+    assert "test_mse 0.25 (chance 1.5)\n" in shown(folder, width=100)
+
+
 def test_output_in_ascii_is_plain(sequence_run, shown):
     text = shown(sequence_run(**NOTED), into=Ascii(), width=1000)
     assert text.isascii()

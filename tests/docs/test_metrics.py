@@ -14,3 +14,15 @@ def test_the_tables_are_as_declared(task):
     for metric in {"regression": regression, "seq2seq": seq2seq}[task].METRICS:
         doc = metric.doc.replace("|", "&#124;")
         assert f"| `{metric.name}` | {metric.better or ''} | {metric.unit} | {doc} |\n" in PAGE
+
+
+@pytest.mark.parametrize("task", ["regression", "seq2seq"])
+def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task):
+    from attnexp.tables.columns import COLUMNS
+    from attnexp.tasks import regression, seq2seq
+
+    metrics = {"regression": regression, "seq2seq": seq2seq}[task].METRICS
+    beside = [pair for metric in metrics for pair in metric.beside.items()]
+    assert {name for _, name in beside} <= {metric.name for metric in metrics}
+    assert {head for head, _ in beside} <= {column.title for column in COLUMNS}
+    assert beside

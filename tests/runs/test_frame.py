@@ -54,6 +54,7 @@ def test_a_folder_that_is_no_run_is_one_sentence(tmp_path: Path):
     [
         ("", {"torch", "pandas", "numpy", "rich", "hydra"}),
         ("attnexp.load_results('.')", {"torch", "matplotlib", "scipy", "hydra"}),
+        ("import attnexp.tables.tables", {"torch", "pandas", "scipy", "hydra"}),
     ],
 )
 def test_the_doors_open_only_what_they_need(tmp_path: Path, code: str, heavy: set[str]):

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 from statsmodels.stats.multitest import multipletests
 
 from attnexp.tables.statistics import (
@@ -97,6 +97,39 @@ def test_one_share_has_no_interval():
         own, plain = ShareSpread(values, 100), spread(values)
         assert (own.n, own.mean, own.sd) == (plain.n, plain.mean, plain.sd)
         assert own.low is own.high is None
+
+
+@pytest.mark.parametrize("examples", [1, 40, 500, 100_000])
+@pytest.mark.parametrize("seeds", [2, 5, 13, 29])
+def test_the_interval_of_shares_is_that_of_the_whole_grid(seeds: int, examples: int):
+    rng = np.random.default_rng([seeds, examples])
+    for draw in (
+        rng.random(seeds),
+        rng.beta(15, 0.5, seeds),
+        rng.choice([0, 0.1, 0.5, 0.99, 1], seeds),
+        np.clip(rng.normal(0.9, 0.005, seeds), 0, 1),
+    ):
+        expected = whole_grid(draw, examples)
+        assert _beta_binomial(tuple(sorted(draw)), examples) == pytest.approx(expected, abs=1e-6)
+
+
+def whole_grid(shares: np.ndarray, m: int) -> tuple[float, float]:
+    """Return the interval with SciPy's functions and every point of the grid."""
+    n, total = len(shares), shares.mean()
+    near = special.logit((total * n * m + 0.5) / (n * m + 1)) + 0.003 * np.sinh(
+        np.linspace(-6, 6, 41)
+    )
+    odds = np.sort(np.concatenate([np.linspace(-10, 10, 97), near]))
+    mu, size = special.expit(odds), np.geomspace(0.01, 10 * m, 12)[:, None]
+    right, wrong = mu * size, special.expit(-odds) * size
+    fit = sum(
+        special.betaln(right + x * m, wrong + (1 - x) * m) - special.betaln(right, wrong)
+        for x in shares
+    )
+    density = np.exp(fit - fit.max()).sum(axis=0)
+    below = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) * np.diff(mu))])
+    low, high = np.interp([0.025, 0.975], below / below[-1], mu)
+    return (low if total > 0 else 0.0), (high if total < 1 else 1.0)
 
 
 @pytest.mark.parametrize("counts", [[30, 33, 12], [20, 20, 21], [40, 40, 39], [1, 0, 2]])

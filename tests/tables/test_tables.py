@@ -49,6 +49,85 @@ def test_a_row_has_its_statistics(sweep_of):
     assert texts(grid, "standing") == ["best", "worse"]
 
 
+ACCURACIES = {
+    "primary": "alignment_accuracy",
+    "better": {"alignment_accuracy": "higher"},
+    "units": {"alignment_accuracy": "share"},
+    "beside": {
+        "alignment_accuracy": {"all heads": "alignment_mean", "chance": "alignment_chance"},
+        "exact_match": {"chance": "exact_match_chance"},
+    },
+}
+
+
+def accuracies(frame, *models: dict[str, float]):
+    return frame(
+        *(
+            (
+                {"seed": seed, "model._target_": f"m{i}"},
+                {
+                    "choices": {"model": f"m{i}"},
+                    "metrics": {name: value + 0.1 * seed for name, value in metrics.items()},
+                    **ACCURACIES,
+                },
+            )
+            for i, metrics in enumerate(models)
+            for seed in (0, 1)
+        )
+    )
+
+
+def test_chance_and_the_mean_of_all_heads_stand_beside_their_metric(frame):
+    runs = accuracies(
+        frame,
+        {"alignment_accuracy": 0.7, "alignment_mean": 0.5, "alignment_chance": 0.2},
+        {"alignment_accuracy": 0.6, "alignment_mean": 0.4},
+    )
+    report = configurations_report(runs, Request())
+    grid = report.grids[0]
+    titles = [column.title for column in grid.columns]
+    assert titles[2:6] == ["alignment_accuracy", "all heads", "chance", "sd"]
+    assert texts(grid, "all heads") == ["0.55", "0.45"]
+    assert texts(grid, "chance") == ["0.25", NOTHING]
+    assert {column.title for column in grid.columns if column.spare} >= {"all heads", "chance"}
+    assert [(row["all_heads"], row["chance"]) for row in report.records] == [
+        (pytest.approx(0.55), pytest.approx(0.25)),
+        (pytest.approx(0.45), None),
+    ]
+
+
+def test_of_several_metrics_each_has_its_chance_beside_it(frame):
+    runs = accuracies(
+        frame,
+        {"alignment_accuracy": 0.7, "alignment_chance": 0.2, "exact_match": 0.4}
+        | {"exact_match_chance": 0.3, "entropy": 0.1},
+    )
+    names = ("entropy", "exact_match", "alignment_accuracy")
+    grid = configurations_report(runs, Request(metrics=names)).grids[0]
+    told = zip(grid.columns, grid.rows[0], strict=True)
+    assert [(column.title, cell.text) for column, cell in told][2:] == [
+        ("entropy", "0.15 ± 0.07071"),
+        ("exact_match", "0.45 ± 0.07071"),
+        ("chance", "0.35"),
+        ("alignment_accuracy", "0.75 ± 0.07071"),
+        ("chance", "0.25"),
+    ]
+
+
+def test_runs_that_know_no_chance_have_no_column_of_it(sweep_of):
+    grid = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids[0]
+    assert "chance" not in [column.title for column in grid.columns]
+
+
+def test_a_milestone_says_how_fine_it_is(sweep_of):
+    runs = sweep_of(
+        {"a": LOW}, metrics={"exact_match_90_step": 80.0}, primary="exact_match_90_step"
+    )
+    caption = configurations_report(runs, Request()).grids[0].caption
+    assert "one epoch apart" in caption
+    assert "epoch" not in configurations_report(sweep_of({"a": LOW}), Request()).grids[0].caption
+
+
 def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):
     caption = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids[0].caption
     assert caption.endswith(
