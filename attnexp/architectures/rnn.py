@@ -90,8 +90,10 @@ class Rnn(Seq2Seq[RnnState]):
             contexts.append(context)
             if weights is not None:
                 maps.append(weights)
-        logits = self._logits(torch.stack(outputs, dim=1), torch.stack(contexts, dim=1))
-        cross = {"cross": torch.cat(maps, dim=-2).unsqueeze(1)} if maps else {}
+        logits = self._logits(
+            batch.due(torch.stack(outputs, dim=1)), batch.due(torch.stack(contexts, dim=1))
+        )
+        cross = {"cross": batch.due(torch.cat(maps, dim=-2)).unsqueeze(1)} if maps else {}
         return Prediction(logits, cross)
 
     def encode(

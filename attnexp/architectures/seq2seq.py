@@ -20,7 +20,8 @@ class Seq2Seq(Architecture, Generic[State]):
     `forward` is teacher-forced: `queries` are the target ids shifted right, beginning with `bos`,
     `keys` the source ids, and `mask` (batch, 1, source) is true on the source and false on the
     padding behind it. The outputs are logits over the target vocabulary. The weights have an entry
-    `cross`, from decoder to encoder.
+    `cross`, from decoder to encoder. Where the batch says at which queries its targets are due
+    (`asked`), there are logits, and rows of `cross`, for these alone: see `Batch.due`.
 
     Decoding computes the same function step by step: `encode` once per sequence, then `step` once
     per symbol. Training uses `forward`, which may compute all symbols at once. A state is a named

@@ -85,8 +85,8 @@ class Transformer(Seq2Seq[TransformerState]):
             source = layer.cross.remember(encoded, encoded, batch.mask)
             x, own_weights, cross_weights = layer(x, source, need_weights)
             decoder_maps.append(own_weights)
-            cross_maps.append(cross_weights)
-        logits = self.W_o(self.decoder_norm(x))
+            cross_maps.append(None if cross_weights is None else batch.due(cross_weights))
+        logits = self.W_o(self.decoder_norm(batch.due(x)))
         maps = {"encoder": encoder_maps, "decoder": decoder_maps, "cross": cross_maps}
         return Prediction(
             logits,

@@ -7,6 +7,7 @@ from pathlib import Path
 from attnexp import console
 from attnexp.cli.arguments import Arguments, module_name, place
 from attnexp.errors import RequestError
+from attnexp.runs.files import PREDICTIONS
 from attnexp.runs.run import load_run
 
 EPILOG = """examples:
@@ -45,6 +46,11 @@ def main(argv: Sequence[str]) -> None:
     if not isinstance(run.model, Seq2Seq) or not isinstance(spec, Seq2SeqSpec):
         raise RequestError(
             f"data={run.chosen['data']} is no sequence data: there is nothing to decode"
+        )
+    if run.dataset.test.asked is not None:
+        raise RequestError(
+            f"data={run.chosen['data']} gives the decoder its input, so a source alone has no "
+            f"answer: {arguments.run / PREDICTIONS} has the answers to the test set"
         )
     source = " ".join(arguments.source)
     try:

@@ -166,6 +166,9 @@ class Attention:
             seen = self.batch["mask"][example].any(axis=0)
         else:
             seen = self.batch["target_mask"][example]
+        if side == "input" and "asked" in self.batch:
+            last = self.batch["asked"][example][seen].max(initial=0)
+            seen = np.arange(len(ids)) <= last
         order = np.flatnonzero(seen)
         return Axis(side, order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
 

@@ -36,6 +36,7 @@ class Answers:
     - `decoded` are its symbols: decoded greedily or, where that would take long, the most probable
       ones under teacher forcing. Exact match is the same of both: while every symbol so far is
       right, both see the same symbols, so the first error of one is the first error of the other.
+      Where the data give the decoder's input, nothing is fed back and the two are one.
     - `loss` is the mean cross-entropy a symbol under teacher forcing, nats.
     - `card` scores the attention from decoder to encoder under teacher forcing; None where no
       target has a gold key. `head` is the layer and head whose numbers are reported: the best one
@@ -220,7 +221,7 @@ class SequenceToSequence(Task):
         if validation is not None:
             kept = {f"val_{name}": m for name, m in self.validated.items() if m.selects}
             metrics |= measured(kept, replace(validation, head=head))
-        lengths = test.target_mask.sum(dim=-1) - 1
+        lengths = (test.target_mask & (test.targets != spec.eos)).sum(dim=-1)
         return Evaluation(
             metrics=metrics | ({} if answers.card is None else answers.card.by_head()),
             rows=list(_rows(answers, spec)),
@@ -278,8 +279,10 @@ def _teacher_forced(
     )
 
 
-def _decode(model: Seq2Seq, whole: Batch, spec: Seq2SeqSpec) -> Int[Tensor, "batch target"]:
-    """Greedy answers, padded to the width of the targets."""
+def _decode(model: Seq2Seq, whole: Batch, spec: Seq2SeqSpec) -> Int[Tensor, "batch target"] | None:
+    """Greedy answers, padded to the width of the targets; None where the data give the input."""
+    if whole.asked is not None:
+        return None
     width = whole.targets.shape[1]
     answers = [model.greedy(part.keys, part.mask, width) for part in _parts(whole)]
     return torch.cat([F.pad(ids, (0, width - ids.shape[1]), value=spec.pad) for ids in answers])

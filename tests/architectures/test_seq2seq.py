@@ -86,6 +86,26 @@ def test_weights_are_only_given_where_they_are_asked_for(model, batch):
     torch.testing.assert_close(plain.outputs, model(batch, need_weights=True).outputs)
 
 
+def test_targets_may_be_due_at_some_of_the_queries_alone(additive, batch):
+    """The fifth query and the second of the first example, and so on; the third has one target."""
+    asked = torch.tensor([[4, 1], [0, 3], [2, 0]])
+    fewer = replace(
+        batch,
+        targets=batch.targets[:, :2],
+        target_mask=torch.tensor([[True, True], [True, True], [True, False]]),
+        asked=asked,
+    )
+    whole, some = additive(batch, need_weights=True), additive(fewer, need_weights=True)
+    assert some.outputs.shape == (3, 2, 11)
+    for example, places in enumerate(asked.tolist()):
+        torch.testing.assert_close(some.outputs[example], whole.outputs[example, places])
+        torch.testing.assert_close(
+            some.weights["cross"][example], whole.weights["cross"][example][:, :, places]
+        )
+    for name in set(whole.weights) - {"cross"}:
+        assert some.weights[name].equal(whole.weights[name]), name
+
+
 def test_hidden_keys_have_no_weight(model, batch):
     for name, weights in model(batch, need_weights=True).weights.items():
         if name == "decoder":

@@ -55,3 +55,17 @@ def test_weights_that_do_not_fit_their_examples_are_refused(sequence_run):
     shorter = {"cross": attention.weights["cross"][..., :2]}
     with pytest.raises(RequestError, match="cross attention does not fit the examples"):
         replace(attention, weights=shorter).map("cross", 0, 0, 0)
+
+
+def test_given_input_is_shown_up_to_the_last_target_due(sequence_run):
+    """Targets due at the second and the first of four inputs: the two behind do not matter."""
+    attention = load_run(sequence_run()).attention
+    batch = {name: array.copy() for name, array in attention.batch.items()}
+    batch["target_mask"][0] = np.arange(len(batch["target_mask"][0])) < 2
+    batch["asked"] = np.zeros_like(batch["targets"])
+    batch["asked"][0, :2] = [1, 0]
+    weights = attention.weights["cross"]
+    given = replace(attention, batch=batch, weights={"cross": weights, "decoder": weights})
+    assert given.map("decoder", 0, 0, 0).weights.shape == (2, 2)
+    assert given.map("decoder", 0, 0, 0).rows.symbols[0] == "<bos>"
+    assert len(given.map("cross", 0, 0, 0).rows) == 2
