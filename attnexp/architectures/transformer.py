@@ -1,18 +1,21 @@
 """The transformer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.dropout import Dropout
 from attnexp.architectures.positions import positions_named
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.attention.base import Memory
+from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
 
@@ -35,12 +38,12 @@ class Transformer(Seq2Seq[TransformerState]):
 
     A symbol enters as its embedding, with entries from N(0, 1) at the start (the paper's scaling by
     sqrt(dim) comes to the same), plus its position. Source, target and output have matrices of
-    their own. Dropout is applied to the sum of embedding and position, to the output of each
-    sublayer, and inside the feed-forward layer; attention weights are never dropped, so that a row
-    sums to 1.
+    their own. `dropout` is applied to the sum of embedding and position, to the output of each
+    sublayer, and inside the feed-forward layer; `attention_dropout` to the attention weights, as
+    the textbook d2l 1.0 has it. The weights that are returned are those before dropout.
 
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim
-    with sinusoidal positions, a dropout outside [0, 1), unknown positions, and sequences longer
+    with sinusoidal positions, dropouts outside [0, 1), unknown positions, and sequences longer
     than learned positions.
     """
 
@@ -48,17 +51,21 @@ class Transformer(Seq2Seq[TransformerState]):
         self,
         spec: Seq2SeqSpec,
         score: ScoreFactory,
+        normalizer: NormalizerFactory = Softmax,
         layers: int = 2,
         heads: int = 4,
         dim: int = 64,
         ff_dim: int = 256,
         dropout: float = 0.0,
         positions: Literal["sinusoidal", "learned"] = "sinusoidal",
+        attention_dropout: float = 0.0,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        features_a_head("dim", dim, heads)
+        head_dim = features_a_head("dim", dim, heads)
+        sizes = (dim, dim, dim, dim, heads, head_dim)
+        attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
         kind = positions_named(positions)
         self.dropout = Dropout(dropout)
         self.embed_source = nn.Embedding(len(spec.source_vocab), dim)
@@ -67,11 +74,11 @@ class Transformer(Seq2Seq[TransformerState]):
         self.target_positions = kind(dim, spec.max_target)
         self.encoder = cast(
             "Sequence[EncoderLayer]",
-            nn.ModuleList(EncoderLayer(score, dim, heads, ff_dim, dropout) for _ in range(layers)),
+            nn.ModuleList(EncoderLayer(attention, dim, ff_dim, dropout) for _ in range(layers)),
         )
         self.decoder = cast(
             "Sequence[DecoderLayer]",
-            nn.ModuleList(DecoderLayer(score, dim, heads, ff_dim, dropout) for _ in range(layers)),
+            nn.ModuleList(DecoderLayer(attention, dim, ff_dim, dropout) for _ in range(layers)),
         )
         self.encoder_norm = nn.LayerNorm(dim)
         self.decoder_norm = nn.LayerNorm(dim)
@@ -143,10 +150,10 @@ class EncoderLayer(nn.Module):
     """x + attention(norm(x)), then x + W_2 relu(W_1 norm(x) + b_1) + b_2."""
 
     def __init__(
-        self, score: ScoreFactory, dim: int, heads: int, ff_dim: int, dropout: float
+        self, attention: Callable[[], MultiHead], dim: int, ff_dim: int, dropout: float
     ) -> None:
         super().__init__()
-        self.own = MultiHead(score, dim, dim, dim, dim, heads, dim // heads)
+        self.own = attention()
         self.own_norm = nn.LayerNorm(dim)
         self.feed_forward = FeedForward(dim, ff_dim, dropout)
         self.dropout = Dropout(dropout)
@@ -169,12 +176,12 @@ class DecoderLayer(nn.Module):
     """Adds causal self-attention, attention to the source and feed-forward, each to its input."""
 
     def __init__(
-        self, score: ScoreFactory, dim: int, heads: int, ff_dim: int, dropout: float
+        self, attention: Callable[[], MultiHead], dim: int, ff_dim: int, dropout: float
     ) -> None:
         super().__init__()
-        self.own = MultiHead(score, dim, dim, dim, dim, heads, dim // heads)
+        self.own = attention()
         self.own_norm = nn.LayerNorm(dim)
-        self.cross = MultiHead(score, dim, dim, dim, dim, heads, dim // heads)
+        self.cross = attention()
         self.cross_norm = nn.LayerNorm(dim)
         self.feed_forward = FeedForward(dim, ff_dim, dropout)
         self.dropout = Dropout(dropout)

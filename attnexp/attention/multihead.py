@@ -1,11 +1,14 @@
-"""Multi-head attention around any score."""
+"""Multi-head attention around any score and normalizer."""
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.attention.base import Attention, Memory
+from attnexp.attention.dropout import weight_dropout
 from attnexp.attention.pooling import AttentionPooling, pool
-from attnexp.attention.softmax import Mask, ValidLens
+from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.masks import Mask, ValidLens
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
 
@@ -13,9 +16,11 @@ class MultiHead(Attention):
     """head_i = attention(W_q^i q, W_k^i k, W_v^i v); the context is W_o [head_1; ...; head_h].
 
     Vaswani et al. (2017), section 3.2.2, without biases. All heads share one score, computed along
-    an axis for the heads, and differ in their projections. Every head has `head_dim` features.
+    an axis for the heads, and differ in their projections. Every head has `head_dim` features. The
+    normalizer is the softmax where no other is given. In training a share `dropout` of the weights
+    is dropped; see `Dropout`.
 
-    Raises ValueError for fewer than one head and for a head_dim below 1.
+    Raises ValueError for fewer than one head, a head_dim below 1 and a dropout outside [0, 1).
     """
 
     def __init__(
@@ -27,6 +32,8 @@ class MultiHead(Attention):
         context_dim: int,
         heads: int,
         head_dim: int,
+        normalizer: NormalizerFactory = Softmax,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         require_positive("heads", heads)
@@ -38,6 +45,8 @@ class MultiHead(Attention):
         self.W_v = nn.Linear(value_dim, heads * head_dim, bias=False)
         self.W_o = nn.Linear(heads * head_dim, context_dim, bias=False)
         self.score = score(query_dim=head_dim, key_dim=head_dim)
+        self.normalizer = normalizer(heads=heads)
+        self.dropout = weight_dropout(dropout)
 
     def remember(
         self,
@@ -62,7 +71,9 @@ class MultiHead(Attention):
         Float[Tensor, "batch heads queries keys"] | None,
     ]:
         projected = self.score.project_queries(self._split(self.W_q(queries)))
-        heads, weights = pool(self.score, projected, memory, need_weights)
+        heads, weights = pool(
+            self.score, self.normalizer, self.dropout, projected, memory, need_weights
+        )
         return self.W_o(heads.transpose(-3, -2).flatten(-2)), weights
 
     def _split(
@@ -72,7 +83,14 @@ class MultiHead(Attention):
 
 
 def single_or_multihead(
-    score: ScoreFactory, query_dim: int, key_dim: int, value_dim: int, heads: int, head_dim: int
+    score: ScoreFactory,
+    query_dim: int,
+    key_dim: int,
+    value_dim: int,
+    heads: int,
+    head_dim: int,
+    normalizer: NormalizerFactory = Softmax,
+    dropout: float = 0.0,
 ) -> Attention:
     """Return `AttentionPooling` around the bare score for one head, and `MultiHead` for several.
 
@@ -80,5 +98,8 @@ def single_or_multihead(
     """
     require_positive("heads", heads)
     if heads == 1:
-        return AttentionPooling(score(query_dim=query_dim, key_dim=key_dim), value_dim)
-    return MultiHead(score, query_dim, key_dim, value_dim, value_dim, heads, head_dim)
+        bare = score(query_dim=query_dim, key_dim=key_dim)
+        return AttentionPooling(bare, value_dim, normalizer, dropout)
+    return MultiHead(
+        score, query_dim, key_dim, value_dim, value_dim, heads, head_dim, normalizer, dropout
+    )
