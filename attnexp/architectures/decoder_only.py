@@ -13,8 +13,10 @@ from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
+from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
 
@@ -29,11 +31,11 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     """One causal stack over the source and, behind it, the target, with any score.
 
     Radford et al. (2019), section 2.3: the decoder of the transformer without attention to an
-    encoder, pre-norm, with one more LayerNorm at the end. The joint sequence is the source with its
-    end symbol, then the queries, which begin with `bos`: it separates the two. The logits are those
-    of the queries, so the loss is on the target alone. A layer is self-attention, `MultiHead` around
-    the chosen score, and a feed-forward layer, which an attention-only model, `feed_forward` false,
-    lacks.
+    encoder, pre-norm, with one more LayerNorm at the end. The joint sequence is the source, with
+    its end symbol, then the queries, which begin with `bos`: it separates the two. The logits are
+    those of the queries, so the loss is on the target alone. A layer is self-attention, `MultiHead`
+    around the chosen score, and a feed-forward layer; with `feed_forward` false there is attention
+    alone.
 
     The place of a query is the length of its own source plus its own number, so that padding
     between them takes no place and has no influence. Learned positions reach `max_source` +
@@ -50,7 +52,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     to the target so far.
 
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim
-    with sinusoidal positions, an odd dim / heads with rotary positions, a dropout outside [0, 1),
+    with sinusoidal positions, an odd dim / heads with rotary positions, dropouts outside [0, 1),
     unknown positions, and sequences longer than learned positions.
     """
 
@@ -60,20 +62,20 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         self,
         spec: Seq2SeqSpec,
         score: ScoreFactory,
-        normalizer: NormalizerFactory,
+        normalizer: NormalizerFactory = Softmax,
         layers: int = 2,
         heads: int = 4,
         dim: int = 64,
         ff_dim: int = 256,
         feed_forward: bool = True,
         dropout: float = 0.0,
-        attention_dropout: float = 0.0,
         positions: Literal["sinusoidal", "learned", "none", "rotary", "alibi"] = "sinusoidal",
+        attention_dropout: float = 0.0,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        features_a_head("dim", dim, heads)
+        head_dim = features_a_head("dim", dim, heads)
         longest = spec.max_source + spec.max_target
         self.positions = positions_named(positions)(dim, heads, longest)
         self.dropout = Dropout(dropout)
@@ -83,14 +85,13 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         self.register_buffer("target_rows", _rows(rows, spec.target_vocab), persistent=False)
         self.embed = nn.Embedding(len(symbols), dim)
         nn.init.normal_(self.embed.weight, std=dim**-0.5)
-        between = partial(FeedForward, dim, ff_dim, dropout) if feed_forward else nn.Identity
+        sizes = (dim, dim, dim, dim, heads, head_dim)
+        attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
+        second = partial(FeedForward, dim, ff_dim, dropout) if feed_forward else nn.Identity
         self.layers = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(
-                SelfAttentionLayer(
-                    score, normalizer, dim, heads, between, dropout, attention_dropout
-                )
-                for _ in range(layers)
+                SelfAttentionLayer(attention, second, dim, dropout) for _ in range(layers)
             ),
         )
         self.norm = nn.LayerNorm(dim)
@@ -111,7 +112,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         if not need_weights:
             return Prediction(logits, {})
         whole = torch.stack(maps, dim=1)
-        cross = batch.due(whole[..., source:, :source], dim=-2)
+        cross = batch.due(whole[..., source:, :source])
         return Prediction(logits, {"cross": cross, "self": whole})
 
     def encode(
@@ -156,7 +157,8 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         for layer in self.layers:
             x, memory, weights = layer(x, causal, order, need_weights)
             memories.append(memory)
-            maps.append(weights)
+            if weights is not None:
+                maps.append(weights)
         return x, tuple(memories), maps
 
     def _enter(

@@ -3,6 +3,8 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -39,6 +41,21 @@ class Memory(NamedTuple):
             values = shown if values is keys else values.where(seen, 0.0)
             keys = shown
         return cls(keys, values, mask)
+
+    def followed_by(self, new: "Memory") -> "Memory":
+        """Return this memory with new keys and values behind it, for queries that come later.
+
+        They may attend to every key that a query so far may attend to, and to all new ones.
+        """
+        mask = None
+        if self.mask is not None:
+            seen = self.mask.any(dim=-2, keepdim=True)
+            mask = F.pad(seen, (0, new.keys.shape[-2]), value=True)
+        return Memory(
+            torch.cat([self.keys, new.keys], dim=-2),
+            torch.cat([self.values, new.values], dim=-2),
+            mask,
+        )
 
 
 class Attention(nn.Module, ABC):

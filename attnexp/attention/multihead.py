@@ -1,5 +1,7 @@
 """Multi-head attention around any score and normalizer."""
 
+from collections.abc import Callable
+
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -11,6 +13,11 @@ from attnexp.normalizers.masks import Mask, ValidLens
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
+Turn = Callable[
+    [Float[Tensor, "batch heads length head_dim"]], Float[Tensor, "batch heads length head_dim"]
+]
+"""Changes the queries or the keys of each head by where they stand."""
+
 
 class MultiHead(Attention):
     """head_i = attention(W_q^i q, W_k^i k, W_v^i v); the context is W_o [head_1; ...; head_h].
@@ -19,6 +26,10 @@ class MultiHead(Attention):
     an axis for the heads, and differ in their projections. Every head has `head_dim` features. The
     normalizer is the softmax where no other is given. In training a share `dropout` of the weights
     is dropped; see `Dropout`.
+
+    Positions may enter in two ways. A `turn` is applied to W_q^i q and W_k^i k, before the score
+    projects them further, so that a memory holds keys that are turned already. A `bias` is added to
+    the scores before they are normalized.
 
     Raises ValueError for fewer than one head, a head_dim below 1 and a dropout outside [0, 1).
     """
@@ -53,10 +64,11 @@ class MultiHead(Attention):
         keys: Float[Tensor, "batch keys key_dim"],
         values: Float[Tensor, "batch keys value_dim"],
         mask: Mask | ValidLens | None = None,
+        turn: Turn | None = None,
     ) -> Memory:
         seen = Memory.of(keys, values, mask)
         return Memory(
-            self.score.project_keys(self._split(self.W_k(seen.keys))),
+            self.score.project_keys(self._split(self.W_k(seen.keys), turn)),
             self._split(self.W_v(seen.values)),
             None if seen.mask is None else seen.mask.unsqueeze(-3),
         )
@@ -66,20 +78,23 @@ class MultiHead(Attention):
         queries: Float[Tensor, "batch queries query_dim"],
         memory: Memory,
         need_weights: bool = True,
+        turn: Turn | None = None,
+        bias: Float[Tensor, "*batch heads queries keys"] | None = None,
     ) -> tuple[
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch heads queries keys"] | None,
     ]:
-        projected = self.score.project_queries(self._split(self.W_q(queries)))
+        projected = self.score.project_queries(self._split(self.W_q(queries), turn))
         heads, weights = pool(
-            self.score, self.normalizer, self.dropout, projected, memory, need_weights
+            self.score, self.normalizer, self.dropout, projected, memory, need_weights, bias
         )
         return self.W_o(heads.transpose(-3, -2).flatten(-2)), weights
 
     def _split(
-        self, joint: Float[Tensor, "batch length joint_dim"]
+        self, joint: Float[Tensor, "batch length joint_dim"], turn: Turn | None = None
     ) -> Float[Tensor, "batch heads length head_dim"]:
-        return joint.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+        split = joint.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+        return split if turn is None else turn(split)
 
 
 def single_or_multihead(

@@ -28,8 +28,11 @@ def pool(
     queries: Float[Tensor, "*batch queries projected"],
     memory: Memory,
     need_weights: bool,
+    bias: Float[Tensor, "*heads queries keys"] | None = None,
 ) -> tuple[Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None]:
     """Return f(q) = sum_i w_i v_i for projected queries, any leading axes, w normalized scores.
+
+    A bias is added to the scores before they are normalized.
 
     The weights beside it are those before dropout. A fused kernel computes the softmax alone, and
     its dropout would draw from the global generator, so it is used without dropout only.
@@ -41,14 +44,28 @@ def pool(
         if pair is not None:
             dot_queries, dot_keys = pair
             context = F.scaled_dot_product_attention(
-                dot_queries, dot_keys, memory.values, attn_mask=memory.mask, scale=1.0
+                dot_queries,
+                dot_keys,
+                memory.values,
+                attn_mask=_fused_mask(memory.mask, bias),
+                scale=1.0,
             )
             return context, None
-    weights = normalizer(score.compare(queries, memory.keys), memory.mask)
+    scores = score.compare(queries, memory.keys)
+    weights = normalizer(scores if bias is None else scores + bias, memory.mask)
     kept = weights if dropout is None else dropout(weights)
     # without an axis for heads `bmm` suffices, and `@` takes longer to reach it
     product = torch.bmm if weights.dim() == 3 else torch.matmul
     return product(kept, memory.values), weights if need_weights else None
+
+
+def _fused_mask(
+    mask: Mask | None, bias: Float[Tensor, "*heads queries keys"] | None
+) -> Tensor | None:
+    """Return what the fused kernel adds to the scores, or a mask where nothing is added."""
+    if mask is None or bias is None:
+        return mask if bias is None else bias
+    return bias.where(mask, -torch.inf)
 
 
 class AttentionPooling(Attention):

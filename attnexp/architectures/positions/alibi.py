@@ -3,10 +3,10 @@
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from attnexp.architectures.positions.base import Places, Positions
+from attnexp.architectures.positions.base import Positions
 
 
 class Alibi(Positions):
@@ -28,7 +28,9 @@ class Alibi(Positions):
         super().__init__(dim, heads, longest)
         self.register_buffer("slopes", torch.tensor(slopes_of(heads)), persistent=False)
 
-    def bias(self, queries: Places, keys: Places) -> Float[Tensor, "*batch heads queries keys"]:
+    def bias(
+        self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
+    ) -> Float[Tensor, "*examples heads queries keys"]:
         distance = (queries.unsqueeze(-1) - keys.unsqueeze(-2)).abs()
         return -self.slopes[:, None, None] * distance.unsqueeze(-3)
 

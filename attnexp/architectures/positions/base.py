@@ -7,15 +7,12 @@ from torch import Tensor, nn
 
 from attnexp.attention.multihead import Turn
 
-Places = Int[Tensor, "*batch length"]
-"""Where symbols stand in their sequence, counted from 0: the same for all examples, or for each."""
-
 
 class Order(NamedTuple):
     """Holds what positions bring to the self-attention of some symbols."""
 
     turn: Turn | None
-    bias: Float[Tensor, "*batch heads queries keys"] | None
+    bias: Float[Tensor, "*examples heads queries keys"] | None
 
 
 class Positions(nn.Module):
@@ -44,20 +41,24 @@ class Positions(nn.Module):
     def require_reach(self, length: int) -> None:
         """Raise ValueError for a sequence of more symbols than there are positions."""
 
-    def add(self, x: Float[Tensor, "batch length dim"], places: Places) -> Tensor:
+    def add(
+        self, x: Float[Tensor, "batch length dim"], places: Int[Tensor, "*examples length"]
+    ) -> Tensor:
         """Return the vectors of symbols with what tells where they stand; by default the same."""
         return x
 
-    def turn(self, places: Places) -> Turn | None:
+    def turn(self, places: Int[Tensor, "*examples length"]) -> Turn | None:
         """Return the map of queries or keys (batch, heads, length, head_dim) at these places."""
         return None
 
     def bias(
-        self, queries: Places, keys: Places
-    ) -> Float[Tensor, "*batch heads queries keys"] | None:
+        self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
+    ) -> Float[Tensor, "*examples heads queries keys"] | None:
         """Return what is added to the score of each query and key."""
         return None
 
-    def order(self, queries: Places, keys: Places) -> Order:
+    def order(
+        self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
+    ) -> Order:
         """Return what the attention of symbols at the places `queries` to those at `keys` needs."""
         return Order(self.turn(queries), self.bias(queries, keys))

@@ -1,9 +1,9 @@
 """Learned positions."""
 
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions.base import Places, Positions
+from attnexp.architectures.positions.base import Positions
 from attnexp.scores.base import require_positive
 
 
@@ -26,6 +26,6 @@ class Learned(Positions):
             )
 
     def add(
-        self, x: Float[Tensor, "batch length dim"], places: Places
+        self, x: Float[Tensor, "batch length dim"], places: Int[Tensor, "*examples length"]
     ) -> Float[Tensor, "batch length dim"]:
         return x + self.table(places)

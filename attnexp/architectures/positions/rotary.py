@@ -3,10 +3,10 @@
 from functools import partial
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from attnexp.architectures.positions.base import Places, Positions
+from attnexp.architectures.positions.base import Positions
 from attnexp.architectures.positions.sinusoidal import geometric_rates
 from attnexp.attention.multihead import Turn
 
@@ -18,11 +18,11 @@ class Rotary(Positions):
     w_k = 10000^(-2(k-1)/head_dim) radians a place. Su et al. (2021), equations 14, 15 and 34. No
     parameters, and no longest position.
 
-    Turned are the projections W_q x and W_k x of each head, before the score does anything to them,
-    whatever the score. (R_i q).(R_j k) = q.(R_{j-i} k) and turning changes no length, so every score
-    that is a function of q.k, |q| and |k| depends on the places through j - i alone: products,
-    cosine and the kernels. Those with weights of their own, additive and bilinear, see where both
-    symbols stand.
+    The projections W_q x and W_k x of each head are turned, before the score does anything to them,
+    whatever the score. (R_i q).(R_j k) = q.(R_{j-i} k) and turning changes no length. So a score
+    that is a function of q.k, |q| and |k|, as products, cosine and the kernels are, depends on the
+    places through j - i alone. One with weights of its own, additive or bilinear, depends on both
+    places.
 
     Raises ValueError for an odd number of features a head.
     """
@@ -40,7 +40,7 @@ class Rotary(Positions):
             )
         self.register_buffer("rates", geometric_rates(head_dim), persistent=False)
 
-    def turn(self, places: Places) -> Turn:
+    def turn(self, places: Int[Tensor, "*examples length"]) -> Turn:
         angles = (places.unsqueeze(-1) * self.rates).unsqueeze(-3)
         return partial(rotate, cos=angles.cos(), sin=angles.sin())
 

@@ -3,10 +3,10 @@
 import math
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
-from attnexp.architectures.positions.base import Places, Positions
+from attnexp.architectures.positions.base import Positions
 
 
 class Sinusoidal(Positions):
@@ -25,7 +25,7 @@ class Sinusoidal(Positions):
         self.register_buffer("rates", geometric_rates(dim), persistent=False)
 
     def add(
-        self, x: Float[Tensor, "batch length dim"], places: Places
+        self, x: Float[Tensor, "batch length dim"], places: Int[Tensor, "*examples length"]
     ) -> Float[Tensor, "batch length dim"]:
         angles = places.unsqueeze(-1) * self.rates
         return x + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
