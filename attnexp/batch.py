@@ -97,8 +97,10 @@ class RegressionSpec:
 class Seq2SeqSpec:
     """What a model of sequence data must know: the symbols, the longest lengths, the special ids.
 
-    `max_source` and `max_target` count the end symbol; padding may follow it. `max_target` is the
-    longest input of a decoder.
+    `max_source` and `max_target` are the longest source and the longest input of a decoder in
+    training, the symbols that mark an end or a beginning included; padding may follow.
+    `test_max_source` and `test_max_target` are those of the test set, 0 where they are not known
+    to differ.
     """
 
     source_vocab: tuple[str, ...]
@@ -108,6 +110,8 @@ class Seq2SeqSpec:
     pad: int
     bos: int
     eos: int
+    test_max_source: int = 0
+    test_max_target: int = 0
 
 
 DataSpec = RegressionSpec | Seq2SeqSpec

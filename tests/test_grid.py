@@ -26,6 +26,7 @@ SMALL = {
     "dim": 8,
     "ff_dim": 10,
     "head_dim": 4,
+    "vocab_size": 70,
 }
 """Sizes that keep a step short, wherever a choice has a setting of that name."""
 

@@ -127,6 +127,10 @@ METRICS = (
         "exact match of guessing, where the data know how (recall: one of the values told)",
     ),
     _guessed(
+        "token_accuracy_chance",
+        "token accuracy of guessing, where the data know how (mqar: one of the values told)",
+    ),
+    _guessed(
         "baseline_token_accuracy",
         "token accuracy of the trivial answer, the commonest symbol of the training targets",
     ),
@@ -176,8 +180,8 @@ class SequenceToSequence(Task):
     `METRICS` declares the metrics. Those of the alignment need data that know the gold key of a
     target; see `attnexp.attention.alignment.Scorecard`.
 
-    The detail `exact_match_by_length` cuts exact match by the length of the target without its end
-    symbol. The attention of the first `num_shown` test examples is kept.
+    The detail `exact_match_by_length` cuts exact match by the length of the source without its end
+    symbol, and `lengths_in_training` has the shortest and the longest source of training. The attention of the first `num_shown` test examples is kept.
 
     Raises ValueError for num_shown below 1.
     """
@@ -220,7 +224,7 @@ class SequenceToSequence(Task):
         if validation is not None:
             kept = {f"val_{name}": m for name, m in self.validated.items() if m.selects}
             metrics |= measured(kept, replace(validation, head=head))
-        lengths = (test.target_mask & (test.targets != spec.eos)).sum(dim=-1)
+        lengths, trained = (source_lengths(batch, spec) for batch in (test, dataset.train))
         return Evaluation(
             metrics=metrics | ({} if answers.card is None else answers.card.by_head()),
             rows=list(_rows(answers, spec)),
@@ -228,7 +232,11 @@ class SequenceToSequence(Task):
                 "exact_match_by_length": {
                     str(length): _share(answers.exact[lengths == length])
                     for length in lengths.unique().tolist()
-                }
+                },
+                "lengths_in_training": {
+                    "shortest": float(trained.min()),
+                    "longest": float(trained.max()),
+                },
             },
         )
 
@@ -297,6 +305,11 @@ def _parts(whole: Batch) -> Iterator[Batch]:
         yield whole.select(slice(first, first + PORTION))
 
 
+def source_lengths(batch: Batch, spec: Seq2SeqSpec) -> Int[Tensor, " batch"]:
+    """Return the number of symbols of each source, without its end symbol."""
+    return (batch.mask.any(dim=1) & (batch.keys != spec.eos)).sum(dim=-1)
+
+
 def _card(model: Architecture, batch: Batch) -> Scorecard | None:
     maps = [prediction.weights["cross"] for _, prediction in _teacher_forced(model, batch)]
     return _scorecard(torch.cat(maps), batch)
@@ -316,11 +329,15 @@ def _scorecard(
 
 
 def _rows(answers: Answers, spec: Seq2SeqSpec) -> Iterator[dict[str, object]]:
-    test, exact = answers.batch, answers.exact.tolist()
-    rows = zip(test.keys.cpu(), test.targets.cpu(), answers.decoded.cpu(), exact, strict=True)
-    for source, target, answer, right in rows:
-        yield {
-            "source": source_text(source, spec),
+    test, exact = answers.batch.to(torch.device("cpu")), answers.exact.tolist()
+    rows = zip(test.keys, test.targets, answers.decoded.cpu(), exact, strict=True)
+    for i, (source, target, answer, right) in enumerate(rows):
+        row: dict[str, object] = {"source": source_text(source[test.mask[i].any(dim=0)], spec)}
+        if test.asked is not None:
+            counts, given = test.target_mask[i], test.queries[i]
+            row["queries"] = target_text(given[given != spec.pad], spec)
+            target, answer = target[counts], answer[counts]
+        yield row | {
             "target": target_text(target, spec),
             "decoded": target_text(answer, spec),
             "exact": int(right),

@@ -7,6 +7,7 @@ import torch
 from attnexp.architectures.rnn import Rnn
 from attnexp.attention.alignment import Scorecard
 from attnexp.batch import Batch, Prediction
+from attnexp.data.mqar import MultiQueryRecall
 from attnexp.data.reverse import Reverse
 from attnexp.scores.additive import Additive
 from attnexp.tasks.seq2seq import SequenceToSequence
@@ -57,9 +58,44 @@ def test_exact_match_and_token_accuracy_by_hand(data, model):
     tokens = int(data.test.target_mask.sum())
     assert evaluation.metrics["token_accuracy"] == pytest.approx((tokens - 4) / tokens)
     by_length = evaluation.details["exact_match_by_length"]
-    lengths = (data.test.target_mask.sum(dim=1) - 1).tolist()
+    lengths = (data.test.mask.squeeze(1).sum(dim=1) - 1).tolist()
     assert set(by_length) == {str(length) for length in lengths}
     assert sum(by_length[str(length)] for length in lengths) == pytest.approx(15)
+
+
+def test_the_lengths_of_training_are_told(data, model):
+    with torch.no_grad():
+        details = SequenceToSequence().evaluate(model, data).details
+    lengths = (data.train.mask.squeeze(1).sum(dim=1) - 1).tolist()
+    assert details["lengths_in_training"] == {"shortest": min(lengths), "longest": max(lengths)}
+
+
+def test_answers_due_at_given_queries_are_read_off():
+    """Nothing is fed back: the answers are those of the teacher-forced pass, one a query."""
+    data = MultiQueryRecall(
+        torch.Generator().manual_seed(0),
+        num_train=3,
+        num_validation=4,
+        num_test=5,
+        max_pairs=5,
+        length=20,
+        vocab_size=20,
+    )
+    torch.manual_seed(0)
+    model = Rnn(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
+    with torch.no_grad():
+        evaluation = SequenceToSequence().evaluate(model, data)
+        likeliest = model(data.test).outputs.argmax(dim=-1)
+    vocab = data.spec.target_vocab
+    for i, row in enumerate(evaluation.rows):
+        asked = data.test.asked[i][data.test.target_mask[i]].tolist()
+        told = row["source"].split()
+        value = dict(zip(told[::2], told[1::2], strict=True))
+        stream = row["queries"].split()
+        assert row["target"].split() == [value[stream[place]] for place in asked]
+        assert row["decoded"].split() == [vocab[j] for j in likeliest[i, : len(asked)].tolist()]
+    assert evaluation.metrics["token_accuracy_chance"] == data.chance["token_accuracy"]
+    assert {int(length) for length in evaluation.details["exact_match_by_length"]} <= {8, 10}
 
 
 def test_rows_show_source_target_and_answer(data):
