@@ -97,14 +97,18 @@ def task_of(data_name):
 
 
 def check_weights(model, data):
-    """Shares that sum to one, or a row of zeros; nothing on masked keys."""
+    """Shares that sum to one, or a row of zeros; nothing on masked keys.
+
+    A map that is a part of another one has rows that sum to less.
+    """
     prediction = model(data.test, need_weights=True)
     assert prediction.weights
     for name, weights in prediction.weights.items():
         assert weights.min() >= 0
         assert weights.max() <= 1 + 1e-5
         sums = weights.sum(dim=-1)
-        assert ((sums - 1).abs().lt(1e-4) | (sums == 0)).all(), name
+        if name == getattr(model, "whole", name) or name != "cross":
+            assert ((sums - 1).abs().lt(1e-4) | (sums == 0)).all(), name
     main = prediction.weights.get("pooling", prediction.weights.get("cross"))
     hidden = ~data.test.mask[:, None, None].expand_as(main)
     assert (main[hidden] == 0).all()

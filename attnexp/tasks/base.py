@@ -126,9 +126,12 @@ class ScoreOverflowError(ArithmeticError):
 def require_sound_weights(
     model: Architecture,
     weights: Float[Tensor, "batch layers heads queries keys"],
-    mask: Bool[Tensor, "batch #queries keys"],
+    mask: Bool[Tensor, "batch #queries _"],
 ) -> None:
     """Raise ScoreOverflowError for weights that no finite scores could have given.
+
+    The mask says which keys a query may attend to. It may be of a part of the keys, such as the
+    source of a joint sequence: then the rows of queries that may attend to one of these count.
 
     These are weights that are not finite, and rows of zeros although keys are allowed, unless the
     model's scores or normalizers make such rows.
