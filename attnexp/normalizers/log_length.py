@@ -13,9 +13,9 @@ from attnexp.scores.base import require_positive
 class LogLength(Normalizer):
     """w = softmax(s log(n) a), with n the number of keys that are left in the row.
 
-    Chiang and Cholak (2022), "log-length scaled attention", with s = 1: without log n the largest weight falls as the
-    row gets longer, however far the largest score is above the others. `scale` is s, a fixed
-    number. A row with one key has the weight 1.
+    Chiang and Cholak (2022), "log-length scaled attention", with s = 1: without log n the largest
+    weight falls as the row gets longer, however far the largest score is above the others. `scale`
+    is s, a fixed number. A row with one key has the weight 1.
 
     Raises ValueError for a scale of 0 or below.
 

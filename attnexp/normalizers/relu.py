@@ -11,10 +11,10 @@ from attnexp.normalizers.base import Normalizer, keys_left
 class Relu(Normalizer):
     """w_i = max(0, a_i) / n, with n the number of keys that are left in the row.
 
-    Wortsman et al. (2023), "Replacing softmax with ReLU in vision transformers". A row whose scores are all 0 or
-    below has weights zero and gradient zero, and another may sum to any positive number. To divide
-    by the sum of the row instead would have gradients without bound near such a row. Kernels, whose
-    scores are logarithms of at most 1, have no weight anywhere.
+    Wortsman et al. (2023), "Replacing softmax with ReLU in vision transformers". A row whose scores
+    are all 0 or below has weights zero and gradient zero, and another may sum to any positive
+    number. To divide by the sum of the row instead would have gradients without bound near such a
+    row. Kernels of at most 1, whose logarithms are at most 0, have no weight anywhere.
 
     Example:
         >>> relu = Relu(heads=1)

@@ -12,9 +12,9 @@ from attnexp.normalizers.base import Normalizer
 class TopK(Normalizer):
     """w = softmax over the k largest scores of a row; the other keys have weight zero.
 
-    Zhao et al. (2019), "Explicit sparse transformer". Keys with the same score as the k-th largest all keep
-    their weight, so that the order of the keys does not matter: more than k keys then have a weight
-    above 0. A row with at most k keys has the plain softmax.
+    Zhao et al. (2019), "Explicit sparse transformer". Keys with the same score as the k-th largest
+    all keep their weight, so that the order of the keys does not matter: more than k keys then have
+    a weight above 0. A row with at most k keys has the plain softmax.
 
     Raises ValueError for a k below 1.
 
