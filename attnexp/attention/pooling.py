@@ -38,7 +38,7 @@ def pool(
     its dropout would draw from the global generator, so it is used without dropout only.
     """
     drops = dropout is not None and dropout.training
-    fusible = isinstance(normalizer, Softmax) and not drops and not need_weights
+    fusible = type(normalizer) is Softmax and not drops and not need_weights
     if fusible and math.prod(queries.shape[:-1]) * memory.keys.shape[-2] > FEW:
         pair = score.as_dot_product(queries, memory.keys)
         if pair is not None:

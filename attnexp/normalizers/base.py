@@ -67,3 +67,10 @@ class Normalizer(nn.Module, ABC):
 
 NormalizerFactory = Callable[..., Normalizer]
 """Builds a normalizer when called with `heads`."""
+
+
+def keys_left(
+    seen: Bool[Tensor, "*batch queries keys"], dtype: torch.dtype
+) -> Float[Tensor, "*batch queries 1"]:
+    """Return the number of keys that are left in each row, and 1 where none is."""
+    return seen.sum(dim=-1, keepdim=True).clamp(min=1).to(dtype)

@@ -11,7 +11,7 @@ from attnexp.normalizers.base import Normalizer
 class Softmax(Normalizer):
     """w_i = exp(a_i) / sum_j exp(a_j) over the keys i, j that are left.
 
-    Bridle (1990), equation 1. Every key that is left has a weight above 0, up to rounding. It is
+    Bridle (1990). Every key that is left has a weight above 0, up to rounding. It is
     the only normalizer that PyTorch's fused attention computes.
 
     Example:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from attnexp.runs.settings import without
@@ -90,7 +91,7 @@ def complete(config: dict[str, Any], choices: dict[str, str]) -> None:
     for path, before in ADDED.items():
         group, _, name = path.partition(".")
         if not name:
-            config.setdefault(group, before)
+            config.setdefault(group, copy(before))
             choices.setdefault(group, ADDED_CHOICES[group])
         elif isinstance(own := config.get(group), dict) and own.get("_target_") in ADDED_TO[path]:
             own.setdefault(name, before)

@@ -166,9 +166,17 @@ METRICS = (
         better="lower",
         unit="share",
     ),
-    _alignment_metric("entropy", "entropy of a row of weights, mean over queries", unit="nats"),
+    _alignment_metric(
+        "entropy", "entropy of a row of weights over their sum, mean over queries", unit="nats"
+    ),
     _alignment_metric("relative_entropy", "entropy over that of a uniform row: 1 is uniform"),
     _alignment_metric("peaked", "share of queries with a weight above 0.99", unit="share"),
+    _alignment_metric(
+        "support", "number of keys with a weight above 0, mean over queries", unit="keys"
+    ),
+    _alignment_metric(
+        "sink_mass", "1 - the sum of the weights of a row, mean over queries", unit="share"
+    ),
 )
 """The metrics. Those of the alignment are of one head, the best one on the validation set; the
 summary has each head's too."""
