@@ -15,9 +15,9 @@ from attnexp.plots.attention import (
     draw_growth,
 )
 from attnexp.plots.base import Options, Picture
+from attnexp.plots.encoding import draw_encodings
 from attnexp.plots.fit import compare_fits, draw_fit
 from attnexp.plots.loss import compare_losses, draw_losses
-from attnexp.plots.positions import draw_positions
 from attnexp.runs import files
 from attnexp.runs.attention_maps import View
 from attnexp.runs.run import Run, load_run
@@ -37,9 +37,9 @@ PICTURES = (
         compare_growth,
     ),
     Picture(
-        "positions",
+        "encoding",
         "no vectors tell symbols their positions: arch.positions=sinusoidal or learned has them",
-        draw_positions,
+        draw_encodings,
     ),
     Picture(
         "difference",

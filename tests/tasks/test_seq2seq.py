@@ -4,12 +4,15 @@ from dataclasses import fields, replace
 import pytest
 import torch
 
+from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.rnn import Rnn
 from attnexp.attention.alignment import Scorecard
 from attnexp.batch import Batch, Prediction
 from attnexp.data.mqar import MultiQueryRecall
 from attnexp.data.reverse import Reverse
 from attnexp.scores.additive import Additive
+from attnexp.scores.scaled_dot import ScaledDot
+from attnexp.tasks.base import ScoreOverflowError
 from attnexp.tasks.seq2seq import SequenceToSequence
 
 
@@ -200,3 +203,29 @@ def test_an_alignment_without_any_gold_key_is_no_alignment(data, model):
 def test_refuses_to_keep_nothing():
     with pytest.raises(ValueError, match="num_shown must be at least 1, got 0"):
         SequenceToSequence(num_shown=0)
+
+
+class Elsewhere(DecoderOnly):
+    """Gives the source no weight, and each symbol `own` of the weight on itself."""
+
+    own = 1.0
+
+    def forward(self, batch, need_weights=False):
+        prediction = super().forward(batch, need_weights)
+        source = batch.keys.shape[1]
+        joint = torch.zeros_like(prediction.weights["self"])
+        joint.diagonal(dim1=-2, dim2=-1).fill_(self.own)
+        cross = joint[..., source:, :source]
+        return Prediction(prediction.outputs, {"cross": cross, "self": joint})
+
+
+def test_a_joint_sequence_may_have_no_weight_on_its_source(data):
+    model = Elsewhere(data.spec, ScaledDot, layers=1, heads=1, dim=4, ff_dim=4).eval()
+    task = SequenceToSequence()
+    with torch.no_grad():
+        validated = task.validate(model, data.validation)
+        assert validated["sink_mass"] == 1
+        assert validated["alignment_accuracy"] == 0
+        model.own = 0.0
+        with pytest.raises(ScoreOverflowError, match="queries have no weight on any key"):
+            task.validate(model, data.validation)

@@ -3,13 +3,13 @@ import pytest
 
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import draw
-from attnexp.plots.positions import draw_positions, sinusoids
+from attnexp.plots.encoding import draw_encodings, sinusoids
 from attnexp.runs import files
 from attnexp.runs.run import load_run
 
 
 def figures_of(folder):
-    return dict(draw_positions(load_run(folder), Options()))
+    return dict(draw_encodings(load_run(folder), Options()))
 
 
 def of_arch(**settings):
@@ -27,8 +27,8 @@ def test_sinusoids_are_those_of_the_model():
 
 def test_sinusoidal_positions_are_drawn_from_the_settings(sequence_run):
     figures = figures_of(sequence_run(**of_arch(positions="sinusoidal", dim=32)))
-    assert list(figures) == ["positions"]
-    heat, _, curves = figures["positions"].axes
+    assert list(figures) == ["encoding"]
+    heat, _, curves = figures["encoding"].axes
     np.testing.assert_array_equal(heat.images[0].get_array(), sinusoids(60, 32))
     assert [line.get_label() for line in curves.lines] == [f"dimension {i}" for i in (6, 7, 8, 9)]
     np.testing.assert_array_equal(curves.lines[0].get_ydata(), sinusoids(60, 32)[:, 6])
@@ -44,7 +44,7 @@ def test_learned_positions_are_drawn_from_the_parameters(sequence_run, sides):
     tables["embed.weight"] = np.zeros((9, 3))
     files.write_tensors(folder / files.MODEL, tables, {})
     figures = figures_of(folder)
-    assert list(figures) == ["_".join(filter(None, ["positions", s[:-1]])) for s in sides]
+    assert list(figures) == ["_".join(filter(None, ["encoding", s[:-1]])) for s in sides]
     for figure, table in zip(figures.values(), tables.values(), strict=False):
         heat, _, curves = figure.axes
         np.testing.assert_array_equal(heat.images[0].get_array(), table)
@@ -58,5 +58,5 @@ def test_what_adds_no_vectors_has_no_picture(sequence_run, settings):
 
 def test_the_picture_is_a_kind_of_its_own(sequence_run, tmp_path):
     run = load_run(sequence_run(**of_arch(positions="sinusoidal", dim=8)))
-    (file,) = draw([run], tmp_path / "pictures", kinds=["positions"])
-    assert file.name == "positions.png"
+    (file,) = draw([run], tmp_path / "pictures", kinds=["encoding"])
+    assert file.name == "encoding.png"

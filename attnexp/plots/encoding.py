@@ -18,7 +18,7 @@ CURVES = 4
 """Dimensions of which a curve is drawn."""
 
 
-def draw_positions(run: Run, options: Options) -> Figures:
+def draw_encodings(run: Run, options: Options) -> Figures:
     """Yield the vectors of each table of positions: a heat map, and curves of a few dimensions.
 
     Zhang et al., "Dive into Deep Learning", section 11.6. Sinusoidal vectors are those of the
@@ -26,7 +26,7 @@ def draw_positions(run: Run, options: Options) -> Figures:
     """
     for name, table in _tables(run).items():
         side = name.rpartition("_")[0].rpartition(".")[2]
-        yield "_".join(filter(None, ["positions", side])), _figure(run, side, table)
+        yield "_".join(filter(None, ["encoding", side])), _figure(run, side, table)
 
 
 def sinusoids(count: int, dim: int) -> NDArray[np.float64]:
