@@ -1,7 +1,7 @@
 """The contract of an encoder-decoder."""
 
 from abc import abstractmethod
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -27,6 +27,10 @@ class Seq2Seq(Architecture, Generic[State]):
     per symbol. Training uses `forward`, which may compute all symbols at once. A state is a named
     tuple of tensors (a pytree) and is never modified: a step returns a new one.
     """
+
+    whole: ClassVar[str] = "cross"
+    """The entry of the weights that has `cross` as a part or is `cross` itself: its rows are whole,
+    and sum to 1 where the normalizer's do."""
 
     def __init__(self, spec: Seq2SeqSpec) -> None:
         super().__init__()

@@ -76,7 +76,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "source", nargs="+", metavar="SOURCE", help="symbols of the data, as in '3 1 4' or 3,1,4"
     )
-    parser.add_argument("--attention", metavar="NAME", help="cross, encoder or decoder")
+    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder or self")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
     parser.add_argument(

@@ -17,6 +17,7 @@ from attnexp.plots.attention import (
 from attnexp.plots.base import Options, Picture
 from attnexp.plots.fit import compare_fits, draw_fit
 from attnexp.plots.loss import compare_losses, draw_losses
+from attnexp.plots.positions import draw_positions
 from attnexp.runs import files
 from attnexp.runs.attention_maps import View
 from attnexp.runs.run import Run, load_run
@@ -34,6 +35,11 @@ PICTURES = (
         "no attention was kept while training: run with train.attention_every=N rerun=true",
         draw_growth,
         compare_growth,
+    ),
+    Picture(
+        "positions",
+        "no vectors tell symbols their positions: arch.positions=sinusoidal or learned has them",
+        draw_positions,
     ),
     Picture(
         "difference",

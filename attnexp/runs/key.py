@@ -26,11 +26,25 @@ NEUTRAL = frozenset(
 BROUGHT_BY = {"train.tolerance": 2, "threads": 3, "arch.empty": 3}
 """Settings, and the results version that introduced each: earlier keys are without them."""
 
-ADDED: Mapping[str, Any] = {}
+ADDED: Mapping[str, Any] = {
+    "normalizer": {"_target_": "attnexp.normalizers.softmax.Softmax"},
+    "arch.attention_dropout": 0.0,
+}
 """Settings that came later, by dotted path, and the value at which a run is what it was before.
 
 Keys are without a setting that has this value, so that runs of before keep theirs.
 """
+
+ADDED_CHOICES = {"normalizer": "softmax"}
+"""The name of the choice that has the value of before, for each group among `ADDED`."""
+
+ADDED_TO = {
+    "arch.attention_dropout": (
+        "attnexp.architectures.rnn.Rnn",
+        "attnexp.architectures.transformer.Transformer",
+    ),
+}
+"""The targets that existed before a setting inside a group was added to them."""
 
 FORMER_TARGETS = {
     "attnexp.training.optimizers.Rprop": "attnexp.optimizers.rprop",
@@ -54,7 +68,10 @@ def run_key(config: Mapping[str, Any], results_version: int | None = None) -> st
     """
     version = results_version or RESULTS_VERSION
     later = {path for path, first in BROUGHT_BY.items() if first > version}
-    whole = {"results": version, **_canonical(without(config, NEUTRAL | _as_before(config) | later))}
+    whole = {
+        "results": version,
+        **_canonical(without(config, NEUTRAL | _as_before(config) | later)),
+    }
     text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
@@ -63,6 +80,20 @@ def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None]) -> st
     """Return the name of the run folder: model, data, architecture, seed, key."""
     words = [str(choices.get(group)).replace("/", "_") for group in ("model", "data", "arch")]
     return "-".join([*words, f"seed{config['seed']}", run_key(config)])
+
+
+def complete(config: dict[str, Any], choices: dict[str, str]) -> None:
+    """Add to the configuration and choices of a stored run what came later, at its former value.
+
+    So a run of before and a run of today stand beside each other under the same settings.
+    """
+    for path, before in ADDED.items():
+        group, _, name = path.partition(".")
+        if not name:
+            config.setdefault(group, before)
+            choices.setdefault(group, ADDED_CHOICES[group])
+        elif isinstance(own := config.get(group), dict) and own.get("_target_") in ADDED_TO[path]:
+            own.setdefault(name, before)
 
 
 def _as_before(config: Mapping[str, Any]) -> set[str]:

@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -211,14 +212,12 @@ class SequenceToSequence(Task):
     def evaluate(
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
     ) -> Evaluation:
-        if not isinstance(model, Seq2Seq):
-            raise TypeError(f"{type(model).__name__} cannot decode: it is not a Seq2Seq")
         spec, test = _sequence_spec(dataset), dataset.test
         held_out = dataset.validation
         validation = None if held_out is None else self._answers(model, held_out)
         head = _best_head(None if validation is None else validation.card)
         answers = replace(
-            self._answers(model, test, _decode(model, test, spec)),
+            self._answers(model, test, _decode(_decoder(model), test, spec)),
             head=head,
             guessed=self._guesses(dataset, untrained),
         )
@@ -245,13 +244,17 @@ class SequenceToSequence(Task):
     def _answers(
         self, model: Architecture, batch: Batch, decoded: Int[Tensor, "batch target"] | None = None
     ) -> Answers:
-        logits, weights = _teacher_forced(model, batch)
-        require_sound_weights(model, weights, batch.mask)
+        whole, outputs, maps = _decoder(model).whole, [], []
+        for part, prediction in _teacher_forced(model, batch):
+            require_sound_weights(model, prediction.weights[whole], part.mask)
+            outputs.append(prediction.outputs)
+            maps.append(prediction.weights["cross"])
+        logits = torch.cat(outputs)
         return Answers(
             batch=batch,
             decoded=logits.argmax(dim=-1) if decoded is None else decoded,
             loss=self.loss(Prediction(logits, {}), batch),
-            card=_scorecard(weights, batch),
+            card=_scorecard(torch.cat(maps), batch),
         )
 
     @staticmethod
@@ -277,15 +280,16 @@ class SequenceToSequence(Task):
         return Attended(shown, model(shown, need_weights=True).weights)
 
 
-def _teacher_forced(
-    model: Architecture, whole: Batch
-) -> tuple[Float[Tensor, "batch target vocab"], Float[Tensor, "batch layers heads target source"]]:
-    """Logits and attention from decoder to encoder, a portion of the examples at a time."""
-    predictions = [model(part, need_weights=True) for part in _parts(whole)]
-    return (
-        torch.cat([prediction.outputs for prediction in predictions]),
-        torch.cat([prediction.weights["cross"] for prediction in predictions]),
-    )
+def _decoder(model: Architecture) -> Seq2Seq[Any]:
+    if not isinstance(model, Seq2Seq):
+        raise TypeError(f"{type(model).__name__} cannot decode: it is not a Seq2Seq")
+    return model
+
+
+def _teacher_forced(model: Architecture, whole: Batch) -> Iterator[tuple[Batch, Prediction]]:
+    """Yield a portion of the examples at a time, and the model's prediction with its weights."""
+    for part in _parts(whole):
+        yield part, model(part, need_weights=True)
 
 
 def _decode(model: Seq2Seq, whole: Batch, spec: Seq2SeqSpec) -> Int[Tensor, "batch target"] | None:
@@ -308,8 +312,8 @@ def source_lengths(batch: Batch, spec: Seq2SeqSpec) -> Int[Tensor, " batch"]:
 
 
 def _card(model: Architecture, batch: Batch) -> Scorecard | None:
-    _, weights = _teacher_forced(model, batch)
-    return _scorecard(weights, batch)
+    maps = [prediction.weights["cross"] for _, prediction in _teacher_forced(model, batch)]
+    return _scorecard(torch.cat(maps), batch)
 
 
 def _best_head(validated: Scorecard | None) -> tuple[int, int]:

@@ -27,7 +27,8 @@ def test_letters_that_no_encoding_has_are_replaced(summary, tmp_path):
 
 
 def test_a_run_opens_and_ends_early(tmp_path):
-    opened = first_summary({"seed": 3, "model": {"width": 1.0}}, {"model": "gaussian"})
+    config = {"seed": 3, "model": {"width": 1.0}, "normalizer": {"_target_": "a.Soft"}}
+    opened = first_summary(config, {"model": "gaussian", "normalizer": "soft"})
     assert (opened.status, opened.seed, opened.ended) == ("running", 3, None)
     failed = opened.ended_early("failed", "ValueError: no", 1.5)
     failed.write(tmp_path)
