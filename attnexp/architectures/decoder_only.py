@@ -78,6 +78,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         head_dim = features_a_head("dim", dim, heads)
         longest = spec.max_source + spec.max_target
         self.positions = positions_named(positions)(dim, heads, longest)
+        self.positions.require_reach(spec.test_max_source + spec.test_max_target)
         self.dropout = Dropout(dropout)
         symbols = list(dict.fromkeys((*spec.source_vocab, *spec.target_vocab)))
         rows = {symbol: row for row, symbol in enumerate(symbols)}

@@ -74,6 +74,8 @@ class Transformer(Seq2Seq[TransformerState]):
         self.embed_target = nn.Embedding(len(spec.target_vocab), dim)
         self.source_positions = kind(dim, heads, spec.max_source)
         self.target_positions = kind(dim, heads, spec.max_target)
+        self.source_positions.require_reach(spec.test_max_source)
+        self.target_positions.require_reach(spec.test_max_target)
         feed_forward = partial(FeedForward, dim, ff_dim, dropout)
         parts = (attention, feed_forward, dim, dropout)
         self.encoder = cast(

@@ -14,8 +14,8 @@ from attnexp.data.date_forms import DateForm, Piece, date_forms
 from attnexp.data.sequences import (
     FIRST,
     PAD,
-    check_sizes,
     Families,
+    check_sizes,
     draw_distinct,
     sequence_batch,
     sequence_spec,

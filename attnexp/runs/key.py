@@ -30,6 +30,10 @@ BROUGHT_BY = {"train.tolerance": 2, "threads": 3, "arch.empty": 3}
 ADDED: Mapping[str, Any] = {
     "normalizer": {"_target_": "attnexp.normalizers.softmax.Softmax"},
     "arch.attention_dropout": 0.0,
+    "data.test_min_length": None,
+    "data.test_max_length": None,
+    "data.test_min_pairs": None,
+    "data.test_max_pairs": None,
 }
 """Settings that came later, by dotted path, and the value at which a run is what it was before.
 
@@ -39,11 +43,21 @@ Keys are without a setting that has this value, so that runs of before keep thei
 ADDED_CHOICES = {"normalizer": "softmax"}
 """The name of the choice that has the value of before, for each group among `ADDED`."""
 
+REARRANGEMENTS = (
+    "attnexp.data.copy.Copy",
+    "attnexp.data.reverse.Reverse",
+    "attnexp.data.sort.Sort",
+)
+
 ADDED_TO = {
     "arch.attention_dropout": (
         "attnexp.architectures.rnn.Rnn",
         "attnexp.architectures.transformer.Transformer",
     ),
+    "data.test_min_length": REARRANGEMENTS,
+    "data.test_max_length": REARRANGEMENTS,
+    "data.test_min_pairs": ("attnexp.data.recall.Recall",),
+    "data.test_max_pairs": ("attnexp.data.recall.Recall",),
 }
 """The targets that existed before a setting inside a group was added to them."""
 

@@ -189,7 +189,8 @@ class SequenceToSequence(Task):
     target; see `attnexp.attention.alignment.Scorecard`.
 
     The detail `exact_match_by_length` cuts exact match by the length of the source without its end
-    symbol, and `lengths_in_training` has the shortest and the longest source of training. The attention of the first `num_shown` test examples is kept.
+    symbol, and `lengths_in_training` has the shortest and the longest source of training. The
+    attention of the first `num_shown` test examples is kept.
 
     Raises ValueError for num_shown below 1.
     """
@@ -341,13 +342,13 @@ def _rows(answers: Answers, spec: Seq2SeqSpec) -> Iterator[dict[str, object]]:
     rows = zip(test.keys, test.targets, answers.decoded.cpu(), exact, strict=True)
     for i, (source, target, answer, right) in enumerate(rows):
         row: dict[str, object] = {"source": source_text(source[test.mask[i].any(dim=0)], spec)}
+        counts: Tensor | slice = slice(None)
         if test.asked is not None:
             counts, given = test.target_mask[i], test.queries[i]
             row["queries"] = target_text(given[given != spec.pad], spec)
-            target, answer = target[counts], answer[counts]
         yield row | {
-            "target": target_text(target, spec),
-            "decoded": target_text(answer, spec),
+            "target": target_text(target[counts], spec),
+            "decoded": target_text(answer[counts], spec),
             "exact": int(right),
         }
 
