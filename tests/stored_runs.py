@@ -23,7 +23,6 @@ def make_summary(settings=None, **fields):
 
     config = {
         "model": {"_target_": "scores.Gaussian", "width": 1.0},
-        "normalizer": {"_target_": "attnexp.normalizers.softmax.Softmax"},
         "data": {"_target_": "data.Sine", "num_train": 50},
         "arch": {"_target_": "arch.KernelRegression", "heads": 1},
         "device": "auto",
@@ -42,12 +41,7 @@ def make_summary(settings=None, **fields):
         schema=SCHEMA,
         status="finished",
         key="0123456789",
-        choices={
-            "model": "gaussian",
-            "normalizer": "softmax",
-            "data": "sine",
-            "arch": "kernel_regression",
-        },
+        choices={"model": "gaussian", "data": "sine", "arch": "kernel_regression"},
         config=config,
         metrics={"test_mse": 0.5, "neighbours": 7.25},
         primary="test_mse",

@@ -12,7 +12,9 @@ from attnexp.architectures.positions import KINDS
 from attnexp.architectures.rnn import Rnn
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.architectures.transformer import Transformer
+from attnexp.attention.base import Attention
 from attnexp.batch import Batch
+from attnexp.normalizers.sparsemax import Sparsemax
 from attnexp.scores.boxcar import Boxcar
 
 MODELS = {
@@ -373,3 +375,20 @@ def test_features_a_head():
 def test_settings_that_cannot_work_are_refused(build, settings, message, spec, scored):
     with pytest.raises(ValueError, match=message):
         build(spec, scored("additive"), **settings)
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("architecture", [Rnn, Transformer])
+def test_all_attention_has_the_normalizer_and_the_dropout(architecture, heads, spec, scored, batch):
+    torch.manual_seed(0)
+    model = architecture(spec, scored("scaled_dot"), Sparsemax, heads=heads, attention_dropout=0.4)
+    attentions = [module for module in model.modules() if isinstance(module, Attention)]
+    assert attentions
+    for attention in attentions:
+        assert isinstance(attention.normalizer, Sparsemax)
+        assert attention.dropout.p == 0.4
+    assert not torch.equal(model(batch).outputs, model(batch).outputs)
+    weights = model(batch, need_weights=True).weights["cross"]
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+    model.eval()
+    assert torch.equal(model(batch).outputs, model(batch).outputs)

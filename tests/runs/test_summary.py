@@ -10,7 +10,12 @@ from attnexp.runs.summary import error_text, first_summary, read_summary
 
 
 def test_what_is_written_comes_back(summary, tmp_path):
-    written = summary({"optim.betas": [0.9, 1.0]}, notes=["a note"], details={"by": {"3": 0.5}})
+    written = summary(
+        {"optim.betas": [0.9, 1.0], "normalizer._target_": "a.Soft"},
+        choices={"normalizer": "soft"},
+        notes=["a note"],
+        details={"by": {"3": 0.5}},
+    )
     written.write(tmp_path)
     assert read_summary(tmp_path) == written
 
