@@ -7,6 +7,7 @@ the symbols that mark a beginning and an end.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -127,6 +128,10 @@ class Families:
     radices: Mapping[Any, Sequence[int]]
     named: str
 
+    def rooms(self) -> dict[Any, int]:
+        """Return the number of members of each family."""
+        return {shape: math.prod(radices) for shape, radices in self.radices.items()}
+
 
 Drawn = Mapping[Any, Int[Tensor, "_ _"]]
 """Rows of digits by the shape of their family."""
@@ -143,7 +148,7 @@ def draw_sets(
 
     `batch_of` makes a batch of drawn rows. The test set is drawn from `tested`, or from the same
     families as the others where that is None. Each set is shared among its families as evenly as
-    their sizes allow.
+    their sizes allow; a test set of its own families takes up to half of one that is in both.
 
     Raises ValueError for sets with more examples than there are.
     """
@@ -151,8 +156,15 @@ def draw_sets(
         whole = batch_of(draw_distinct(sum(sizes), trained, generator))
         train, validation, test = split(whole, sizes, generator)
         return train, validation, test
-    known = _shares("num_train + num_validation", sum(sizes[:2]), trained, {})
-    unseen = _shares("num_test", sizes[2], tested, known)
+    halves = {shape: room - room // 2 for shape, room in trained.rooms().items()}
+    unseen = _shares("num_test", sizes[2], tested, halves, ", half of those that training has too,")
+    known = _shares(
+        "num_train + num_validation",
+        sum(sizes[:2]),
+        trained,
+        unseen,
+        ", without those of the test,",
+    )
     rows = {
         shape: _distinct_rows(known.get(shape, 0) + unseen.get(shape, 0), digits, generator)
         for shape, digits in {**trained.radices, **tested.radices}.items()
@@ -173,26 +185,33 @@ def draw_distinct(total: int, families: Families, generator: torch.Generator) ->
 
     Raises ValueError if the families have fewer members than `total`.
     """
-    shares = _shares("num_train + num_validation + num_test", total, families, {})
+    shares = _shares("num_train + num_validation + num_test", total, families)
     return {
         shape: _distinct_rows(shares[shape], radices, generator)
         for shape, radices in families.radices.items()
     }
 
 
-def _shares(asked: str, total: int, families: Families, taken: Mapping[Any, int]) -> dict[Any, int]:
-    """Return the number of examples of each family; `taken` are no longer there.
+def _shares(
+    asked: str,
+    total: int,
+    families: Families,
+    taken: Mapping[Any, int] = MappingProxyType({}),
+    but: str = "",
+) -> dict[Any, int]:
+    """Return the number of examples of each family; of some, `taken` are not to be had.
 
-    Raises ValueError if too few are left; `asked` is the name of the total.
+    Raises ValueError if too few are left: `asked` is the name of the total, and `but` says what is
+    taken.
     """
-    rooms = [math.prod(radices) - taken.get(s, 0) for s, radices in families.radices.items()]
-    if total > sum(rooms):
-        left = ", without those of training and validation," if taken else ""
+    rooms = {shape: room - taken.get(shape, 0) for shape, room in families.rooms().items()}
+    there = sum(rooms.values())
+    if total > there:
         raise ValueError(
-            f"{asked} is {total}, but {families.named}{left} make only {sum(rooms)} different "
-            "examples: ask for fewer examples or allow more"
+            f"{asked} is {total}, but {families.named}{but} make only {there} different examples: "
+            "ask for fewer examples or allow more"
         )
-    return dict(zip(families.radices, even_shares(total, rooms), strict=True))
+    return dict(zip(rooms, even_shares(total, list(rooms.values())), strict=True))
 
 
 def even_shares(total: int, rooms: Sequence[int]) -> list[int]:

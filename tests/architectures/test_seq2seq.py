@@ -135,6 +135,18 @@ def test_targets_may_be_due_at_some_of_the_queries_alone(additive, batch):
         assert some.weights[name].equal(whole.weights[name]), name
 
 
+@pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
+@pytest.mark.parametrize("longer", ["test_max_source", "test_max_target"])
+def test_learned_positions_refuse_a_longer_test_set_when_built(spec, scored, architecture, longer):
+    sizes = {"heads": 1, "dim": 6, "ff_dim": 11}
+    same = replace(spec, test_max_source=spec.max_source, test_max_target=spec.max_target)
+    architecture(same, scored("dot"), positions="learned", **sizes)
+    beyond = replace(same, **{longer: 20})
+    with pytest.raises(ValueError, match="learned positions reach sequences of at most"):
+        architecture(beyond, scored("dot"), positions="learned", **sizes)
+    architecture(beyond, scored("dot"), positions="sinusoidal", **sizes)
+
+
 def test_hidden_keys_have_no_weight(model, batch):
     for name, weights in model(batch, need_weights=True).weights.items():
         if name == "decoder":

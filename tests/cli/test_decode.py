@@ -100,6 +100,16 @@ def test_a_regression_has_nothing_to_decode(in_process, tmp_path):
     assert "data=sine is no sequence data" in answer.stderr
 
 
+def test_data_that_give_the_input_have_nothing_to_decode(in_process, tmp_path):
+    small = ("data.num_train=4", "data.num_validation=2", "data.num_test=2", "data.vocab_size=70")
+    tiny = ("arch=rnn", "arch.hidden_dim=4", "train.max_epochs=1", "figures=false")
+    in_process("data=mqar", *small, *tiny)
+    (folder,) = (tmp_path / "outputs").iterdir()
+    answer = in_process("decode", str(folder), "k1 2 k1")
+    assert answer.returncode == 2
+    assert "data=mqar gives the decoder its input, so a source alone has no answer" in answer.stderr
+
+
 def test_no_run_is_said(in_process):
     answer = in_process("decode", "nowhere", "3")
     assert answer.returncode == 2

@@ -51,7 +51,7 @@ def test_a_summary_that_does_not_fit_is_a_sentence(sequence_run, told):
     if len(told["lengths_in_training"]) == 2:
         told["exact_match_by_length"] = {"three": 1.0, "4": 0.5}
     run = load_run(sequence_run(details=told))
-    with pytest.raises(RequestError, match="summary.json does not hold numbers for "):
+    with pytest.raises(RequestError, match="does not hold numbers for "):
         list(draw_lengths(run, Options()))
 
 
