@@ -11,6 +11,10 @@ A `Batch` has the same fields for both kinds of data:
 | `mask`        | hides a point from itself       | hides source padding               |
 | `target_mask` | all true                        | hides target padding               |
 | `alignment`   | none                            | gold source position, or -1        |
+| `asked`       | none                            | none: a target for every query     |
+
+Sequence data may give the decoder's input instead of feeding answers back. `queries` are then that
+input, and `asked` (batch, targets) says at which of them each target is due.
 """
 
 from collections.abc import Mapping
@@ -27,16 +31,19 @@ class Batch:
 
     `mask` is true where a query may attend to a key; its middle axis is 1 where all queries of an
     example share one mask. `target_mask` is true where a target counts. `alignment` holds the key
-    position that each target was made from, -1 where there is none.
+    position that each target was made from, -1 where there is none. `asked` holds the place among
+    the queries at which each target is due, any where the target does not count; without it there
+    is a target for every query.
     """
 
     queries: Shaped[Tensor, "batch queries *query_features"]
     keys: Shaped[Tensor, "batch keys *key_features"]
     values: Shaped[Tensor, "batch keys *value_features"]
-    targets: Shaped[Tensor, "batch queries *value_features"]
+    targets: Shaped[Tensor, "batch targets *value_features"]
     mask: Bool[Tensor, "batch #queries keys"]
-    target_mask: Bool[Tensor, "batch queries"]
-    alignment: Int[Tensor, "batch queries"] | None = None
+    target_mask: Bool[Tensor, "batch targets"]
+    alignment: Int[Tensor, "batch targets"] | None = None
+    asked: Int[Tensor, "batch targets"] | None = None
 
     def __len__(self) -> int:
         return self.queries.shape[0]
@@ -48,6 +55,15 @@ class Batch:
     def select(self, index: Int[Tensor, " chosen"] | slice) -> "Batch":
         """The examples at `index`, along the batch axis."""
         return replace(self, **{name: tensor[index] for name, tensor in self.tensors().items()})
+
+    def due(
+        self, rows: Float[Tensor, "batch *middle queries features"]
+    ) -> Float[Tensor, "batch *middle targets features"]:
+        """Return the rows of the queries at which targets are due: all rows without `asked`."""
+        if self.asked is None:
+            return rows
+        places = self.asked.view(len(self), *[1] * (rows.dim() - 3), -1, 1)
+        return rows.take_along_dim(places, dim=-2)
 
     def tensors(self) -> dict[str, Tensor]:
         """The fields that hold something, by name."""
@@ -61,10 +77,11 @@ class Prediction:
 
     `outputs` are predicted values (regression) or logits over the target vocabulary. `weights` maps
     the name of an attention (`pooling`, `cross`, `self`, ...) to its weights, and is empty when the
-    caller did not ask for weights.
+    caller did not ask for weights. There is a row of outputs, and of `pooling` and `cross`, for
+    each target.
     """
 
-    outputs: Float[Tensor, "batch queries outputs"]
+    outputs: Float[Tensor, "batch targets outputs"]
     weights: Mapping[str, Float[Tensor, "batch layers heads _ _"]]
 
 
@@ -80,7 +97,10 @@ class RegressionSpec:
 class Seq2SeqSpec:
     """What a model of sequence data must know: the symbols, the longest lengths, the special ids.
 
-    `max_source` and `max_target` count the end symbol; padding may follow it.
+    `max_source` and `max_target` are the longest source and the longest input of a decoder in
+    training, the symbols that mark an end or a beginning included; padding may follow.
+    `test_max_source` and `test_max_target` are those of the test set, 0 where they are not known
+    to differ.
     """
 
     source_vocab: tuple[str, ...]
@@ -90,6 +110,8 @@ class Seq2SeqSpec:
     pad: int
     bos: int
     eos: int
+    test_max_source: int = 0
+    test_max_target: int = 0
 
 
 DataSpec = RegressionSpec | Seq2SeqSpec

@@ -28,7 +28,7 @@ def choice_names(group: str) -> list[str]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """A test that takes `model_name`, `data_name`, ... runs for every choice of that group."""
-    for group in ("model", "data", "arch", "optim", "schedule", "experiment"):
+    for group in ("model", "normalizer", "data", "arch", "optim", "schedule", "experiment"):
         if f"{group}_name" in metafunc.fixturenames:
             metafunc.parametrize(f"{group}_name", choice_names(group))
 

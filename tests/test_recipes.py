@@ -51,3 +51,16 @@ def test_looking_at_everything_at_once_is_not_enough_to_reverse(in_process, tmp_
     found = metrics_of(tmp_path)
     assert found["exact_match"] < 0.95
     assert found["alignment_accuracy"] < 0.3
+
+
+@pytest.mark.slow
+def test_recall_as_published_takes_a_second_layer(in_process, tmp_path):
+    """One layer names one of the four values told; two layers name the right one."""
+    answer = in_process("-m", "experiment=recall_as_published")
+    assert answer.returncode == 0, answer.stderr
+    found = {}
+    for path in tmp_path.glob("outputs/*/summary.json"):
+        summary = json.loads(path.read_text())
+        found[summary["config"]["arch"]["layers"]] = summary["metrics"]["token_accuracy"]
+    assert 0.2 <= found[1] <= 0.3
+    assert found[2] >= 0.99

@@ -8,11 +8,12 @@ from attnexp.batch import Batch, Prediction
 
 
 class Architecture(nn.Module, ABC):
-    """Maps a batch to a prediction through attention with a given scoring function.
+    """Maps a batch to a prediction through attention with a given scoring function and normalizer.
 
-    The first two arguments of a constructor are `spec`, annotated with the kind of data that the
-    architecture accepts, and `score`, called with `query_dim` and `key_dim` to build a score. The
-    others are hyperparameters and come from its YAML file.
+    The first arguments of a constructor are `spec`, annotated with the kind of data that the
+    architecture accepts, `score`, called with `query_dim` and `key_dim` to build a score, and
+    `normalizer`, called with `heads` to build a normalizer. One without `normalizer` is for the
+    softmax alone. The other arguments are hyperparameters and come from its YAML file.
 
     A forward pass is pure: it writes to no module and draws from no global generator.
     """

@@ -7,22 +7,27 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
+from attnexp.attention.base import may_be_empty
 from attnexp.attention.multihead import single_or_multihead
 from attnexp.batch import Batch, Prediction, RegressionSpec
-from attnexp.scores.base import Score, ScoreFactory
+from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.softmax import Softmax
+from attnexp.scores.base import ScoreFactory
 
 
 class KernelRegression(Architecture):
-    """f(x) = sum_i alpha(phi(x), phi(x_i)) y_i, alpha = softmax_i a.
+    """f(x) = sum_i w_i y_i, w the weights of a(phi(x), phi(x_i)), by default their softmax.
 
     Nadaraya (1964) and Watson (1964), with any score a in place of the log kernel. phi is the
     identity where `features` is 0, and otherwise a learned map of x to that many features, the same
     for queries and keys. Without such a map, scores built on dot products cannot tell points on a
     line apart. With `heads` above 1 the pooling is multi-head, `head_dim` features a head.
 
-    A compact kernel may have no point within reach of x, in any head. The answer there is the mean
-    of the values that x may attend to, which is average pooling, where `empty` is "mean", and NaN
-    where it is "nan". Neither depends on where the zero of y is.
+    A compact kernel may have no point within reach of x, in any head, and a normalizer whose rows
+    need not sum to 1 may give x no weight at all. The answer there is the mean of the values that x
+    may attend to, which is average pooling, where `empty` is "mean", and NaN where it is "nan".
+    Neither depends on where the zero of y is. Where weights sum to less or more than 1, the answer
+    is their sum times the weighted mean.
 
     Raises ValueError for negative `features` and for fewer than one head.
     """
@@ -31,6 +36,7 @@ class KernelRegression(Architecture):
         self,
         spec: RegressionSpec,
         score: ScoreFactory,
+        normalizer: NormalizerFactory = Softmax,
         features: int = 0,
         heads: int = 1,
         head_dim: int = 16,
@@ -41,8 +47,8 @@ class KernelRegression(Architecture):
             raise ValueError(f"features must be 0 (raw x) or more, got {features}")
         dim = features or spec.x_dim
         self.phi = FeatureMap(spec.x_dim, features) if features else nn.Identity()
-        self.pooling = single_or_multihead(score, dim, dim, spec.y_dim, heads, head_dim)
-        self.compact = any(isinstance(m, Score) and m.compact for m in self.pooling.modules())
+        self.pooling = single_or_multihead(score, dim, dim, spec.y_dim, heads, head_dim, normalizer)
+        self.may_be_empty = may_be_empty(self.pooling)
         self.empty = empty
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
@@ -51,9 +57,9 @@ class KernelRegression(Architecture):
             self.phi(batch.keys),
             batch.values,
             batch.mask,
-            need_weights or self.compact,
+            need_weights or self.may_be_empty,
         )
-        if weights is not None and self.compact:
+        if weights is not None and self.may_be_empty:
             reached = (weights > 0).any(dim=-1).any(dim=1).unsqueeze(-1)
             context = context.where(reached, self._without_neighbours(batch))
         kept = weights if need_weights else None

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.dropout import Dropout
+from attnexp.attention.dropout import Dropout
 from attnexp.scores.base import require_positive
 
 

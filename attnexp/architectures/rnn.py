@@ -7,12 +7,14 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.dropout import Dropout
 from attnexp.architectures.recurrent import Cell, Encoder, cell_named
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.attention.base import Memory
+from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import single_or_multihead
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
 
@@ -43,16 +45,18 @@ class Rnn(Seq2Seq[RnnState]):
     because the state there still holds that symbol.
 
     With `heads` above 1 the attention is multi-head, hidden_dim / heads features a head; one head
-    is the bare score. Dropout is applied to embeddings, between layers and before the output.
+    is the bare score. `dropout` is applied to embeddings, between layers and before the output,
+    `attention_dropout` to the attention weights.
 
-    Raises ValueError for sizes, layers or heads below 1, heads that do not divide hidden_dim, a
-    dropout outside [0, 1) and an unknown cell.
+    Raises ValueError for sizes, layers or heads below 1, heads that do not divide hidden_dim,
+    dropouts outside [0, 1) and an unknown cell.
     """
 
     def __init__(
         self,
         spec: Seq2SeqSpec,
         score: ScoreFactory,
+        normalizer: NormalizerFactory = Softmax,
         cell: Literal["gru", "lstm"] = "gru",
         embed_dim: int = 64,
         hidden_dim: int = 64,
@@ -60,6 +64,7 @@ class Rnn(Seq2Seq[RnnState]):
         bidirectional: bool = True,
         dropout: float = 0.0,
         heads: int = 1,
+        attention_dropout: float = 0.0,
     ) -> None:
         super().__init__(spec)
         require_positive("embed_dim", embed_dim)
@@ -69,7 +74,14 @@ class Rnn(Seq2Seq[RnnState]):
         self.embed_target = nn.Embedding(len(spec.target_vocab), embed_dim)
         self.encoder = Encoder(cell, embed_dim, hidden_dim, layers, bidirectional, dropout)
         self.attention = single_or_multihead(
-            score, hidden_dim, hidden_dim, hidden_dim, heads, head_dim
+            score,
+            hidden_dim,
+            hidden_dim,
+            hidden_dim,
+            heads,
+            head_dim,
+            normalizer,
+            attention_dropout,
         )
         kind = cell_named(cell)
         self.bottom = kind(embed_dim, hidden_dim)
@@ -90,8 +102,10 @@ class Rnn(Seq2Seq[RnnState]):
             contexts.append(context)
             if weights is not None:
                 maps.append(weights)
-        logits = self._logits(torch.stack(outputs, dim=1), torch.stack(contexts, dim=1))
-        cross = {"cross": torch.cat(maps, dim=-2).unsqueeze(1)} if maps else {}
+        logits = self._logits(
+            batch.due(torch.stack(outputs, dim=1)), batch.due(torch.stack(contexts, dim=1))
+        )
+        cross = {"cross": batch.due(torch.cat(maps, dim=-2)).unsqueeze(1)} if maps else {}
         return Prediction(logits, cross)
 
     def encode(

@@ -1,7 +1,7 @@
 """The contract of an encoder-decoder."""
 
 from abc import abstractmethod
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -20,12 +20,17 @@ class Seq2Seq(Architecture, Generic[State]):
     `forward` is teacher-forced: `queries` are the target ids shifted right, beginning with `bos`,
     `keys` the source ids, and `mask` (batch, 1, source) is true on the source and false on the
     padding behind it. The outputs are logits over the target vocabulary. The weights have an entry
-    `cross`, from decoder to encoder.
+    `cross`, from decoder to encoder. Where the batch says at which queries its targets are due
+    (`asked`), there are logits, and rows of `cross`, for these alone: see `Batch.due`.
 
     Decoding computes the same function step by step: `encode` once per sequence, then `step` once
     per symbol. Training uses `forward`, which may compute all symbols at once. A state is a named
     tuple of tensors (a pytree) and is never modified: a step returns a new one.
     """
+
+    whole: ClassVar[str] = "cross"
+    """The entry of the weights that has `cross` as a part or is `cross` itself: its rows are whole,
+    and sum to 1 where the normalizer's do."""
 
     def __init__(self, spec: Seq2SeqSpec) -> None:
         super().__init__()

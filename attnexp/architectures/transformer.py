@@ -1,18 +1,21 @@
 """The transformer."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Literal, NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.dropout import Dropout
-from attnexp.architectures.positions import positions_named
+from attnexp.architectures.positions import Order, positions_named
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.attention.base import Memory
+from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
 
@@ -34,44 +37,53 @@ class Transformer(Seq2Seq[TransformerState]):
     there is one head: the projections W_q, W_k, W_v and W_o are part of the architecture here.
 
     A symbol enters as its embedding, with entries from N(0, 1) at the start (the paper's scaling by
-    sqrt(dim) comes to the same), plus its position. Source, target and output have matrices of
-    their own. Dropout is applied to the sum of embedding and position, to the output of each
-    sublayer, and inside the feed-forward layer; attention weights are never dropped, so that a row
-    sums to 1.
+    sqrt(dim) comes to the same), plus its position. Other positions turn the queries and keys of
+    self-attention or bias its scores; attention to the encoder has neither, see `Positions`.
+    Source, target and output have matrices of their own. `dropout` is applied to the sum of
+    embedding and position, to the output of each sublayer, and inside the feed-forward layer;
+    `attention_dropout` to the attention weights, as the textbook d2l 1.0 has it. The weights that
+    are returned are those before dropout.
 
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim
-    with sinusoidal positions, a dropout outside [0, 1), unknown positions, and sequences longer
-    than learned positions.
+    with sinusoidal positions, an odd dim / heads with rotary ones, dropouts outside [0, 1), unknown
+    positions, and sequences longer than learned positions.
     """
 
     def __init__(
         self,
         spec: Seq2SeqSpec,
         score: ScoreFactory,
+        normalizer: NormalizerFactory = Softmax,
         layers: int = 2,
         heads: int = 4,
         dim: int = 64,
         ff_dim: int = 256,
         dropout: float = 0.0,
-        positions: Literal["sinusoidal", "learned"] = "sinusoidal",
+        positions: Literal["sinusoidal", "learned", "none", "rotary", "alibi"] = "sinusoidal",
+        attention_dropout: float = 0.0,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
         require_positive("ff_dim", ff_dim)
-        features_a_head("dim", dim, heads)
+        head_dim = features_a_head("dim", dim, heads)
+        sizes = (dim, dim, dim, dim, heads, head_dim)
+        attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
         kind = positions_named(positions)
         self.dropout = Dropout(dropout)
         self.embed_source = nn.Embedding(len(spec.source_vocab), dim)
         self.embed_target = nn.Embedding(len(spec.target_vocab), dim)
-        self.source_positions = kind(dim, spec.max_source)
-        self.target_positions = kind(dim, spec.max_target)
+        self.source_positions = kind(dim, heads, spec.max_source)
+        self.target_positions = kind(dim, heads, spec.max_target)
+        self.source_positions.require_reach(spec.test_max_source)
+        self.target_positions.require_reach(spec.test_max_target)
+        feed_forward = partial(FeedForward, dim, ff_dim, dropout)
+        parts = (attention, feed_forward, dim, dropout)
         self.encoder = cast(
-            "Sequence[EncoderLayer]",
-            nn.ModuleList(EncoderLayer(score, dim, heads, ff_dim, dropout) for _ in range(layers)),
+            "Sequence[SelfAttentionLayer]",
+            nn.ModuleList(SelfAttentionLayer(*parts) for _ in range(layers)),
         )
         self.decoder = cast(
-            "Sequence[DecoderLayer]",
-            nn.ModuleList(DecoderLayer(score, dim, heads, ff_dim, dropout) for _ in range(layers)),
+            "Sequence[DecoderLayer]", nn.ModuleList(DecoderLayer(*parts) for _ in range(layers))
         )
         self.encoder_norm = nn.LayerNorm(dim)
         self.decoder_norm = nn.LayerNorm(dim)
@@ -79,14 +91,14 @@ class Transformer(Seq2Seq[TransformerState]):
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         encoded, encoder_maps = self._encode(batch.keys, batch.mask, need_weights)
-        x = self._embed_target(batch.queries, start=0)
+        x, order = self._enter_target(batch.queries, start=0)
         decoder_maps, cross_maps = [], []
         for layer in self.decoder:
             source = layer.cross.remember(encoded, encoded, batch.mask)
-            x, own_weights, cross_weights = layer(x, source, need_weights)
+            x, own_weights, cross_weights = layer(x, source, order, need_weights)
             decoder_maps.append(own_weights)
-            cross_maps.append(cross_weights)
-        logits = self.W_o(self.decoder_norm(x))
+            cross_maps.append(None if cross_weights is None else batch.due(cross_weights))
+        logits = self.W_o(self.decoder_norm(batch.due(x)))
         maps = {"encoder": encoder_maps, "decoder": decoder_maps, "cross": cross_maps}
         return Prediction(
             logits,
@@ -106,10 +118,10 @@ class Transformer(Seq2Seq[TransformerState]):
     def step(
         self, ids: Int[Tensor, " batch"], state: TransformerState
     ) -> tuple[Float[Tensor, "batch target_vocab"], TransformerState]:
-        x = self._embed_target(ids.unsqueeze(-1), start=state.past[0].keys.shape[-2])
+        x, order = self._enter_target(ids.unsqueeze(-1), start=state.past[0].keys.shape[-2])
         grown = []
         for layer, source, past in zip(self.decoder, state.source, state.past, strict=True):
-            x, longer = layer.step(x, source, past)
+            x, longer = layer.step(x, source, past, order)
             grown.append(longer)
         logits = self.W_o(self.decoder_norm(x)).squeeze(1)
         return logits, TransformerState(state.source, tuple(grown))
@@ -123,64 +135,102 @@ class Transformer(Seq2Seq[TransformerState]):
         Float[Tensor, "batch source dim"], list[Float[Tensor, "batch heads source source"] | None]
     ]:
         """Return the encoder's outputs, and the weights of its layers."""
-        positions = self.source_positions(0, source.shape[1])
-        x = self.dropout(self.embed_source(source) + positions)
+        positions, length = self.source_positions, source.shape[1]
+        positions.require_reach(length)
+        places = torch.arange(length, device=source.device)
+        order = positions.order(places, places)
+        x = self.dropout(positions.add(self.embed_source(source), places))
         maps = []
         for layer in self.encoder:
-            x, weights = layer(x, mask, need_weights)
+            x, _, weights = layer(x, mask, order, need_weights)
             maps.append(weights)
         return self.encoder_norm(x), maps
 
-    def _embed_target(
+    def _enter_target(
         self, ids: Int[Tensor, "batch target"], start: int
-    ) -> Float[Tensor, "batch target dim"]:
-        """Return symbols plus their positions, of which the first is `start`."""
-        positions = self.target_positions(start, start + ids.shape[1])
-        return self.dropout(self.embed_target(ids) + positions)
+    ) -> tuple[Float[Tensor, "batch target dim"], Order]:
+        """Return symbols, the first of them at the place `start`, and their order."""
+        positions, stop = self.target_positions, start + ids.shape[1]
+        positions.require_reach(stop)
+        places = torch.arange(stop, device=ids.device)
+        own = places[start:]
+        x = self.dropout(positions.add(self.embed_target(ids), own))
+        return x, positions.order(own, places)
 
 
-class EncoderLayer(nn.Module):
-    """x + attention(norm(x)), then x + W_2 relu(W_1 norm(x) + b_1) + b_2."""
+class SelfAttentionLayer(nn.Module):
+    """x + attention(norm(x)), then the feed-forward layer: all of an encoder's, or a causal, layer.
+
+    `attention` and `feed_forward` build its two parts.
+    """
 
     def __init__(
-        self, score: ScoreFactory, dim: int, heads: int, ff_dim: int, dropout: float
+        self,
+        attention: Callable[[], MultiHead],
+        feed_forward: Callable[[], nn.Module],
+        dim: int,
+        dropout: float,
     ) -> None:
         super().__init__()
-        self.own = MultiHead(score, dim, dim, dim, dim, heads, dim // heads)
+        self.own = attention()
         self.own_norm = nn.LayerNorm(dim)
-        self.feed_forward = FeedForward(dim, ff_dim, dropout)
+        self.feed_forward = feed_forward()
         self.dropout = Dropout(dropout)
 
     def forward(
         self,
         x: Float[Tensor, "batch length dim"],
-        mask: Bool[Tensor, "batch 1 length"],
+        mask: Bool[Tensor, "batch #length length"],
+        order: Order,
         need_weights: bool,
     ) -> tuple[
-        Float[Tensor, "batch length dim"], Float[Tensor, "batch heads length length"] | None
+        Float[Tensor, "batch length dim"],
+        Memory,
+        Float[Tensor, "batch heads length length"] | None,
     ]:
-        """Return the layer's output and its weights."""
+        """Return the layer's output, what it attended to, and its weights."""
         normed = self.own_norm(x)
-        context, weights = self.own(normed, normed, normed, mask, need_weights)
-        return self.feed_forward(x + self.dropout(context)), weights
+        memory = self.own.remember(normed, normed, mask, order.turn)
+        context, weights = self.own.attend(normed, memory, need_weights, *order)
+        return self.feed_forward(x + self.dropout(context)), memory, weights
+
+    def step(
+        self, x: Float[Tensor, "batch 1 dim"], past: Memory, order: Order
+    ) -> tuple[Float[Tensor, "batch 1 dim"], Memory]:
+        """Return the output of one step, and the past with this step appended."""
+        normed = self.own_norm(x)
+        past = past.followed_by(self.own.remember(normed, normed, None, order.turn))
+        context, _ = self.own.attend(normed, past, False, *order)
+        return self.feed_forward(x + self.dropout(context)), past
 
 
 class DecoderLayer(nn.Module):
-    """Adds causal self-attention, attention to the source and feed-forward, each to its input."""
+    """Adds causal self-attention, attention to the source and feed-forward, each to its input.
+
+    `attention` and `feed_forward` build its parts.
+    """
 
     def __init__(
-        self, score: ScoreFactory, dim: int, heads: int, ff_dim: int, dropout: float
+        self,
+        attention: Callable[[], MultiHead],
+        feed_forward: Callable[[], nn.Module],
+        dim: int,
+        dropout: float,
     ) -> None:
         super().__init__()
-        self.own = MultiHead(score, dim, dim, dim, dim, heads, dim // heads)
+        self.own = attention()
         self.own_norm = nn.LayerNorm(dim)
-        self.cross = MultiHead(score, dim, dim, dim, dim, heads, dim // heads)
+        self.cross = attention()
         self.cross_norm = nn.LayerNorm(dim)
-        self.feed_forward = FeedForward(dim, ff_dim, dropout)
+        self.feed_forward = feed_forward()
         self.dropout = Dropout(dropout)
 
     def forward(
-        self, x: Float[Tensor, "batch length dim"], source: Memory, need_weights: bool
+        self,
+        x: Float[Tensor, "batch length dim"],
+        source: Memory,
+        order: Order,
+        need_weights: bool,
     ) -> tuple[
         Float[Tensor, "batch length dim"],
         Float[Tensor, "batch heads length length"] | None,
@@ -189,22 +239,16 @@ class DecoderLayer(nn.Module):
         """Return the output of all steps, the causal weights and the weights on the source."""
         normed = self.own_norm(x)
         causal = torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
-        return self._answer(
-            x, normed, self.own.remember(normed, normed, causal), source, need_weights
-        )
+        past = self.own.remember(normed, normed, causal, order.turn)
+        return self._answer(x, normed, past, source, order, need_weights)
 
     def step(
-        self, x: Float[Tensor, "batch 1 dim"], source: Memory, past: Memory
+        self, x: Float[Tensor, "batch 1 dim"], source: Memory, past: Memory, order: Order
     ) -> tuple[Float[Tensor, "batch 1 dim"], Memory]:
         """Return the output of one step, and the past with this step appended."""
         normed = self.own_norm(x)
-        new = self.own.remember(normed, normed)
-        past = Memory(
-            torch.cat([past.keys, new.keys], dim=-2),
-            torch.cat([past.values, new.values], dim=-2),
-            mask=None,
-        )
-        return self._answer(x, normed, past, source, need_weights=False)[0], past
+        past = past.followed_by(self.own.remember(normed, normed, None, order.turn))
+        return self._answer(x, normed, past, source, order, need_weights=False)[0], past
 
     def _answer(
         self,
@@ -212,13 +256,14 @@ class DecoderLayer(nn.Module):
         normed: Float[Tensor, "batch length dim"],
         past: Memory,
         source: Memory,
+        order: Order,
         need_weights: bool,
     ) -> tuple[
         Float[Tensor, "batch length dim"],
         Float[Tensor, "batch heads length past"] | None,
         Float[Tensor, "batch heads length source"] | None,
     ]:
-        context, own_weights = self.own.attend(normed, past, need_weights)
+        context, own_weights = self.own.attend(normed, past, need_weights, *order)
         x = x + self.dropout(context)
         context, cross_weights = self.cross.attend(self.cross_norm(x), source, need_weights)
         return self.feed_forward(x + self.dropout(context)), own_weights, cross_weights

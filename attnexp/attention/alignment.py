@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnexp.attention.statistics import entropy
+from attnexp.attention.statistics import entropy, sink_mass, support
 
 PEAKED = 0.99
 """A row with a weight above this counts as looking at a single key."""
@@ -28,9 +28,12 @@ class Scorecard:
     - `alignment_error_rate`: 1 - 2 |A and G| / (|A| + |G|), where A links every query that has gold
       to its largest weight and G is gold. Och and Ney (2003), section 3, all links sure. Queries
       without gold, such as the end symbol, do not count: a perfect map has rate 0.
-    - `entropy`: mean of -sum w log w, nats, over all queries; `relative_entropy`: mean of the same
-      over log n, n the keys that the query may see. 1 is uniform, 0 is one key.
+    - `entropy`: mean of -sum p log p, nats, over all queries, p the weights over their sum;
+      `relative_entropy`: mean of the same over log n, n the keys that the query may see. 1 is
+      uniform, 0 is one key.
     - `peaked`: share of all queries with a weight above 0.99.
+    - `support`: mean number of keys with a weight above 0, over all queries.
+    - `sink_mass`: mean of 1 - sum w over all queries, the weight that is on no key.
     """
 
     alignment_accuracy: Float[Tensor, "layers heads"]
@@ -41,6 +44,8 @@ class Scorecard:
     entropy: Float[Tensor, "layers heads"]
     relative_entropy: Float[Tensor, "layers heads"]
     peaked: Float[Tensor, "layers heads"]
+    support: Float[Tensor, "layers heads"]
+    sink_mass: Float[Tensor, "layers heads"]
 
     def best(self) -> tuple[int, int]:
         """Return the layer and head with the highest alignment accuracy, the first of equals.
@@ -102,6 +107,8 @@ def scorecard(
         entropy=nats[..., target_mask].mean(dim=-1),
         relative_entropy=(nats / keys.clamp(min=2).log())[..., several].mean(dim=-1),
         peaked=(top > PEAKED)[..., target_mask].to(rows.dtype).mean(dim=-1),
+        support=support(rows)[..., target_mask].mean(dim=-1),
+        sink_mass=sink_mass(rows)[..., target_mask].mean(dim=-1),
     )
 
 

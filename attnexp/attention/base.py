@@ -3,10 +3,14 @@
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.attention.softmax import Mask, ValidLens, as_mask
+from attnexp.normalizers.base import Normalizer
+from attnexp.normalizers.masks import Mask, ValidLens, as_mask
+from attnexp.scores.base import Score
 
 
 class Memory(NamedTuple):
@@ -38,6 +42,21 @@ class Memory(NamedTuple):
             keys = shown
         return cls(keys, values, mask)
 
+    def followed_by(self, new: "Memory") -> "Memory":
+        """Return this memory with new keys and values behind it, for queries that come later.
+
+        They may attend to every key that a query so far may attend to, and to all new ones.
+        """
+        mask = None
+        if self.mask is not None:
+            seen = self.mask.any(dim=-2, keepdim=True)
+            mask = F.pad(seen, (0, new.keys.shape[-2]), value=True)
+        return Memory(
+            torch.cat([self.keys, new.keys], dim=-2),
+            torch.cat([self.values, new.values], dim=-2),
+            mask,
+        )
+
 
 class Attention(nn.Module, ABC):
     """Answers queries with weighted averages of values.
@@ -55,7 +74,7 @@ class Attention(nn.Module, ABC):
         values: Float[Tensor, "batch keys value_dim"],
         mask: Mask | ValidLens | None = None,
     ) -> Memory:
-        """Return the projected keys and values. See `masked_softmax` for `mask`."""
+        """Return the projected keys and values. See `Normalizer.forward` for `mask`."""
 
     @abstractmethod
     def attend(
@@ -69,7 +88,8 @@ class Attention(nn.Module, ABC):
     ]:
         """Return the context of every query, and the weights if `need_weights`, else None.
 
-        Without the weights a score that can be written as a dot product uses a fused kernel.
+        Without the weights, the softmax of a score that can be written as a dot product uses a
+        fused kernel. The weights are those before dropout.
         """
 
     def forward(
@@ -85,3 +105,15 @@ class Attention(nn.Module, ABC):
     ]:
         """Return the contexts and weights of `attend` for the memory that `remember` returns."""
         return self.attend(queries, self.remember(keys, values, mask), need_weights)
+
+
+def may_be_empty(model: nn.Module) -> bool:
+    """Return whether a row of the model's weights may be zero although keys are allowed.
+
+    So it is where a score is compact, and where the rows of a normalizer need not sum to 1.
+    """
+    return any(
+        (isinstance(module, Score) and module.compact)
+        or (isinstance(module, Normalizer) and not module.sums_to_one)
+        for module in model.modules()
+    )

@@ -1,21 +1,37 @@
-"""Multi-head attention around any score."""
+"""Multi-head attention around any score and normalizer."""
+
+from collections.abc import Callable
 
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from attnexp.attention.base import Attention, Memory
+from attnexp.attention.dropout import weight_dropout
 from attnexp.attention.pooling import AttentionPooling, pool
-from attnexp.attention.softmax import Mask, ValidLens
+from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.masks import Mask, ValidLens
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
+
+Turn = Callable[
+    [Float[Tensor, "batch heads length head_dim"]], Float[Tensor, "batch heads length head_dim"]
+]
+"""Changes the queries or the keys of each head by where they stand."""
 
 
 class MultiHead(Attention):
     """head_i = attention(W_q^i q, W_k^i k, W_v^i v); the context is W_o [head_1; ...; head_h].
 
     Vaswani et al. (2017), section 3.2.2, without biases. All heads share one score, computed along
-    an axis for the heads, and differ in their projections. Every head has `head_dim` features.
+    an axis for the heads, and differ in their projections. Every head has `head_dim` features. The
+    normalizer is the softmax where no other is given. In training a share `dropout` of the weights
+    is dropped; see `Dropout`.
 
-    Raises ValueError for fewer than one head and for a head_dim below 1.
+    Positions may enter in two ways. A `turn` is applied to W_q^i q and W_k^i k, before the score
+    projects them further, so that a memory holds keys that are turned already. A `bias` is added to
+    the scores before they are normalized.
+
+    Raises ValueError for fewer than one head, a head_dim below 1 and a dropout outside [0, 1).
     """
 
     def __init__(
@@ -27,6 +43,8 @@ class MultiHead(Attention):
         context_dim: int,
         heads: int,
         head_dim: int,
+        normalizer: NormalizerFactory = Softmax,
+        dropout: float = 0.0,
     ) -> None:
         super().__init__()
         require_positive("heads", heads)
@@ -38,16 +56,19 @@ class MultiHead(Attention):
         self.W_v = nn.Linear(value_dim, heads * head_dim, bias=False)
         self.W_o = nn.Linear(heads * head_dim, context_dim, bias=False)
         self.score = score(query_dim=head_dim, key_dim=head_dim)
+        self.normalizer = normalizer(heads=heads)
+        self.dropout = weight_dropout(dropout)
 
     def remember(
         self,
         keys: Float[Tensor, "batch keys key_dim"],
         values: Float[Tensor, "batch keys value_dim"],
         mask: Mask | ValidLens | None = None,
+        turn: Turn | None = None,
     ) -> Memory:
         seen = Memory.of(keys, values, mask)
         return Memory(
-            self.score.project_keys(self._split(self.W_k(seen.keys))),
+            self.score.project_keys(self._split(self.W_k(seen.keys), turn)),
             self._split(self.W_v(seen.values)),
             None if seen.mask is None else seen.mask.unsqueeze(-3),
         )
@@ -57,22 +78,34 @@ class MultiHead(Attention):
         queries: Float[Tensor, "batch queries query_dim"],
         memory: Memory,
         need_weights: bool = True,
+        turn: Turn | None = None,
+        bias: Float[Tensor, "*batch heads queries keys"] | None = None,
     ) -> tuple[
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch heads queries keys"] | None,
     ]:
-        projected = self.score.project_queries(self._split(self.W_q(queries)))
-        heads, weights = pool(self.score, projected, memory, need_weights)
+        projected = self.score.project_queries(self._split(self.W_q(queries), turn))
+        heads, weights = pool(
+            self.score, self.normalizer, self.dropout, projected, memory, need_weights, bias
+        )
         return self.W_o(heads.transpose(-3, -2).flatten(-2)), weights
 
     def _split(
-        self, joint: Float[Tensor, "batch length joint_dim"]
+        self, joint: Float[Tensor, "batch length joint_dim"], turn: Turn | None = None
     ) -> Float[Tensor, "batch heads length head_dim"]:
-        return joint.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+        split = joint.unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+        return split if turn is None else turn(split)
 
 
 def single_or_multihead(
-    score: ScoreFactory, query_dim: int, key_dim: int, value_dim: int, heads: int, head_dim: int
+    score: ScoreFactory,
+    query_dim: int,
+    key_dim: int,
+    value_dim: int,
+    heads: int,
+    head_dim: int,
+    normalizer: NormalizerFactory = Softmax,
+    dropout: float = 0.0,
 ) -> Attention:
     """Return `AttentionPooling` around the bare score for one head, and `MultiHead` for several.
 
@@ -80,5 +113,8 @@ def single_or_multihead(
     """
     require_positive("heads", heads)
     if heads == 1:
-        return AttentionPooling(score(query_dim=query_dim, key_dim=key_dim), value_dim)
-    return MultiHead(score, query_dim, key_dim, value_dim, value_dim, heads, head_dim)
+        bare = score(query_dim=query_dim, key_dim=key_dim)
+        return AttentionPooling(bare, value_dim, normalizer, dropout)
+    return MultiHead(
+        score, query_dim, key_dim, value_dim, value_dim, heads, head_dim, normalizer, dropout
+    )

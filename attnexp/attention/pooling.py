@@ -1,4 +1,4 @@
-"""Attention pooling: one score, one softmax, one weighted average."""
+"""Attention pooling: one score, one normalizer, one weighted average."""
 
 import math
 
@@ -8,7 +8,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp.attention.base import Attention, Memory
-from attnexp.attention.softmax import Mask, ValidLens, masked_softmax
+from attnexp.attention.dropout import Dropout, weight_dropout
+from attnexp.normalizers.base import Normalizer, NormalizerFactory
+from attnexp.normalizers.masks import Mask, ValidLens
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score
 
 FEW = 4096
@@ -20,31 +23,71 @@ Most of the time then goes into calling kernels, and the plain formula of a scor
 
 def pool(
     score: Score,
+    normalizer: Normalizer,
+    dropout: Dropout | None,
     queries: Float[Tensor, "*batch queries projected"],
     memory: Memory,
     need_weights: bool,
+    bias: Float[Tensor, "*heads queries keys"] | None = None,
 ) -> tuple[Float[Tensor, "*batch queries value_dim"], Float[Tensor, "*batch queries keys"] | None]:
-    """Return f(q) = sum_i softmax_i(a(q, k_i)) v_i for projected queries, any leading axes."""
-    if not need_weights and math.prod(queries.shape[:-1]) * memory.keys.shape[-2] > FEW:
+    """Return f(q) = sum_i w_i v_i for projected queries, any leading axes, w normalized scores.
+
+    A bias is added to the scores before they are normalized.
+
+    The weights beside it are those before dropout. A fused kernel computes the softmax alone, and
+    its dropout would draw from the global generator, so it is used without dropout only.
+    """
+    drops = dropout is not None and dropout.training
+    fusible = type(normalizer) is Softmax and not drops and not need_weights
+    if fusible and math.prod(queries.shape[:-1]) * memory.keys.shape[-2] > FEW:
         pair = score.as_dot_product(queries, memory.keys)
         if pair is not None:
             dot_queries, dot_keys = pair
             context = F.scaled_dot_product_attention(
-                dot_queries, dot_keys, memory.values, attn_mask=memory.mask, scale=1.0
+                dot_queries,
+                dot_keys,
+                memory.values,
+                attn_mask=_fused_mask(memory.mask, bias),
+                scale=1.0,
             )
             return context, None
-    weights = masked_softmax(score.compare(queries, memory.keys), memory.mask)
+    scores = score.compare(queries, memory.keys)
+    weights = normalizer(scores if bias is None else scores + bias, memory.mask)
+    kept = weights if dropout is None else dropout(weights)
     # without an axis for heads `bmm` suffices, and `@` takes longer to reach it
     product = torch.bmm if weights.dim() == 3 else torch.matmul
-    return product(weights, memory.values), weights if need_weights else None
+    return product(kept, memory.values), weights if need_weights else None
+
+
+def _fused_mask(
+    mask: Mask | None, bias: Float[Tensor, "*heads queries keys"] | None
+) -> Tensor | None:
+    """Return what the fused kernel adds to the scores, or a mask where nothing is added."""
+    if mask is None or bias is None:
+        return mask if bias is None else bias
+    return bias.where(mask, -torch.inf)
 
 
 class AttentionPooling(Attention):
-    """f(q) = sum_i alpha(q, k_i) v_i with alpha = softmax_i a(q, k_i), for one score a."""
+    """f(q) = sum_i w_i(q) v_i with w(q) the normalized scores a(q, k_i), for one score a.
 
-    def __init__(self, score: Score, value_dim: int) -> None:
+    The normalizer is the softmax where no other is given. In training a share `dropout` of the
+    weights is dropped; see `Dropout`.
+
+    Raises ValueError for a dropout outside [0, 1).
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        value_dim: int,
+        normalizer: NormalizerFactory = Softmax,
+        dropout: float = 0.0,
+    ) -> None:
         super().__init__()
         self.score = score
+        self.normalizer = normalizer(heads=1)
+        self.dropout = weight_dropout(dropout)
         self.context_dim = value_dim
 
     def remember(
@@ -65,6 +108,8 @@ class AttentionPooling(Attention):
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch 1 queries keys"] | None,
     ]:
-        score = self.score
-        context, weights = pool(score, score.project_queries(queries), memory, need_weights)
+        projected = self.score.project_queries(queries)
+        context, weights = pool(
+            self.score, self.normalizer, self.dropout, projected, memory, need_weights
+        )
         return context, None if weights is None else weights.unsqueeze(-3)

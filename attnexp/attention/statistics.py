@@ -4,13 +4,39 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+ROUNDING = 1e-5
+"""Rows whose sum is this near to 1 sum to 1."""
+
+
+def shares(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch keys"]:
+    """Return each row over its sum. A row that sums to 1, and a row of zeros, stay as they are."""
+    sums = weights.sum(dim=-1, keepdim=True)
+    kept = ((sums - 1).abs() <= ROUNDING) | (sums == 0)
+    return weights.where(kept, weights / sums)
+
 
 def entropy(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
-    """Return H = -sum_i w_i log w_i of each row, in nats, with 0 log 0 = 0.
+    """Return H = -sum_i p_i log p_i of each row, in nats, with p_i = w_i / sum_j w_j, 0 log 0 = 0.
 
-    A uniform row over n keys has log n; a row with a single key and a row of zeros have 0.
+    A uniform row over n keys has log n, whatever its sum; a row with a single key and a row of
+    zeros have 0.
     """
-    return -torch.xlogy(weights, weights).sum(dim=-1)
+    p = shares(weights)
+    return -torch.xlogy(p, p).sum(dim=-1)
+
+
+def support(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
+    """Return the number of keys of each row whose weight is above 0."""
+    return (weights > 0).sum(dim=-1).to(weights.dtype)
+
+
+def sink_mass(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
+    """Return 1 - sum_i w_i of each row, and exactly 0 for a row that sums to 1.
+
+    It is the weight on no key: negative where the weights of a row sum to more than 1.
+    """
+    left = 1 - weights.sum(dim=-1)
+    return left.where(left.abs() > ROUNDING, 0.0)
 
 
 def is_uniform(

@@ -7,6 +7,7 @@ from pathlib import Path
 from attnexp import console
 from attnexp.cli.arguments import Arguments, module_name, place
 from attnexp.errors import RequestError
+from attnexp.runs.files import PREDICTIONS
 from attnexp.runs.run import load_run
 
 EPILOG = """examples:
@@ -46,6 +47,11 @@ def main(argv: Sequence[str]) -> None:
         raise RequestError(
             f"data={run.chosen['data']} is no sequence data: there is nothing to decode"
         )
+    if run.dataset.test.asked is not None:
+        raise RequestError(
+            f"data={run.chosen['data']} gives the decoder its input, so a source alone has no "
+            f"answer: {arguments.run / PREDICTIONS} has the answers to the test set"
+        )
     source = " ".join(arguments.source)
     try:
         answer = ask(run.model, spec, source)
@@ -70,7 +76,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "source", nargs="+", metavar="SOURCE", help="symbols of the data, as in '3 1 4' or 3,1,4"
     )
-    parser.add_argument("--attention", metavar="NAME", help="cross, encoder or decoder")
+    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder or self")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
     parser.add_argument(

@@ -94,7 +94,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--example", type=places, default=(), metavar="N,...", help="test examples, from 1"
     )
-    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, ...")
+    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, self, ...")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: each, or their mean")
     return parser.parse_intermixed_args(argv)

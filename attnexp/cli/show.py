@@ -54,7 +54,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv; default: losses")
     parser.add_argument("--example", type=place, metavar="N", help="a test example, from 1")
-    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, ...")
+    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, self, ...")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
     return parser.parse_intermixed_args(argv)

@@ -18,13 +18,13 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import DataSpec
 from attnexp.config.groups import choices
 from attnexp.config.job import resolved
 from attnexp.config.schema import check_settings
 from attnexp.config.trust import Trust, checked_config
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
+from attnexp.runs.key import ADDED
 from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
@@ -41,7 +41,8 @@ UNTRAINED = 5
 
 GIVEN = {
     "model": ("query_dim", "key_dim"),
-    "arch": ("spec", "score"),
+    "normalizer": ("heads",),
+    "arch": ("spec", "score", "normalizer"),
     "data": ("generator",),
     "task": (),
     "optim": ("params",),
@@ -72,8 +73,11 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
     dataset: Dataset = made["data"](generator=generator(seed, "data"))
     task: Task = made["task"]()
     _check_fit(plain, chosen, dataset)
+    make_model = partial(
+        made["arch"], spec=dataset.spec, score=made["model"], **_normalizer(plain, chosen, made)
+    )
     with seeded(seed, "initialisation"):
-        model = made["arch"](spec=dataset.spec, score=made["model"])
+        model = make_model()
     settings: TrainSettings = made["train"]()
     target_direction(settings, task, dataset)  # a target that cannot be reached is refused now
     optimizer, schedule = made["optim"], made["schedule"]()
@@ -97,7 +101,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         settings=settings,
         tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
-        untrained=Untrained(made["arch"], made["model"], dataset.spec, seed, device),
+        untrained=Untrained(make_model, seed, device),
     )
 
 
@@ -105,16 +109,14 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
 class Untrained:
     """The models of a run with other first parameters, each built when it is asked for."""
 
-    arch: Callable[..., Architecture]
-    score: Callable[..., Any]
-    spec: DataSpec
+    make_model: Callable[[], Architecture]
     seed: int
     device: torch.device
 
     def __iter__(self) -> Iterator[Architecture]:
         for draw in range(UNTRAINED):
             with seeded(self.seed, f"untrained {draw}"):
-                model = self.arch(spec=self.spec, score=self.score)
+                model = self.make_model()
             yield model.to(self.device).eval()
 
 
@@ -239,6 +241,24 @@ def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dat
         f"arch={chosen['arch']} is not for data={chosen['data']}: "
         f"choose arch={choices_text(fitting)}"
     )
+
+
+def _normalizer(
+    plain: Mapping[str, Any], chosen: Mapping[str, str], made: Mapping[str, Callable[..., Any]]
+) -> dict[str, Callable[..., Any]]:
+    """Return the argument `normalizer` of the architecture, where it has one.
+
+    Raises RequestError where it has none and the softmax, which it computes, was not chosen.
+    """
+    parameters = inspect.signature(_target(plain["arch"], "arch")).parameters
+    if "normalizer" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return {"normalizer": made["normalizer"]}
+    if plain["normalizer"] != ADDED["normalizer"]:
+        raise RequestError(
+            f"arch={chosen['arch']} has no argument normalizer, so it cannot use "
+            f"normalizer={chosen['normalizer']}: choose normalizer=softmax"
+        )
+    return {}
 
 
 def spec_type(architecture: Callable[..., Any]) -> type:

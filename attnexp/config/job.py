@@ -26,6 +26,7 @@ class Settings:
     """The settings at the top level of a run. Groups are checked against what they name."""
 
     model: dict[str, Any]
+    normalizer: dict[str, Any]
     arch: dict[str, Any]
     data: dict[str, Any]
     task: dict[str, Any]

@@ -14,6 +14,7 @@ from attnexp.data.date_forms import DateForm, Piece, date_forms
 from attnexp.data.sequences import (
     FIRST,
     PAD,
+    Families,
     check_sizes,
     draw_distinct,
     sequence_batch,
@@ -58,7 +59,8 @@ class Dates(Dataset):
 
     The source vocabulary is the characters that occur in any text of any date in the range, with
     the space, which tells `attnexp.data.text` that symbols are characters. It depends on the
-    settings alone. The target vocabulary is 0 to 9 and the hyphen.
+    settings alone. The target vocabulary is 0 to 9 and the hyphen. The formats fix the lengths, so
+    no setting gives the test set other ones.
 
     Example, in locale de and format long:
         source     3. März 2021
@@ -106,12 +108,9 @@ class Dates(Dataset):
         _check_meanings(forms, tables, calendar, first_year)
 
         sizes = (num_train, num_validation, num_test)
-        days = draw_distinct(
-            sum(sizes),
-            [[len(calendar["day"])]],
-            f"the years {first_year} to {last_year}",
-            generator,
-        )[0][:, 0]
+        every_day = [len(calendar["day"])]
+        families = Families({"days": every_day}, f"the years {first_year} to {last_year}")
+        days = draw_distinct(sum(sizes), families, generator)["days"][:, 0]
         choice = torch.randint(len(forms), days.shape, generator=generator)
         sources, targets, alignments = [], [], []
         for number, form in enumerate(forms):
@@ -123,8 +122,8 @@ class Dates(Dataset):
             targets.append(_iso(dates, first_year))
         longest = max(source.shape[1] for source in sources)
         whole = sequence_batch(stack(sources, longest), torch.cat(targets), torch.cat(alignments))
-        self.spec = sequence_spec(alphabet, ISO, longest, ISO_LENGTH)
         self.train, self.validation, self.test = split(whole, sizes, generator)
+        self.spec = sequence_spec(alphabet, ISO, self.train, self.test)
 
 
 def _years(first_year: int, last_year: int) -> range:

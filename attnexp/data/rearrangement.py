@@ -6,19 +6,21 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.batch import Seq2SeqSpec
+from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     FIRST,
     PAD,
+    Drawn,
+    Families,
     check_positive,
     check_range,
     check_sizes,
-    draw_distinct,
+    draw_sets,
     sequence_batch,
     sequence_spec,
-    split,
     stack,
+    tested_range,
 )
 
 
@@ -31,6 +33,10 @@ class Rearrangement(Dataset):
 
     All sources are different, so the three sets are disjoint. Lengths are equally frequent as far
     as that allows: where there are too few sequences of a short length, all of them are drawn.
+
+    The test set may have other lengths, `test_min_length` to `test_max_length`, which training and
+    validation then never see unless they are within their range too. An end that is None is that
+    of training.
 
     Raises ValueError for a set without examples, a length or a vocabulary below 1, a range of
     lengths that is empty, and more examples than there are different sources.
@@ -47,32 +53,44 @@ class Rearrangement(Dataset):
         min_length: int,
         max_length: int,
         vocab_size: int,
+        test_min_length: int | None,
+        test_max_length: int | None,
     ) -> None:
         check_sizes(num_train, num_validation, num_test)
         check_range("min_length", min_length, "max_length", max_length)
         check_positive("vocab_size", vocab_size)
-        sizes = (num_train, num_validation, num_test)
-        rows = draw_distinct(
-            sum(sizes),
-            [[vocab_size] * length for length in range(min_length, max_length + 1)],
-            f"lengths {min_length} to {max_length} over {vocab_size} symbols",
+        lengths = range(min_length, max_length + 1)
+        tested = tested_range("length", min_length, max_length, test_min_length, test_max_length)
+        self.train, self.validation, self.test = draw_sets(
+            (num_train, num_validation, num_test),
+            _families(lengths, vocab_size),
+            None if tested is None else _families(tested, vocab_size),
+            self._batch,
             generator,
         )
-        source = stack([block + FIRST for block in rows], max_length)
+        symbols = [str(number) for number in range(vocab_size)]
+        self.spec = sequence_spec(symbols, symbols, self.train, self.test)
+
+    def _batch(self, drawn: Drawn) -> Batch:
+        source = stack([block + FIRST for block in drawn.values()], max(drawn))
         present = source != PAD
         places = self.places(source, present.sum(dim=1, keepdim=True))
         places = places.where(present, torch.zeros_like(places))
-        whole = sequence_batch(
+        return sequence_batch(
             source,
             target=source.gather(1, places).masked_fill(~present, PAD),
             alignment=places.masked_fill(~present, -1),
         )
-        symbols = [str(number) for number in range(vocab_size)]
-        self.spec = sequence_spec(symbols, symbols, max_length, max_length)
-        self.train, self.validation, self.test = split(whole, sizes, generator)
 
     @abstractmethod
     def places(
         self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
     ) -> Int[Tensor, "examples length"]:
         """Return p, the source position of each target symbol, with any value after the end."""
+
+
+def _families(lengths: range, vocab_size: int) -> Families:
+    return Families(
+        {length: [vocab_size] * length for length in lengths},
+        f"lengths {lengths[0]} to {lengths[-1]} over {vocab_size} symbols",
+    )

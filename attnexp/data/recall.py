@@ -1,5 +1,7 @@
 """Associative recall: the source gives pairs of keys and values, then asks for values."""
 
+from functools import partial
+
 import torch
 
 from attnexp.batch import Batch, Seq2SeqSpec
@@ -7,30 +9,37 @@ from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     EOS,
     FIRST,
+    Drawn,
+    Families,
     arrangements,
     check_positive,
     check_range,
     check_sizes,
-    draw_distinct,
+    draw_sets,
     sequence_batch,
     sequence_spec,
-    split,
     stack,
+    tested_range,
 )
 
 
 class Recall(Dataset):
     """source = k_1 v_1 ... k_n v_n, then m of the keys again; target = the values of those m.
 
-    Multi-query associative recall (Arora et al. 2023, "Zoology"), as a task of an encoder and a
-    decoder. The keys of an example are all different, and none is asked for twice; values may
-    repeat. The gold alignment is the place of the value.
+    Multi-query associative recall as a task of an encoder and a decoder, easier than the published
+    one (`MultiQueryRecall`): with 8 keys and 8 values every symbol is frequent, there are at most
+    four pairs and two queries, and nothing stands between them. The keys of an example are all
+    different, and none is asked for twice; values may repeat. The gold alignment is the place of
+    the value.
 
     Keys are named k0, k1, ... and values 0, 1, ...; source and target share one vocabulary of
     `num_keys` + `num_values` symbols and the special ones. There are `min_pairs` to `max_pairs`
     pairs in a source, n, and 1 to `max_queries` queries, m, at most n. All sources are different,
     so the three sets are disjoint; all (n, m) are equally frequent as far as that allows. Those
-    with few pairs and a single query are easy examples for a transformer to start with.
+    with few pairs and a single query are easy examples for a transformer to start with. The test
+    set may have other numbers of pairs, `test_min_pairs` to `test_max_pairs`, which training and
+    validation then never see unless they are within their range too; an end that is None is that
+    of training.
 
     Example:
         source     k0 2 k3 1 k1 2 k1 k3
@@ -55,58 +64,69 @@ class Recall(Dataset):
         max_queries: int = 2,
         num_keys: int = 8,
         num_values: int = 8,
+        test_min_pairs: int | None = None,
+        test_max_pairs: int | None = None,
     ) -> None:
         check_sizes(num_train, num_validation, num_test)
         check_range("min_pairs", min_pairs, "max_pairs", max_pairs)
+        tested = tested_range("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
         check_positive("max_queries", max_queries)
         check_positive("num_values", num_values)
-        if num_keys < max_pairs:
+        name, most = "max_pairs", max_pairs
+        if tested is not None and tested[-1] > most:
+            name, most = "test_max_pairs", tested[-1]
+        if num_keys < most:
             raise ValueError(
-                f"num_keys must be at least max_pairs ({max_pairs}), because the keys of an "
-                f"example are all different, got {num_keys}"
+                f"num_keys must be at least {name} ({most}), because the keys of an example are "
+                f"all different, got {num_keys}"
             )
         if max_queries > max_pairs:
             raise ValueError(
                 f"max_queries must be at most max_pairs ({max_pairs}), because no key is asked "
                 f"for twice, got {max_queries}"
             )
-        sizes = (num_train, num_validation, num_test)
-        shapes = [
-            (pairs, queries)
-            for pairs in range(min_pairs, max_pairs + 1)
-            for queries in range(1, min(pairs, max_queries) + 1)
-        ]
-        digits = draw_distinct(
-            sum(sizes),
-            [
-                [num_keys - i for i in range(pairs)]
-                + [pairs - i for i in range(queries)]
-                + [num_values] * pairs
-                for pairs, queries in shapes
-            ],
-            f"{min_pairs} to {max_pairs} pairs of {num_keys} keys and {num_values} values",
+
+        def families(numbers: range) -> Families:
+            return Families(
+                {
+                    (pairs, queries): [num_keys - i for i in range(pairs)]
+                    + [pairs - i for i in range(queries)]
+                    + [num_values] * pairs
+                    for pairs in numbers
+                    for queries in range(1, min(pairs, max_queries) + 1)
+                },
+                f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
+            )
+
+        self.train, self.validation, self.test = draw_sets(
+            (num_train, num_validation, num_test),
+            families(range(min_pairs, max_pairs + 1)),
+            None if tested is None else families(tested),
+            partial(_questions, num_keys=num_keys),
             generator,
         )
-        sources, targets, alignments = [], [], []
-        for (pairs, queries), block in zip(shapes, digits, strict=True):
-            key_digits, asked_digits, values = block.split([pairs, queries, pairs], dim=1)
-            keys = FIRST + arrangements(key_digits, num_keys)
-            values = FIRST + num_keys + values
-            asked = arrangements(asked_digits, pairs)
-            told = torch.stack([keys, values], dim=2).flatten(1)
-            sources.append(torch.cat([told, keys.gather(1, asked)], dim=1))
-            targets.append(values.gather(1, asked))
-            alignments.append(2 * asked + 1)
-        longest = 2 * max_pairs + max_queries
-        whole = sequence_batch(
-            stack(sources, longest),
-            stack(targets, max_queries),
-            stack(alignments, max_queries, fill=-1),
-        )
         symbols = [f"k{i}" for i in range(num_keys)] + [str(i) for i in range(num_values)]
-        self.spec = sequence_spec(symbols, symbols, longest, max_queries)
-        self.train, self.validation, self.test = split(whole, sizes, generator)
+        self.spec = sequence_spec(symbols, symbols, self.train, self.test)
         self.chance = {"exact_match": guessed_exact_match(self.test)}
+
+
+def _questions(drawn: Drawn, num_keys: int) -> Batch:
+    """Return the batch of the pairs and queries that the digits mean."""
+    sources, targets, alignments = [], [], []
+    for (pairs, queries), block in drawn.items():
+        key_digits, asked_digits, values = block.split([pairs, queries, pairs], dim=1)
+        keys = FIRST + arrangements(key_digits)
+        values = FIRST + num_keys + values
+        asked = arrangements(asked_digits)
+        told = torch.stack([keys, values], dim=2).flatten(1)
+        sources.append(torch.cat([told, keys.gather(1, asked)], dim=1))
+        targets.append(values.gather(1, asked))
+        alignments.append(2 * asked + 1)
+    longest = max(2 * pairs + queries for pairs, queries in drawn)
+    most = max(queries for _, queries in drawn)
+    return sequence_batch(
+        stack(sources, longest), stack(targets, most), stack(alignments, most, fill=-1)
+    )
 
 
 def guessed_exact_match(batch: Batch) -> float:

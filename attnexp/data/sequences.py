@@ -5,7 +5,10 @@ the symbols that mark a beginning and an end.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -24,17 +27,19 @@ MOST_CODES = 2**62
 
 
 def sequence_spec(
-    source_symbols: Sequence[str], target_symbols: Sequence[str], max_source: int, max_target: int
+    source_symbols: Sequence[str], target_symbols: Sequence[str], train: Batch, test: Batch
 ) -> Seq2SeqSpec:
-    """Return the sizes that a model must know; `max_*` are given without the end symbol."""
+    """Return the sizes that a model must know; the longest lengths are the widths of the sets."""
     return Seq2SeqSpec(
         source_vocab=(*SPECIALS, *source_symbols),
         target_vocab=(*SPECIALS, *target_symbols),
-        max_source=max_source + 1,
-        max_target=max_target + 1,
+        max_source=train.keys.shape[1],
+        max_target=train.queries.shape[1],
         pad=PAD,
         bos=BOS,
         eos=EOS,
+        test_max_source=test.keys.shape[1],
+        test_max_target=test.queries.shape[1],
     )
 
 
@@ -60,13 +65,10 @@ def sequence_batch(
     )
 
 
-def split(
-    whole: Batch, sizes: tuple[int, int, int], generator: torch.Generator
-) -> tuple[Batch, Batch, Batch]:
-    """Return the examples in random order, cut into training, validation and test sets."""
+def split(whole: Batch, sizes: Sequence[int], generator: torch.Generator) -> list[Batch]:
+    """Return the examples in random order, cut into sets of these sizes."""
     order = torch.randperm(len(whole), generator=generator)
-    train, validation, test = (whole.select(index) for index in order.split(sizes))
-    return train, validation, test
+    return [whole.select(index) for index in order.split(list(sizes))]
 
 
 def stack(
@@ -98,30 +100,118 @@ def check_range(low_name: str, low: int, high_name: str, high: int) -> None:
         )
 
 
-def draw_distinct(
-    total: int, families: Sequence[Sequence[int]], allowed: str, generator: torch.Generator
-) -> list[Int[Tensor, "_ _"]]:
-    """Return `total` different rows of digits, shared among families as evenly as sizes allow.
+def tested_range(
+    name: str, low: int, high: int, test_low: int | None, test_high: int | None
+) -> range | None:
+    """Return the lengths of a test set with a range of its own, None where it has none.
+
+    The ends of the range are `test_min_NAME` and `test_max_NAME`; one that is None is that of
+    training. Raises ValueError for an empty range.
+    """
+    if test_low is None and test_high is None:
+        return None
+    low = low if test_low is None else test_low
+    high = high if test_high is None else test_high
+    check_range(f"test_min_{name}", low, f"test_max_{name}", high)
+    return range(low, high + 1)
+
+
+@dataclass(frozen=True)
+class Families:
+    """Examples that may be drawn, in families of one shape, such as a length.
 
     A family is a list of radices r_1, ..., r_n. Its members are the rows (d_1, ..., d_n) with
-    0 <= d_i < r_i, and those drawn are a uniform sample without repetition. Sets that are cut out
-    of the drawn rows are therefore disjoint, and a family that is too small for an even share, such
-    as that of short sequences, is used up and leaves the rest to the larger ones.
-
-    Raises ValueError if the families have fewer members than `total`; `allowed` says in the message
-    what they are.
+    0 <= d_i < r_i. `radices` holds the families by their shapes; `named` says in messages what
+    they are.
     """
-    rooms = [math.prod(radices) for radices in families]
-    if total > sum(rooms):
+
+    radices: Mapping[Any, Sequence[int]]
+    named: str
+
+    def rooms(self) -> dict[Any, int]:
+        """Return the number of members of each family."""
+        return {shape: math.prod(radices) for shape, radices in self.radices.items()}
+
+
+Drawn = Mapping[Any, Int[Tensor, "_ _"]]
+"""Rows of digits by the shape of their family."""
+
+
+def draw_sets(
+    sizes: tuple[int, int, int],
+    trained: Families,
+    tested: Families | None,
+    batch_of: Callable[[Drawn], Batch],
+    generator: torch.Generator,
+) -> tuple[Batch, Batch, Batch]:
+    """Return training, validation and test sets, which have no example in common.
+
+    `batch_of` makes a batch of drawn rows. The test set is drawn from `tested`, or from the same
+    families as the others where that is None. Each set is shared among its families as evenly as
+    their sizes allow; a test set of its own families takes up to half of one that is in both.
+
+    Raises ValueError for sets with more examples than there are.
+    """
+    if tested is None:
+        whole = batch_of(draw_distinct(sum(sizes), trained, generator))
+        train, validation, test = split(whole, sizes, generator)
+        return train, validation, test
+    halves = {shape: room - room // 2 for shape, room in trained.rooms().items()}
+    unseen = _shares("num_test", sizes[2], tested, halves, ", half of those that training has too,")
+    known = _shares(
+        "num_train + num_validation",
+        sum(sizes[:2]),
+        trained,
+        unseen,
+        ", without those of the test,",
+    )
+    rows = {
+        shape: _distinct_rows(known.get(shape, 0) + unseen.get(shape, 0), digits, generator)
+        for shape, digits in {**trained.radices, **tested.radices}.items()
+    }
+    told = batch_of({shape: rows[shape][:count] for shape, count in known.items()})
+    train, validation = split(told, sizes[:2], generator)
+    held_out = batch_of({shape: rows[shape][known.get(shape, 0) :] for shape in unseen})
+    (test,) = split(held_out, sizes[2:], generator)
+    return train, validation, test
+
+
+def draw_distinct(total: int, families: Families, generator: torch.Generator) -> Drawn:
+    """Return `total` different rows of digits, shared among families as evenly as sizes allow.
+
+    Those drawn of a family are a uniform sample without repetition. Sets that are cut out of the
+    drawn rows are therefore disjoint, and a family that is too small for an even share, such as
+    that of short sequences, is used up and leaves the rest to the larger ones.
+
+    Raises ValueError if the families have fewer members than `total`.
+    """
+    shares = _shares("num_train + num_validation + num_test", total, families)
+    return {
+        shape: _distinct_rows(shares[shape], radices, generator)
+        for shape, radices in families.radices.items()
+    }
+
+
+def _shares(
+    asked: str,
+    total: int,
+    families: Families,
+    taken: Mapping[Any, int] = MappingProxyType({}),
+    but: str = "",
+) -> dict[Any, int]:
+    """Return the number of examples of each family; of some, `taken` are not to be had.
+
+    Raises ValueError if too few are left: `asked` is the name of the total, and `but` says what is
+    taken.
+    """
+    rooms = {shape: room - taken.get(shape, 0) for shape, room in families.rooms().items()}
+    there = sum(rooms.values())
+    if total > there:
         raise ValueError(
-            f"num_train + num_validation + num_test is {total}, but {allowed} make only "
-            f"{sum(rooms)} different examples: ask for fewer examples or allow more"
+            f"{asked} is {total}, but {families.named}{but} make only {there} different examples: "
+            "ask for fewer examples or allow more"
         )
-    shares = even_shares(total, rooms)
-    return [
-        _distinct_rows(share, radices, generator)
-        for share, radices in zip(shares, families, strict=True)
-    ]
+    return dict(zip(rooms, even_shares(total, list(rooms.values())), strict=True))
 
 
 def even_shares(total: int, rooms: Sequence[int]) -> list[int]:
@@ -133,21 +223,20 @@ def even_shares(total: int, rooms: Sequence[int]) -> list[int]:
     return shares
 
 
-def arrangements(
-    digits: Int[Tensor, "examples chosen"], size: int
-) -> Int[Tensor, "examples chosen"]:
-    """Return ordered choices without repetition out of `size` items, one for each row of digits.
+def arrangements(digits: Int[Tensor, "examples chosen"]) -> Int[Tensor, "examples chosen"]:
+    """Return ordered choices without repetition out of some items, one for each row of digits.
 
-    The i-th digit, below size - i, says which of the remaining items comes next: the shuffle of
-    Fisher and Yates with given draws. Different rows make different choices.
+    The i-th digit says which of the remaining items comes next, so that of n items it is below
+    n - i: the shuffle of Fisher and Yates with given draws. Different rows make different choices.
+    Step i swaps place i with the place it draws. Followed back from the last step, what a place
+    holds is known without the other items, whose number does not matter.
     """
-    items = torch.arange(size).repeat(len(digits), 1)
-    for place in range(digits.shape[1]):
-        drawn = digits[:, place, None] + place
-        here = items[:, place, None].clone()
-        items[:, place, None] = items.gather(1, drawn)
-        items.scatter_(1, drawn, here)
-    return items[:, : digits.shape[1]]
+    drawn = digits + torch.arange(digits.shape[1])
+    items = drawn.clone()
+    for step in range(digits.shape[1] - 2, -1, -1):
+        later = items[:, step + 1 :]
+        later[later == drawn[:, step, None]] = step
+    return items
 
 
 def _ended(ids: Int[Tensor, "examples length"]) -> Int[Tensor, "examples length+1"]:

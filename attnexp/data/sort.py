@@ -32,9 +32,19 @@ class Sort(Rearrangement):
         min_length: int = 3,
         max_length: int = 10,
         vocab_size: int = 20,
+        test_min_length: int | None = None,
+        test_max_length: int | None = None,
     ) -> None:
         super().__init__(
-            generator, num_train, num_validation, num_test, min_length, max_length, vocab_size
+            generator,
+            num_train,
+            num_validation,
+            num_test,
+            min_length,
+            max_length,
+            vocab_size,
+            test_min_length,
+            test_max_length,
         )
 
     def places(

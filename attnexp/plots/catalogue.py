@@ -15,7 +15,9 @@ from attnexp.plots.attention import (
     draw_growth,
 )
 from attnexp.plots.base import Options, Picture
+from attnexp.plots.encoding import draw_encodings
 from attnexp.plots.fit import compare_fits, draw_fit
+from attnexp.plots.lengths import compare_lengths, draw_lengths
 from attnexp.plots.loss import compare_losses, draw_losses
 from attnexp.runs import files
 from attnexp.runs.attention_maps import View
@@ -34,6 +36,17 @@ PICTURES = (
         "no attention was kept while training: run with train.attention_every=N rerun=true",
         draw_growth,
         compare_growth,
+    ),
+    Picture(
+        "lengths",
+        "exact match was not measured at several lengths, with those of training",
+        draw_lengths,
+        compare_lengths,
+    ),
+    Picture(
+        "encoding",
+        "no vectors tell symbols their positions: arch.positions=sinusoidal or learned has them",
+        draw_encodings,
     ),
     Picture(
         "difference",

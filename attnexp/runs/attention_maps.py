@@ -20,12 +20,13 @@ FEW = 0.002
 
 SPACE = "\N{OPEN BOX}"
 
-Side = Literal["target", "source", "input"]
+Side = Literal["target", "source", "input", "source and input"]
 """What stands along a side of a map of sequences: targets, sources, or targets shifted right."""
 
 SIDES: Mapping[str, tuple[Side, Side]] = {
     "encoder": ("source", "source"),
     "decoder": ("input", "input"),
+    "self": ("source and input", "source and input"),
 }
 """Rows and columns of self-attention, by its name; any other attention is target by source."""
 
@@ -159,6 +160,11 @@ class Attention:
         return self._symbols(example, rows), self._symbols(example, columns)
 
     def _symbols(self, example: int, side: Side) -> Axis:
+        if side == "source and input":
+            source, given = self._symbols(example, "source"), self._symbols(example, "input")
+            behind = self.batch["keys"].shape[1] + given.order
+            order = np.concatenate([source.order, behind])
+            return Axis(side, order, symbols=(*source.symbols, *given.symbols))
         field = {"target": "targets", "source": "keys", "input": "queries"}[side]
         ids = self.batch[field][example]
         vocab = self.source_vocab if side == "source" else self.target_vocab
@@ -166,6 +172,9 @@ class Attention:
             seen = self.batch["mask"][example].any(axis=0)
         else:
             seen = self.batch["target_mask"][example]
+        if side == "input" and "asked" in self.batch:
+            last = self.batch["asked"][example][seen].max(initial=0)
+            seen = np.arange(len(ids)) <= last
         order = np.flatnonzero(seen)
         return Axis(side, order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
 

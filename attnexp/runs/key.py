@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from copy import copy
 from typing import Any
 
 from attnexp.runs.settings import without
@@ -26,11 +27,39 @@ NEUTRAL = frozenset(
 BROUGHT_BY = {"train.tolerance": 2, "threads": 3, "arch.empty": 3}
 """Settings, and the results version that introduced each: earlier keys are without them."""
 
-ADDED: Mapping[str, Any] = {}
+ADDED: Mapping[str, Any] = {
+    "normalizer": {"_target_": "attnexp.normalizers.softmax.Softmax"},
+    "arch.attention_dropout": 0.0,
+    "data.test_min_length": None,
+    "data.test_max_length": None,
+    "data.test_min_pairs": None,
+    "data.test_max_pairs": None,
+}
 """Settings that came later, by dotted path, and the value at which a run is what it was before.
 
 Keys are without a setting that has this value, so that runs of before keep theirs.
 """
+
+ADDED_CHOICES = {"normalizer": "softmax"}
+"""The name of the choice that has the value of before, for each group among `ADDED`."""
+
+REARRANGEMENTS = (
+    "attnexp.data.copy.Copy",
+    "attnexp.data.reverse.Reverse",
+    "attnexp.data.sort.Sort",
+)
+
+ADDED_TO = {
+    "arch.attention_dropout": (
+        "attnexp.architectures.rnn.Rnn",
+        "attnexp.architectures.transformer.Transformer",
+    ),
+    "data.test_min_length": REARRANGEMENTS,
+    "data.test_max_length": REARRANGEMENTS,
+    "data.test_min_pairs": ("attnexp.data.recall.Recall",),
+    "data.test_max_pairs": ("attnexp.data.recall.Recall",),
+}
+"""The targets that existed before a setting inside a group was added to them."""
 
 FORMER_TARGETS = {
     "attnexp.training.optimizers.Rprop": "attnexp.optimizers.rprop",
@@ -66,6 +95,20 @@ def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None]) -> st
     """Return the name of the run folder: model, data, architecture, seed, key."""
     words = [str(choices.get(group)).replace("/", "_") for group in ("model", "data", "arch")]
     return "-".join([*words, f"seed{config['seed']}", run_key(config)])
+
+
+def complete(config: dict[str, Any], choices: dict[str, str]) -> None:
+    """Add to the configuration and choices of a stored run what came later, at its former value.
+
+    So a run of before and a run of today stand beside each other under the same settings.
+    """
+    for path, before in ADDED.items():
+        group, _, name = path.partition(".")
+        if not name:
+            config.setdefault(group, copy(before))
+            choices.setdefault(group, ADDED_CHOICES[group])
+        elif isinstance(own := config.get(group), dict) and own.get("_target_") in ADDED_TO[path]:
+            own.setdefault(name, before)
 
 
 def _as_before(config: Mapping[str, Any]) -> set[str]:

@@ -165,6 +165,12 @@ class Run:
             for i, epoch in enumerate(epochs)
         }
 
+    @cached_property
+    def parameters(self) -> Mapping[str, NDArray[Any]]:
+        """The parameters of the trained model by name; empty where none were stored."""
+        tensors = self._tensors(files.MODEL)
+        return {} if tensors is None else tensors[0]
+
     def _tensors(self, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         try:
             return files.read_tensors(self.folder / name)

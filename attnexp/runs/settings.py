@@ -5,7 +5,18 @@ from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-GROUPS = ("model", "arch", "data", "task", "optim", "schedule", "train", "tracker", "experiment")
+GROUPS = (
+    "model",
+    "normalizer",
+    "arch",
+    "data",
+    "task",
+    "optim",
+    "schedule",
+    "train",
+    "tracker",
+    "experiment",
+)
 """The groups of settings, in the order in which they are listed."""
 
 Value = str | int | float | bool | None

@@ -14,7 +14,7 @@ import msgspec
 
 from attnexp.errors import RequestError
 from attnexp.runs.files import SUMMARY, UnreadableRunError, write_json
-from attnexp.runs.key import RESULTS_VERSION, run_key
+from attnexp.runs.key import RESULTS_VERSION, complete, run_key
 from attnexp.runs.provenance import GitState, git_state, now, versions
 from attnexp.runs.settings import clean
 
@@ -143,7 +143,7 @@ def record_tuning(folder: Path, tuning: Tuning) -> None:
 
 
 def read_summary(folder: Path | str) -> Summary:
-    """Return the summary of a run folder.
+    """Return the summary of a run folder, with the settings that came later at their former value.
 
     Raises UnreadableRunError, with the reason, for a folder without a summary, for content that is
     not JSON or not a summary, and for a summary of another schema version.
@@ -164,6 +164,7 @@ def read_summary(folder: Path | str) -> Summary:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
     if summary.schema != SCHEMA:
         raise UnreadableRunError(_other_schema(path, summary.schema))
+    complete(summary.config, summary.choices)
     return summary
 
 

@@ -9,9 +9,9 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
+from attnexp.attention.base import may_be_empty
 from attnexp.batch import Batch, Prediction
 from attnexp.data.base import Dataset
-from attnexp.scores.base import Score
 
 Direction = Literal["lower", "higher"]
 
@@ -129,19 +129,22 @@ class ScoreOverflowError(ArithmeticError):
 def require_sound_weights(
     model: Architecture,
     weights: Float[Tensor, "batch layers heads queries keys"],
-    mask: Bool[Tensor, "batch #queries keys"],
+    mask: Bool[Tensor, "batch #queries _"],
 ) -> None:
     """Raise ScoreOverflowError for weights that no finite scores could have given.
 
-    These are weights that are not finite, and rows of zeros although keys are allowed, unless a
-    score of the model is compact.
+    The mask says which keys a query may attend to. It may be of a part of the keys, such as the
+    source of a joint sequence: then the rows of queries that may attend to one of these count.
+
+    These are weights that are not finite, and rows of zeros although keys are allowed, unless the
+    model's scores or normalizers make such rows.
     """
     if not weights.isfinite().all():
         raise ScoreOverflowError(
             "the scores overflowed: some attention weights are not numbers. Try smaller settings "
             "of the model, such as its width or initial_strength"
         )
-    if any(isinstance(module, Score) and module.compact for module in model.modules()):
+    if may_be_empty(model):
         return
     empty = (weights.sum(dim=-1) == 0) & mask.any(dim=-1)[:, None, None]
     if empty.any():

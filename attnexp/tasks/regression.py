@@ -8,7 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.attention.statistics import entropy, is_uniform
+from attnexp.attention.statistics import entropy, is_uniform, shares, sink_mass, support
 from attnexp.batch import Batch, Prediction
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, require_sound_weights
@@ -74,11 +74,23 @@ METRICS = (
     ),
     Metric(
         "bandwidth",
-        lambda fit: (fit.weights * fit.gaps).sum(dim=-1).sqrt().mean(),
-        "sqrt(sum_i w_i (x_i - x)^2), the root mean square distance of what a test query looks at; "
-        "mean over queries",
+        lambda fit: (shares(fit.weights) * fit.gaps).sum(dim=-1).sqrt().mean(),
+        "sqrt(sum_i p_i (x_i - x)^2), p the weights over their sum, the root mean square distance "
+        "of what a test query looks at; mean over queries",
         unit="x",
         headline=True,
+    ),
+    Metric(
+        "support",
+        lambda fit: support(fit.weights).mean(),
+        "number of keys with a weight above 0, mean over queries",
+        unit="keys",
+    ),
+    Metric(
+        "sink_mass",
+        lambda fit: sink_mass(fit.weights).mean(),
+        "1 - the sum of the weights of a row, mean over queries",
+        unit="share",
     ),
 )
 

@@ -4,6 +4,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -37,6 +38,7 @@ class Answers:
     - `decoded` are its symbols: decoded greedily or, where that would take long, the most probable
       ones under teacher forcing. Exact match is the same of both: while every symbol so far is
       right, both see the same symbols, so the first error of one is the first error of the other.
+      Where the data give the decoder's input, nothing is fed back and the two are one.
     - `loss` is the mean cross-entropy a symbol under teacher forcing, nats.
     - `card` scores the attention from decoder to encoder under teacher forcing; None where no
       target has a gold key. `head` is the layer and head whose numbers are reported: the best one
@@ -139,6 +141,10 @@ METRICS = (
         "exact match of guessing, where the data know how (recall: one of the values told)",
     ),
     _guessed(
+        "token_accuracy_chance",
+        "token accuracy of guessing, where the data know how (mqar: one of the values told)",
+    ),
+    _guessed(
         "baseline_token_accuracy",
         "token accuracy of the trivial answer, the commonest symbol of the training targets",
     ),
@@ -175,9 +181,17 @@ METRICS = (
         better="lower",
         unit="share",
     ),
-    _alignment_metric("entropy", "entropy of a row of weights, mean over queries", unit="nats"),
+    _alignment_metric(
+        "entropy", "entropy of a row of weights over their sum, mean over queries", unit="nats"
+    ),
     _alignment_metric("relative_entropy", "entropy over that of a uniform row: 1 is uniform"),
     _alignment_metric("peaked", "share of queries with a weight above 0.99", unit="share"),
+    _alignment_metric(
+        "support", "number of keys with a weight above 0, mean over queries", unit="keys"
+    ),
+    _alignment_metric(
+        "sink_mass", "1 - the sum of the weights of a row, mean over queries", unit="share"
+    ),
 )
 """The metrics. Those of the alignment are of one head, the best one on the validation set; the
 summary has each head's too."""
@@ -189,8 +203,9 @@ class SequenceToSequence(Task):
     `METRICS` declares the metrics. Those of the alignment need data that know the gold key of a
     target; see `attnexp.attention.alignment.Scorecard`.
 
-    The detail `exact_match_by_length` cuts exact match by the length of the target without its end
-    symbol. The attention of the first `num_shown` test examples is kept.
+    The detail `exact_match_by_length` cuts exact match by the length of the source without its end
+    symbol, and `lengths_in_training` has the shortest and the longest source of training. The
+    attention of the first `num_shown` test examples is kept.
 
     Raises ValueError for num_shown below 1.
     """
@@ -220,14 +235,12 @@ class SequenceToSequence(Task):
     def evaluate(
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
     ) -> Evaluation:
-        if not isinstance(model, Seq2Seq):
-            raise TypeError(f"{type(model).__name__} cannot decode: it is not a Seq2Seq")
         spec, test = _sequence_spec(dataset), dataset.test
         held_out = dataset.validation
         validation = None if held_out is None else self._answers(model, held_out)
         head = _best_head(None if validation is None else validation.card)
         answers = replace(
-            self._answers(model, test, _decode(model, test, spec)),
+            self._answers(model, test, _decode(_decoder(model), test, spec)),
             head=head,
             guessed=self._guesses(dataset, untrained),
         )
@@ -235,7 +248,7 @@ class SequenceToSequence(Task):
         if validation is not None:
             kept = {f"val_{name}": m for name, m in self.validated.items() if m.selects}
             metrics |= measured(kept, replace(validation, head=head))
-        lengths = test.target_mask.sum(dim=-1) - 1
+        lengths, trained = (source_lengths(batch, spec) for batch in (test, dataset.train))
         return Evaluation(
             metrics=metrics | ({} if answers.card is None else answers.card.by_head()),
             rows=list(_rows(answers, spec)),
@@ -243,20 +256,28 @@ class SequenceToSequence(Task):
                 "exact_match_by_length": {
                     str(length): _share(answers.exact[lengths == length])
                     for length in lengths.unique().tolist()
-                }
+                },
+                "lengths_in_training": {
+                    "shortest": float(trained.min()),
+                    "longest": float(trained.max()),
+                },
             },
         )
 
     def _answers(
         self, model: Architecture, batch: Batch, decoded: Int[Tensor, "batch target"] | None = None
     ) -> Answers:
-        logits, weights = _teacher_forced(model, batch)
-        require_sound_weights(model, weights, batch.mask)
+        whole, outputs, maps = _decoder(model).whole, [], []
+        for part, prediction in _teacher_forced(model, batch):
+            require_sound_weights(model, prediction.weights[whole], part.mask)
+            outputs.append(prediction.outputs)
+            maps.append(prediction.weights["cross"])
+        logits = torch.cat(outputs)
         return Answers(
             batch=batch,
             decoded=logits.argmax(dim=-1) if decoded is None else decoded,
             loss=self.loss(Prediction(logits, {}), batch),
-            card=_scorecard(weights, batch),
+            card=_scorecard(torch.cat(maps), batch),
         )
 
     @staticmethod
@@ -282,19 +303,22 @@ class SequenceToSequence(Task):
         return Attended(shown, model(shown, need_weights=True).weights)
 
 
-def _teacher_forced(
-    model: Architecture, whole: Batch
-) -> tuple[Float[Tensor, "batch target vocab"], Float[Tensor, "batch layers heads target source"]]:
-    """Logits and attention from decoder to encoder, a portion of the examples at a time."""
-    predictions = [model(part, need_weights=True) for part in _parts(whole)]
-    return (
-        torch.cat([prediction.outputs for prediction in predictions]),
-        torch.cat([prediction.weights["cross"] for prediction in predictions]),
-    )
+def _decoder(model: Architecture) -> Seq2Seq[Any]:
+    if not isinstance(model, Seq2Seq):
+        raise TypeError(f"{type(model).__name__} cannot decode: it is not a Seq2Seq")
+    return model
 
 
-def _decode(model: Seq2Seq, whole: Batch, spec: Seq2SeqSpec) -> Int[Tensor, "batch target"]:
-    """Greedy answers, padded to the width of the targets."""
+def _teacher_forced(model: Architecture, whole: Batch) -> Iterator[tuple[Batch, Prediction]]:
+    """Yield a portion of the examples at a time, and the model's prediction with its weights."""
+    for part in _parts(whole):
+        yield part, model(part, need_weights=True)
+
+
+def _decode(model: Seq2Seq, whole: Batch, spec: Seq2SeqSpec) -> Int[Tensor, "batch target"] | None:
+    """Greedy answers, padded to the width of the targets; None where the data give the input."""
+    if whole.asked is not None:
+        return None
     width = whole.targets.shape[1]
     answers = [model.greedy(part.keys, part.mask, width) for part in _parts(whole)]
     return torch.cat([F.pad(ids, (0, width - ids.shape[1]), value=spec.pad) for ids in answers])
@@ -305,9 +329,14 @@ def _parts(whole: Batch) -> Iterator[Batch]:
         yield whole.select(slice(first, first + PORTION))
 
 
+def source_lengths(batch: Batch, spec: Seq2SeqSpec) -> Int[Tensor, " batch"]:
+    """Return the number of symbols of each source, without its end symbol."""
+    return (batch.mask.any(dim=1) & (batch.keys != spec.eos)).sum(dim=-1)
+
+
 def _card(model: Architecture, batch: Batch) -> Scorecard | None:
-    _, weights = _teacher_forced(model, batch)
-    return _scorecard(weights, batch)
+    maps = [prediction.weights["cross"] for _, prediction in _teacher_forced(model, batch)]
+    return _scorecard(torch.cat(maps), batch)
 
 
 def _best_head(validated: Scorecard | None) -> tuple[int, int]:
@@ -324,13 +353,17 @@ def _scorecard(
 
 
 def _rows(answers: Answers, spec: Seq2SeqSpec) -> Iterator[dict[str, object]]:
-    test, exact = answers.batch, answers.exact.tolist()
-    rows = zip(test.keys.cpu(), test.targets.cpu(), answers.decoded.cpu(), exact, strict=True)
-    for source, target, answer, right in rows:
-        yield {
-            "source": source_text(source, spec),
-            "target": target_text(target, spec),
-            "decoded": target_text(answer, spec),
+    test, exact = answers.batch.to(torch.device("cpu")), answers.exact.tolist()
+    rows = zip(test.keys, test.targets, answers.decoded.cpu(), exact, strict=True)
+    for i, (source, target, answer, right) in enumerate(rows):
+        row: dict[str, object] = {"source": source_text(source[test.mask[i].any(dim=0)], spec)}
+        counts: Tensor | slice = slice(None)
+        if test.asked is not None:
+            counts, given = test.target_mask[i], test.queries[i]
+            row["queries"] = target_text(given[given != spec.pad], spec)
+        yield row | {
+            "target": target_text(target[counts], spec),
+            "decoded": target_text(answer[counts], spec),
             "exact": int(right),
         }
 

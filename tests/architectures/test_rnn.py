@@ -114,7 +114,7 @@ def test_one_head_is_the_bare_score(spec, scored):
     }
     assert names == {"score"}
     names = {name for name, _ in Rnn(spec, scored("bilinear"), heads=4).attention.named_children()}
-    assert names == {"W_q", "W_k", "W_v", "W_o", "score"}
+    assert names == {"W_q", "W_k", "W_v", "W_o", "score", "normalizer"}
 
 
 @pytest.mark.parametrize("name", ["embed_dim", "hidden_dim"])

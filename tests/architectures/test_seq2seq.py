@@ -1,4 +1,4 @@
-"""What holds for every encoder-decoder with every score."""
+"""What holds for every sequence model with every score."""
 
 from dataclasses import replace
 
@@ -7,10 +7,14 @@ import torch
 import torch.nn.functional as F
 from torch.func import functional_call, grad, stack_module_state, vmap
 
+from attnexp.architectures.decoder_only import DecoderOnly
+from attnexp.architectures.positions import KINDS
 from attnexp.architectures.rnn import Rnn
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.architectures.transformer import Transformer
+from attnexp.attention.base import Attention
 from attnexp.batch import Batch
+from attnexp.normalizers.sparsemax import Sparsemax
 from attnexp.scores.boxcar import Boxcar
 
 MODELS = {
@@ -27,6 +31,9 @@ MODELS = {
     "transformer_learned": lambda spec, score: Transformer(
         spec, score, layers=1, heads=1, dim=6, ff_dim=11, positions="learned"
     ),
+    "decoder_only": lambda spec, score: DecoderOnly(
+        spec, score, layers=2, heads=2, dim=6, ff_dim=11
+    ),
 }
 SHAPES = {
     "rnn": {"cross": (3, 1, 1, 5, 7)},
@@ -42,6 +49,12 @@ SHAPES = {
         "encoder": (3, 1, 1, 7, 7),
         "decoder": (3, 1, 1, 5, 5),
     },
+    "decoder_only": {"cross": (3, 2, 2, 5, 7), "self": (3, 2, 2, 12, 12)},
+}
+PLACED = {
+    f"{arch.__name__}-{positions}": (arch, positions)
+    for arch in (Transformer, DecoderOnly)
+    for positions in KINDS
 }
 
 
@@ -62,15 +75,31 @@ def additive(kind, spec, scored):
     return MODELS[kind](spec, scored("additive")).double()
 
 
+@pytest.fixture(params=["scaled_dot", "additive"])
+def placed(request, spec, scored):
+    """Builds a model with each kind of positions."""
+
+    def build(name):
+        arch, positions = PLACED[name]
+        torch.manual_seed(3)
+        sizes = {"layers": 2, "heads": 2, "dim": 8, "ff_dim": 11}
+        return arch(spec, scored(request.param), positions=positions, **sizes).double()
+
+    return build
+
+
 def test_a_training_step_is_finite(model, kind, spec, batch):
     prediction = model(batch, need_weights=True)
     assert prediction.outputs.shape == (3, 5, 11)
     assert {name: tuple(w.shape) for name, w in prediction.weights.items()} == SHAPES[kind]
-    for weights in prediction.weights.values():
+    for name, weights in prediction.weights.items():
         sums = weights.sum(dim=-1)
         assert weights.min() >= 0
         assert weights.max() <= 1 + 1e-12
-        assert torch.minimum(sums, (sums - 1).abs()).max() < 1e-12
+        if name == "cross" != model.whole:
+            assert sums.max() <= 1 + 1e-12
+        else:
+            assert torch.minimum(sums, (sums - 1).abs()).max() < 1e-12
         assert weights.isfinite().all()
     loss = F.cross_entropy(prediction.outputs[batch.target_mask], batch.targets[batch.target_mask])
     loss.backward()
@@ -86,10 +115,45 @@ def test_weights_are_only_given_where_they_are_asked_for(model, batch):
     torch.testing.assert_close(plain.outputs, model(batch, need_weights=True).outputs)
 
 
+def test_targets_may_be_due_at_some_of_the_queries_alone(additive, batch):
+    """The fifth query and the second of the first example, and so on; the third has one target."""
+    asked = torch.tensor([[4, 1], [0, 3], [2, 0]])
+    fewer = replace(
+        batch,
+        targets=batch.targets[:, :2],
+        target_mask=torch.tensor([[True, True], [True, True], [True, False]]),
+        asked=asked,
+    )
+    whole, some = additive(batch, need_weights=True), additive(fewer, need_weights=True)
+    assert some.outputs.shape == (3, 2, 11)
+    for example, places in enumerate(asked.tolist()):
+        torch.testing.assert_close(some.outputs[example], whole.outputs[example, places])
+        torch.testing.assert_close(
+            some.weights["cross"][example], whole.weights["cross"][example][:, :, places]
+        )
+    for name in set(whole.weights) - {"cross"}:
+        assert some.weights[name].equal(whole.weights[name]), name
+
+
+@pytest.mark.parametrize("architecture", [Transformer, DecoderOnly])
+@pytest.mark.parametrize("longer", ["test_max_source", "test_max_target"])
+def test_learned_positions_refuse_a_longer_test_set_when_built(spec, scored, architecture, longer):
+    sizes = {"heads": 1, "dim": 6, "ff_dim": 11}
+    same = replace(spec, test_max_source=spec.max_source, test_max_target=spec.max_target)
+    architecture(same, scored("dot"), positions="learned", **sizes)
+    beyond = replace(same, **{longer: 20})
+    with pytest.raises(ValueError, match="learned positions reach sequences of at most"):
+        architecture(beyond, scored("dot"), positions="learned", **sizes)
+    architecture(beyond, scored("dot"), positions="sinusoidal", **sizes)
+
+
 def test_hidden_keys_have_no_weight(model, batch):
     for name, weights in model(batch, need_weights=True).weights.items():
         if name == "decoder":
             hidden = ~torch.ones(5, 5, dtype=torch.bool).tril()
+        elif name == "self":
+            seen = F.pad(batch.mask, (0, 5), value=True) & torch.ones(12, 12).tril().bool()
+            hidden = ~seen[:, None, None]
         else:
             hidden = ~batch.mask[:, None, None]
         assert weights.masked_select(hidden).eq(0).all()
@@ -128,14 +192,48 @@ def test_an_output_does_not_depend_on_later_target_symbols(model, batch):
 
 
 def test_step_by_step_is_the_full_forward(model, batch):
+    torch.testing.assert_close(
+        step_by_step(model, batch), model(batch).outputs, rtol=1e-9, atol=1e-9
+    )
+
+
+def step_by_step(model, batch):
+    """The logits of decoding the queries one at a time."""
     state = model.encode(batch.keys, batch.mask)
     outputs = []
     for ids in batch.queries.unbind(dim=1):
         logits, state = model.step(ids, state)
         outputs.append(logits)
+    return torch.stack(outputs, dim=1)
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_step_by_step_is_the_full_forward_with_all_positions(placed, name, batch):
+    model = placed(name)
     torch.testing.assert_close(
-        torch.stack(outputs, dim=1), model(batch).outputs, rtol=1e-9, atol=1e-9
+        step_by_step(model, batch), model(batch).outputs, rtol=1e-6, atol=1e-6
     )
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_padding_has_no_influence_with_all_positions(placed, name, batch):
+    model = placed(name)
+    together = model(batch).outputs
+    for row in range(3):
+        length = int(batch.mask[row].sum())
+        alone = batch.select(slice(row, row + 1))
+        source = alone.keys[:, :length]
+        alone = replace(alone, keys=source, values=source, mask=alone.mask[..., :length])
+        torch.testing.assert_close(model(alone).outputs[0], together[row])
+
+
+@pytest.mark.parametrize("name", [name for name in PLACED if "none" not in name])
+def test_positions_tell_the_order_of_the_source(placed, name, batch):
+    model = placed(name)
+    keys = batch.keys[:1, [1, 0, 2, 3, 4, 5, 6]]
+    swapped = replace(batch.select(slice(1)), keys=keys, values=keys)
+    difference = model(swapped).outputs - model(batch.select(slice(1))).outputs
+    assert difference.abs().max() > 1e-4
 
 
 def test_a_step_leaves_the_state_before_it_as_it_was(additive, batch):
@@ -146,7 +244,8 @@ def test_a_step_leaves_the_state_before_it_as_it_was(additive, batch):
 
 
 def test_greedy_decoding_is_teacher_forcing_on_its_own_output(model, spec, batch):
-    for parameter in model.W_o.parameters():
+    last = model.norm if isinstance(model, DecoderOnly) else model.W_o
+    for parameter in last.parameters():
         parameter.data.mul_(20)
     written = model.greedy(batch.keys, batch.mask, max_length=5)
     written = F.pad(written, (0, 5 - written.shape[1]), value=spec.pad)
@@ -208,7 +307,7 @@ def test_a_kernel_that_reaches_nothing_gives_zero_contexts(kind, spec, batch):
     assert all(gradient.isfinite().all() for gradient in gradients)
 
 
-@pytest.mark.parametrize("build", [Rnn, Transformer])
+@pytest.mark.parametrize("build", [Rnn, Transformer, DecoderOnly])
 def test_a_few_steps_of_training_learn_to_reverse(build, spec, scored):
     """Pairs of symbols, reversed: 60 steps on all 64 of them."""
     torch.manual_seed(0)
@@ -284,7 +383,24 @@ def test_features_a_head():
         ({"dropout": -0.1}, "dropout must be at least 0 and less than 1, got -0.1"),
     ],
 )
-@pytest.mark.parametrize("build", [Rnn, Transformer])
+@pytest.mark.parametrize("build", [Rnn, Transformer, DecoderOnly])
 def test_settings_that_cannot_work_are_refused(build, settings, message, spec, scored):
     with pytest.raises(ValueError, match=message):
         build(spec, scored("additive"), **settings)
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+@pytest.mark.parametrize("architecture", [Rnn, Transformer])
+def test_all_attention_has_the_normalizer_and_the_dropout(architecture, heads, spec, scored, batch):
+    torch.manual_seed(0)
+    model = architecture(spec, scored("scaled_dot"), Sparsemax, heads=heads, attention_dropout=0.4)
+    attentions = [module for module in model.modules() if isinstance(module, Attention)]
+    assert attentions
+    for attention in attentions:
+        assert isinstance(attention.normalizer, Sparsemax)
+        assert attention.dropout.p == 0.4
+    assert not torch.equal(model(batch).outputs, model(batch).outputs)
+    weights = model(batch, need_weights=True).weights["cross"]
+    torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
+    model.eval()
+    assert torch.equal(model(batch).outputs, model(batch).outputs)

@@ -1,12 +1,22 @@
 """The transformer against PyTorch's own layers, with copied weights."""
 
+from functools import partial
+
 import pytest
 import torch
 from torch import nn
 
-from attnexp.architectures.transformer import DecoderLayer, EncoderLayer, Transformer
+from attnexp.architectures.positions import Order
+from attnexp.architectures.transformer import (
+    DecoderLayer,
+    FeedForward,
+    SelfAttentionLayer,
+    Transformer,
+)
+from attnexp.attention.multihead import MultiHead
 
 DIM, HEADS, FF = 6, 2, 11
+NO_ORDER = Order(None, None)
 
 
 def copy_attention(theirs, ours):
@@ -31,6 +41,12 @@ def randomised(layer):
     return layer.double()
 
 
+def parts_of(scored):
+    """What a layer of ours is built of."""
+    attention = partial(MultiHead, scored("scaled_dot"), DIM, DIM, DIM, DIM, HEADS, DIM // HEADS)
+    return attention, partial(FeedForward, DIM, FF, 0.0), DIM, 0.0
+
+
 @pytest.fixture
 def sizes():
     torch.manual_seed(4)
@@ -38,8 +54,8 @@ def sizes():
 
 
 @torch.no_grad()
-def test_the_encoder_layer_is_that_of_pytorch(scored, batch, sizes):
-    ours = randomised(EncoderLayer(scored("scaled_dot"), DIM, HEADS, FF, dropout=0.0))
+def test_the_self_attention_layer_is_pytorchs_encoder_layer(scored, batch, sizes):
+    ours = randomised(SelfAttentionLayer(*parts_of(scored)))
     theirs = nn.TransformerEncoderLayer(DIM, HEADS, FF, **sizes).double()
     copy_attention(theirs.self_attn, ours.own)
     copy_rest(theirs, ours, {"norm1": ours.own_norm, "norm2": ours.feed_forward.norm})
@@ -47,13 +63,13 @@ def test_the_encoder_layer_is_that_of_pytorch(scored, batch, sizes):
     valid = batch.mask[:, 0]
     expected = theirs(x, src_key_padding_mask=~valid)
     for need_weights in (False, True):
-        found, _ = ours(x, batch.mask, need_weights)
+        found, _, _ = ours(x, batch.mask, NO_ORDER, need_weights)
         torch.testing.assert_close(found[valid], expected[valid])
 
 
 @torch.no_grad()
 def test_the_decoder_layer_is_that_of_pytorch(scored, batch, sizes):
-    ours = randomised(DecoderLayer(scored("scaled_dot"), DIM, HEADS, FF, dropout=0.0))
+    ours = randomised(DecoderLayer(*parts_of(scored)))
     theirs = nn.TransformerDecoderLayer(DIM, HEADS, FF, **sizes).double()
     copy_attention(theirs.self_attn, ours.own)
     copy_attention(theirs.multihead_attn, ours.cross)
@@ -65,11 +81,12 @@ def test_the_decoder_layer_is_that_of_pytorch(scored, batch, sizes):
     expected = theirs(x, encoded, tgt_mask=future, memory_key_padding_mask=~batch.mask[:, 0])
     source = ours.cross.remember(encoded, encoded, batch.mask)
     for need_weights in (False, True):
-        torch.testing.assert_close(ours(x, source, need_weights)[0], expected)
+        torch.testing.assert_close(ours(x, source, NO_ORDER, need_weights)[0], expected)
 
 
 def test_learned_positions_end_with_the_longest_sequence(spec, scored, batch):
     model = Transformer(spec, scored("scaled_dot"), positions="learned")
+    nn.init.constant_(model.W_o.bias[spec.eos], -1e9)  # no answer ends before
     with pytest.raises(ValueError, match="sequences of at most 5 symbols, got one of 6"):
         model.greedy(batch.keys, batch.mask, max_length=6)
 

@@ -17,7 +17,8 @@ def card_by_loops(rows, gold, keys):
     hits = sum(on(row, g) for row, g in zip(rows, gold, strict=True) if g >= 0)
     linked = sum(max(row) > 0 for row, g in zip(rows, gold, strict=True) if g >= 0)
     aligned = [(row, g) for row, g in zip(rows, gold, strict=True) if g >= 0]
-    entropies = [-sum(w * math.log(w) for w in row if w > 0) for row in rows]
+    shared = [[w / sum(row) for w in row] if sum(row) else row for row in rows]
+    entropies = [-sum(p * math.log(p) for p in row if p > 0) for row in shared]
     return {
         "alignment_accuracy": hits / len(aligned),
         "before": sum(on(r, g - 1) for r, g in aligned) / len(aligned),
@@ -27,6 +28,8 @@ def card_by_loops(rows, gold, keys):
         "entropy": sum(entropies) / len(rows),
         "relative_entropy": sum(e / math.log(keys) for e in entropies) / len(rows),
         "peaked": sum(max(row) > 0.99 for row in rows) / len(rows),
+        "support": sum(sum(w > 0 for w in row) for row in rows) / len(rows),
+        "sink_mass": sum(1 - sum(row) for row in rows) / len(rows),
     }
 
 
@@ -35,21 +38,24 @@ ROWS = [
     [0.1, 0.1, 0.7, 0.1],  # one after gold
     [0.995, 0.005, 0.0, 0.0],  # one before gold, peaked
     [0.25, 0.25, 0.25, 0.25],  # no gold: the end symbol
+    [0.1, 0.0, 0.4, 0.1],  # sums to 0.6
+    [0.9, 0.9, 0.0, 0.3],  # sums to more than 1
+    [0.0, 0.0, 0.0, 0.0],  # looks nowhere
 ]
-GOLD = [0, 1, 1, -1]
+GOLD = [0, 1, 1, -1, 2, 2, 0]
 
 
 def test_equals_loops_and_ignores_padding():
-    weights = torch.tensor([ROWS, [[1.0, 0, 0, 0]] * 4])[:, None, None]
-    alignment = torch.tensor([GOLD, [-1] * 4])
+    weights = torch.tensor([ROWS, [[1.0, 0, 0, 0]] * 7])[:, None, None]
+    alignment = torch.tensor([GOLD, [-1] * 7])
     mask = torch.ones(2, 1, 4, dtype=torch.bool)
-    target_mask = torch.tensor([[True] * 4, [False] * 4])
+    target_mask = torch.tensor([[True] * 7, [False] * 7])
     metrics = scorecard(weights, alignment, mask, target_mask).of_head((0, 0))
     assert metrics == pytest.approx(card_by_loops(ROWS, GOLD, 4), abs=1e-6)
 
 
 def test_by_hand():
-    metrics = card_by_loops(ROWS, GOLD, 4)
+    metrics = card_by_loops(ROWS[:4], GOLD[:4], 4)
     assert metrics["alignment_accuracy"] == pytest.approx(1 / 3)
     assert metrics["alignment_error_rate"] == pytest.approx(1 - 2 / 6)
 

@@ -1,10 +1,13 @@
+from functools import partial
+
 import pytest
 import torch
 from hydra.utils import get_object
 
 from attnexp.attention import pooling
-from attnexp.attention.multihead import MultiHead
+from attnexp.attention.multihead import MultiHead, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.average import Average
 from attnexp.scores.scaled_dot import ScaledDot
 
@@ -113,3 +116,73 @@ def test_average_of_equal_values_is_that_value(inputs):
     queries, keys, _ = inputs
     context, _ = AttentionPooling(Average(DIM, DIM), 1)(queries, keys, torch.full((2, 5, 1), 3.5))
     torch.testing.assert_close(context, torch.full((2, 3, 1), 3.5))
+
+
+@pytest.fixture
+def fused(monkeypatch):
+    """The calls of the fused kernel, where no batch is too small for it."""
+    calls = []
+    kernel = pooling.F.scaled_dot_product_attention
+    monkeypatch.setattr(pooling, "FEW", 0)
+    monkeypatch.setattr(
+        pooling.F,
+        "scaled_dot_product_attention",
+        lambda *arguments, **options: calls.append(1) or kernel(*arguments, **options),
+    )
+    return calls
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_the_fused_kernel_serves_the_softmax_alone(
+    fused, normalizer_name, settings_of, inputs, heads
+):
+    settings = settings_of("normalizer", normalizer_name)
+    normalizer = partial(get_object(settings.pop("_target_")), **settings)
+    attention = single_or_multihead(ScaledDot, DIM, DIM, VALUE, heads, 2, normalizer)
+    expected, _ = attention(*inputs, MASK)
+    context, _ = attention(*inputs, MASK, need_weights=False)
+    assert bool(fused) == (normalizer_name == "softmax")
+    torch.testing.assert_close(context, expected, atol=2e-6, rtol=2e-5)
+
+
+def test_the_fused_kernel_does_not_serve_a_subclass_of_the_softmax(fused, inputs):
+    class Hotter(Softmax):
+        def normalize(self, scores, seen):
+            return super().normalize(scores / 2, seen)
+
+    attention = AttentionPooling(ScaledDot(DIM, DIM), VALUE, Hotter)
+    expected, _ = attention(*inputs, MASK)
+    torch.testing.assert_close(attention(*inputs, MASK, need_weights=False)[0], expected)
+    assert not fused
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_dropped_weights_are_those_of_training_and_are_not_returned(fused, inputs, heads):
+    torch.manual_seed(0)
+    plain = single_or_multihead(ScaledDot, DIM, DIM, VALUE, heads, 2)
+    torch.manual_seed(0)
+    dropping = single_or_multihead(ScaledDot, DIM, DIM, VALUE, heads, 2, dropout=0.5)
+    before = torch.get_rng_state()
+    expected, weights = plain(*inputs, MASK)
+    context, kept = dropping(*inputs, MASK)
+    torch.testing.assert_close(kept, weights)
+    assert not torch.allclose(context, expected)
+    fused.clear()
+    assert not torch.allclose(dropping(*inputs, MASK, need_weights=False)[0], expected)
+    assert not fused
+    dropping.eval()
+    torch.testing.assert_close(dropping(*inputs, MASK)[0], expected)
+    torch.testing.assert_close(dropping(*inputs, MASK, need_weights=False)[0], expected)
+    assert fused
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_dropped_weights_are_right_in_the_mean(inputs):
+    """Each weight is 0 or w / (1 - p): over many draws the context is the one without dropout."""
+    torch.manual_seed(1)
+    pooled = AttentionPooling(ScaledDot(DIM, DIM), VALUE, dropout=0.3)
+    queries, keys, values = inputs
+    many = [part[:1].expand(8000, -1, -1) for part in (queries, keys, values)]
+    expected, _ = pooled.eval()(*many)
+    context, _ = pooled.train()(*many)
+    torch.testing.assert_close(context.mean(dim=0), expected[0], atol=0.05, rtol=0)

@@ -3,12 +3,31 @@ import math
 import pytest
 import torch
 
-from attnexp.attention.statistics import entropy, is_uniform
+from attnexp.attention.statistics import entropy, is_uniform, shares, sink_mass, support
 
 
 def test_entropy_by_hand():
     rows = torch.tensor([[0.25, 0.25, 0.25, 0.25], [1, 0, 0, 0], [0.5, 0.5, 0, 0], [0, 0, 0, 0]])
     assert entropy(rows).tolist() == pytest.approx([math.log(4), 0, math.log(2), 0])
+
+
+def test_what_a_row_sums_to_does_not_change_its_entropy():
+    rows = torch.tensor([[0.25, 0.75, 0.0]])
+    for total in (0.01, 0.5, 3.0):
+        torch.testing.assert_close(entropy(total * rows), entropy(rows))
+
+
+def test_rows_that_sum_to_one_up_to_rounding_keep_every_bit():
+    rows = torch.randn(1000, 11, generator=torch.Generator().manual_seed(0)).softmax(dim=-1)
+    assert (rows.sum(dim=-1) != 1).any()
+    assert torch.equal(shares(rows), rows)
+    assert (sink_mass(rows) == 0).all()
+
+
+def test_support_and_sink_mass_by_hand():
+    rows = torch.tensor([[0.5, 0.25, 0.0], [1.0, 0.5, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    assert support(rows).tolist() == [2, 3, 0, 1]
+    assert sink_mass(rows).tolist() == [0.25, -1, 1, 0]
 
 
 def test_uniform_counts_the_valid_keys_only():

@@ -44,6 +44,20 @@ def test_answers_and_shows_the_map(in_process, run):
     assert any(line.split() == ["3", "1", "4", "<eos>"] for line in lines) or "<" in answer.stdout
 
 
+def test_a_decoder_only_model_answers_and_shows_all_of_its_map(in_process, tmp_path):
+    small = ("data.num_train=50", "data.num_test=5", "data.vocab_size=6", "arch.dim=8")
+    trained = in_process(
+        "data=reverse", "arch=decoder_only", *small, "train.max_epochs=1", "figures=false"
+    )
+    assert trained.returncode == 0, trained.stderr
+    (folder,) = (tmp_path / "outputs").iterdir()
+    answer = in_process("decode", str(folder), "3 1 4", "--attention", "self")
+    assert answer.returncode == 0, answer.stderr
+    assert "source and input downwards, source and input across" in answer.stdout
+    shown = in_process("show", str(folder), "--attention", "self")
+    assert shown.returncode == 0, shown.stderr
+
+
 @pytest.mark.parametrize("words", [["3,1,4"], ["3", "1", "4"], ["3, 1", "4"]], ids=" ".join)
 def test_a_source_may_be_typed_in_other_ways(in_process, run, words):
     expected = in_process("decode", str(run), "3 1 4", "--head", "2").stdout.splitlines()[1:]
@@ -84,6 +98,16 @@ def test_a_regression_has_nothing_to_decode(in_process, tmp_path):
     answer = in_process("decode", str(folder), "3")
     assert answer.returncode == 2
     assert "data=sine is no sequence data" in answer.stderr
+
+
+def test_data_that_give_the_input_have_nothing_to_decode(in_process, tmp_path):
+    small = ("data.num_train=4", "data.num_validation=2", "data.num_test=2", "data.vocab_size=70")
+    tiny = ("arch=rnn", "arch.hidden_dim=4", "train.max_epochs=1", "figures=false")
+    in_process("data=mqar", *small, *tiny)
+    (folder,) = (tmp_path / "outputs").iterdir()
+    answer = in_process("decode", str(folder), "k1 2 k1")
+    assert answer.returncode == 2
+    assert "data=mqar gives the decoder its input, so a source alone has no answer" in answer.stderr
 
 
 def test_no_run_is_said(in_process):

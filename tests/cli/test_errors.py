@@ -161,3 +161,46 @@ def test_architecture_for_other_data(in_process, tmp_path):
     answer = in_process("--config-dir", "conf", "arch=mine")
     assert answer.returncode == 2
     assert "arch=mine is not for data=sine: choose arch=kernel_regression" in answer.stderr
+
+
+def test_architecture_without_a_normalizer_has_the_softmax_or_is_refused(in_process, tmp_path):
+    (tmp_path / "points.py").write_text(
+        "from attnexp.architectures.base import Architecture\n"
+        "from attnexp.attention import AttentionPooling\n"
+        "from attnexp.batch import Prediction, RegressionSpec\n"
+        "class Points(Architecture):\n"
+        "    def __init__(self, spec: RegressionSpec, score):\n"
+        "        super().__init__()\n"
+        "        self.pooling = AttentionPooling(score(query_dim=1, key_dim=1), 1)\n"
+        "    def forward(self, batch, need_weights=False):\n"
+        "        out, maps = self.pooling(batch.queries, batch.keys, batch.values, batch.mask)\n"
+        "        return Prediction(out, {'pooling': maps.unsqueeze(1)})\n"
+    )
+    (tmp_path / "conf" / "arch").mkdir(parents=True)
+    (tmp_path / "conf" / "arch" / "mine.yaml").write_text("# Mine.\n_target_: points.Points\n")
+    mine = ("--config-dir", "conf", "arch=mine", "model=gaussian", "figures=false")
+    assert in_process(*mine).returncode == 0
+    answer = in_process(*mine, "normalizer=sparsemax")
+    assert answer.returncode == 2
+    assert (
+        "arch=mine has no argument normalizer, so it cannot use normalizer=sparsemax: choose "
+        "normalizer=softmax"
+    ) in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["normalizer=topk", "normalizer.k=0"], "k of normalizer=topk must be at least 1, got 0"),
+        (["normalizer=topk", "normalizer.k=1.5"], "normalizer.k must be a whole number, got 1.5"),
+        (["normalizer=sparsmax"], "sparsemax"),
+        (["normalizer=softmax", "normalizer.k=3"], "no setting 'k' in 'normalizer'"),
+        (["normalizer=sink", "+normalizer.heads=3"], "normalizer.heads cannot be set"),
+        (["data=copy", "arch.attention_dropout=1.0"], "attention_dropout must be at least 0 and"),
+    ],
+)
+def test_normalizer_that_does_not_fit(words, sentence, in_process, tmp_path):
+    answer = in_process(*words)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
+    assert not (tmp_path / "outputs").exists()

@@ -69,9 +69,62 @@ def test_every_sequence_there_is_can_be_asked_for():
     assert len(rows.unique(dim=0)) == 8
 
 
+SETS = ("train", "validation", "test")
+
+
+def lengths(batch):
+    return set((batch.mask.sum(dim=-1) - 1).flatten().tolist())
+
+
+@pytest.mark.parametrize(
+    ("settings", "tested"),
+    [
+        ({"test_min_length": 8, "test_max_length": 9}, {8, 9}),
+        ({"test_max_length": 9}, set(range(2, 10))),
+        ({"test_min_length": 5}, {5, 6, 7}),
+        ({"test_min_length": 1, "test_max_length": 3}, {1, 2, 3}),
+    ],
+)
+@pytest.mark.parametrize("target", [Copy, Reverse, Sort])
+def test_the_test_set_may_have_other_lengths(target, settings, tested, examples):
+    data = build(target, **settings)
+    assert lengths(data.train) == set(range(2, 8))
+    assert lengths(data.validation) <= set(range(2, 8))
+    assert lengths(data.test) == tested
+    assert [len(getattr(data, name)) for name in SETS] == [200, 20, 30]
+    sources = [tuple(source) for name in SETS for source, *_ in examples(getattr(data, name))]
+    assert len(set(sources)) == 250
+    for source, answer, places in examples(data.test):
+        assert answer == [source[place] for place in places]
+    assert (data.spec.max_source, data.spec.test_max_source) == (8, max(tested) + 1)
+    assert data.train.keys.shape[1] == 8
+
+
+def test_training_and_test_share_what_there_is_of_a_length():
+    """Of 16 sequences of length 2 over 4 symbols the test may have 8, and training the others."""
+    short = {"min_length": 2, "max_length": 2, "vocab_size": 4, "test_min_length": 2}
+    data = build(Copy, **short, num_train=9, num_validation=1, num_test=6)
+    rows = torch.cat([getattr(data, name).keys for name in SETS])
+    assert len(rows.unique(dim=0)) == 16
+    ends = "different examples: ask for fewer examples or allow more"
+    for num_test, message in (
+        (7, "num_train + num_validation is 10, but {}, without those of the test, make only 9"),
+        (9, "num_test is 9, but {}, half of those that training has too, make only 8"),
+    ):
+        sentence = re.escape(f"{message.format('lengths 2 to 2 over 4 symbols')} {ends}")
+        with pytest.raises(ValueError, match=f"^{sentence}$"):
+            build(Copy, **short, num_train=9, num_validation=1, num_test=num_test)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
+        (
+            {"test_max_length": 1},
+            "test_min_length must be at most test_max_length, got test_min_length 2 and "
+            "test_max_length 1",
+        ),
+        ({"test_min_length": 0}, "test_min_length must be at least 1, got 0"),
         ({"num_train": 0}, "num_train must be at least 1, got 0"),
         ({"num_validation": 0}, "num_validation must be at least 1, got 0"),
         ({"num_test": -3}, "num_test must be at least 1, got -3"),

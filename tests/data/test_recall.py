@@ -55,6 +55,19 @@ def test_values_repeat_and_keys_are_asked_for_in_any_order():
     assert 0 < alike < 0.5
 
 
+def test_the_test_set_may_have_other_numbers_of_pairs(examples):
+    data = build(test_min_pairs=5, test_max_pairs=6)
+
+    def pairs(batch):
+        return {(len(source) - len(target)) // 2 for source, target, _ in examples(batch)}
+
+    assert pairs(data.train) == {2, 3, 4, 5}
+    assert pairs(data.test) == {5, 6}
+    sets = (data.train, data.validation, data.test)
+    assert len({tuple(source) for batch in sets for source, *_ in examples(batch)}) == 450
+    assert (data.spec.max_source, data.spec.test_max_source) == (14, 16)
+
+
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
@@ -67,6 +80,11 @@ def test_values_repeat_and_keys_are_asked_for_in_any_order():
             {"num_keys": 4},
             "num_keys must be at least max_pairs (5), because the keys of an example are all "
             "different, got 4",
+        ),
+        (
+            {"test_max_pairs": 7},
+            "num_keys must be at least test_max_pairs (7), because the keys of an example are all "
+            "different, got 6",
         ),
         (
             {"max_queries": 6},

@@ -3,11 +3,12 @@ from itertools import permutations, product
 import pytest
 import torch
 
-from attnexp.data.sequences import arrangements, draw_distinct, even_shares
+from attnexp.data.sequences import Families, arrangements, draw_distinct, even_shares
 
 
 def draw(total, families, seed=0):
-    return draw_distinct(total, families, "these", torch.Generator().manual_seed(seed))
+    of = Families(dict(enumerate(families)), "these")
+    return list(draw_distinct(total, of, torch.Generator().manual_seed(seed)).values())
 
 
 @pytest.mark.parametrize("total", range(15))
@@ -28,7 +29,7 @@ def test_even_shares_are_as_even_as_the_rooms_allow(total):
 @pytest.mark.parametrize(("size", "chosen"), [(1, 1), (4, 1), (4, 3), (5, 5)])
 def test_arrangements_are_all_ordered_choices_once(size, chosen):
     digits = list(product(*(range(size - i) for i in range(chosen))))
-    found = [tuple(row) for row in arrangements(torch.tensor(digits), size).tolist()]
+    found = [tuple(row) for row in arrangements(torch.tensor(digits)).tolist()]
     assert sorted(found) == sorted(permutations(range(size), chosen))
 
 

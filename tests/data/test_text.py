@@ -3,11 +3,12 @@ import re
 import pytest
 import torch
 
-from attnexp.data.sequences import sequence_spec
+from attnexp.data.sequences import sequence_batch, sequence_spec
 from attnexp.data.text import encode_source, source_text, symbols, target_text
 
-NUMBERS = sequence_spec(("0", "1", "10"), ("0", "1", "10"), 4, 4)
-CHARACTERS = sequence_spec((" ", "a", "b"), ("0", "-"), 4, 4)
+FOUR = sequence_batch(*[torch.full((1, 4), 3)] * 3)
+NUMBERS = sequence_spec(("0", "1", "10"), ("0", "1", "10"), FOUR, FOUR)
+CHARACTERS = sequence_spec((" ", "a", "b"), ("0", "-"), FOUR, FOUR)
 
 
 def test_numbers_are_joined_by_spaces():
@@ -17,9 +18,9 @@ def test_numbers_are_joined_by_spaces():
 
 def test_commas_separate_symbols_that_hold_none():
     assert encode_source("10,0, 1", NUMBERS).tolist() == [5, 3, 4, 2]
-    pairs = sequence_spec(("a,b", ",", "c"), ("0",), 4, 4)
+    pairs = sequence_spec(("a,b", ",", "c"), ("0",), FOUR, FOUR)
     assert encode_source("a,b , c", pairs).tolist() == [3, 4, 5, 2]
-    dates = sequence_spec((" ", ",", "3"), ("0",), 4, 4)
+    dates = sequence_spec((" ", ",", "3"), ("0",), FOUR, FOUR)
     assert encode_source("3, 3", dates).tolist() == [5, 4, 3, 5, 2]
 
 

@@ -55,3 +55,31 @@ def test_weights_that_do_not_fit_their_examples_are_refused(sequence_run):
     shorter = {"cross": attention.weights["cross"][..., :2]}
     with pytest.raises(RequestError, match="cross attention does not fit the examples"):
         replace(attention, weights=shorter).map("cross", 0, 0, 0)
+
+
+def test_given_input_is_shown_up_to_the_last_target_due(sequence_run):
+    """Targets due at the second and the first of four inputs: the two behind do not matter."""
+    attention = load_run(sequence_run()).attention
+    batch = {name: array.copy() for name, array in attention.batch.items()}
+    batch["target_mask"][0] = np.arange(len(batch["target_mask"][0])) < 2
+    batch["asked"] = np.zeros_like(batch["targets"])
+    batch["asked"][0, :2] = [1, 0]
+    weights = attention.weights["cross"]
+    given = replace(attention, batch=batch, weights={"cross": weights, "decoder": weights})
+    assert given.map("decoder", 0, 0, 0).weights.shape == (2, 2)
+    assert given.map("decoder", 0, 0, 0).rows.symbols[0] == "<bos>"
+    assert len(given.map("cross", 0, 0, 0).rows) == 2
+
+
+def test_self_attention_of_a_joint_sequence_has_sources_and_then_inputs(sequence_run):
+    attention = load_run(sequence_run(examples=3)).attention
+    weights = np.arange(3 * 12 * 12, dtype=np.float64).reshape(3, 1, 1, 12, 12)
+    joint = replace(attention, weights={"cross": attention["cross"], "self": weights})
+    one = joint.map("self", 0, 0, 0)
+    source, given = joint.map("cross", 0, 0, 0).columns.symbols, one.rows.symbols[4:]
+    assert source[-1] == "<eos>"
+    assert given == ("<bos>", *source[-2::-1])
+    assert one.rows.symbols == one.columns.symbols == source + given
+    kept = [0, 1, 2, 3, 6, 7, 8, 9]
+    assert one.weights.tolist() == weights[0, 0, 0][np.ix_(kept, kept)].tolist()
+    assert one.gold is None

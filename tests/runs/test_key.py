@@ -2,7 +2,17 @@ import os
 import subprocess
 import sys
 
-from attnexp.runs.key import BROUGHT_BY, RESULTS_VERSION, identity, run_key, run_name
+from attnexp.runs.key import (
+    ADDED,
+    ADDED_CHOICES,
+    ADDED_TO,
+    BROUGHT_BY,
+    RESULTS_VERSION,
+    complete,
+    identity,
+    run_key,
+    run_name,
+)
 
 CONFIG = {
     "model": {"_target_": "a.B", "width": 1.0},
@@ -40,6 +50,26 @@ def test_a_setting_that_came_later_is_in_the_key_only_where_it_changes_something
     assert run_key(as_before) == run_key(CONFIG | {"x": {}})
     for other in ({"normalizer": {"_target_": "a.Hard"}}, {"x": {"y": 1}}):
         assert run_key(as_before | other) != run_key(as_before)
+
+
+def test_what_came_later_is_added_where_it_belongs_and_overwrites_nothing():
+    config = CONFIG | {"arch": {"_target_": "attnexp.architectures.rnn.Rnn", "heads": 1}}
+    key, choices = run_key(config), {"model": "b"}
+    complete(config, choices)
+    assert choices == {"model": "b", "normalizer": "softmax"}
+    assert config["normalizer"] == ADDED["normalizer"]
+    assert config["arch"]["attention_dropout"] == 0.0
+    assert run_key(config) == key
+    other = {"normalizer": {"_target_": "a.Hard"}, "arch": {"_target_": "a.B"}}
+    chosen = {"normalizer": "hard"}
+    complete(other, chosen)
+    assert other == {"normalizer": {"_target_": "a.Hard"}, "arch": {"_target_": "a.B"}}
+    assert chosen == {"normalizer": "hard"}
+
+
+def test_every_setting_that_came_later_says_to_what_it_was_added():
+    assert {path for path in ADDED if "." in path} == set(ADDED_TO)
+    assert {path for path in ADDED if "." not in path} == set(ADDED_CHOICES)
 
 
 def test_one_number_written_in_two_ways_is_one_number():

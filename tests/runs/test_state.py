@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from attnexp.runs.collection import collect
-from attnexp.runs.frame import make_frame
+from attnexp.runs.frame import make_frame, varying
 from attnexp.runs.lock import hold
 from attnexp.runs.run import load_run
 from attnexp.runs.state import OtherRunError, look
@@ -101,3 +101,26 @@ def test_the_same_run_of_the_version_before_is_named_and_kept(in_process, tmp_pa
     assert len(list((tmp_path / "outputs").iterdir())) == 2
     assert (tmp_path / "outputs" / name / "summary.json").read_bytes() == before
     assert load_run(tmp_path / "outputs" / name).finished
+
+
+@pytest.mark.parametrize(
+    ("name", "added"),
+    [
+        ("gaussian_learned-sine-kernel_regression-seed1-79e3557f04", {}),
+        ("additive-reverse-transformer-seed0-29f3c1eebb", {"attention_dropout": 0.0}),
+    ],
+)
+def test_a_run_from_before_normalizers_stands_in_one_row_with_one_of_today(name, added, tmp_path):
+    old = shutil.copytree(STORED / name, tmp_path / "old")
+    stored = msgspec.json.decode((old / "summary.json").read_bytes())
+    assert "normalizer" not in stored["config"]
+    stored["config"]["normalizer"] = {"_target_": "attnexp.normalizers.softmax.Softmax"}
+    stored["config"]["arch"] |= added
+    stored["config"]["seed"] += 1
+    stored["choices"]["normalizer"] = "softmax"
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "summary.json").write_bytes(msgspec.json.encode(stored))
+    assert load_run(old).choices["normalizer"] == "softmax"
+    both = [load_run(tmp_path / folder) for folder in ("old", "new")]
+    assert both[0].settings == both[1].settings
+    assert varying(make_frame(both)) == []

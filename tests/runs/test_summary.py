@@ -10,7 +10,12 @@ from attnexp.runs.summary import error_text, first_summary, read_summary
 
 
 def test_what_is_written_comes_back(summary, tmp_path):
-    written = summary({"optim.betas": [0.9, 1.0]}, notes=["a note"], details={"by": {"3": 0.5}})
+    written = summary(
+        {"optim.betas": [0.9, 1.0], "normalizer._target_": "a.Soft"},
+        choices={"normalizer": "soft"},
+        notes=["a note"],
+        details={"by": {"3": 0.5}},
+    )
     written.write(tmp_path)
     assert read_summary(tmp_path) == written
 
@@ -27,7 +32,8 @@ def test_letters_that_no_encoding_has_are_replaced(summary, tmp_path):
 
 
 def test_a_run_opens_and_ends_early(tmp_path):
-    opened = first_summary({"seed": 3, "model": {"width": 1.0}}, {"model": "gaussian"})
+    config = {"seed": 3, "model": {"width": 1.0}, "normalizer": {"_target_": "a.Soft"}}
+    opened = first_summary(config, {"model": "gaussian", "normalizer": "soft"})
     assert (opened.status, opened.seed, opened.ended) == ("running", 3, None)
     failed = opened.ended_early("failed", "ValueError: no", 1.5)
     failed.write(tmp_path)

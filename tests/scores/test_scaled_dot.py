@@ -4,7 +4,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from attnexp.attention.softmax import masked_softmax
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.scaled_dot import ScaledDot
 
 
@@ -26,7 +26,7 @@ def test_attention_equals_pytorch(vectors):
     queries, keys = vectors(2)
     values = keys[..., :2]
     mask = torch.tensor([True, True, False, True, False])
-    ours = masked_softmax(ScaledDot(7, 7)(queries, keys), mask) @ values
+    ours = Softmax(heads=1)(ScaledDot(7, 7)(queries, keys), mask) @ values
     theirs = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask.expand(2, 3, 5))
     torch.testing.assert_close(ours, theirs)
 

@@ -4,11 +4,15 @@ from dataclasses import fields, replace
 import pytest
 import torch
 
+from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.rnn import Rnn
 from attnexp.attention.alignment import Scorecard
 from attnexp.batch import Batch, Prediction
+from attnexp.data.mqar import MultiQueryRecall
 from attnexp.data.reverse import Reverse
 from attnexp.scores.additive import Additive
+from attnexp.scores.scaled_dot import ScaledDot
+from attnexp.tasks.base import ScoreOverflowError
 from attnexp.tasks.seq2seq import SequenceToSequence
 
 
@@ -57,9 +61,44 @@ def test_exact_match_and_token_accuracy_by_hand(data, model):
     tokens = int(data.test.target_mask.sum())
     assert evaluation.metrics["token_accuracy"] == pytest.approx((tokens - 4) / tokens)
     by_length = evaluation.details["exact_match_by_length"]
-    lengths = (data.test.target_mask.sum(dim=1) - 1).tolist()
+    lengths = (data.test.mask.squeeze(1).sum(dim=1) - 1).tolist()
     assert set(by_length) == {str(length) for length in lengths}
     assert sum(by_length[str(length)] for length in lengths) == pytest.approx(15)
+
+
+def test_the_lengths_of_training_are_told(data, model):
+    with torch.no_grad():
+        details = SequenceToSequence().evaluate(model, data).details
+    lengths = (data.train.mask.squeeze(1).sum(dim=1) - 1).tolist()
+    assert details["lengths_in_training"] == {"shortest": min(lengths), "longest": max(lengths)}
+
+
+def test_answers_due_at_given_queries_are_read_off():
+    """Nothing is fed back: the answers are those of the teacher-forced pass, one a query."""
+    data = MultiQueryRecall(
+        torch.Generator().manual_seed(0),
+        num_train=3,
+        num_validation=4,
+        num_test=5,
+        max_pairs=5,
+        length=20,
+        vocab_size=20,
+    )
+    torch.manual_seed(0)
+    model = Rnn(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
+    with torch.no_grad():
+        evaluation = SequenceToSequence().evaluate(model, data)
+        likeliest = model(data.test).outputs.argmax(dim=-1)
+    vocab = data.spec.target_vocab
+    for i, row in enumerate(evaluation.rows):
+        asked = data.test.asked[i][data.test.target_mask[i]].tolist()
+        told = row["source"].split()
+        value = dict(zip(told[::2], told[1::2], strict=True))
+        stream = row["queries"].split()
+        assert row["target"].split() == [value[stream[place]] for place in asked]
+        assert row["decoded"].split() == [vocab[j] for j in likeliest[i, : len(asked)].tolist()]
+    assert evaluation.metrics["token_accuracy_chance"] == data.chance["token_accuracy"]
+    assert {int(length) for length in evaluation.details["exact_match_by_length"]} <= {8, 10}
 
 
 def test_rows_show_source_target_and_answer(data):
@@ -164,3 +203,29 @@ def test_an_alignment_without_any_gold_key_is_no_alignment(data, model):
 def test_refuses_to_keep_nothing():
     with pytest.raises(ValueError, match="num_shown must be at least 1, got 0"):
         SequenceToSequence(num_shown=0)
+
+
+class Elsewhere(DecoderOnly):
+    """Gives the source no weight, and each symbol `own` of the weight on itself."""
+
+    own = 1.0
+
+    def forward(self, batch, need_weights=False):
+        prediction = super().forward(batch, need_weights)
+        source = batch.keys.shape[1]
+        joint = torch.zeros_like(prediction.weights["self"])
+        joint.diagonal(dim1=-2, dim2=-1).fill_(self.own)
+        cross = joint[..., source:, :source]
+        return Prediction(prediction.outputs, {"cross": cross, "self": joint})
+
+
+def test_a_joint_sequence_may_have_no_weight_on_its_source(data):
+    model = Elsewhere(data.spec, ScaledDot, layers=1, heads=1, dim=4, ff_dim=4).eval()
+    task = SequenceToSequence()
+    with torch.no_grad():
+        validated = task.validate(model, data.validation)
+        assert validated["sink_mass"] == 1
+        assert validated["alignment_accuracy"] == 0
+        model.own = 0.0
+        with pytest.raises(ScoreOverflowError, match="queries have no weight on any key"):
+            task.validate(model, data.validation)

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from attnexp.architectures.dropout import Dropout
+from attnexp.attention.dropout import Dropout
 
 
 def test_a_share_p_is_dropped_and_the_rest_is_scaled_up():

@@ -16,13 +16,13 @@ class Dropout(nn.Module):
     With p = 0, or in evaluation, the module is the identity: the forward pass is pure, and copies
     of a model can be batched by `torch.func.vmap`. With p above 0 each call advances the generator.
 
-    Raises ValueError for a p outside [0, 1).
+    Raises ValueError for a p outside [0, 1), which it calls by the name that it has in the model.
     """
 
-    def __init__(self, p: float) -> None:
+    def __init__(self, p: float, name: str = "dropout") -> None:
         super().__init__()
         if not 0 <= p < 1:
-            raise ValueError(f"dropout must be at least 0 and less than 1, got {p}")
+            raise ValueError(f"{name} must be at least 0 and less than 1, got {p}")
         self.p = p
         self.generator = torch.Generator().manual_seed(int(torch.randint(2**62, ())))
 
@@ -34,3 +34,11 @@ class Dropout(nn.Module):
             self.generator = torch.Generator(x.device).manual_seed(seed)
         kept = torch.rand(x.shape, generator=self.generator, device=x.device) >= self.p
         return x * kept / (1 - self.p)
+
+
+def weight_dropout(p: float) -> Dropout | None:
+    """Return the dropout of attention weights, or None for p = 0, which draws no seed.
+
+    Raises ValueError for a p outside [0, 1).
+    """
+    return None if p == 0 else Dropout(p, "attention_dropout")

@@ -3,7 +3,10 @@ import math
 import pytest
 import torch
 
-from attnexp.attention.softmax import length_mask, masked_softmax
+from attnexp.normalizers.masks import length_mask
+from attnexp.normalizers.softmax import Softmax
+
+masked_softmax = Softmax(heads=1)
 
 
 def softmax_by_hand(row, valid):

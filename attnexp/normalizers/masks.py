@@ -1,4 +1,4 @@
-"""The masked softmax, and the masks it takes."""
+"""The masks of attention: which keys a query may attend to."""
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -30,31 +30,11 @@ def as_mask(mask: Mask | ValidLens | None, num_keys: int) -> Mask | None:
     return length_mask(mask, num_keys)
 
 
-def masked_softmax(
-    scores: Float[Tensor, "*batch queries keys"], mask: Mask | ValidLens | None = None
-) -> Float[Tensor, "*batch queries keys"]:
-    """Return the softmax over the keys that the mask allows.
-
-    w_i = exp(a_i) / sum_j exp(a_j) over the valid keys i, j; w_i = 0 for all others.
-
-    `mask` is None (all keys), boolean and broadcastable to the scores (true where a key may be
-    attended to), or whole numbers: `valid_lens` of shape (batch,), a length per sequence, or
-    (batch, queries), a length per query. Axes of the scores between batch and queries, such as
-    heads, share the lengths. For scores (queries, keys), lengths (queries,) are one per query. A
-    score of minus infinity counts as masked. A row with no key left has weights zero and gradient
-    zero, not NaN.
+def fitting_mask(mask: Mask | ValidLens, scores: Float[Tensor, "*batch queries keys"]) -> Mask:
+    """Return a mask that broadcasts to the scores; lengths get an axis for each of theirs.
 
     Raises ValueError for valid_lens out of range or of a shape that does not fit.
     """
-    seen = scores != -torch.inf
-    if mask is not None:
-        seen = seen & _beside(mask, scores)
-    lowest = torch.finfo(scores.dtype).min
-    return scores.where(seen, lowest).softmax(dim=-1).where(seen, 0.0)
-
-
-def _beside(mask: Mask | ValidLens, scores: Float[Tensor, "*batch queries keys"]) -> Mask:
-    """Return a mask that broadcasts to the scores; lengths get an axis for each of theirs."""
     if mask.dtype == torch.bool:
         return mask
     leading, queries = scores.shape[:-2], scores.shape[-2]

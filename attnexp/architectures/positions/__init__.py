@@ -1,0 +1,25 @@
+"""Positions: how attention, which takes its keys in any order, knows where each symbol stands."""
+
+from attnexp.architectures.positions.alibi import Alibi
+from attnexp.architectures.positions.base import Order, Positions
+from attnexp.architectures.positions.learned import Learned
+from attnexp.architectures.positions.none import NoPositions
+from attnexp.architectures.positions.rotary import Rotary
+from attnexp.architectures.positions.sinusoidal import Sinusoidal
+
+KINDS: dict[str, type[Positions]] = {
+    "sinusoidal": Sinusoidal,
+    "learned": Learned,
+    "none": NoPositions,
+    "rotary": Rotary,
+    "alibi": Alibi,
+}
+
+__all__ = ["Order", "Positions", "positions_named"]
+
+
+def positions_named(name: str) -> type[Positions]:
+    """Return the class of a kind of positions. Raises ValueError for an unknown name."""
+    if name not in KINDS:
+        raise ValueError(f"positions must be one of {', '.join(KINDS)}, got {name!r}")
+    return KINDS[name]

@@ -1,0 +1,64 @@
+"""The contract of positions."""
+
+from typing import NamedTuple
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from attnexp.attention.multihead import Turn
+
+
+class Order(NamedTuple):
+    """Holds what positions bring to the self-attention of some symbols."""
+
+    turn: Turn | None
+    bias: Float[Tensor, "*examples heads queries keys"] | None
+
+
+class Positions(nn.Module):
+    """Tells a stack of attention layers where each symbol stands.
+
+    There are three places at which it can, and a subclass uses one of them:
+
+    - `add` changes the vectors of the symbols before the first layer;
+    - `turn` changes the queries and keys of every self-attention, after W_q and W_k;
+    - `bias` is added to the scores of every self-attention, before they are normalized.
+
+    Attention from a decoder to an encoder is neither turned nor biased: places in the target and
+    in the source are counted apart, so that there is no distance between them. What those queries
+    and keys know of their places comes from the layers below.
+
+    The surrounding model sets `dim`, the features of a symbol, `heads`, and `longest`, the number
+    of symbols that it will need.
+    """
+
+    def __init__(self, dim: int, heads: int, longest: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.heads = heads
+        self.longest = longest
+
+    def require_reach(self, length: int) -> None:
+        """Raise ValueError for a sequence of more symbols than there are positions."""
+
+    def add(
+        self, x: Float[Tensor, "batch length dim"], places: Int[Tensor, "*examples length"]
+    ) -> Tensor:
+        """Return the vectors of symbols with what tells where they stand; by default the same."""
+        return x
+
+    def turn(self, places: Int[Tensor, "*examples length"]) -> Turn | None:
+        """Return the map of queries or keys (batch, heads, length, head_dim) at these places."""
+        return None
+
+    def bias(
+        self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
+    ) -> Float[Tensor, "*examples heads queries keys"] | None:
+        """Return what is added to the score of each query and key."""
+        return None
+
+    def order(
+        self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
+    ) -> Order:
+        """Return what the attention of symbols at the places `queries` to those at `keys` needs."""
+        return Order(self.turn(queries), self.bias(queries, keys))

@@ -1,0 +1,56 @@
+"""Rotary positions."""
+
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from attnexp.architectures.positions.base import Positions
+from attnexp.architectures.positions.sinusoidal import geometric_rates
+from attnexp.attention.multihead import Turn
+
+
+class Rotary(Positions):
+    """R_i q and R_i k, where R_i turns the k-th pair of features by the angle i w_k.
+
+    (x_{2k-1}, x_{2k}) becomes (x_{2k-1} cos - x_{2k} sin, x_{2k-1} sin + x_{2k} cos) of i w_k, with
+    w_k = 10000^(-2(k-1)/head_dim) radians a place. Su et al. (2021), equations 14, 15 and 34. No
+    parameters, and no longest position.
+
+    The projections W_q x and W_k x of each head are turned, before the score does anything to them,
+    whatever the score. (R_i q).(R_j k) = q.(R_{j-i} k) and turning changes no length. So a score
+    that is a function of q.k, |q| and |k|, as products, cosine and the kernels are, depends on the
+    places through j - i alone. One with weights of its own, additive or bilinear, depends on both
+    places.
+
+    Raises ValueError for an odd number of features a head.
+    """
+
+    rates: Tensor
+
+    def __init__(self, dim: int, heads: int, longest: int) -> None:
+        super().__init__(dim, heads, longest)
+        head_dim = dim // heads
+        if head_dim % 2:
+            raise ValueError(
+                f"rotary positions need an even number of features a head, got {head_dim} (dim "
+                f"{dim}, heads {heads}): choose another dim or heads, or positions sinusoidal, "
+                "learned, none or alibi"
+            )
+        self.register_buffer("rates", geometric_rates(head_dim), persistent=False)
+
+    def turn(self, places: Int[Tensor, "*examples length"]) -> Turn:
+        angles = (places.unsqueeze(-1) * self.rates).unsqueeze(-3)
+        return partial(rotate, cos=angles.cos(), sin=angles.sin())
+
+
+def rotate(
+    x: Float[Tensor, "batch heads length head_dim"],
+    cos: Float[Tensor, "*batch 1 length pairs"],
+    sin: Float[Tensor, "*batch 1 length pairs"],
+) -> Float[Tensor, "batch heads length head_dim"]:
+    """Return x with each pair of neighbouring features turned by the angle of its place."""
+    first, second = x.unflatten(-1, (-1, 2)).unbind(dim=-1)
+    turned = (first * cos - second * sin, first * sin + second * cos)
+    return torch.stack(turned, dim=-1).flatten(-2)

@@ -1,0 +1,165 @@
+"""Multi-query associative recall as it is published."""
+
+from functools import partial
+
+import torch
+
+from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.data.base import Dataset
+from attnexp.data.sequences import (
+    FIRST,
+    PAD,
+    Drawn,
+    Families,
+    arrangements,
+    check_range,
+    check_sizes,
+    draw_sets,
+    sequence_spec,
+    stack,
+    tested_range,
+)
+
+FILLER = FIRST
+"""Id of the symbol that stands where no key is asked for."""
+
+
+class MultiQueryRecall(Dataset):
+    """k_1 v_1 ... k_n v_n, then a stream in which each key is asked for once: say its value there.
+
+    Multi-query associative recall (MQAR) of Arora et al. (2023), "Zoology", section 3 and the code
+    to figure 2 (HazyResearch/zoology). Pairs and stream are together `length` symbols long. The
+    n keys of an example are all different, and so are its n values. A key is asked for in one of
+    s = (length - 2n) / 2 slots, of which slot i, i = 1, ..., s, begins at symbol 2i - 2 of the
+    stream and is drawn with a probability that falls as a power law,
+
+        P(slot i) ~ i^(power - 1),     without repetition, in the order of the pairs.
+
+    Everything else in the stream is one filler symbol. An answer is due at the query itself and is
+    not in the stream, so the decoder's input is given (`Batch.asked`): the source is the pairs,
+    without an end symbol, the queries are the stream, without a symbol for its beginning, and the
+    targets are the values in the order of the stream. Of `vocab_size` symbols one is the filler
+    (.), half are values (0, 1, ...) and the others keys (k0, k1, ...); source and target share
+    them, the special symbols come on top. The gold alignment is the place of the value. There are
+    `min_pairs` to `max_pairs` pairs in an example, in equal shares, and all lists of pairs are
+    different, so the three sets are disjoint. Zoology has one number of pairs in a set, between 4
+    and 16 at length 64, 100,000 examples for training and 3,000 for the test, and does not keep
+    the sets apart; an architecture that reads source and queries as one causal sequence has its
+    very input.
+
+    The test set may have other numbers of pairs, `test_min_pairs` to `test_max_pairs`; an end that
+    is None is that of training.
+
+    Example of length 12, as source, queries and targets:
+        source     k5 2 k0 7
+        queries    k0 . . . k5 . . .
+        target     7 2
+        alignment  3 1
+
+    Raises ValueError for a set without examples, no pair, an empty range of pairs, an odd length
+    or one below four symbols a pair, too few symbols for the pairs, a power below 0 or above 1,
+    and more examples than there are different lists of pairs.
+    """
+
+    spec: Seq2SeqSpec
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 100_000,
+        num_validation: int = 500,
+        num_test: int = 1_000,
+        min_pairs: int = 4,
+        max_pairs: int = 16,
+        length: int = 64,
+        vocab_size: int = 8_192,
+        power: float = 0.01,
+        test_min_pairs: int | None = None,
+        test_max_pairs: int | None = None,
+    ) -> None:
+        check_sizes(num_train, num_validation, num_test)
+        check_range("min_pairs", min_pairs, "max_pairs", max_pairs)
+        tested = tested_range("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
+        most = max_pairs if tested is None else max(max_pairs, tested[-1])
+        if length % 2 or length < 4 * most:
+            raise ValueError(
+                f"length must be even and at least {4 * most}, because {most} pairs and as many "
+                f"slots take four symbols each, got {length}"
+            )
+        if vocab_size < 2 * most + 1:
+            raise ValueError(
+                f"vocab_size must be at least {2 * most + 1}, because an example has {most} "
+                f"different keys, as many values and a filler, got {vocab_size}"
+            )
+        if not 0 <= power <= 1:
+            raise ValueError(f"power must be within 0 to 1, got {power}")
+        num_values = vocab_size // 2
+        num_keys = vocab_size - num_values - 1
+
+        def families(numbers: range) -> Families:
+            return Families(
+                {
+                    pairs: [num_keys - i for i in range(pairs)]
+                    + [num_values - i for i in range(pairs)]
+                    for pairs in numbers
+                },
+                f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
+            )
+
+        self.train, self.validation, self.test = draw_sets(
+            (num_train, num_validation, num_test),
+            families(range(min_pairs, max_pairs + 1)),
+            None if tested is None else families(tested),
+            partial(_streams, length=length, num_keys=num_keys, power=power, generator=generator),
+            generator,
+        )
+        keys, values = [f"k{i}" for i in range(num_keys)], [str(i) for i in range(num_values)]
+        symbols = [".", *keys, *values]
+        self.spec = sequence_spec(symbols, symbols, self.train, self.test)
+        self.chance = guessed(self.test)
+
+
+def _streams(
+    drawn: Drawn, length: int, num_keys: int, power: float, generator: torch.Generator
+) -> Batch:
+    """Return the batch of the pairs that the digits mean, each list of pairs with a stream."""
+    sources, streams, targets, alignments, places = [], [], [], [], []
+    for pairs, digits in drawn.items():
+        key_digits, value_digits = digits.split(pairs, dim=1)
+        keys = FILLER + 1 + arrangements(key_digits)
+        values = FILLER + 1 + num_keys + arrangements(value_digits)
+        room = length - 2 * pairs
+        chances = torch.arange(1.0, room // 2 + 1).pow(power - 1).expand(len(digits), -1)
+        slots = torch.multinomial(chances, pairs, generator=generator) if len(digits) else keys
+        asked, order = (2 * slots).sort(dim=1)
+        stream = torch.full((len(digits), room), FILLER)
+        sources.append(torch.stack([keys, values], dim=2).flatten(1))
+        streams.append(stream.scatter(1, asked, keys.gather(1, order)))
+        targets.append(values.gather(1, order))
+        alignments.append(2 * order + 1)
+        places.append(asked)
+    most = max(drawn)
+    source = stack(sources, 2 * most)
+    target = stack(targets, most)
+    return Batch(
+        queries=stack(streams, length - 2 * min(drawn)),
+        keys=source,
+        values=source,
+        targets=target,
+        mask=(source != PAD).unsqueeze(1),
+        target_mask=target != PAD,
+        alignment=stack(alignments, most, fill=-1),
+        asked=stack(places, most, fill=0),
+    )
+
+
+def guessed(batch: Batch) -> dict[str, float]:
+    """Return what is expected of answering with the values of an example in a random order.
+
+    One of n values is right with probability 1/n, all with 1/n!.
+    """
+    pairs = batch.target_mask.sum(dim=-1).double()
+    return {
+        "exact_match": float((-(pairs + 1).lgamma()).exp().mean()),
+        "token_accuracy": len(batch) / float(pairs.sum()),
+    }

@@ -1,0 +1,76 @@
+"""The contract of a normalizer."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from attnexp.normalizers.masks import Mask, ValidLens, fitting_mask
+
+
+class Normalizer(nn.Module, ABC):
+    """Maps the scores of each query to weights, one for each key.
+
+    A subclass implements the formula in `normalize`. What holds for all stands here: a key that is
+    masked, or has the score minus infinity, has weight zero and its score gets no gradient. So a
+    row with no key left has weights zero and gradient zero, not NaN. A subclass never returns a
+    negative weight for a key that is left, has finite gradients, and treats all keys alike.
+
+    The surrounding attention sets `heads`: the scores have that many heads at axis -3 where there
+    are several, and may lack the axis where there is one. All other arguments of a subclass are
+    hyperparameters and come from its YAML file. The docstring of a subclass ends in an example of
+    three lines, which the tests run.
+    """
+
+    sums_to_one: ClassVar[bool]
+    """Whether the weights of every row with a key left sum to 1."""
+
+    shift_invariant: ClassVar[bool]
+    """Whether adding a number to all scores of a row leaves its weights as they are."""
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+
+    def forward(
+        self, scores: Float[Tensor, "*batch queries keys"], mask: Mask | ValidLens | None = None
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """Return the weights of the keys that the mask allows, and zero for all others.
+
+        `mask` is None (all keys), boolean and broadcastable to the scores (true where a key may be
+        attended to), or whole numbers: `valid_lens` of shape (batch,), a length per sequence, or
+        (batch, queries), a length per query. Axes of the scores between batch and queries, such as
+        heads, share the lengths. For scores (queries, keys), lengths (queries,) are one per query.
+
+        Raises ValueError for valid_lens out of range or of a shape that does not fit.
+        """
+        seen = scores != -torch.inf
+        if mask is not None:
+            seen = seen & fitting_mask(mask, scores)
+        lowest = torch.finfo(scores.dtype).min
+        return self.normalize(scores.where(seen, lowest), seen).where(seen, 0.0)
+
+    @abstractmethod
+    def normalize(
+        self,
+        scores: Float[Tensor, "*batch queries keys"],
+        seen: Bool[Tensor, "*batch queries keys"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """Return the weights of the keys that are `seen`, and anything finite for the others.
+
+        The scores of the others are the lowest number of their dtype.
+        """
+
+
+NormalizerFactory = Callable[..., Normalizer]
+"""Builds a normalizer when called with `heads`."""
+
+
+def keys_left(
+    seen: Bool[Tensor, "*batch queries keys"], dtype: torch.dtype
+) -> Float[Tensor, "*batch queries 1"]:
+    """Return the number of keys that are left in each row, and 1 where none is."""
+    return seen.sum(dim=-1, keepdim=True).clamp(min=1).to(dtype)

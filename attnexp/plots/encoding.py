@@ -1,0 +1,85 @@
+"""The picture of the vectors that positions add to symbols."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from attnexp.plots.base import Figures, Options
+from attnexp.plots.style import HEAD, line_styles, name_lines, new_figure, place
+from attnexp.runs.run import Run
+
+SHOWN = 60
+"""Positions that are shown where there is no last one, as in the textbook."""
+
+CURVES = 4
+"""Dimensions of which a curve is drawn."""
+
+
+def draw_encodings(run: Run, options: Options) -> Figures:
+    """Yield the vectors of each table of positions: a heat map, and curves of a few dimensions.
+
+    Zhang et al., "Dive into Deep Learning", section 11.6. Sinusoidal vectors are those of the
+    run's `dim`, learned ones those that the run stored. Other positions add no vectors.
+    """
+    for name, table in _tables(run).items():
+        side = name.rpartition("_")[0].rpartition(".")[2]
+        yield "_".join(filter(None, ["encoding", side])), _figure(run, side, table)
+
+
+def sinusoids(count: int, dim: int) -> NDArray[np.float64]:
+    """Return the vectors (count, dim) of Vaswani et al. (2017), section 3.5."""
+    angles = np.arange(count)[:, None] * 10000.0 ** (-np.arange(0, dim, 2) / dim)
+    return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(count, dim)
+
+
+def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
+    """Return the vectors (positions, dim) by the name of their parameter; one of sinusoids."""
+    settings = run.config.get("arch", {})
+    kind, dim = settings.get("positions"), settings.get("dim")
+    if kind == "sinusoidal" and isinstance(dim, int):
+        return {"positions": sinusoids(SHOWN, dim)}
+    if kind != "learned":
+        return {}
+    ending = ".table.weight"
+    return {
+        name.removesuffix(ending): values.astype(np.float64)
+        for name, values in run.parameters.items()
+        if name.endswith(f"positions{ending}")
+    }
+
+
+def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
+    """Return the heat map, a row a position, beside the curves."""
+    count, dim = table.shape
+    kind = f"{run.config['arch']['positions']} positions"
+    width, height, bottom = 7.6, 3.7, 0.52
+    figure = new_figure(width, height, run.title, f"{kind}{f' of the {side}' if side else ''}")
+    up = height - bottom - HEAD
+    across = min(max(2.4 * dim / max(count, 1), 1.2), 2.6)
+    left = place(figure, 0.7, bottom, across, up)
+    largest = float(np.abs(table).max())
+    drawn = left.imshow(table, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto")
+    for edge in left.spines.values():
+        edge.set_visible(False)
+    left.set_xlabel("dimension")
+    left.set_ylabel("position")
+    scale = figure.colorbar(drawn, cax=place(figure, 0.8 + across, bottom, 0.12, up))
+    scale.outline.set_visible(False)
+    start = 2.05 + across
+    right = place(figure, start, bottom, width - start - 0.2, up)
+    for one, look in zip(_chosen(dim), line_styles(CURVES), strict=False):
+        right.plot(table[:, one], linewidth=1.4, label=f"dimension {one}", **look)
+    right.set_xlabel("position")
+    for axis in (left.xaxis, left.yaxis, right.xaxis):
+        axis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
+    name_lines(right, beside=True)
+    return figure
+
+
+def _chosen(dim: int) -> range:
+    """Return dimensions that follow each other, from the textbook's sixth on where there are."""
+    first = max(min(6, dim - CURVES), 0)
+    return range(first, min(first + CURVES, dim))

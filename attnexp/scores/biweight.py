@@ -1,0 +1,27 @@
+"""The biweight kernel."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.scores.compact import FixedWidth
+from attnexp.scores.parabola import Parabola
+
+
+class Biweight(FixedWidth):
+    r"""a(q, k) = 2 log max(0, 1 - (w \|q - k\|)^2 / d): the square of the parabola.
+
+    Silverman (1986), table 3.1 and equation 4.5. It falls to 0 without a bend. `width` is w; the
+    kernel reaches as far as 1/w. A query with no key within reach has all weights zero.
+
+    No parameters. Raises ValueError for a width that is not positive and for unequal query and key
+    dimensions.
+
+    Example:
+        >>> score = Biweight(query_dim=1, key_dim=1, width=1.0)
+        >>> score(torch.tensor([[0.0]]), torch.tensor([[0.0], [0.5], [2.0]])).exp()
+        tensor([[1.0000, 0.5625, 0.0000]])
+    """
+
+    @staticmethod
+    def log_height(share: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        return 2 * Parabola.log_height(share)

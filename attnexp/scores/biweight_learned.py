@@ -1,0 +1,21 @@
+"""The biweight kernel with a width that is learned."""
+
+from attnexp.scores.biweight import Biweight
+from attnexp.scores.compact import LearnedWidth
+
+
+class BiweightLearned(LearnedWidth):
+    r"""a(q, k) = 2 log max(0, 1 - (w \|q - k\|)^2 / d); w is learned.
+
+    The kernel is that of `Biweight`. The width starts from U(0, 1), or from `initial_width`
+    where one is given: see `LearnedWidth`. Unit of w: one over the unit of x.
+
+    Raises ValueError for unequal query and key dimensions.
+
+    Example:
+        >>> score = BiweightLearned(query_dim=1, key_dim=1, initial_width=1.0)
+        >>> score(torch.tensor([[0.0]]), torch.tensor([[0.0], [0.5], [2.0]])).detach().exp()
+        tensor([[1.0000, 0.5625, 0.0000]])
+    """
+
+    log_height = staticmethod(Biweight.log_height)

@@ -1,0 +1,27 @@
+"""The triweight kernel."""
+
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.scores.compact import FixedWidth
+from attnexp.scores.parabola import Parabola
+
+
+class Triweight(FixedWidth):
+    r"""a(q, k) = 3 log max(0, 1 - (w \|q - k\|)^2 / d): the cube of the parabola.
+
+    Silverman (1986), equation 4.6. It falls to 0 more gently still than the biweight. `width` is w;
+    the kernel reaches as far as 1/w. A query with no key within reach has all weights zero.
+
+    No parameters. Raises ValueError for a width that is not positive and for unequal query and key
+    dimensions.
+
+    Example:
+        >>> score = Triweight(query_dim=1, key_dim=1, width=1.0)
+        >>> score(torch.tensor([[0.0]]), torch.tensor([[0.0], [0.5], [2.0]])).exp()
+        tensor([[1.0000, 0.4219, 0.0000]])
+    """
+
+    @staticmethod
+    def log_height(share: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        return 3 * Parabola.log_height(share)

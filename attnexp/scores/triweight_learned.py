@@ -1,0 +1,21 @@
+"""The triweight kernel with a width that is learned."""
+
+from attnexp.scores.compact import LearnedWidth
+from attnexp.scores.triweight import Triweight
+
+
+class TriweightLearned(LearnedWidth):
+    r"""a(q, k) = 3 log max(0, 1 - (w \|q - k\|)^2 / d); w is learned.
+
+    The kernel is that of `Triweight`. The width starts from U(0, 1), or from `initial_width`
+    where one is given: see `LearnedWidth`. Unit of w: one over the unit of x.
+
+    Raises ValueError for unequal query and key dimensions.
+
+    Example:
+        >>> score = TriweightLearned(query_dim=1, key_dim=1, initial_width=1.0)
+        >>> score(torch.tensor([[0.0]]), torch.tensor([[0.0], [0.5], [2.0]])).detach().exp()
+        tensor([[1.0000, 0.4219, 0.0000]])
+    """
+
+    log_height = staticmethod(Triweight.log_height)

@@ -1,0 +1,58 @@
+import math
+
+import pytest
+import torch
+
+from attnexp.architectures.positions.rotary import Rotary
+from attnexp.attention.multihead import MultiHead
+from attnexp.scores.cosine import Cosine
+from attnexp.scores.gaussian import Gaussian
+from attnexp.scores.scaled_dot import ScaledDot
+
+
+def test_a_quarter_turn_by_hand():
+    """One pair of features, at a rate of one radian a place."""
+    positions = Rotary(2, 1, 9)
+    positions.rates.fill_(math.pi / 2)
+    x = torch.tensor([[[[1.0, 0.0], [1.0, 0.0], [1.0, 2.0], [3.0, 4.0]]]])
+    expected = torch.tensor([[[[1.0, 0.0], [0.0, 1.0], [-1.0, -2.0], [4.0, -3.0]]]])
+    torch.testing.assert_close(positions.turn(torch.arange(4))(x), expected)
+
+
+def test_each_pair_is_a_complex_number_turned_at_its_own_rate():
+    x = torch.randn(2, 3, 5, 6, dtype=torch.float64)
+    places = torch.tensor([[0, 1, 2, 3, 4], [7, 3, 0, 90, 2]])
+    turned = Rotary(18, 3, 100).double().turn(places)(x)
+    for example in range(2):
+        for i in range(5):
+            for k in range(3):
+                rate = 10000 ** (-2 * k / 6)
+                angle = complex(0, int(places[example, i]) * rate)
+                for head in range(3):
+                    pair = x[example, head, i, 2 * k : 2 * k + 2]
+                    number = complex(*pair.tolist()) * complex(math.e) ** angle
+                    found = turned[example, head, i, 2 * k : 2 * k + 2]
+                    assert complex(*found.tolist()) == pytest.approx(number, abs=1e-5)
+
+
+@pytest.mark.parametrize("build", [ScaledDot, Cosine, Gaussian])
+def test_scores_depend_on_the_distance_alone(build):
+    torch.manual_seed(0)
+    positions = Rotary(12, 2, 50).double()
+    attention = MultiHead(build, 12, 12, 12, 12, heads=2, head_dim=6).double()
+    x = torch.randn(3, 5, 12, dtype=torch.float64)
+
+    def weights_at(places):
+        order = positions.order(places, places)
+        memory = attention.remember(x, x, None, order.turn)
+        return attention.attend(x, memory, True, order.turn, order.bias)[1]
+
+    here = weights_at(torch.arange(5))
+    torch.testing.assert_close(weights_at(torch.arange(5) + 31), here)
+    assert not torch.allclose(weights_at(2 * torch.arange(5)), here)
+
+
+def test_an_odd_number_of_features_a_head_is_refused():
+    message = r"even number of features a head, got 3 \(dim 6, heads 2\)"
+    with pytest.raises(ValueError, match=message):
+        Rotary(6, 2, 9)

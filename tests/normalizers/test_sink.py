@@ -1,0 +1,30 @@
+import math
+
+import pytest
+import torch
+
+from attnexp.normalizers.sink import Sink
+from attnexp.normalizers.softmax import Softmax
+
+
+def test_the_sink_of_a_head_is_one_more_key_of_that_head():
+    sink = Sink(heads=2)
+    with torch.no_grad():
+        sink.s.copy_(torch.tensor([math.log(2.0), -1.0])[:, None, None])
+    weights = sink(torch.zeros(1, 2, 1, 3))
+    assert weights[0, :, 0, 0].tolist() == pytest.approx([1 / 5, 1 / (3 + math.exp(-1))])
+
+
+def test_a_sink_far_below_the_scores_leaves_the_softmax():
+    sink = Sink(heads=1)
+    torch.nn.init.constant_(sink.s, -60.0)
+    scores = torch.tensor([[0.5, -1.0, 2.0]])
+    torch.testing.assert_close(sink(scores), Softmax(heads=1)(scores))
+
+
+def test_sinks_learn():
+    sink = Sink(heads=3)
+    sink(torch.zeros(2, 3, 4, 5)).sum().backward()
+    assert sink.s.grad.shape == (3, 1, 1)
+    assert (sink.s.grad < 0).all()
+    assert Sink(heads=1).s.shape == ()
