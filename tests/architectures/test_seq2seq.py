@@ -390,7 +390,7 @@ def test_settings_that_cannot_work_are_refused(build, settings, message, spec, s
 
 
 @pytest.mark.parametrize("heads", [1, 2])
-@pytest.mark.parametrize("architecture", [Rnn, Transformer])
+@pytest.mark.parametrize("architecture", [Rnn, Transformer, DecoderOnly])
 def test_all_attention_has_the_normalizer_and_the_dropout(architecture, heads, spec, scored, batch):
     torch.manual_seed(0)
     model = architecture(spec, scored("scaled_dot"), Sparsemax, heads=heads, attention_dropout=0.4)
@@ -400,7 +400,7 @@ def test_all_attention_has_the_normalizer_and_the_dropout(architecture, heads, s
         assert isinstance(attention.normalizer, Sparsemax)
         assert attention.dropout.p == 0.4
     assert not torch.equal(model(batch).outputs, model(batch).outputs)
-    weights = model(batch, need_weights=True).weights["cross"]
+    weights = model(batch, need_weights=True).weights[model.whole]
     torch.testing.assert_close(weights.sum(dim=-1), torch.ones(weights.shape[:-1]))
     model.eval()
     assert torch.equal(model(batch).outputs, model(batch).outputs)

@@ -43,7 +43,7 @@ class Positions(nn.Module):
 
     def add(
         self, x: Float[Tensor, "batch length dim"], places: Int[Tensor, "*examples length"]
-    ) -> Tensor:
+    ) -> Float[Tensor, "batch length dim"]:
         """Return the vectors of symbols with what tells where they stand; by default the same."""
         return x
 
