@@ -53,7 +53,7 @@ class TunedSweeper(AttnexpSweeper):
     def __init__(
         self,
         tune: Sequence[str],
-        seeds: Any,
+        seeds: Sequence[int],
         metric: str | None = None,
         params: Mapping[str, Any] | None = None,
         max_batch_size: int | None = None,
@@ -68,7 +68,8 @@ class TunedSweeper(AttnexpSweeper):
         from attnexp.sweeps.plan import Composer
         from attnexp.sweeps.tuned import TuneSettings, tuned_sweep
 
-        settings = TuneSettings(list(self.tune), str(self.seeds), self.metric)
+        seeds = ",".join(map(str, self.seeds))
+        settings = TuneSettings(list(self.tune), seeds, self.metric)
         arguments = [*self.params, *arguments]
         with Composer(self.hydra_context, self.config) as composer:
             tuned_sweep(composer, arguments, settings, self.max_batch_size, self.dry_run)

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 from pathlib import Path
 
@@ -13,6 +14,8 @@ WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
 COMPARED = (*TUNED, WIDTHS, "model=gaussian,epanechnikov", "data.noise=0.1,0.5", "seed=0,1")
 RATES = "hydra.sweeper.tune=['optim.lr=0.001,0.1']"
 
+pytestmark = pytest.mark.xdist_group("tuned")  # they share one sweep
+
 
 def runs_of(home, trial):
     return [one for one in summaries(home) if one["tuning"]["trial"] is trial]
@@ -23,7 +26,7 @@ def kind(one):
 
 
 @pytest.fixture(scope="module")
-def home(tmp_path_factory) -> Path:
+def tuned(tmp_path_factory) -> Path:
     """A folder in which a sweep has tuned four configurations and run each at two seeds."""
     from attnexp.cli.main import run
 
@@ -37,8 +40,14 @@ def home(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
+def home(tuned, tmp_path) -> Path:
+    """A copy of that folder."""
+    return shutil.copytree(tuned, tmp_path / "home")
+
+
+@pytest.fixture
 def there(home, in_process, monkeypatch):
-    """Runs a command line in that folder."""
+    """Runs a command line in the copy."""
     monkeypatch.chdir(home)
     return in_process
 
@@ -90,7 +99,7 @@ def test_a_best_value_at_the_end_of_those_tried_is_remarked(there):
 
 def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(there, home):
     there(*TUNED, "hydra.sweeper.tune=['model.width=3,4']", "model=gaussian", "data.noise=0.1",
-          "hydra.sweeper.seeds=1", "seed=2")  # fmt: skip
+          "hydra.sweeper.seeds=[1]", "seed=2")  # fmt: skip
     seeds = {one["config"]["seed"] for one in runs_of(home, False)}
     assert seeds == {0, 1, 2}, "a run that one sweep compared is no trial for another"
 
