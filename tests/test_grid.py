@@ -32,7 +32,7 @@ SMALL = {
 """Sizes that keep a step short, wherever a choice has a setting of that name."""
 
 
-SAMPLED = 60
+SAMPLED = 40
 """The pairs that are not marked as slow."""
 
 

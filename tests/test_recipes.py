@@ -20,6 +20,7 @@ def metrics_of(folder):
     return json.loads(path.read_text())["metrics"]
 
 
+@pytest.mark.slow
 def test_a_small_reversal_is_learned_in_seconds(in_process, tmp_path):
     """A vocabulary of 8, sequences of 3 to 5: a couple of hundred steps are enough."""
     small = ("data.max_length=5", "data.vocab_size=8", "data.num_train=2000", "data.num_test=100")

@@ -39,6 +39,8 @@ def test_command(in_process, line, tmp_path):
         words = [str(folder) if word == "RUN" else word for word in words]
     elif not {"--help", "--version", "--cfg"} & set(words):
         words = [*words, "train.max_epochs=2", "figures=false"]
+        if "hydra/sweeper=optuna" in words:
+            words.append("hydra.sweeper.n_trials=3")
         if "data=reverse" in words:
             words += ["data.num_train=200", "data.num_validation=50", "data.num_test=50"]
     words = [word for word in words if not word.startswith("device=cuda")]

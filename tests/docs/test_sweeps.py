@@ -1,4 +1,7 @@
-"""Every command in docs/sweeps.md can be planned."""
+"""Every command in docs/sweeps.md can be planned.
+
+Those of experiments are planned in tests/sweeps/test_experiments.py.
+"""
 
 import re
 import shlex
@@ -8,7 +11,7 @@ from pathlib import Path
 import pytest
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "sweeps.md").read_text()
-LINES = re.findall(r"^attnexp -m .*$", PAGE.replace("\\\n", " "), flags=re.MULTILINE)
+LINES = re.findall(r"^attnexp -m (?!experiment).*$", PAGE.replace("\\\n", " "), flags=re.MULTILINE)
 NEEDS = {
     "launcher=joblib": "hydra_plugins.hydra_joblib_launcher",
     "launcher=slurm": "hydra_plugins.hydra_submitit_launcher",

@@ -47,6 +47,7 @@ def launcher(request):
     return LAUNCHERS[request.param]
 
 
+@pytest.mark.slow
 def test_whatever_a_job_does_the_others_finish(start, home, launcher):
     ways = ("fine", "raise", "exit", "os_exit", "kill", "fine")
     command = start("-m", *launcher, f"model.how={','.join(ways)}", "model.seconds=0,0.1")
