@@ -30,7 +30,7 @@ from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.base import TrainSettings
 from attnexp.training.device import choose_device
-from attnexp.training.early_stopping import target_direction
+from attnexp.training.early_stopping import Target
 from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
@@ -79,7 +79,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
     with seeded(seed, "initialisation"):
         model = make_model()
     settings: TrainSettings = made["train"]()
-    target_direction(settings, task, dataset)  # a target that cannot be reached is refused now
+    Target(settings, task, dataset)  # a target that cannot be reached is refused now
     optimizer, schedule = made["optim"], made["schedule"]()
     if trainable(model):
         first = optimizer(params=list(model.parameters()))  # a rate it refuses is refused now

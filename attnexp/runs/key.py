@@ -30,6 +30,7 @@ BROUGHT_BY = {"train.tolerance": 2, "threads": 3, "arch.empty": 3}
 ADDED: Mapping[str, Any] = {
     "normalizer": {"_target_": "attnexp.normalizers.softmax.Softmax"},
     "arch.attention_dropout": 0.0,
+    "train.stop_epochs": 1,
     "data.test_min_length": None,
     "data.test_max_length": None,
     "data.test_min_pairs": None,
@@ -54,6 +55,7 @@ ADDED_TO = {
         "attnexp.architectures.rnn.Rnn",
         "attnexp.architectures.transformer.Transformer",
     ),
+    "train.stop_epochs": ("attnexp.training.base.TrainSettings", "attnexp.train.TrainSettings"),
     "data.test_min_length": REARRANGEMENTS,
     "data.test_max_length": REARRANGEMENTS,
     "data.test_min_pairs": ("attnexp.data.recall.Recall",),

@@ -27,8 +27,8 @@ class TrainSettings:
     `attention_every` the test attention is kept before training and after every so many epochs.
 
     Budgets: training ends after `max_epochs`, or after `max_steps` updates, or at the first epoch
-    that ends after `max_minutes`; also once the validation metric `stop_metric` reaches `stop_at`,
-    or after `patience` epochs without a lower loss: of the validation set, or of training where the
+    that ends after `max_minutes`; also once the validation metric `stop_metric` has been at
+    `stop_at` after `stop_epochs` epochs in a row, or after `patience` epochs without a lower loss: of the validation set, or of training where the
     data have none. With a validation set the parameters of its lowest loss are kept. Training has
     converged, and ends, when no parameter has moved in either of the last two epochs by more than
     `tolerance` times the longest move of its tensor.
@@ -43,6 +43,7 @@ class TrainSettings:
     clip_norm: float | None = None
     stop_metric: str | None = None
     stop_at: float | None = None
+    stop_epochs: int = 1
     patience: int | None = None
     tolerance: float | None = None
     attention_every: int | None = None

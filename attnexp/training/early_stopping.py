@@ -75,52 +75,71 @@ class ParameterMotion:
         return torch.stack([(now.detach() - before).abs().max() for now, before in pairs])
 
 
-def target_direction(settings: TrainSettings, task: Task, dataset: Dataset) -> Direction | None:
-    """Return which values of `stop_metric` are better, or None where no target is set.
+class Target:
+    """The validation metric at which training may end, and how long it has been reached.
 
+    It is met once `stop_metric` has been at `stop_at` or better after `stop_epochs` epochs in a row.
     The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
+    Without a `stop_metric` there is no target.
 
     Raises ValueError where the data have nothing to measure the target on, and for a metric that
     is not validated, or describes and does not rank.
     """
-    name = settings.stop_metric
-    if name is None:
-        return None
-    if dataset.validation is None:
-        raise ValueError(f"train.stop_metric is {name}, but these data have no validation set")
-    ranking: dict[str, Direction] = {"loss": "lower"}
-    ranking |= {key: metric.better for key, metric in task.validated.items() if metric.better}
-    metric = name.partition(".")[0]
-    if metric not in ranking:
-        raise ValueError(f"train.stop_metric must be one of {', '.join(ranking)}, got {name}")
-    return ranking[metric]
+
+    def __init__(self, settings: TrainSettings, task: Task, dataset: Dataset) -> None:
+        self._settings = settings
+        self._epochs = 0
+        name = settings.stop_metric
+        if name is None:
+            return
+        if dataset.validation is None:
+            raise ValueError(f"train.stop_metric is {name}, but these data have no validation set")
+        ranking: dict[str, Direction] = {"loss": "lower"}
+        ranking |= {key: metric.better for key, metric in task.validated.items() if metric.better}
+        metric = name.partition(".")[0]
+        if metric not in ranking:
+            raise ValueError(f"train.stop_metric must be one of {', '.join(ranking)}, got {name}")
+        self._sign = -1 if ranking[metric] == "lower" else 1
+
+    def see(self, validation: Mapping[str, float]) -> None:
+        """Record the validation of an epoch.
+
+        Raises ValueError where it does not measure `stop_metric`.
+        """
+        name, goal = self._settings.stop_metric, self._settings.stop_at
+        if name is None or goal is None:
+            return
+        if name not in validation:
+            raise ValueError(
+                f"train.stop_metric must be one of {', '.join(validation)}, got {name}"
+            )
+        reached = self._sign * validation[name] >= self._sign * goal
+        self._epochs = self._epochs + 1 if reached else 0
+
+    @property
+    def reached(self) -> str:
+        """What has been reached, or an empty text while it has not been."""
+        needed = self._settings.stop_epochs
+        if self._settings.stop_metric is None or self._epochs < needed:
+            return ""
+        often = f" in {needed} epochs in a row," if needed > 1 else ""
+        return f"validation {self._settings.stop_metric} reached {self._settings.stop_at}{often}"
 
 
 def reason_to_end(
-    row: Epoch, settings: TrainSettings, better: Direction | None, planned: int, stale: int
+    row: Epoch, settings: TrainSettings, target: Target, planned: int, stale: int
 ) -> str:
     """Return why training ends after this row although epochs are left, or an empty text.
 
-    `better` is the direction of `stop_metric`, `planned` the number of updates that the budgets
+    `target` has seen the row's validation, `planned` is the number of updates that the budgets
     allow, and `stale` the number of epochs since the lowest loss.
-
-    Raises ValueError where the validation does not measure `stop_metric`.
     """
     if row.epoch == settings.max_epochs:
         return ""
     if row.step == planned:
         return f"train.max_steps = {settings.max_steps} reached in epoch {row.epoch}"
-    if settings.stop_metric is not None and settings.stop_at is not None:
-        if settings.stop_metric not in row.validation:
-            raise ValueError(
-                f"train.stop_metric must be one of {', '.join(row.validation)}, "
-                f"got {settings.stop_metric}"
-            )
-        sign = -1 if better == "lower" else 1
-        if sign * row.validation[settings.stop_metric] >= sign * settings.stop_at:
-            return (
-                f"validation {settings.stop_metric} reached {settings.stop_at} in epoch {row.epoch}"
-            )
+    if target.reached:
+        return f"{target.reached} in epoch {row.epoch}"
     if settings.patience is not None and stale >= settings.patience:
         which = "validation" if row.validation else "training"
         return f"no lower {which} loss for {stale} epochs, in epoch {row.epoch}"

@@ -25,8 +25,8 @@ from attnexp.training.base import (
 from attnexp.training.early_stopping import (
     BestEpoch,
     ParameterMotion,
+    Target,
     reason_to_end,
-    target_direction,
 )
 
 
@@ -50,7 +50,7 @@ def fit(
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not parameters:
         raise ValueError("the model has no parameters to train")
-    better = target_direction(settings, task, dataset)
+    target = Target(settings, task, dataset)
     descent = optimizer(params=parameters)
     base_rates = [group["lr"] for group in descent.param_groups]
     size = settings.batch_size or len(dataset.train)
@@ -72,6 +72,8 @@ def fit(
         loss = float(torch.stack(losses).mean())
         validation = validate(model, dataset, task) if math.isfinite(loss) else {}
         best.see(epoch, loss, validation)
+        if validation:
+            target.see(validation)
         converged = motion is not None and motion.has_ceased()
         row = Epoch(
             epoch=epoch,
@@ -82,7 +84,7 @@ def fit(
             validation=validation,
             converged=converged,
         )
-        ended = reason_to_end(row, settings, better, planned, epoch - best.epoch)
+        ended = reason_to_end(row, settings, target, planned, epoch - best.epoch)
         yield replace(row, ended=ended)
         if not math.isfinite(loss):
             raise TrainingDivergedError(

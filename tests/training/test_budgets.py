@@ -83,6 +83,14 @@ def test_a_target_ends_training(data):
     assert rows[-1].ended == "validation exact_match reached 0.9 in epoch 2"
 
 
+def test_a_target_may_have_to_stay_reached(data):
+    task = Scripted([0.1, 0.9, 0.1, 0.05, 0.0])
+    _, rows = train(
+        data, task, max_epochs=5, stop_metric="exact_match", stop_at=0.9, stop_epochs=2
+    )
+    assert rows[-1].ended == "validation exact_match reached 0.9 in 2 epochs in a row, in epoch 4"
+
+
 def test_a_target_is_reached_in_the_metrics_own_direction(data):
     _, rows = train(data, Scripted([0.9, 0.3, 0.1]), max_epochs=3, stop_metric="loss", stop_at=0.3)
     assert rows[-1].ended == "validation loss reached 0.3 in epoch 2"
