@@ -63,5 +63,6 @@ def test_recall_as_published_takes_a_second_layer(in_process, tmp_path):
     for path in tmp_path.glob("outputs/*/summary.json"):
         summary = json.loads(path.read_text())
         found[summary["config"]["arch"]["layers"]] = summary["metrics"]["token_accuracy"]
+        assert summary["peak_memory_mb"] < 2000  # it does not grow with the steps
     assert 0.2 <= found[1] <= 0.3
     assert found[2] >= 0.99

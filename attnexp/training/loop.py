@@ -59,7 +59,10 @@ def fit(
     motion = None if settings.tolerance is None else ParameterMotion(parameters, settings.tolerance)
     start, step = time.perf_counter(), 0
     for epoch in range(1, settings.max_epochs + 1):
-        losses = []
+        # One tensor: a small one kept from each step would split the large blocks that the step
+        # frees, and the memory of the process would grow with every step.
+        losses = torch.empty(math.ceil(len(dataset.train) / size), device=parameters[0].device)
+        count = 0
         for batch in portions(dataset.train, size, generator):
             if step == planned:
                 break
@@ -67,9 +70,10 @@ def fit(
             for group, rate in zip(descent.param_groups, base_rates, strict=True):
                 group["lr"] = rate * factor
             closure: Callable[[], Any] = partial(_loss_and_gradient, model, task, batch, settings)
-            losses.append(cast(Tensor, descent.step(closure)))
+            losses[count] = cast(Tensor, descent.step(closure))
+            count += 1
             step += 1
-        loss = float(torch.stack(losses).mean())
+        loss = float(losses[:count].mean())
         validation = validate(model, dataset, task) if math.isfinite(loss) else {}
         best.see(epoch, loss, validation)
         if validation:
