@@ -9,9 +9,11 @@ from torch import Tensor, nn
 
 from attnexp.architectures.recurrent import Cell, Encoder, cell_named
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
+from attnexp.architectures.unrolled import Unrolled
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import single_or_multihead
+from attnexp.attention.pooling import AttentionPooling
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
@@ -95,8 +97,12 @@ class Rnn(Seq2Seq[RnnState]):
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         memory, hidden = self.encode(batch.keys, batch.mask)
+        x = self._project(batch.queries)
+        if not need_weights and self._has_derivative():
+            outputs, contexts = self._unrolled(x, memory, *hidden)
+            return Prediction(self._logits(batch.due(outputs), batch.due(contexts)), {})
         outputs, contexts, maps = [], [], []
-        for projected in self._project(batch.queries.mT).unbind():
+        for projected in x.unbind(dim=1):
             hidden, context, weights = self._advance(projected, memory, hidden, need_weights)
             outputs.append(self._output(hidden))
             contexts.append(context)
@@ -125,6 +131,31 @@ class Rnn(Seq2Seq[RnnState]):
     def _project(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch gates"]:
         """Return what the last symbols contribute to the gates of the first layer."""
         return self.bottom.project(self.dropout(self.embed_target(ids)))
+
+    def _has_derivative(self) -> bool:
+        """Return whether the recurrence is one layer whose derivative is written out."""
+        attention = self.attention
+        return (
+            not self.above
+            and isinstance(attention, AttentionPooling)
+            and attention.dropout is None
+            and attention.score.derivative is not None
+            and attention.normalizer.pull_back is not None
+        )
+
+    def _unrolled(self, x, memory, start):
+        """Return the outputs and contexts of all steps, for a recurrence with a derivative."""
+        score, W_h = self.attention.score, self.bottom.W_h
+        weights = (self.W_c.mT, W_h.weight, W_h.bias, *score.own_parameters())
+        states, contexts, *_ = Unrolled.apply(
+            type(self.bottom),
+            score.derivative,
+            self.attention.normalizer,
+            memory.mask,
+            x,
+            *(tensor.type_as(x) for tensor in (start, memory.keys, memory.values, *weights)),
+        )
+        return self.bottom.output(states[..., 1:, :]), contexts.movedim(0, 1)
 
     def _advance(
         self,

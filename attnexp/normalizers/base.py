@@ -31,6 +31,9 @@ class Normalizer(nn.Module, ABC):
     shift_invariant: ClassVar[bool]
     """Whether adding a number to all scores of a row leaves its weights as they are."""
 
+    pull_back: ClassVar[Callable[[Tensor, Tensor], Tensor] | None] = None
+    """Maps weights and their gradient to the gradient of the scores, where that is all it takes."""
+
     def __init__(self, heads: int) -> None:
         super().__init__()
         self.heads = heads
@@ -52,6 +55,25 @@ class Normalizer(nn.Module, ABC):
             seen = seen & fitting_mask(mask, scores)
         lowest = torch.finfo(scores.dtype).min
         return self.normalize(scores.where(seen, lowest), seen).where(seen, 0.0)
+
+    def of_finite(
+        self, mask: Mask | None
+    ) -> Callable[[Float[Tensor, "*batch queries keys"]], Float[Tensor, "*batch queries keys"]]:
+        """Return `forward` for one mask and many scores, finite and overwritten, without autograd.
+
+        A decoder that attends once a step with the same mask looks at the mask once.
+        """
+        if mask is None:
+            return lambda scores: self.normalize(scores, torch.ones_like(scores, dtype=torch.bool))
+        hidden = ~mask
+
+        def weigh(
+            scores: Float[Tensor, "*batch queries keys"],
+        ) -> Float[Tensor, "*batch queries keys"]:
+            scores.masked_fill_(hidden, torch.finfo(scores.dtype).min)
+            return self.normalize(scores, mask).masked_fill_(hidden, 0.0)
+
+        return weigh
 
     @abstractmethod
     def normalize(

@@ -29,3 +29,11 @@ class Softmax(Normalizer):
         seen: Bool[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
         return scores.softmax(dim=-1)
+
+    @staticmethod
+    def pull_back(
+        weights: Float[Tensor, "*batch queries keys"],
+        gradient: Float[Tensor, "*batch queries keys"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        shared = weights * gradient
+        return shared.addcmul_(weights, shared.sum(dim=-1, keepdim=True), value=-1)

@@ -1,9 +1,57 @@
 """The additive score of Bahdanau's decoder."""
 
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.scores.base import Score, require_positive
+from attnexp.scores.base import Derivative, Score, batched_product, require_positive
+
+
+class AdditiveDerivative(Derivative):
+    """The derivative of `Additive`, for a decoder. The parameters are those of W_q and w_v."""
+
+    def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
+        W_q, w_v = parameters
+        self.keys, self.W, self.u = keys, 2 * W_q, 2 * w_v
+        self.total = w_v.sum(dim=-1, keepdim=True).unsqueeze(-1)
+        self.of_keys = torch.zeros_like(keys)
+        self.of_queries: list[Tensor] = []
+        self.of_scores: list[Tensor] = []
+
+    def room(self, length: int) -> Float[Tensor, "length *kept"]:
+        return self.keys.new_empty(length, *self.keys.shape)
+
+    def compare(
+        self, query: Float[Tensor, "*batch query_dim"], kept: Float[Tensor, "*batch keys projected"]
+    ) -> Float[Tensor, "*batch 1 keys"]:
+        torch.add(self.keys, (query @ self.W.mT).unsqueeze(-2), out=kept).sigmoid_()
+        scores = kept.flatten(-3, -2) @ self.u.mT
+        return scores.view(*kept.shape[:-2], 1, kept.shape[-2]).sub_(self.total)
+
+    def pull_back(
+        self, gradient: Float[Tensor, "*batch 1 keys"], kept: Float[Tensor, "*batch keys projected"]
+    ) -> Float[Tensor, "*batch query_dim"]:
+        slope = torch.addcmul(kept, kept, kept, value=-1)
+        self.of_keys.addcmul_(slope, gradient.mT)
+        of_query = batched_product(gradient, slope).squeeze(-2) * self.u
+        self.of_scores.append(gradient)
+        self.of_queries.append(of_query)
+        return of_query @ self.W
+
+    def gradients(
+        self,
+        queries: Float[Tensor, "length *batch query_dim"],
+        kept: Float[Tensor, "length *batch keys projected"],
+    ) -> tuple[Tensor, ...]:
+        of_queries = torch.stack(self.of_queries[::-1]).movedim(0, -3).flatten(-3, -2)
+        of_W = of_queries.mT @ queries.movedim(0, -3).flatten(-3, -2)
+        of_scores = torch.stack(self.of_scores[::-1]).movedim(0, -4).flatten(-4).unsqueeze(-2)
+        of_u = of_scores @ kept.movedim(0, -4).flatten(-4, -2)
+        of_w_v = 2 * of_u - of_scores.sum(dim=-1, keepdim=True)
+        return self.u.unsqueeze(-2) * self.of_keys, 2 * of_W, of_w_v
 
 
 class Additive(Score):
@@ -11,6 +59,10 @@ class Additive(Score):
 
     Bahdanau, Cho and Bengio (2015), appendix A.1.2, where the names are v_a, W_a and U_a. W_q is
     (hidden_dim, query_dim), W_k is (hidden_dim, key_dim) and w_v has `hidden_dim` entries.
+
+    It is computed through the logistic function s, which takes a third of the time of tanh on a
+    processor without AVX-512: with tanh z = 2 s(2z) - 1, and keys and queries projected by 2 W_k
+    and 2 W_q, it is 2 w_v' s(q + k) - sum(w_v).
 
     The score cannot be written as a dot product, so comparing takes the memory of queries x keys x
     hidden_dim numbers.
@@ -23,6 +75,8 @@ class Additive(Score):
         torch.Size([5, 7])
     """
 
+    derivative: ClassVar[type[Derivative]] = AdditiveDerivative
+
     def __init__(self, query_dim: int, key_dim: int, hidden_dim: int = 64) -> None:
         super().__init__(query_dim, key_dim)
         require_positive("hidden_dim", hidden_dim)
@@ -33,19 +87,24 @@ class Additive(Score):
     def project_queries(
         self, queries: Float[Tensor, "*batch queries query_dim"]
     ) -> Float[Tensor, "*batch queries projected"]:
-        return self.W_q(queries)
+        return 2 * self.W_q(queries)
 
     def project_keys(
         self, keys: Float[Tensor, "*batch keys key_dim"]
     ) -> Float[Tensor, "*batch keys projected"]:
-        return self.W_k(keys)
+        return 2 * self.W_k(keys)
 
     def compare(
         self,
         queries: Float[Tensor, "*batch queries projected"],
         keys: Float[Tensor, "*batch keys projected"],
     ) -> Float[Tensor, "*batch queries keys"]:
+        w_v = self.w_v.weight
+        u, sum_w_v = 2 * w_v, w_v.sum(dim=-1)
         if queries.shape[-2] == 1:  # one decoding step: the queries need no axis
-            return self.w_v((queries + keys).tanh_()).mT
-        hidden = (queries.unsqueeze(-2) + keys.unsqueeze(-3)).tanh_()
-        return self.w_v(hidden).squeeze(-1)
+            return F.linear((queries + keys).sigmoid_(), u, -sum_w_v).mT
+        inner = (queries.unsqueeze(-2) + keys.unsqueeze(-3)).sigmoid_()
+        return F.linear(inner, u, -sum_w_v).squeeze(-1)
+
+    def own_parameters(self) -> tuple[Tensor, ...]:
+        return self.W_q.weight, self.w_v.weight

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -19,6 +20,12 @@ class Score(nn.Module, ABC):
     The surrounding model sets `query_dim` and `key_dim`. All other arguments of a subclass are
     hyperparameters and come from its YAML file. The docstring of a subclass ends in an example of
     three lines, which the tests run.
+    """
+
+    derivative: ClassVar[type["Derivative"] | None] = None
+    """The score of one query after the other with its derivative written out, if there is one.
+
+    A subclass with another `compare` or `project_queries` has another derivative, or None.
     """
 
     compact: ClassVar[bool] = False
@@ -61,6 +68,10 @@ class Score(nn.Module, ABC):
         """
         return None
 
+    def own_parameters(self) -> tuple[Tensor, ...]:
+        """Return what the constructor of `derivative` takes beside the keys."""
+        return ()
+
     def forward(
         self,
         queries: Float[Tensor, "*batch queries query_dim"],
@@ -68,6 +79,51 @@ class Score(nn.Module, ABC):
     ) -> Float[Tensor, "*batch queries keys"]:
         """Return a(q, k) for every pair of raw queries and keys."""
         return self.compare(self.project_queries(queries), self.project_keys(keys))
+
+
+class Derivative(ABC):
+    """Computes a score of one query at a time, and its gradients, without autograd.
+
+    A recurrence calls `compare` once a step, and on the way back `pull_back` once a step, in the
+    opposite order. `gradients` then has what all steps contribute to the keys and the parameters,
+    in few large products. There may be an axis of copies before the batch, in the parameters too;
+    nothing is recorded.
+    """
+
+    @abstractmethod
+    def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
+        """Take projected keys, and the parameters that `Score.own_parameters` returns."""
+
+    @abstractmethod
+    def room(self, length: int) -> Float[Tensor, "length *kept"]:
+        """Return a tensor for what so many steps keep."""
+
+    @abstractmethod
+    def compare(
+        self, query: Float[Tensor, "*batch query_dim"], kept: Tensor
+    ) -> Float[Tensor, "*batch 1 keys"]:
+        """Return the scores of a raw query, and write what the derivative needs of this step."""
+
+    @abstractmethod
+    def pull_back(
+        self, gradient: Float[Tensor, "*batch 1 keys"], kept: Tensor
+    ) -> Float[Tensor, "*batch query_dim"]:
+        """Return the gradient of the query, from that of its scores. May overwrite `kept`."""
+
+    @abstractmethod
+    def gradients(
+        self, queries: Float[Tensor, "length *batch query_dim"], kept: Tensor
+    ) -> tuple[Tensor, ...]:
+        """Return the gradients of the keys and of each parameter, after all steps."""
+
+
+def batched_product(
+    a: Float[Tensor, "*batch rows inner"],
+    b: Float[Tensor, "*batch inner columns"],
+    out: Float[Tensor, "*batch rows columns"] | None = None,
+) -> Float[Tensor, "*batch rows columns"]:
+    """Return the products of stacked matrices. With one axis of them `@` takes longer to begin."""
+    return (torch.bmm if a.dim() == 3 else torch.matmul)(a, b, out=out)
 
 
 ScoreFactory = Callable[..., Score]
