@@ -67,9 +67,10 @@ class Cell(nn.Module, ABC):
         self, inputs: Float[Tensor, "batch length input_dim"]
     ) -> Float[Tensor, "batch length state_dim"]:
         """Return the state after each input, starting from zeros."""
-        state = inputs.new_zeros(inputs.shape[0], self.state_dim)
+        projected = self.project(inputs)
+        state = projected.new_zeros(inputs.shape[0], self.state_dim)
         states = []
-        columns = (piece.unbind(dim=1) for piece in self.split(self.project(inputs)))
+        columns = (piece.unbind(dim=1) for piece in self.split(projected))
         for pieces in zip(*columns, strict=True):
             state = self.next_state(pieces, state)
             states.append(state)
