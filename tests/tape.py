@@ -37,6 +37,20 @@ class NoWaiting(TorchDispatchMode):
         return function(*arguments, **options or {})
 
 
+class OnOneDevice(TorchDispatchMode):
+    """Raises AssertionError where an operation makes a tensor on another device."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+
+    def __torch_dispatch__(self, function, types, arguments=(), options=None):
+        result = function(*arguments, **options or {})
+        devices = {value.device for value in tree_leaves(result) if isinstance(value, Tensor)}
+        assert devices <= {self.device}, f"{function} makes a tensor on {devices}"
+        return result
+
+
 class Tape(NoWaiting):
     """Keeps every operation with the tensors that it reads and writes.
 

@@ -1,6 +1,7 @@
 """CUDA graphs: work on a batch that is recorded once, then launched as a whole."""
 
 import logging
+import warnings
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -118,7 +119,9 @@ class CudaRecorder(Recorder):
     def rehearse(self, work: Callable[[], Tensor]) -> Tensor:
         """Do the same. Raises RuntimeError where the work waits for the GPU."""
         before = torch.cuda.get_sync_debug_mode()
-        torch.cuda.set_sync_debug_mode("error")
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Synchronization debug mode")  # is a prototype
+            torch.cuda.set_sync_debug_mode("error")
         try:
             return self.warm_up(work)
         finally:

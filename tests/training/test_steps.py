@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 import torch
 from hydra.utils import instantiate
-from tape import TapeRecorder
+from tape import OnOneDevice, TapeRecorder
 
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.kernel_regression import KernelRegression
@@ -140,6 +140,16 @@ def test_every_score_can_be_captured(data, model_name, settings_of):
     model = made(Transformer, data.spec, score, layers=1, heads=2, dim=4, ff_dim=3)
     gradient = Gradient(model, SequenceToSequence(), 0.5, FP32.autocast)
     assert TapeRecorder().rehearse(partial(gradient, data.train)).isfinite()
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_a_step_makes_nothing_on_another_device(data, arch):
+    """What is made on the CPU has to be copied to a GPU, which waits."""
+    nowhere = torch.device("meta")
+    settings = {"dropout": 0.0, "attention_dropout": 0.0}
+    model = made(ARCHITECTURES[arch], data.spec, Additive, **settings).to(nowhere)
+    with OnOneDevice(nowhere):
+        Gradient(model, SequenceToSequence(), 0.5, FP32.autocast)(data.train.to(nowhere))
 
 
 def test_every_normalizer_is_captured_or_says_why_not(curves, normalizer_name, settings_of, capsys):
