@@ -48,9 +48,13 @@ class Batch:
     def __len__(self) -> int:
         return self.queries.shape[0]
 
-    def to(self, device: torch.device) -> "Batch":
-        """The same batch with every tensor on `device`."""
-        return replace(self, **{name: tensor.to(device) for name, tensor in self.tensors().items()})
+    def to(self, device: torch.device, dtype: torch.dtype | None = None) -> "Batch":
+        """The same batch with every tensor on `device`, and numbers, but no ids, as `dtype`."""
+        moved = {
+            name: tensor.to(device, dtype if tensor.is_floating_point() else None)
+            for name, tensor in self.tensors().items()
+        }
+        return replace(self, **moved)
 
     def select(self, index: Int[Tensor, " chosen"] | slice) -> "Batch":
         """The examples at `index`, along the batch axis."""

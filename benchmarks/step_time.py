@@ -52,7 +52,8 @@ def textbook_softmax(scores: Tensor, lengths: Tensor) -> Float[Tensor, "batch qu
     """softmax over the first `lengths` keys of each row; the scores of others become -1e6."""
     rows = scores.reshape(-1, scores.shape[-1])
     row_lengths = torch.repeat_interleave(lengths, scores.shape[1])
-    beyond = torch.arange(rows.shape[-1])[None, :] >= row_lengths[:, None]
+    positions = torch.arange(rows.shape[-1], device=lengths.device)
+    beyond = positions[None, :] >= row_lengths[:, None]
     return F.softmax(rows.masked_fill(beyond, -1e6).reshape(scores.shape), dim=-1)
 
 

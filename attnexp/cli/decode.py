@@ -54,7 +54,8 @@ def main(argv: Sequence[str]) -> None:
         )
     source = " ".join(arguments.source)
     try:
-        answer = ask(run.model, spec, source)
+        with run.precision.autocast():
+            answer = ask(run.model, spec, source)
     except ValueError as error:
         raise RequestError(str(error)) from error
     console.say(f"{source} -> {answer.text}")

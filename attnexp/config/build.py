@@ -32,6 +32,7 @@ from attnexp.training.base import TrainSettings
 from attnexp.training.device import choose_device
 from attnexp.training.early_stopping import Target
 from attnexp.training.optimizers import reads_rate_once
+from attnexp.training.precision import choose_precision
 from attnexp.training.run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
 from attnexp.training.tensors import read_parameters
@@ -66,6 +67,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         raise RequestError(f"threads must be 1 or more, got {plain['threads']}")
     torch.set_num_threads(plain["threads"])
     device, why_device = choose_device(plain["device"])
+    precision = choose_precision(plain["precision"], device)
     for group, given in GIVEN.items():
         check_settings(plain[group], _target(plain[group], group), group, given)
     seed = plain["seed"]
@@ -77,7 +79,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         made["arch"], spec=dataset.spec, score=made["model"], **_normalizer(plain, chosen, made)
     )
     with seeded(seed, "initialisation"):
-        model = make_model()
+        model = make_model().to(device, precision.dtype)
     settings: TrainSettings = made["train"]()
     Target(settings, task, dataset)  # a target that cannot be reached is refused now
     optimizer, schedule = made["optim"], made["schedule"]()
@@ -93,15 +95,16 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         chosen=chosen,
         device=device,
         why_device=why_device,
-        dataset=dataset.to(device),
-        model=model.to(device),
+        precision=precision,
+        dataset=dataset.to(device, precision.dtype),
+        model=model,
         task=task,
         optimizer=optimizer,
         schedule=schedule,
         settings=settings,
         tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
-        untrained=Untrained(make_model, seed, device),
+        untrained=Untrained(make_model, seed, device, precision.dtype),
     )
 
 
@@ -112,12 +115,13 @@ class Untrained:
     make_model: Callable[[], Architecture]
     seed: int
     device: torch.device
+    dtype: torch.dtype
 
     def __iter__(self) -> Iterator[Architecture]:
         for draw in range(UNTRAINED):
             with seeded(self.seed, f"untrained {draw}"):
                 model = self.make_model()
-            yield model.to(self.device).eval()
+            yield model.to(self.device, self.dtype).eval()
 
 
 def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:

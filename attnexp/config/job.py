@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 import yaml
 from hydra.core.hydra_config import HydraConfig
@@ -35,6 +35,7 @@ class Settings:
     train: dict[str, Any]
     tracker: dict[str, Any]
     device: str
+    precision: Literal["fp32", "fp64", "bf16"]
     threads: int
     seed: int
     figures: bool

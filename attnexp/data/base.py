@@ -26,9 +26,9 @@ class Dataset(ABC):
     validation: Batch | None
     test: Batch
 
-    def to(self, device: torch.device) -> "Dataset":
-        """Return the same data set with its batches on `device`."""
+    def to(self, device: torch.device, dtype: torch.dtype | None = None) -> "Dataset":
+        """Return the same data set with its batches on `device`, and their numbers as `dtype`."""
         moved = copy(self)
-        moved.train, moved.test = self.train.to(device), self.test.to(device)
-        moved.validation = None if self.validation is None else self.validation.to(device)
+        moved.train, moved.test = self.train.to(device, dtype), self.test.to(device, dtype)
+        moved.validation = None if self.validation is None else self.validation.to(device, dtype)
         return moved

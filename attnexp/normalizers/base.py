@@ -48,8 +48,11 @@ class Normalizer(nn.Module, ABC):
         (batch, queries), a length per query. Axes of the scores between batch and queries, such as
         heads, share the lengths. For scores (queries, keys), lengths (queries,) are one per query.
 
+        Weights are float32 at least: those of scores in half precision would not sum to 1.
+
         Raises ValueError for valid_lens out of range or of a shape that does not fit.
         """
+        scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         seen = scores != -torch.inf
         if mask is not None:
             seen = seen & fitting_mask(mask, scores)

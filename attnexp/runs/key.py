@@ -35,6 +35,7 @@ ADDED: Mapping[str, Any] = {
     "data.test_max_length": None,
     "data.test_min_pairs": None,
     "data.test_max_pairs": None,
+    "precision": "fp32",
 }
 """Settings that came later, by dotted path, and the value at which a run is what it was before.
 
@@ -108,7 +109,8 @@ def complete(config: dict[str, Any], choices: dict[str, str]) -> None:
         group, _, name = path.partition(".")
         if not name:
             config.setdefault(group, copy(before))
-            choices.setdefault(group, ADDED_CHOICES[group])
+            if group in ADDED_CHOICES:
+                choices.setdefault(group, ADDED_CHOICES[group])
         elif isinstance(own := config.get(group), dict) and own.get("_target_") in ADDED_TO[path]:
             own.setdefault(name, before)
 

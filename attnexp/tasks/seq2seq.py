@@ -30,6 +30,9 @@ from attnexp.tasks.base import (
 PORTION = 512
 """Examples that are measured at once."""
 
+PADDED = -100
+"""Stands in place of a target that does not count; no symbol has this number."""
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -220,9 +223,11 @@ class SequenceToSequence(Task):
         self.num_shown = num_shown
 
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:
-        return F.cross_entropy(
-            prediction.outputs[batch.target_mask], batch.targets[batch.target_mask]
-        )
+        # Not by an index: the number of symbols that count is not known before the GPU has counted.
+        counts = batch.target_mask
+        logits = prediction.outputs.where(counts.unsqueeze(-1), 0.0)
+        targets = batch.targets.masked_fill(~counts, PADDED)
+        return F.cross_entropy(logits.flatten(0, 1), targets.flatten(), ignore_index=PADDED)
 
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
         """Return the validated metrics, under teacher forcing, and those of each head."""

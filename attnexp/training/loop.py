@@ -2,14 +2,11 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
-from typing import Any, cast
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch
@@ -28,6 +25,8 @@ from attnexp.training.early_stopping import (
     Target,
     reason_to_end,
 )
+from attnexp.training.precision import Autocast
+from attnexp.training.steps import Gradient, training_step
 
 
 def fit(
@@ -38,11 +37,12 @@ def fit(
     schedule: Schedule,
     settings: TrainSettings,
     generator: torch.Generator,
+    autocast: Autocast = nullcontext,
 ) -> Iterator[Epoch]:
     """Train the model in place, and yield a row an epoch.
 
     `generator` orders the examples. The learning rate of step s of n planned ones is
-    lr * schedule(s / n).
+    lr * schedule(s / n). The model computes in blocks of `autocast`.
 
     Raises TrainingDivergedError when the loss is infinite or NaN, and ValueError when the model
     has nothing to train, or no direction says when `stop_metric` has reached its target.
@@ -52,29 +52,27 @@ def fit(
         raise ValueError("the model has no parameters to train")
     target = Target(settings, task, dataset)
     descent = optimizer(params=parameters)
-    base_rates = [group["lr"] for group in descent.param_groups]
+    rate = descent.param_groups[0]["lr"]
+    update = training_step(Gradient(model, task, settings.clip_norm, autocast), descent)
     size = settings.batch_size or len(dataset.train)
     planned = planned_steps(dataset, settings)
     best = BestEpoch(model)
     motion = None if settings.tolerance is None else ParameterMotion(parameters, settings.tolerance)
-    start, step = time.perf_counter(), 0
+    start, step, factor = time.perf_counter(), 0, 1.0
     for epoch in range(1, settings.max_epochs + 1):
         # One tensor: a small one kept from each step would split the large blocks that the step
         # frees, and the memory of the process would grow with every step.
-        losses = torch.empty(math.ceil(len(dataset.train) / size), device=parameters[0].device)
+        losses = parameters[0].new_empty(math.ceil(len(dataset.train) / size), requires_grad=False)
         count = 0
         for batch in portions(dataset.train, size, generator):
             if step == planned:
                 break
             factor = schedule(step / planned)
-            for group, rate in zip(descent.param_groups, base_rates, strict=True):
-                group["lr"] = rate * factor
-            closure: Callable[[], Any] = partial(_loss_and_gradient, model, task, batch, settings)
-            losses[count] = cast(Tensor, descent.step(closure))
+            losses[count] = update(batch, factor)
             count += 1
             step += 1
         loss = float(losses[:count].mean())
-        validation = validate(model, dataset, task) if math.isfinite(loss) else {}
+        validation = validate(model, dataset, task, autocast) if math.isfinite(loss) else {}
         best.see(epoch, loss, validation)
         if validation:
             target.see(validation)
@@ -83,7 +81,7 @@ def fit(
             epoch=epoch,
             step=step,
             loss=loss,
-            lr=descent.param_groups[0]["lr"],
+            lr=rate * factor,
             seconds=time.perf_counter() - start,
             validation=validation,
             converged=converged,
@@ -93,7 +91,7 @@ def fit(
         if not math.isfinite(loss):
             raise TrainingDivergedError(
                 f"the loss is {loss} in epoch {epoch}; try a learning rate below "
-                f"{base_rates[0]:g} (optim.lr)"
+                f"{rate:g} (optim.lr)"
             )
         if ended or converged:
             break
@@ -107,12 +105,14 @@ def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:
     return min(steps, settings.max_steps or steps)
 
 
-def validate(model: Architecture, dataset: Dataset, task: Task) -> Mapping[str, float]:
+def validate(
+    model: Architecture, dataset: Dataset, task: Task, autocast: Autocast = nullcontext
+) -> Mapping[str, float]:
     """The task's metrics on the validation set, or nothing where the data have none."""
     if dataset.validation is None:
         return {}
     model.eval()
-    with torch.no_grad():
+    with torch.no_grad(), autocast():
         measured = task.validate(model, dataset.validation)
     model.train()
     return measured
@@ -126,16 +126,3 @@ def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Ba
     order = torch.randperm(len(whole), generator=generator).to(whole.queries.device)
     for index in order.split(size):
         yield whole.select(index)
-
-
-def _loss_and_gradient(
-    model: Architecture, task: Task, batch: Batch, settings: TrainSettings
-) -> Float[Tensor, ""]:
-    """What an optimizer may call as often as it likes within one step."""
-    with torch.enable_grad():
-        model.zero_grad()
-        loss = task.loss(model(batch), batch)
-        loss.backward()
-    if settings.clip_norm is not None:
-        nn.utils.clip_grad_norm_(model.parameters(), settings.clip_norm)
-    return loss.detach()

@@ -38,6 +38,8 @@ class Rprop:
             {"params": [p for p in whole if p.dim() > 0], "lr": lr},
             {"params": [p for p in whole if p.dim() == 0], "lr": scalar_lr},
         ]
+        for group in groups:
+            group["capturable"] = True  # an update is tensor operations alone
         self.param_groups = [group for group in groups if group["params"]]
         self._max_step = max_step
         self._steps = {

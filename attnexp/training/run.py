@@ -24,6 +24,7 @@ from attnexp.trackers.base import Tracker
 from attnexp.training.base import Epoch, OptimizerFactory, Schedule, TrainSettings
 from attnexp.training.device import device_name
 from attnexp.training.loop import fit
+from attnexp.training.precision import Precision
 from attnexp.training.tensors import write_attention, write_parameters, write_snapshots
 
 log = logging.getLogger(__name__)
@@ -45,6 +46,7 @@ class PreparedRun:
     chosen: Mapping[str, str]
     device: torch.device
     why_device: str
+    precision: Precision
     dataset: Dataset
     model: Architecture
     task: Task
@@ -182,6 +184,7 @@ def train(run: PreparedRun, folder: Path) -> Training:
                 run.schedule,
                 run.settings,
                 run.order,
+                run.precision.autocast,
             ):
                 rows.append(row)
                 metrics.append(columns(row))
@@ -210,7 +213,9 @@ def nothing_to_train(run: PreparedRun) -> str:
     if not trainable(run.model):
         return f"model={run.chosen['model']} has no parameters here"
     example = run.dataset.train.select(slice(1))
-    if not run.task.loss(run.model(example), example).requires_grad:
+    with run.precision.autocast():
+        loss = run.task.loss(run.model(example), example)
+    if not loss.requires_grad:
         return f"with model={run.chosen['model']} the loss depends on no parameter"
     return ""
 
@@ -249,7 +254,7 @@ def measure(run: PreparedRun, how: Callable[[Architecture, Dataset], Measured]) 
     training = run.model.training
     run.model.eval()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), run.precision.autocast():
             return how(run.model, run.dataset)
     finally:
         run.model.train(training)

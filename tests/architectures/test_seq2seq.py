@@ -10,7 +10,7 @@ from torch.func import functional_call, grad, stack_module_state, vmap
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.positions import KINDS
 from attnexp.architectures.rnn import Rnn
-from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
+from attnexp.architectures.seq2seq import Seq2Seq, features_a_head, symbols_unseen
 from attnexp.architectures.transformer import Transformer
 from attnexp.attention.base import Attention
 from attnexp.batch import Batch
@@ -357,6 +357,21 @@ def test_greedy_decoding_stops_at_the_end_and_pads_behind_it(spec):
     assert model.greedy(source, mask, max_length=5).tolist() == [[5, 2, 0, 0], [3, 4, 9, 2]]
     assert model.asked == [[1, 1], [5, 3], [2, 4], [0, 9]]
     assert model.greedy(source, mask, max_length=3).tolist() == [[5, 2, 0], [3, 4, 9]]
+
+
+def test_asking_seldom_whether_all_have_ended_changes_no_answer(spec, monkeypatch):
+    """As on a GPU, which decodes on until it is asked: what lies behind all ends is cut off."""
+    monkeypatch.setattr("attnexp.architectures.seq2seq.symbols_unseen", lambda device: 16)
+    model = Scripted(spec, torch.tensor([[5, 2, 6, 7, 8], [3, 4, 9, 2, 10]]))
+    source, mask = torch.full((2, 3), 4), torch.ones(2, 1, 3, dtype=torch.bool)
+    assert model.greedy(source, mask, max_length=5).tolist() == [[5, 2, 0, 0], [3, 4, 9, 2]]
+    assert len(model.asked) == 5
+    assert model.greedy(source, mask, max_length=3).tolist() == [[5, 2, 0], [3, 4, 9]]
+
+
+def test_a_gpu_is_asked_seldom_and_the_cpu_at_every_symbol():
+    assert symbols_unseen(torch.device("cpu")) == 1
+    assert symbols_unseen(torch.device("cuda", 1)) > 1
 
 
 def test_greedy_decoding_refuses_to_write_nothing(spec):

@@ -52,6 +52,26 @@ def test_loss_by_hand():
     assert loss == pytest.approx((math.log(2) + math.log(4)) / 2)
 
 
+@pytest.mark.parametrize("nothing", [math.nan, math.inf, -math.inf, 1e30])
+def test_padding_has_no_influence_whatever_its_logits(nothing):
+    """Neither on the loss nor on its gradient: both are those of the symbols that count."""
+    torch.manual_seed(0)
+    logits, ids = torch.randn(3, 4, 5), torch.randint(5, (3, 4))
+    counts = torch.tensor([[True] * 4, [True, True, False, False], [True, False, False, False]])
+    mask = torch.ones(3, 1, 4, dtype=torch.bool)
+    plain = logits[counts].requires_grad_()
+    expected = torch.nn.functional.cross_entropy(plain, ids[counts])
+    expected.backward()
+    padded = logits.where(counts.unsqueeze(-1), nothing).requires_grad_()
+    loss = SequenceToSequence().loss(
+        Prediction(padded, {}), Batch(ids, ids, ids, ids, mask, counts)
+    )
+    loss.backward()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-6)
+    assert padded.grad[counts].equal(plain.grad)
+    assert padded.grad[~counts].eq(0).all()
+
+
 def test_exact_match_and_token_accuracy_by_hand(data, model):
     knowing = Knowing(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
     knowing.wrong = 4

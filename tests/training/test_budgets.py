@@ -85,9 +85,7 @@ def test_a_target_ends_training(data):
 
 def test_a_target_may_have_to_stay_reached(data):
     task = Scripted([0.1, 0.9, 0.1, 0.05, 0.0])
-    _, rows = train(
-        data, task, max_epochs=5, stop_metric="exact_match", stop_at=0.9, stop_epochs=2
-    )
+    _, rows = train(data, task, max_epochs=5, stop_metric="exact_match", stop_at=0.9, stop_epochs=2)
     assert rows[-1].ended == "validation exact_match reached 0.9 in 2 epochs in a row, in epoch 4"
 
 

@@ -1,0 +1,122 @@
+"""One step of training: the gradient of a batch, then an update of the parameters."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from attnexp.architectures.base import Architecture
+from attnexp.batch import Batch
+from attnexp.tasks.base import Task
+from attnexp.training.graphs import Captured, CudaRecorder, Recorder, Work
+from attnexp.training.optimizers import Rprop
+from attnexp.training.precision import Autocast
+
+log = logging.getLogger(__name__)
+
+Step = Callable[[Batch, float], Float[Tensor, ""]]
+"""Updates the parameters on a batch, the learning rate scaled by a factor; returns the loss."""
+
+
+class Gradient:
+    """Computes the loss of a batch and its gradient, scaled down to the length `clip_norm`.
+
+    An optimizer may ask for it as often as it likes within one step.
+    """
+
+    def __init__(
+        self, model: Architecture, task: Task, clip_norm: float | None, autocast: Autocast
+    ) -> None:
+        self.model = model
+        self._task = task
+        self._clip_norm = clip_norm
+        self._autocast = autocast
+
+    def __call__(self, batch: Batch) -> Float[Tensor, ""]:
+        """Return the loss, and leave its gradient with the parameters."""
+        with torch.enable_grad():
+            self.model.zero_grad()
+            with self._autocast():
+                loss = self._task.loss(self.model(batch), batch)
+            loss.backward()
+        if self._clip_norm is not None:
+            nn.utils.clip_grad_norm_(self.model.parameters(), self._clip_norm)
+        return loss.detach()
+
+
+class EagerStep:
+    """Launches what a step computes one kernel at a time. Any optimizer will do."""
+
+    def __init__(self, gradient: Work, optimizer: Optimizer | Rprop) -> None:
+        self._gradient = gradient
+        self._optimizer = optimizer
+        self._rates = [group["lr"] for group in optimizer.param_groups]
+
+    def __call__(self, batch: Batch, factor: float) -> Float[Tensor, ""]:
+        """Update the parameters, and return the loss before."""
+        for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * factor
+        return _update(self._optimizer, self._gradient, batch)
+
+
+class CapturedStep:
+    """Launches a step as one CUDA graph: forward, loss, backward, clipping and update.
+
+    The optimizer must be one that `keeps_to_the_device`. The graph reads its learning rates from
+    tensors.
+    """
+
+    def __init__(self, gradient: Work, optimizer: Optimizer | Rprop, recorder: Recorder) -> None:
+        self._groups = optimizer.param_groups
+        self._rates = [group["lr"] for group in self._groups]
+        for group in self._groups:
+            device = group["params"][0].device
+            group["lr"] = torch.tensor(group["lr"], dtype=torch.float32, device=device)
+        work = partial(_update, optimizer, gradient)
+        self._update = Captured("the training step", work, recorder)
+
+    def __call__(self, batch: Batch, factor: float) -> Float[Tensor, ""]:
+        """Update the parameters, and return the loss before."""
+        for group, rate in zip(self._groups, self._rates, strict=True):
+            group["lr"].fill_(rate * factor)
+        return self._update(batch)
+
+
+def _update(optimizer: Optimizer | Rprop, gradient: Work, batch: Batch) -> Float[Tensor, ""]:
+    closure: Callable[[], Any] = partial(gradient, batch)
+    return cast(Tensor, optimizer.step(closure))
+
+
+def training_step(gradient: Gradient, optimizer: Optimizer | Rprop) -> Step:
+    """Return what a step does on the model's device: CUDA graphs on a GPU, eager steps elsewhere.
+
+    Where the update cannot be part of a graph, the gradient is one.
+    """
+    device = next(gradient.model.parameters()).device
+    if device.type != "cuda":
+        return EagerStep(gradient, optimizer)
+    recorder = CudaRecorder(gradient.model, device)
+    if keeps_to_the_device(optimizer):
+        return CapturedStep(gradient, optimizer, recorder)
+    log.info("%s cannot be part of a CUDA graph, the gradient can", type(optimizer).__name__)
+    return EagerStep(Captured("the gradient", gradient, recorder), optimizer)
+
+
+def keeps_to_the_device(optimizer: Optimizer | Rprop) -> bool:
+    """Return whether an optimizer's update is tensor operations on the parameters' device alone.
+
+    Its groups then say `capturable`, PyTorch's word for it. An optimizer of PyTorch that has this
+    setting is given it here, before its first step; one of a user is left as it is. In double
+    precision it is not given: PyTorch would compute the step's bias correction in float32.
+    """
+    groups = optimizer.param_groups
+    single = all(p.dtype == torch.float32 for group in groups for p in group["params"])
+    if single and type(optimizer).__module__.startswith("torch.optim."):
+        for group in groups:
+            group.update(dict.fromkeys({"capturable"} & group.keys(), True))
+    return all(group.get("capturable", False) for group in groups)

@@ -1,0 +1,195 @@
+"""Steps on a GPU. Without one, `test_steps.py` tests the same with a tape."""
+
+import copy
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+import torch
+from hydra.utils import instantiate
+
+from attnexp.architectures.decoder_only import DecoderOnly
+from attnexp.architectures.rnn import Rnn
+from attnexp.architectures.transformer import Transformer
+from attnexp.data.reverse import Reverse
+from attnexp.runs.summary import read_summary
+from attnexp.scores.additive import Additive
+from attnexp.tasks.seq2seq import SequenceToSequence
+from attnexp.training.graphs import WARM_UPS, Captured, CudaRecorder
+from attnexp.training.precision import choose_precision
+from attnexp.training.steps import CapturedStep, EagerStep, Gradient, training_step
+
+pytestmark = [
+    pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device"),
+    pytest.mark.filterwarnings("ignore:Synchronization debug mode"),
+]
+
+ARCHITECTURES = {
+    "rnn": partial(Rnn, embed_dim=8, hidden_dim=8, heads=2),
+    "lstm": partial(Rnn, embed_dim=8, hidden_dim=8, layers=2, cell="lstm"),
+    "transformer": partial(Transformer, layers=2, heads=2, dim=8, ff_dim=8),
+    "decoder_only": partial(DecoderOnly, layers=2, heads=2, dim=8, ff_dim=8, positions="rotary"),
+}
+ADAM = partial(torch.optim.Adam, lr=0.01, betas=(0.9, 0.98))
+
+
+@pytest.fixture(scope="module")
+def data():
+    made = Reverse(
+        torch.Generator().manual_seed(0), num_train=20, num_validation=4, num_test=30, max_length=5
+    )
+    return made.to(torch.device("cuda"))
+
+
+@contextmanager
+def no_waiting():
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        yield
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+
+
+def model_of(data, make, *arguments, **settings):
+    torch.manual_seed(0)
+    return make(data.spec, Additive, *arguments, **settings).cuda()
+
+
+def gradient_of(model, precision="fp32"):
+    autocast = choose_precision(precision, torch.device("cuda")).autocast
+    return Gradient(model, SequenceToSequence(), 1.0, autocast)
+
+
+def losses(step, data, steps=16):
+    """The losses on batches of two sizes in turn, asked for at the end."""
+    sizes = [data.train.select(slice(12)), data.train.select(slice(12, 20))]
+    taken = [step(sizes[i % 2], 1 - i / (2 * steps)) for i in range(steps)]
+    return torch.stack(taken).tolist()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_captured_steps_train_like_eager_ones(data, arch, precision):
+    models = [model_of(data, ARCHITECTURES[arch]) for _ in range(2)]
+    gradients = [gradient_of(model, precision) for model in models]
+    eager = EagerStep(gradients[0], ADAM(models[0].parameters()))
+    captured = training_step(gradients[1], ADAM(models[1].parameters()))
+    assert isinstance(captured, CapturedStep)
+    expected = losses(eager, data)
+    tolerance = 1e-3 if precision == "fp32" else 3e-2
+    assert losses(captured, data) == pytest.approx(expected, rel=tolerance)
+    assert expected[-1] < expected[0]
+    if precision == "fp32":
+        for one, other in zip(*(model.parameters() for model in models), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-2, atol=1e-3)
+
+
+@pytest.mark.parametrize("optimizer", [partial(torch.optim.SGD, lr=0.1), torch.optim.LBFGS])
+def test_where_an_update_cannot_be_captured_the_gradient_is(data, optimizer):
+    models = [model_of(data, ARCHITECTURES["rnn"]) for _ in range(2)]
+    gradients = [gradient_of(model) for model in models]
+    eager = EagerStep(gradients[0], optimizer(models[0].parameters()))
+    captured = training_step(gradients[1], optimizer(models[1].parameters()))
+    assert isinstance(captured, EagerStep)
+    assert losses(captured, data) == pytest.approx(losses(eager, data), rel=1e-2)
+
+
+def test_no_step_waits_for_the_gpu(data, model_name, settings_of):
+    """Eager steps with every score, and captured ones once they are recorded."""
+    torch.manual_seed(0)
+    score = partial(instantiate, settings_of("model", model_name))
+    model = Transformer(data.spec, score, layers=1, heads=2, dim=8, ff_dim=8).cuda()
+    batch = data.train.select(slice(12))
+    for step in (
+        EagerStep(gradient_of(model), torch.optim.Adam(model.parameters(), fused=True)),
+        training_step(gradient_of(model), ADAM(model.parameters())),
+    ):
+        for _ in range(WARM_UPS + 2):
+            step(batch, 1.0)
+        with no_waiting():
+            for _ in range(3):
+                loss = step(batch, 0.5)
+        assert loss.isfinite()
+
+
+def test_a_loss_stays_what_it_was_and_replays_take_no_more_memory(data):
+    model = model_of(data, ARCHITECTURES["transformer"])
+    step = training_step(gradient_of(model), ADAM(model.parameters()))
+    batch = data.train.select(slice(12))
+    for _ in range(WARM_UPS + 3):
+        first = step(batch, 1.0)
+    told, before = first.item(), torch.cuda.memory_allocated()
+    for _ in range(20):
+        last = step(batch, 1.0)
+    assert first.item() == told != last.item()
+    assert torch.cuda.memory_allocated() <= before + 1024
+
+
+def test_replays_draw_new_dropout_masks(data):
+    model = model_of(data, ARCHITECTURES["rnn"], dropout=0.3)
+    step = training_step(gradient_of(model), ADAM(model.parameters()))
+    batch = data.train.select(slice(12))
+    drawn = [step(batch, 0.0).item() for _ in range(WARM_UPS + 9)]
+    assert len(set(drawn)) == len(drawn)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "fp64"])
+def test_what_waits_stays_eager_and_trains_the_same(data, precision, capsys):
+    """Sparsemax asks whether its iteration has ended."""
+    from attnexp.normalizers.sparsemax import Sparsemax
+
+    dtype = choose_precision(precision, torch.device("cuda")).dtype
+    models = [model_of(data, ARCHITECTURES["rnn"], normalizer=Sparsemax).to(dtype) for _ in "ab"]
+    gradients = [gradient_of(model) for model in models]
+    eager = losses(EagerStep(gradients[0], ADAM(models[0].parameters())), data)
+    captured = losses(training_step(gradients[1], ADAM(models[1].parameters())), data)
+    assert captured == pytest.approx(eager, rel=1e-3 if dtype == torch.float32 else 1e-9)
+    what = "the training step" if precision == "fp32" else "the gradient"
+    assert capsys.readouterr().out.startswith(f"{what} runs without a CUDA graph: ")
+
+
+def test_a_failed_capture_leaves_a_gpu_that_computes(data, capsys):
+    class Unrehearsed(CudaRecorder):
+        def rehearse(self, work):
+            return self.warm_up(work)
+
+    model = model_of(data, ARCHITECTURES["rnn"])
+    recorder = Unrehearsed(model, torch.device("cuda", 0))
+    work = Captured("a sum", lambda batch: torch.tensor(batch.keys.sum().item()).cuda(), recorder)
+    expected = data.train.keys.sum().item()
+    assert [work(data.train).item() for _ in range(WARM_UPS + 4)] == [expected] * (WARM_UPS + 4)
+    assert capsys.readouterr().out.startswith("a sum runs without a CUDA graph: ")
+    step = training_step(gradient_of(model), ADAM(model.parameters()))
+    assert losses(step, data)[-1] > 0
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_a_gpu_decodes_what_the_cpu_decodes(data, arch):
+    model = model_of(data, ARCHITECTURES[arch]).double().eval()
+    keys, mask, width = data.test.keys, data.test.mask, data.test.targets.shape[1]
+    answers = model.greedy(keys, mask, width).cpu()
+    on_cpu = copy.deepcopy(model).cpu().greedy(keys.cpu(), mask.cpu(), width)
+    assert answers.equal(on_cpu)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("optim=adam",), "the training step is a CUDA graph for batches of 20"),
+        (("optim=sgd",), "the gradient is a CUDA graph for batches of 20"),
+        (("precision=bf16",), "the training step is a CUDA graph for batches of 20"),
+        (("precision=fp64",), "the gradient is a CUDA graph for batches of 20"),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_a_run_says_what_is_captured(in_process, tmp_path, words, said):
+    small = ("data.num_train=90", "data.num_validation=5", "data.num_test=5", "data.max_length=3")
+    answer = in_process(
+        "data=reverse", *small, "train.batch_size=20", "train.max_epochs=2", "device=cuda", *words
+    )
+    assert answer.returncode == 0, answer.stderr
+    (folder,) = (tmp_path / "outputs").iterdir()
+    assert said in (folder / "attnexp.log").read_text()
+    summary = read_summary(folder)
+    assert summary.peak_memory_mb > 0
+    assert 0 < summary.metrics["test_loss"] < 10
