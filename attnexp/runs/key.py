@@ -34,6 +34,7 @@ ADDED: Mapping[str, Any] = {
     "data.test_max_length": None,
     "data.test_min_pairs": None,
     "data.test_max_pairs": None,
+    "data.num_test": None,
 }
 """Settings that came later, by dotted path, and the value at which a run is what it was before.
 
@@ -58,6 +59,7 @@ ADDED_TO = {
     "data.test_max_length": REARRANGEMENTS,
     "data.test_min_pairs": ("attnexp.data.recall.Recall",),
     "data.test_max_pairs": ("attnexp.data.recall.Recall",),
+    "data.num_test": ("attnexp.data.sine.Sine", "attnexp.data.sine_v1.SineV1"),
 }
 """The targets that existed before a setting inside a group was added to them."""
 
