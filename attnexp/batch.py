@@ -8,7 +8,7 @@ A `Batch` has the same fields for both kinds of data:
 | `keys`        | x_i (batch, keys, 1)            | source ids (batch, keys)           |
 | `values`      | y_i (batch, keys, 1)            | the same ids                       |
 | `targets`     | y* (batch, queries, 1)          | target ids (batch, queries)        |
-| `mask`        | hides a point from itself       | hides source padding               |
+| `mask`        | structured: hides a point from itself | hides source padding               |
 | `target_mask` | all true                        | hides target padding               |
 | `alignment`   | none                            | gold source position, or -1        |
 | `asked`       | none                            | none: a target for every query     |
@@ -17,12 +17,15 @@ Sequence data may give the decoder's input instead of feeding answers back. `que
 input, and `asked` (batch, targets) says at which of them each target is due.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import Any, cast
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
+
+from attnexp.masks import Mask, Queries, StructuredMask, mask_matrix, select_queries
 
 
 @dataclass(frozen=True)
@@ -51,14 +54,35 @@ class Batch:
     def to(self, device: torch.device, dtype: torch.dtype | None = None) -> "Batch":
         """The same batch with every tensor on `device`, and numbers, but no ids, as `dtype`."""
         moved = {
-            name: tensor.to(device, dtype if tensor.is_floating_point() else None)
-            for name, tensor in self.tensors().items()
+            name: value.to(device, dtype)
+            if isinstance(value, Tensor) and value.is_floating_point()
+            else value.to(device)
+            for name, value in self._fields().items()
         }
         return replace(self, **moved)
 
     def select(self, index: Int[Tensor, " chosen"] | slice) -> "Batch":
         """The examples at `index`, along the batch axis."""
         return replace(self, **{name: tensor[index] for name, tensor in self.tensors().items()})
+
+    def select_queries(self, index: Queries) -> "Batch":
+        """The queries at `index` with their targets, before the same keys and values."""
+        return replace(
+            self,
+            queries=self.queries[:, index],
+            targets=self.targets[:, index],
+            target_mask=self.target_mask[:, index],
+            mask=cast(Tensor, select_queries(self.mask, index)),
+        )
+
+    def split_queries(self, pairs: int) -> Iterator["Batch"]:
+        """Yield the queries in order, in portions of at most `pairs` pairs of query and key.
+
+        A portion has one query at least. Where all fit in one portion it is the batch itself.
+        """
+        count, size = self.queries.shape[1], max(1, pairs // self.keys[..., 0].numel())
+        for first in range(0, count, size):
+            yield self if size >= count else self.select_queries(slice(first, first + size))
 
     def due(
         self, rows: Float[Tensor, "batch *middle queries features"]
@@ -70,9 +94,41 @@ class Batch:
         return rows.take_along_dim(places, dim=-2)
 
     def tensors(self) -> dict[str, Tensor]:
-        """The fields that hold something, by name."""
+        """The fields that hold something, by name; a structured mask is made a matrix."""
+        return {
+            name: value.matrix() if isinstance(value, StructuredMask) else value
+            for name, value in self._fields().items()
+        }
+
+    def _fields(self) -> dict[str, Any]:
+        """Return the fields that hold something, as they are."""
         pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
-        return {name: tensor for name, tensor in pairs if tensor is not None}
+        return {name: value for name, value in pairs if value is not None}
+
+
+@dataclass(frozen=True)
+class Points(Batch):
+    """Examples that share their keys and values: each query is an example, with its target.
+
+    The batch axis is 1. The mask may be structured, or None where every query may attend to every
+    key.
+    """
+
+    mask: Mask | None  # type: ignore[assignment]  # a sequence's mask is always a matrix
+
+    def __len__(self) -> int:
+        return self.queries.shape[1]
+
+    def select(self, index: Queries) -> Batch:
+        return self.select_queries(index)
+
+
+def allowed_keys(batch: Batch) -> Bool[Tensor, "batch queries keys"]:
+    """Return the mask of a batch as a matrix with a row for each query."""
+    shape = (batch.queries.shape[0], batch.queries.shape[1], batch.keys.shape[1])
+    mask = mask_matrix(batch.mask)
+    whole = torch.ones(1, 1, 1, dtype=torch.bool, device=batch.keys.device)
+    return (whole if mask is None else mask).expand(shape)
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,13 @@ from torch import Tensor, nn
 from attnexp.architectures.base import Architecture
 from attnexp.attention.base import may_be_empty
 from attnexp.attention.multihead import single_or_multihead
-from attnexp.batch import Batch, Prediction, RegressionSpec
+from attnexp.batch import Batch, Prediction, RegressionSpec, allowed_keys
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory
+
+MASK_PAIRS = 2**24
+"""Pairs of query and key up to which a mask is one matrix."""
 
 
 class KernelRegression(Architecture):
@@ -52,25 +55,23 @@ class KernelRegression(Architecture):
         self.empty = empty
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
-        context, weights = self.pooling(
-            self.phi(batch.queries),
-            self.phi(batch.keys),
-            batch.values,
-            batch.mask,
-            need_weights or self.may_be_empty,
-        )
-        if weights is not None and self.may_be_empty:
-            reached = (weights > 0).any(dim=-1).any(dim=1).unsqueeze(-1)
+        queries = self.phi(batch.queries)
+        memory = self.pooling.remember(self.phi(batch.keys), batch.values, batch.mask)
+        context, weights = self.pooling.attend(queries, memory, need_weights)
+        if self.may_be_empty:
+            reached = self.pooling.reached(queries, memory).unsqueeze(-1)
             context = context.where(reached, self._without_neighbours(batch))
-        kept = weights if need_weights else None
-        return Prediction(context, {} if kept is None else {"pooling": kept.unsqueeze(1)})
+        return Prediction(context, {} if weights is None else {"pooling": weights.unsqueeze(1)})
 
     def _without_neighbours(self, batch: Batch) -> Float[Tensor, "batch queries y_dim"]:
         """Return the answer to queries that have no point within reach."""
         if self.empty == "nan":
             return torch.full_like(batch.targets, torch.nan)
-        allowed = batch.mask.expand(-1, batch.queries.shape[1], -1).to(batch.values.dtype)
-        return allowed @ batch.values / allowed.sum(dim=-1, keepdim=True)
+        allowed = (
+            allowed_keys(part).to(batch.values.dtype) for part in batch.split_queries(MASK_PAIRS)
+        )
+        means = [each @ batch.values / each.sum(dim=-1, keepdim=True) for each in allowed]
+        return torch.cat(means, dim=1)
 
 
 class FeatureMap(nn.Module):

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+from attnexp.masks import Mask, StructuredMask, ValidLens, as_mask, mask_matrix
 from attnexp.normalizers.base import Normalizer
-from attnexp.normalizers.masks import Mask, ValidLens, as_mask
 from attnexp.scores.base import Score
 
 
@@ -32,10 +32,11 @@ class Memory(NamedTuple):
     ) -> "Memory":
         """Return a memory with zeros for the keys and values that no query may attend to.
 
-        A weight of zero times NaN is NaN, so a mask alone would not keep padding out.
+        A weight of zero times NaN is NaN, so a mask alone would not keep padding out. A structured
+        mask hides no padding.
         """
         mask = as_mask(mask, keys.shape[-2])
-        if mask is not None:
+        if mask is not None and not isinstance(mask, StructuredMask):
             seen = mask.any(dim=-2).unsqueeze(-1)
             shown = keys.where(seen, 0.0)
             values = shown if values is keys else values.where(seen, 0.0)
@@ -47,9 +48,9 @@ class Memory(NamedTuple):
 
         They may attend to every key that a query so far may attend to, and to all new ones.
         """
-        mask = None
-        if self.mask is not None:
-            seen = self.mask.any(dim=-2, keepdim=True)
+        mask = mask_matrix(self.mask)
+        if mask is not None:
+            seen = mask.any(dim=-2, keepdim=True)
             mask = F.pad(seen, (0, new.keys.shape[-2]), value=True)
         return Memory(
             torch.cat([self.keys, new.keys], dim=-2),
@@ -89,8 +90,15 @@ class Attention(nn.Module, ABC):
         """Return the context of every query, and the weights if `need_weights`, else None.
 
         Without the weights, the softmax of a score that can be written as a dot product uses a
-        fused kernel. The weights are those before dropout.
+        fused kernel, and large attention goes tile by tile, in memory that grows with queries +
+        keys. The weights are those before dropout.
         """
+
+    @abstractmethod
+    def reached(
+        self, queries: Float[Tensor, "batch queries query_dim"], memory: Memory
+    ) -> Bool[Tensor, "batch queries"]:
+        """Return whether each query has weight on any key, in any head. It has no gradient."""
 
     def forward(
         self,

@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import weight_dropout
-from attnexp.attention.pooling import AttentionPooling, pool
+from attnexp.attention.pooling import AttentionPooling, pool, reached
+from attnexp.masks import Mask, ValidLens, over_heads
 from attnexp.normalizers.base import NormalizerFactory
-from attnexp.normalizers.masks import Mask, ValidLens
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
@@ -70,7 +70,7 @@ class MultiHead(Attention):
         return Memory(
             self.score.project_keys(self._split(self.W_k(seen.keys), turn)),
             self._split(self.W_v(seen.values)),
-            None if seen.mask is None else seen.mask.unsqueeze(-3),
+            over_heads(seen.mask),
         )
 
     def attend(
@@ -89,6 +89,12 @@ class MultiHead(Attention):
             self.score, self.normalizer, self.dropout, projected, memory, need_weights, bias
         )
         return self.W_o(heads.transpose(-3, -2).flatten(-2)), weights
+
+    def reached(
+        self, queries: Float[Tensor, "batch queries query_dim"], memory: Memory
+    ) -> Bool[Tensor, "batch queries"]:
+        projected = self.score.project_queries(self._split(self.W_q(queries)))
+        return reached(self.score, self.normalizer, projected, memory).any(dim=-2)
 
     def _split(
         self, joint: Float[Tensor, "batch length joint_dim"], turn: Turn | None = None

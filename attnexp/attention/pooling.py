@@ -4,13 +4,14 @@ import math
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import Dropout, weight_dropout
+from attnexp.attention.streaming import stream, stream_products
+from attnexp.masks import Mask, MaskMatrix, StructuredMask, ValidLens, mask_matrix
 from attnexp.normalizers.base import Normalizer, NormalizerFactory
-from attnexp.normalizers.masks import Mask, ValidLens
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score
 
@@ -18,6 +19,14 @@ FEW = 4096
 """The number of scores in a batch up to which a fused kernel saves no time.
 
 Most of the time then goes into calling kernels, and the plain formula of a score calls fewer.
+"""
+
+
+LARGE = 2**25
+"""The number of numbers from which on attention goes tile by tile, if nobody asks for the weights.
+
+It counts a number for each feature of a projected query and key, as the additive score makes, and
+one for each pair where the score is a dot product: 128 MB of float32.
 """
 
 
@@ -35,32 +44,67 @@ def pool(
     A bias is added to the scores before they are normalized.
 
     The weights beside it are those before dropout. A fused kernel computes the softmax alone, and
-    its dropout would draw from the global generator, so it is used without dropout only.
+    its dropout would draw from the global generator, so it is used without dropout only. `LARGE`
+    attention goes tile by tile, but not with dropout, which draws for all weights at once.
     """
     drops = dropout is not None and dropout.training
-    fusible = type(normalizer) is Softmax and not drops and not need_weights
-    if fusible and math.prod(queries.shape[:-1]) * memory.keys.shape[-2] > FEW:
-        pair = score.as_dot_product(queries, memory.keys)
-        if pair is not None:
-            dot_queries, dot_keys = pair
-            context = F.scaled_dot_product_attention(
-                dot_queries,
-                dot_keys,
-                memory.values,
-                attn_mask=_fused_mask(memory.mask, bias),
-                scale=1.0,
-            )
+    pairs = math.prod(queries.shape[:-1]) * memory.keys.shape[-2]
+    if not need_weights and not drops and pairs > FEW:
+        context = _without_weights(score, normalizer, queries, memory, bias, pairs)
+        if context is not None:
             return context, None
     scores = score.compare(queries, memory.keys)
-    weights = normalizer(scores if bias is None else scores + bias, memory.mask)
+    mask = mask_matrix(memory.mask)
+    weights = normalizer(scores if bias is None else scores + bias, mask)
     kept = weights if dropout is None else dropout(weights)
     # without an axis for heads `bmm` suffices, and `@` takes longer to reach it
     product = torch.bmm if weights.dim() == 3 else torch.matmul
     return product(kept, memory.values), weights if need_weights else None
 
 
+def _without_weights(
+    score: Score,
+    normalizer: Normalizer,
+    queries: Float[Tensor, "*batch queries projected"],
+    memory: Memory,
+    bias: Float[Tensor, "*heads queries keys"] | None,
+    pairs: int,
+) -> Float[Tensor, "*batch queries value_dim"] | None:
+    """Return the context by the fused kernel or tile by tile, or None where neither pays."""
+    keys, values, mask = memory
+    products = score.as_dot_product(queries, keys) if type(normalizer) is Softmax else None
+    if products is not None and (pairs < LARGE or _goes_by_tiles(products[0], values, mask)):
+        return F.scaled_dot_product_attention(
+            *products, values, attn_mask=_fused_mask(mask_matrix(mask), bias), scale=1.0
+        )
+    if products is not None:
+        return stream_products(*products, values, mask, bias)
+    if pairs * queries.shape[-1] >= LARGE:
+        return stream(score, normalizer, queries, keys, values, mask, bias)
+    return None
+
+
+def _goes_by_tiles(queries: Tensor, values: Tensor, mask: Mask | None) -> bool:
+    """Return whether the fused kernel makes no matrix of all weights, nor needs one for a mask."""
+    flat = queries.dim() == 4 and queries.shape[-1] == values.shape[-1]
+    return flat and not isinstance(mask, StructuredMask)
+
+
+@torch.no_grad()
+def reached(
+    score: Score,
+    normalizer: Normalizer,
+    queries: Float[Tensor, "*batch queries projected"],
+    memory: Memory,
+) -> Bool[Tensor, "*batch queries"]:
+    """Return whether projected queries have weight on any key."""
+    ones = memory._replace(values=torch.ones_like(memory.values[..., :1]))
+    sums, _ = pool(score, normalizer, None, queries, ones, need_weights=False)
+    return sums.squeeze(-1) > 0
+
+
 def _fused_mask(
-    mask: Mask | None, bias: Float[Tensor, "*heads queries keys"] | None
+    mask: MaskMatrix | None, bias: Float[Tensor, "*heads queries keys"] | None
 ) -> Tensor | None:
     """Return what the fused kernel adds to the scores, or a mask where nothing is added."""
     if mask is None or bias is None:
@@ -113,3 +157,8 @@ class AttentionPooling(Attention):
             self.score, self.normalizer, self.dropout, projected, memory, need_weights
         )
         return context, None if weights is None else weights.unsqueeze(-3)
+
+    def reached(
+        self, queries: Float[Tensor, "batch queries query_dim"], memory: Memory
+    ) -> Bool[Tensor, "batch queries"]:
+        return reached(self.score, self.normalizer, self.score.project_queries(queries), memory)

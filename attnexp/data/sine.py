@@ -22,10 +22,11 @@ class Sine(Curve):
         low: float = 0.0,
         high: float = 5.0,
         step: float = 0.1,
+        num_test: int | None = None,
     ) -> None:
         if low < 0:
             raise ValueError(f"low must be 0 or more, because of x^0.8, got {low}")
-        super().__init__(generator, num_train, noise, low, high, step)
+        super().__init__(generator, num_train, noise, low, high, step, num_test)
 
     def truth(self, x: Float[Tensor, " points"]) -> Float[Tensor, " points"]:
         return 2 * x.sin() + x**0.8

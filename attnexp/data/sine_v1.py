@@ -22,8 +22,9 @@ class SineV1(Curve):
         low: float = 0.0,
         high: float = 5.0,
         step: float = 0.1,
+        num_test: int | None = None,
     ) -> None:
-        super().__init__(generator, num_train, noise, low, high, step)
+        super().__init__(generator, num_train, noise, low, high, step, num_test)
 
     def truth(self, x: Float[Tensor, " points"]) -> Float[Tensor, " points"]:
         return 2 * x.sin() + x

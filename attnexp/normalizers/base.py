@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnexp.normalizers.masks import Mask, ValidLens, fitting_mask
+from attnexp.masks import MaskMatrix, ValidLens, fitting_mask
 
 
 class Normalizer(nn.Module, ABC):
@@ -39,7 +39,9 @@ class Normalizer(nn.Module, ABC):
         self.heads = heads
 
     def forward(
-        self, scores: Float[Tensor, "*batch queries keys"], mask: Mask | ValidLens | None = None
+        self,
+        scores: Float[Tensor, "*batch queries keys"],
+        mask: MaskMatrix | ValidLens | None = None,
     ) -> Float[Tensor, "*batch queries keys"]:
         """Return the weights of the keys that the mask allows, and zero for all others.
 

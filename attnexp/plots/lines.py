@@ -95,7 +95,7 @@ def fitted_curve(
 
     Raises RequestError where predictions.csv does not hold them.
     """
-    count = run.attention.batch["queries"].shape[1]
+    count = len(run.prediction_rows) // run.attention.batch["queries"].shape[0]
     names = ("x", "truth", "prediction")
     try:
         rows = np.array(

@@ -36,6 +36,7 @@ ADDED: Mapping[str, Any] = {
     "data.test_min_pairs": None,
     "data.test_max_pairs": None,
     "precision": "fp32",
+    "data.num_test": None,
 }
 """Settings that came later, by dotted path, and the value at which a run is what it was before.
 
@@ -61,6 +62,7 @@ ADDED_TO = {
     "data.test_max_length": REARRANGEMENTS,
     "data.test_min_pairs": ("attnexp.data.recall.Recall",),
     "data.test_max_pairs": ("attnexp.data.recall.Recall",),
+    "data.num_test": ("attnexp.data.sine.Sine", "attnexp.data.sine_v1.SineV1"),
 }
 """The targets that existed before a setting inside a group was added to them."""
 

@@ -58,16 +58,17 @@ def gaussian_as_dot_product(
     keys: Float[Tensor, "*batch keys dim"],
     width: float | Float[Tensor, ""],
 ) -> tuple[Float[Tensor, "*batch queries inner"], Float[Tensor, "*batch keys inner"]]:
-    r"""Return q' = [s q, 1] and k' = [s k, -\|s k\|^2 / 2] with s = w / sqrt(d).
+    r"""Return q' = s^2 [q, 1] and k' = [k, -\|k\|^2 / 2] with s = w / sqrt(d).
 
     q'.k' = -\|s q - s k\|^2 / 2 + \|s q\|^2 / 2, and the last term cancels in the softmax. The
-    coordinates are centred on the mean key first: far from zero, the difference of the squares
-    would lose its digits.
+    width is in the queries alone, so that keys which are data need no gradient. The coordinates
+    are centred on the mean key first: far from zero, the difference of the squares would lose its
+    digits.
     """
-    scale = width / queries.shape[-1] ** 0.5
+    scale = width**2 / queries.shape[-1]
     centre = keys.mean(dim=-2, keepdim=True)
-    near_queries, near_keys = (queries - centre) * scale, (keys - centre) * scale
+    near_queries, near_keys = queries - centre, keys - centre
     return (
-        torch.cat([near_queries, torch.ones_like(queries[..., :1])], dim=-1),
+        torch.cat([near_queries, torch.ones_like(queries[..., :1])], dim=-1) * scale,
         torch.cat([near_keys, near_keys.square().sum(dim=-1, keepdim=True) / -2], dim=-1),
     )

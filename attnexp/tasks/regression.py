@@ -1,17 +1,46 @@
 """Regression: squared error, and how wide the attention looks."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Literal
 
-from jaxtyping import Float
+import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.statistics import entropy, is_uniform, shares, sink_mass, support
-from attnexp.batch import Batch, Prediction
+from attnexp.batch import Batch, Prediction, allowed_keys
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, require_sound_weights
+
+PAIRS = 2**20
+"""Pairs of query and key whose weights are looked at together."""
+
+LEFT_OUT = 2**33
+"""Pairs up to which `loo_mse` is of all training points: 92,681 points."""
+
+KEPT = 2**20
+"""The most weights that a run keeps of an attention map, in each head."""
+
+KEPT_QUERIES = 2**10
+"""The most queries that are kept of a map with more weights."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """Where queries look: a number for each query, in each layer and head.
+
+    `sums` are those of the weights, and `gaps` the root mean square distances of the keys under
+    the weights over their sum. See `attnexp.attention.statistics` for the others.
+    """
+
+    entropy: Float[Tensor, "batch layers heads queries"]
+    sums: Float[Tensor, "batch layers heads queries"]
+    gaps: Float[Tensor, "batch layers heads queries"]
+    support: Float[Tensor, "batch layers heads queries"]
+    sink_mass: Float[Tensor, "batch layers heads queries"]
 
 
 @dataclass(frozen=True)
@@ -19,16 +48,14 @@ class Fit:
     """What regression measures of a model.
 
     `errors` and `loo_errors` are prediction minus target, of the test points without noise and of
-    the training points, each hidden from itself. `baseline_errors` are those of the mean of the
-    training values. `weights` are the attention of the test queries, `gaps` the squared distances
-    of their keys.
+    training points, each hidden from itself. `baseline_errors` are those of the mean of the
+    training values. `look` says where the test queries look.
     """
 
     errors: Float[Tensor, " test_points"]
     loo_errors: Float[Tensor, " training_points"]
     baseline_errors: Float[Tensor, " test_points"]
-    weights: Float[Tensor, "batch layers heads queries keys"]
-    gaps: Float[Tensor, "batch 1 1 queries keys"]
+    look: Look
 
 
 METRICS = (
@@ -66,7 +93,7 @@ METRICS = (
     ),
     Metric(
         "neighbours",
-        lambda fit: entropy(fit.weights).exp().where(fit.weights.sum(dim=-1) > 0, 0.0).mean(),
+        lambda fit: fit.look.entropy.exp().where(fit.look.sums > 0, 0.0).mean(),
         "exp(H), the effective number of keys that a test query looks at, 0 where none is in "
         "reach; mean over queries",
         unit="keys",
@@ -74,7 +101,7 @@ METRICS = (
     ),
     Metric(
         "bandwidth",
-        lambda fit: (shares(fit.weights) * fit.gaps).sum(dim=-1).sqrt().mean(),
+        lambda fit: fit.look.gaps.mean(),
         "sqrt(sum_i p_i (x_i - x)^2), p the weights over their sum, the root mean square distance "
         "of what a test query looks at; mean over queries",
         unit="x",
@@ -82,13 +109,13 @@ METRICS = (
     ),
     Metric(
         "support",
-        lambda fit: support(fit.weights).mean(),
+        lambda fit: fit.look.support.mean(),
         "number of keys with a weight above 0, mean over queries",
         unit="keys",
     ),
     Metric(
         "sink_mass",
-        lambda fit: sink_mass(fit.weights).mean(),
+        lambda fit: fit.look.sink_mass.mean(),
         "1 - the sum of the weights of a row, mean over queries",
         unit="share",
     ),
@@ -117,66 +144,143 @@ class Regression(Task):
         return total / counts.expand_as(errors).sum() if self.reduction == "mean" else total
 
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
-        errors = self._errors(model(batch), batch).square()
+        errors = _errors(model(batch).outputs, batch).square()
         return {"loss": errors.mean().item()}
 
     def evaluate(
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
     ) -> Evaluation:
         train, test = dataset.train, dataset.test
-        prediction = model(test, need_weights=True)
-        weights = prediction.weights["pooling"]
-        require_sound_weights(model, weights, test.mask)
-        gaps = (test.queries.unsqueeze(-2) - test.keys.unsqueeze(-3)).square().sum(dim=-1)
+        learned = any(parameter.requires_grad for parameter in model.parameters())
+        outputs, looks, uniform = [], [], learned
+        for part in test.split_queries(PAIRS):
+            prediction = model(part, need_weights=True)
+            weights, allowed = prediction.weights["pooling"], allowed_keys(part)
+            require_sound_weights(model, weights, allowed)
+            outputs.append(prediction.outputs)
+            looks.append(_look(weights, part))
+            uniform = uniform and is_uniform(weights, allowed[:, None, None].expand_as(weights))
+        answer = torch.cat(outputs, dim=1)
+        left_out = _left_out(train)
         mean = train.values.mean(dim=-2, keepdim=True)
         fit = Fit(
-            errors=self._errors(prediction, test),
-            loo_errors=self._errors(model(train), train),
+            errors=_errors(answer, test),
+            loo_errors=_errors(model(left_out).outputs, left_out),
             baseline_errors=(mean - test.targets).flatten(),
-            weights=weights,
-            gaps=gaps[:, None, None],
+            look=_joined(looks),
         )
         metrics = measured({metric.name: metric for metric in METRICS}, fit)
-        return Evaluation(
-            metrics=metrics,
-            rows=self._rows(prediction, test),
-            notes=self._notes(model, weights, test, metrics),
-        )
-
-    def attend(self, model: Architecture, dataset: Dataset) -> Attended:
-        return Attended(dataset.test, model(dataset.test, need_weights=True).weights)
-
-    @staticmethod
-    def _errors(prediction: Prediction, batch: Batch) -> Float[Tensor, " points"]:
-        return (prediction.outputs - batch.targets)[batch.target_mask].flatten()
-
-    @staticmethod
-    def _rows(prediction: Prediction, test: Batch) -> list[dict[str, object]]:
-        columns = (test.queries, test.targets, prediction.outputs)
-        points = zip(*(column[..., 0].flatten().tolist() for column in columns), strict=True)
-        return [dict(zip(("x", "truth", "prediction"), point, strict=True)) for point in points]
-
-    @staticmethod
-    def _notes(
-        model: Architecture, weights: Tensor, test: Batch, metrics: dict[str, float]
-    ) -> tuple[str, ...]:
-        notes = []
-        if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
-            notes.append(
-                "test_mse is above baseline_mse: always answering with the mean of the training "
-                "values would be better"
-            )
-        empty = int((weights.sum(dim=-1) == 0).sum())
-        if empty:
-            notes.append(
-                f"{empty} of {weights[..., 0].numel()} test queries have no training point in "
-                "reach: they are answered as arch.empty says"
-            )
-        mask = test.mask[:, None, None].expand_as(weights)
-        trained = any(parameter.requires_grad for parameter in model.parameters())
-        if trained and is_uniform(weights, mask):
+        notes = [*_notes(fit, metrics), *_notes_on_size(fit, train, test)]
+        if uniform:
             notes.append(
                 "the attention is uniform after training: this run has collapsed to average "
                 "pooling, and its score has learned nothing"
             )
-        return tuple(notes)
+        return Evaluation(metrics=metrics, rows=_rows(answer, test), notes=tuple(notes))
+
+    def attend(self, model: Architecture, dataset: Dataset) -> Attended:
+        queries, keys = _kept(dataset.test)
+        asked = dataset.test.select_queries(queries)
+        weights, masks = [], []
+        for part in asked.split_queries(PAIRS):
+            weights.append(model(part, need_weights=True).weights["pooling"][..., keys])
+            masks.append(allowed_keys(part)[..., keys])
+        shown = Batch(
+            queries=asked.queries,
+            keys=asked.keys[:, keys],
+            values=asked.values[:, keys],
+            targets=asked.targets,
+            mask=torch.cat(masks, dim=1),
+            target_mask=asked.target_mask,
+        )
+        return Attended(shown, {"pooling": torch.cat(weights, dim=-2)})
+
+
+def _errors(outputs: Float[Tensor, "batch queries y_dim"], batch: Batch) -> Float[Tensor, " count"]:
+    return (outputs - batch.targets)[batch.target_mask].flatten()
+
+
+def _rows(outputs: Float[Tensor, "batch queries y_dim"], test: Batch) -> list[dict[str, object]]:
+    columns = (test.queries, test.targets, outputs)
+    points = zip(*(column[..., 0].flatten().tolist() for column in columns), strict=True)
+    return [dict(zip(("x", "truth", "prediction"), point, strict=True)) for point in points]
+
+
+def _look(weights: Float[Tensor, "batch layers heads queries keys"], batch: Batch) -> Look:
+    """Return where the queries of a batch look."""
+    gaps = (batch.queries.unsqueeze(-2) - batch.keys.unsqueeze(-3)).square().sum(dim=-1)
+    return Look(
+        entropy=entropy(weights),
+        sums=weights.sum(dim=-1),
+        gaps=(shares(weights) * gaps[:, None, None]).sum(dim=-1).sqrt(),
+        support=support(weights),
+        sink_mass=sink_mass(weights),
+    )
+
+
+def _joined(looks: Sequence[Look]) -> Look:
+    """Return the looks of all queries as one."""
+    names = [field.name for field in fields(Look)]
+    return Look(*(torch.cat([getattr(look, name) for look in looks], dim=-1) for name in names))
+
+
+def _left_out(train: Batch) -> Batch:
+    """Return the training points on which leave-one-out is measured, always the same ones.
+
+    All of them, or of more than `LEFT_OUT` pairs as many as make that number, drawn at random.
+    """
+    count = max(1, LEFT_OUT // train.keys[..., 0].numel())
+    points = train.queries.shape[1]
+    if count >= points:
+        return train
+    drawn = torch.randperm(points, generator=torch.Generator().manual_seed(0))[:count]
+    return train.select_queries(drawn.sort().values.to(train.queries.device))
+
+
+def _kept(test: Batch) -> tuple[Int[Tensor, " queries"], Int[Tensor, " keys"]]:
+    """Return the places of the queries and keys whose weights are kept: all, or evenly spaced."""
+    queries, keys = test.queries.shape[1], test.keys.shape[1]
+    few = queries if queries * keys <= KEPT else min(queries, KEPT_QUERIES)
+    device = test.queries.device
+    return _spaced(queries, few, device), _spaced(keys, min(keys, KEPT // few), device)
+
+
+def _spaced(count: int, chosen: int, device: torch.device) -> Int[Tensor, " chosen"]:
+    """Return so many of the numbers from 0 to count - 1, evenly spaced."""
+    return torch.arange(chosen, device=device) * count // chosen
+
+
+def _notes(fit: Fit, metrics: Mapping[str, float]) -> list[str]:
+    notes = []
+    if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
+        notes.append(
+            "test_mse is above baseline_mse: always answering with the mean of the training "
+            "values would be better"
+        )
+    empty = int((fit.look.sums == 0).sum())
+    if empty:
+        notes.append(
+            f"{empty} of {fit.look.sums.numel()} test queries have no training point in "
+            "reach: they are answered as arch.empty says"
+        )
+    return notes
+
+
+def _notes_on_size(fit: Fit, train: Batch, test: Batch) -> list[str]:
+    """Return what was measured on, or is kept of, a part of the points, because there are many."""
+    notes = []
+    points, drawn = train.queries[..., 0].numel(), fit.loo_errors.numel()
+    if drawn < points:
+        error = float(fit.loo_errors.square().std()) / math.sqrt(drawn)
+        notes.append(
+            f"loo_mse is the mean over {drawn:,} of {points:,} training points, drawn at random: "
+            f"its standard error is {error:.2g}"
+        )
+    queries, keys = (len(places) for places in _kept(test))
+    if queries < test.queries.shape[1] or keys < test.keys.shape[1]:
+        notes.append(
+            f"{queries:,} of {test.queries.shape[1]:,} test queries and {keys:,} of "
+            f"{test.keys.shape[1]:,} keys are kept of the attention, evenly spaced: the weights "
+            "that are kept are those of the whole map, so their sums are smaller"
+        )
+    return notes

@@ -28,10 +28,11 @@ class TrainSettings:
 
     Budgets: training ends after `max_epochs`, or after `max_steps` updates, or at the first epoch
     that ends after `max_minutes`; also once the validation metric `stop_metric` has been at
-    `stop_at` after `stop_epochs` epochs in a row, or after `patience` epochs without a lower loss: of the validation set, or of training where the
-    data have none. With a validation set the parameters of its lowest loss are kept. Training has
-    converged, and ends, when no parameter has moved in either of the last two epochs by more than
-    `tolerance` times the longest move of its tensor.
+    `stop_at` or better after `stop_epochs` epochs in a row, or after `patience` epochs without a
+    lower loss: of the validation set, or of training where the data have none. With a validation
+    set the parameters of its lowest loss are kept. Training has converged, and ends, when no
+    parameter has moved in either of the last two epochs by more than `tolerance` times the longest
+    move of its tensor.
 
     Raises ValueError for a number that is not positive.
     """

@@ -78,7 +78,8 @@ class ParameterMotion:
 class Target:
     """The validation metric at which training may end, and how long it has been reached.
 
-    It is met once `stop_metric` has been at `stop_at` or better after `stop_epochs` epochs in a row.
+    It is met once `stop_metric` has been at `stop_at` or better after `stop_epochs` epochs in a
+    row.
     The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
     Without a `stop_metric` there is no target.
 
@@ -110,9 +111,7 @@ class Target:
         if name is None or goal is None:
             return
         if name not in validation:
-            raise ValueError(
-                f"train.stop_metric must be one of {', '.join(validation)}, got {name}"
-            )
+            raise ValueError(f"train.stop_metric must be one of {', '.join(validation)}, got {name}")
         reached = self._sign * validation[name] >= self._sign * goal
         self._epochs = self._epochs + 1 if reached else 0
 

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from attnexp.normalizers.masks import length_mask
+from attnexp.masks import length_mask
 from attnexp.normalizers.softmax import Softmax
 
 masked_softmax = Softmax(heads=1)

@@ -1,0 +1,285 @@
+"""Attention in tiles, whose memory grows with queries + keys instead of queries x keys.
+
+The weights of a tile are made, used and forgotten; the backward pass makes them once more. A tile
+holds all keys of some queries, because many normalizers need whole rows, and as few queries as let
+its numbers stay in the cache of a processor.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+from torch.func import functional_call
+
+from attnexp.masks import Mask, StructuredMask, hide
+from attnexp.normalizers.base import Normalizer
+from attnexp.normalizers.softmax import Softmax
+from attnexp.scores.base import Score
+
+TILE = 2**18
+"""Numbers in a tile on a processor: 1 MB of float32."""
+
+LARGE_TILE = 2**25
+"""Numbers in a tile on other devices, where starting a kernel takes longer than a small tile."""
+
+MOMENTS = 32
+"""The most moments of keys and values for which a gradient is found together with the context."""
+
+Tile = tuple[slice, slice]
+"""Some examples, and some queries of each."""
+
+
+def stream(
+    score: Score,
+    normalizer: Normalizer,
+    queries: Float[Tensor, "batch *heads queries projected"],
+    keys: Float[Tensor, "batch *heads keys projected"],
+    values: Float[Tensor, "batch *heads keys value_dim"],
+    mask: Mask | None,
+    bias: Float[Tensor, "*bias queries keys"] | None = None,
+) -> Float[Tensor, "batch *heads queries value_dim"]:
+    """Return f(q) = sum_i w_i v_i for projected queries, w the normalized scores plus bias.
+
+    Gradients reach queries, keys, values, the bias, and the parameters of score and normalizer.
+    They cannot be differentiated once more, nor batched by `torch.func.vmap`.
+    """
+    rule = _Pooling(score, normalizer)
+    return _streamed(rule, queries.shape[-1], queries, keys, values, mask, bias)
+
+
+def stream_products(
+    queries: Float[Tensor, "batch *heads queries inner"],
+    keys: Float[Tensor, "batch *heads keys inner"],
+    values: Float[Tensor, "batch *heads keys value_dim"],
+    mask: Mask | None,
+    bias: Float[Tensor, "*bias queries keys"] | None = None,
+) -> Float[Tensor, "batch *heads queries value_dim"]:
+    """Return f(q) = sum_i w_i v_i with w the softmax of q.k_i plus bias, as `stream` does.
+
+    Where the queries alone need a gradient, it is found together with the context, in one pass.
+    """
+    # columns that lie in one piece: a product with few of them takes a third of the time
+    keys = keys.mT.contiguous().mT
+    moments = (values.shape[-1] + 1) * (keys.shape[-1] + 1) - 1
+    alone = not any(each is not None and each.requires_grad for each in (keys, values, bias))
+    if alone and bias is None and queries.requires_grad and moments <= MOMENTS:
+        return cast(Tensor, _OnePass.apply(mask, queries, keys, values))
+    return _streamed(_ProductPooling(), 1, queries, keys, values, mask, bias)
+
+
+def _streamed(
+    rule: nn.Module,
+    inner: int,
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Mask | None,
+    bias: Tensor | None,
+) -> Tensor:
+    parameters = dict(rule.named_parameters())
+    return cast(
+        Tensor,
+        _Streamed.apply(
+            rule, inner, mask, tuple(parameters), queries, keys, values, bias, *parameters.values()
+        ),
+    )
+
+
+def _tiles(queries: Tensor, keys: Tensor, inner: int) -> Iterator[Tile]:
+    """Yield the tiles in which each pair of query and key takes `inner` numbers."""
+    size = TILE if queries.device.type == "cpu" else LARGE_TILE
+    examples, count = queries.shape[0], queries.shape[-2]
+    row = inner * keys.shape[-2] * queries[0, ..., 0, 0].numel()
+    rows = min(max(1, size // row), count)
+    together = max(1, size // (row * count))
+    for example in range(0, examples, together):
+        for first in range(0, count, rows):
+            yield slice(example, example + together), slice(first, first + rows)
+
+
+def _part(matrix: Tensor, tile: Tile, axes: int) -> Tensor:
+    """Return the tile of a mask or a bias that broadcasts to scores with so many axes."""
+    examples, rows = tile
+    if matrix.dim() == axes and matrix.shape[0] > 1:
+        matrix = matrix[examples]
+    return matrix[..., rows, :] if matrix.shape[-2] > 1 else matrix
+
+
+def _mask_part(mask: Mask | None, tile: Tile, axes: int) -> Mask | None:
+    if isinstance(mask, StructuredMask):
+        return mask.select(tile[1])
+    return mask if mask is None else _part(mask, tile, axes)
+
+
+def _rows(tensor: Tensor, tile: Tile) -> Tensor:
+    """Return a tile's rows of queries, of contexts or of their gradients."""
+    examples, rows = tile
+    return tensor[examples, ..., rows, :]
+
+
+def _softmax(scores: Float[Tensor, "*batch queries keys"]) -> Float[Tensor, "*batch queries keys"]:
+    """Return `Softmax`, in one operation where every row has a key left."""
+    if (scores.amax(dim=-1) > -torch.inf).all():
+        return scores.softmax(dim=-1)
+    return cast(Tensor, Softmax(heads=1)(scores))
+
+
+class _Pooling(nn.Module):
+    """The context of a tile for any score and normalizer."""
+
+    def __init__(self, score: Score, normalizer: Normalizer) -> None:
+        super().__init__()
+        self.score = score
+        self.normalizer = normalizer
+
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        bias: Tensor | None,
+        mask: Mask | None,
+    ) -> Tensor:
+        scores = self.score.compare(queries, keys)
+        scores = hide(scores if bias is None else scores + bias, mask)
+        plain = type(self.normalizer) is Softmax
+        return (_softmax(scores) if plain else self.normalizer(scores)) @ values
+
+
+class _ProductPooling(nn.Module):
+    """The context of a tile for the softmax of q.k."""
+
+    def forward(
+        self,
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        bias: Tensor | None,
+        mask: Mask | None,
+    ) -> Tensor:
+        scores = queries @ keys.mT
+        return _softmax(hide(scores if bias is None else scores + bias, mask)) @ values
+
+
+class _Streamed(torch.autograd.Function):
+    """The rule tile by tile; the backward pass computes each tile once more."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        rule: nn.Module,
+        inner: int,
+        mask: Mask | None,
+        names: tuple[str, ...],
+        queries: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        bias: Tensor | None,
+        *parameters: Tensor,
+    ) -> Tensor:
+        ctx.rule, ctx.inner, ctx.mask, ctx.names = rule, inner, mask, names
+        ctx.save_for_backward(queries, keys, values, bias, *parameters)
+        context = values.new_empty(*queries.shape[:-1], values.shape[-1])
+        for tile in _tiles(queries, keys, inner):
+            axes = queries.dim()
+            _rows(context, tile).copy_(
+                rule(
+                    _rows(queries, tile),
+                    keys[tile[0]],
+                    values[tile[0]],
+                    None if bias is None else _part(bias, tile, axes),
+                    _mask_part(mask, tile, axes),
+                )
+            )
+        return context
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        queries, keys, values, bias, *parameters = ctx.saved_tensors
+        needed = ctx.needs_input_grad[4:]
+        inputs = (queries, keys, values, bias, *parameters)
+        sums = [
+            torch.zeros_like(each) if need else None
+            for each, need in zip(inputs, needed, strict=True)
+        ]
+        axes = queries.dim()
+
+        def of_tile(tensors: Sequence[Tensor | None], tile: Tile) -> list[Tensor | None]:
+            """The tile's part of the inputs, or of their gradients."""
+            queries, keys, values, bias, *parameters = tensors
+            return [
+                None if queries is None else _rows(queries, tile),
+                None if keys is None else keys[tile[0]],
+                None if values is None else values[tile[0]],
+                None if bias is None else _part(bias, tile, axes),
+                *parameters,
+            ]
+
+        for tile in _tiles(queries, keys, ctx.inner):
+            leaves = [
+                None if each is None else each.detach().requires_grad_(need)
+                for each, need in zip(of_tile(inputs, tile), needed, strict=True)
+            ]
+            parameters = dict(zip(ctx.names, cast(list[Tensor], leaves[4:]), strict=True))
+            with torch.enable_grad():
+                context = functional_call(
+                    ctx.rule,
+                    parameters,
+                    (*leaves[:4], _mask_part(ctx.mask, tile, axes)),
+                )
+            if not context.requires_grad:
+                continue
+            found = torch.autograd.grad(
+                context,
+                [leaf for leaf in leaves if leaf is not None and leaf.requires_grad],
+                _rows(gradient, tile),
+                allow_unused=True,
+            )
+            totals = [total for total in of_tile(sums, tile) if total is not None]
+            for total, part in zip(totals, found, strict=True):
+                if part is not None:
+                    total.add_(part)
+        return None, None, None, None, *sums
+
+
+class _OnePass(torch.autograd.Function):
+    """The softmax of q.k, whose gradient by q is found together with the context.
+
+    The derivative of f(q) = sum_i w_i v_i is the covariance of values and keys under the weights,
+    sum_i w_i v_i k_i' - f(q) (sum_i w_i k_i)'. The keys are centred first, and the values in the
+    products: that changes nothing but the rounding.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor
+    ) -> Tensor:
+        near = keys - keys.mean(dim=-2, keepdim=True)
+        centre = values.mean(dim=-2, keepdim=True)
+        products = ((values - centre).unsqueeze(-1) * near.unsqueeze(-2)).flatten(-2)
+        moments = torch.cat([values, near, products], dim=-1).mT.contiguous().mT
+        sizes = [values.shape[-1], keys.shape[-1], products.shape[-1]]
+        context = values.new_empty(*queries.shape[:-1], values.shape[-1])
+        slope = values.new_empty(*context.shape, keys.shape[-1])
+        for tile in _tiles(queries, keys, 1):
+            examples, rows = tile
+            scores = _rows(queries, tile) @ keys[examples].mT
+            weights = _softmax(hide(scores, _mask_part(mask, tile, queries.dim())))
+            mean, key, product = (weights @ moments[examples]).split(sizes, dim=-1)
+            _rows(context, tile).copy_(mean)
+            off = (mean - centre[examples]).unsqueeze(-1)
+            slope[examples, ..., rows, :, :] = product.unflatten(
+                -1, (-1, keys.shape[-1])
+            ) - off * key.unsqueeze(-2)
+        ctx.save_for_backward(slope)
+        return context
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        (slope,) = ctx.saved_tensors
+        return None, (gradient.unsqueeze(-2) @ slope).squeeze(-2), None, None

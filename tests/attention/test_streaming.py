@@ -1,0 +1,197 @@
+from functools import partial
+
+import pytest
+import torch
+from hydra.utils import get_object
+from torch import nn
+
+from attnexp.attention import pooling, streaming
+from attnexp.attention.multihead import MultiHead
+from attnexp.attention.pooling import AttentionPooling
+from attnexp.masks import LeaveOneOut
+from attnexp.normalizers.softmax import Softmax
+from attnexp.scores.additive import Additive
+from attnexp.scores.gaussian_learned import GaussianLearned
+from attnexp.scores.scaled_dot import ScaledDot
+
+BATCH, POINTS, DIM, VALUE = 2, 7, 4, 3
+
+MASKS = {
+    "everything": None,
+    "leave-one-out": LeaveOneOut(torch.arange(POINTS), POINTS),
+    "valid_lens": torch.tensor([3, 6]),
+    "a row with nothing left": torch.ones(BATCH, POINTS, POINTS).tril(-1).bool(),
+}
+
+
+@pytest.fixture(params=MASKS)
+def mask(request):
+    return MASKS[request.param]
+
+
+@pytest.fixture
+def small_tiles(monkeypatch):
+    """From one query on, attention goes by tiles of two or three queries of one example."""
+    for name in ("FEW", "LARGE"):
+        monkeypatch.setattr(pooling, name, 0)
+    monkeypatch.setattr(streaming, "TILE", 3 * POINTS * DIM)
+
+
+def inputs():
+    generator = torch.Generator().manual_seed(1)
+    shape = (BATCH, POINTS, DIM)
+    draws = [torch.randn(shape, generator=generator, dtype=torch.float64) for _ in range(2)]
+    draws.append(torch.randn(*shape[:2], VALUE, generator=generator, dtype=torch.float64))
+    return [draw.requires_grad_() for draw in draws]
+
+
+def made(group, name, settings_of):
+    settings = settings_of(group, name)
+    return partial(get_object(settings.pop("_target_")), **settings)
+
+
+def results(attention, mask, need_weights):
+    """The context, and its gradient by the inputs and by the parameters, as float64."""
+    tensors = inputs()
+    context, _ = attention(*tensors, mask, need_weights=need_weights)
+    targets = [*tensors, *(p for p in attention.parameters() if p.requires_grad)]
+    factor = torch.arange(context.numel()).view_as(context).cos()
+    found = torch.autograd.grad((context * factor).sum(), targets, allow_unused=True)
+    zeros = (torch.zeros_like(target) for target in targets)
+    return [context, *(z if g is None else g for g, z in zip(found, zeros, strict=True))]
+
+
+def same(attention, mask):
+    plain = results(attention.double(), mask, need_weights=True)
+    tiled = results(attention, mask, need_weights=False)
+    for one, other in zip(tiled, plain, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-9, rtol=1e-7)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """The names of the ways by tiles that were gone."""
+    gone = []
+    for name in ("stream", "stream_products"):
+        way = getattr(pooling, name)
+        monkeypatch.setattr(
+            pooling, name, lambda *a, way=way, name=name: gone.append(name) or way(*a)
+        )
+    return gone
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("kind", ["leave-one-out", "a row with nothing left"])
+def test_every_score_is_the_same_by_tiles(model_name, settings_of, kind, calls):
+    torch.manual_seed(0)
+    score = made("model", model_name, settings_of)(query_dim=DIM, key_dim=DIM)
+    same(AttentionPooling(score, VALUE), MASKS[kind])
+    assert calls
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("kind", ["leave-one-out", "valid_lens"])
+def test_every_normalizer_is_the_same_by_tiles(normalizer_name, settings_of, kind, calls):
+    torch.manual_seed(0)
+    normalizer = made("normalizer", normalizer_name, settings_of)
+    same(AttentionPooling(Additive(DIM, DIM, 5), VALUE, normalizer), MASKS[kind])
+    same(MultiHead(Additive, DIM, DIM, VALUE, VALUE, 2, 3, normalizer), MASKS[kind])
+    assert set(calls) == {"stream"}
+
+
+@pytest.mark.usefixtures("small_tiles")
+@pytest.mark.parametrize("score", [ScaledDot, Additive])
+def test_a_bias_is_added_and_has_its_gradient(score, calls):
+    torch.manual_seed(0)
+    attention = MultiHead(score, DIM, DIM, VALUE, VALUE, 2, 5, Softmax).double()
+    bias = torch.randn(2, POINTS, POINTS, dtype=torch.float64, requires_grad=True)
+    found = []
+    for need_weights in (True, False):
+        queries, keys, values = inputs()
+        memory = attention.remember(keys, values, MASKS["leave-one-out"])
+        context, _ = attention.attend(queries, memory, need_weights, bias=bias)
+        found.append([context, *torch.autograd.grad(context.square().sum(), [bias, queries])])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+    assert calls
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_a_score_of_ones_own_goes_by_tiles(calls):
+    class Shifted(Additive):
+        def __init__(self, query_dim, key_dim):
+            super().__init__(query_dim, key_dim, hidden_dim=3)
+            self.shift = nn.Parameter(torch.tensor(0.3))
+
+        def compare(self, queries, keys):
+            return super().compare(queries + self.shift, keys)
+
+    torch.manual_seed(0)
+    same(AttentionPooling(Shifted(DIM, DIM), VALUE), None)
+    assert calls == ["stream"]
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_parameters_that_are_swapped_for_a_call_keep_their_own_gradient():
+    """The backward pass comes after the call, when the module has its own parameters again."""
+    torch.manual_seed(0)
+    attention = AttentionPooling(Additive(DIM, DIM, 5), VALUE).double()
+    other = {name: torch.randn_like(p).requires_grad_() for name, p in attention.named_parameters()}
+    found = []
+    for need_weights in (True, False):
+        arguments = (*inputs(), None, need_weights)
+        context, _ = torch.func.functional_call(attention, other, arguments)
+        found.append(torch.autograd.grad(context.square().sum(), list(other.values())))
+    for one, another in zip(*found, strict=True):
+        torch.testing.assert_close(one, another)
+
+
+@pytest.mark.usefixtures("small_tiles")
+def test_a_width_is_learned_in_one_pass(mask, monkeypatch):
+    """Keys and values that are data need no gradient: nothing is computed twice."""
+    monkeypatch.setattr(streaming, "_streamed", None)
+    width = GaussianLearned(DIM, DIM, initial_width=0.7).double()
+    attention = AttentionPooling(width, VALUE)
+    found = []
+    for need_weights in (True, False):
+        queries, keys, values = (tensor.detach() for tensor in inputs())
+        context, _ = attention(queries, keys, values, mask, need_weights=need_weights)
+        loss = (context * torch.arange(context.numel()).view_as(context).cos()).sum()
+        found.append([context, *torch.autograd.grad(loss, [width.width])])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-9, rtol=1e-7)
+
+
+@pytest.mark.parametrize("score", [Additive, GaussianLearned])
+def test_large_attention_holds_no_matrix_of_weights(score, monkeypatch):
+    """No tensor that is made, forward or backward, has more numbers than the tile or the keys."""
+    points = 80
+    monkeypatch.setattr(pooling, "LARGE", points**2)
+    monkeypatch.setattr(streaming, "TILE", 4 * points)
+    largest = 0
+
+    class Sizes(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            nonlocal largest
+            out = function(*args, **(kwargs or {}))
+            for each in out if isinstance(out, tuple | list) else (out,):
+                if isinstance(each, torch.Tensor):
+                    largest = max(largest, each.numel())
+            return out
+
+    x = torch.linspace(0, 1, points)[None, :, None]
+    model = AttentionPooling(score(1, 1), 1)
+    own = LeaveOneOut(torch.arange(points), points)
+    with Sizes():
+        model(x, x, x, own, need_weights=False)[0].square().sum().backward()
+    inner = 64 if score is Additive else 8
+    assert largest <= inner * points
+
+
+def test_half_the_tiles_have_half_the_rows():
+    queries, keys = torch.zeros(3, 10, 1), torch.zeros(3, 2**16, 1)
+    tiles = list(streaming._tiles(queries, keys, inner=1))
+    assert tiles[0] == (slice(0, 1), slice(0, 4))
+    assert len(tiles) == 9
+    few = list(streaming._tiles(queries, keys[:, :100], inner=1))
+    assert few == [(slice(0, 262), slice(0, 10))]
