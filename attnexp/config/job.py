@@ -36,6 +36,7 @@ class Settings:
     tracker: dict[str, Any]
     device: str
     threads: int
+    batched: bool
     seed: int
     figures: bool
     rerun: bool
@@ -103,24 +104,39 @@ def finished_before(job: Job) -> Summary | None:
 
 
 def at_work(job: Job, work: Callable[[], Result]) -> Result:
-    """Do the work of a job in the surroundings that Hydra gives to a job.
+    """Do the work of a job in the surroundings that Hydra gives to a job, with its callbacks.
 
-    The folder holds Hydra's record of the configuration and gets the log; `${hydra:...}` can be
-    resolved; environment variables, callbacks and the working directory are as asked. The caller
-    holds the folder's lock.
+    The caller holds the folder's lock.
     """
+    record_composition(job)
+    with surroundings(job):
+        return _with_callbacks(job, work)
+
+
+def record_composition(job: Job) -> None:
+    """Write Hydra's record of the configuration into the folder of a job."""
     hydra = job.config.hydra
     with read_write(hydra.runtime), open_dict(hydra.runtime):
         hydra.runtime.output_dir = str(job.folder)
     OmegaConf.set_readonly(hydra, True)
+    if hydra.output_subdir is not None:
+        write_composition(job, job.folder / hydra.output_subdir)
+
+
+@contextmanager
+def surroundings(job: Job) -> Iterator[None]:
+    """Give a block the surroundings that Hydra gives to a job: see `record_composition` first.
+
+    Messages go to the log in the folder; `${hydra:...}` can be resolved; environment variables and
+    the working directory are as asked.
+    """
+    hydra = job.config.hydra
     before = HydraConfig.instance().cfg
     HydraConfig.instance().cfg = job.config  # type: ignore[assignment]
     try:
-        if hydra.output_subdir is not None:
-            write_composition(job, job.folder / hydra.output_subdir)
         configure_log(hydra.job_logging, hydra.verbose)
         with env_override(hydra.job.env_set), _in_directory(job):
-            return _with_callbacks(job, work)
+            yield
     finally:
         HydraConfig.instance().cfg = before
 

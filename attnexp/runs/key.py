@@ -28,6 +28,7 @@ BROUGHT_BY = {"train.tolerance": 2, "threads": 3, "arch.empty": 3}
 """Settings, and the results version that introduced each: earlier keys are without them."""
 
 ADDED: Mapping[str, Any] = {
+    "batched": False,
     "normalizer": {"_target_": "attnexp.normalizers.softmax.Softmax"},
     "arch.attention_dropout": 0.0,
     "data.test_min_length": None,
@@ -106,7 +107,8 @@ def complete(config: dict[str, Any], choices: dict[str, str]) -> None:
         group, _, name = path.partition(".")
         if not name:
             config.setdefault(group, copy(before))
-            choices.setdefault(group, ADDED_CHOICES[group])
+            if group in ADDED_CHOICES:
+                choices.setdefault(group, ADDED_CHOICES[group])
         elif isinstance(own := config.get(group), dict) and own.get("_target_") in ADDED_TO[path]:
             own.setdefault(name, before)
 

@@ -44,14 +44,15 @@ def main(pipe_number: int) -> None:
     register_resolvers()
     pipe.send(READY)
     while True:
-        job = pickle.loads(jobs.get())
+        group: dict[int, Job] = pickle.loads(jobs.get())
         before = _global_settings()
         busy.set()
-        outcome = _run_interruptible(job)
+        for number, outcome in _run_interruptible(group):
+            last = len(group) == 1 and spoiled(outcome, _global_settings() != before)
+            del group[number]
+            with suppress(OSError):  # the parent has ended
+                pipe.send((number, outcome, last))
         busy.clear()
-        last = spoiled(outcome, _global_settings() != before)
-        with suppress(OSError):  # the parent has ended
-            pipe.send((outcome, last))
         if last:
             return
 

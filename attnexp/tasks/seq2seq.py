@@ -30,6 +30,9 @@ from attnexp.tasks.base import (
 PORTION = 512
 """Examples that are measured at once."""
 
+LEFT_OUT = -100
+"""The target of a symbol that does not count."""
+
 
 @dataclass(frozen=True)
 class Answers:
@@ -220,9 +223,8 @@ class SequenceToSequence(Task):
         self.num_shown = num_shown
 
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:
-        return F.cross_entropy(
-            prediction.outputs[batch.target_mask], batch.targets[batch.target_mask]
-        )
+        counted = batch.targets.masked_fill(~batch.target_mask, LEFT_OUT)
+        return F.cross_entropy(prediction.outputs.mT, counted, ignore_index=LEFT_OUT)
 
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
         """Return the validated metrics, under teacher forcing, and those of each head."""
