@@ -1,5 +1,6 @@
 """A job: the configuration of one run and its folder, as a process receives them."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -109,7 +110,7 @@ def at_work(job: Job, work: Callable[[], Result]) -> Result:
     The caller holds the folder's lock.
     """
     record_composition(job)
-    with surroundings(job):
+    with Surroundings(job).entered():
         return _with_callbacks(job, work)
 
 
@@ -123,22 +124,38 @@ def record_composition(job: Job) -> None:
         write_composition(job, job.folder / hydra.output_subdir)
 
 
-@contextmanager
-def surroundings(job: Job) -> Iterator[None]:
-    """Give a block the surroundings that Hydra gives to a job: see `record_composition` first.
+class Surroundings:
+    """What Hydra gives to a job, after `record_composition`. A job may enter it several times.
 
     Messages go to the log in the folder; `${hydra:...}` can be resolved; environment variables and
     the working directory are as asked.
     """
-    hydra = job.config.hydra
-    before = HydraConfig.instance().cfg
-    HydraConfig.instance().cfg = job.config  # type: ignore[assignment]
-    try:
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._handlers: list[logging.Handler] = []
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Give a block the surroundings."""
+        hydra = self._job.config.hydra
+        before = HydraConfig.instance().cfg
+        HydraConfig.instance().cfg = self._job.config  # type: ignore[assignment]
+        try:
+            self._direct_messages()
+            with env_override(hydra.job.env_set), _in_directory(self._job):
+                yield
+        finally:
+            HydraConfig.instance().cfg = before
+
+    def _direct_messages(self) -> None:
+        """Configure the log; later, where only the root has handlers, set them, which is quick."""
+        hydra = self._job.config.hydra
+        if self._handlers and "loggers" not in hydra.job_logging:
+            logging.root.handlers[:] = self._handlers
+            return
         configure_log(hydra.job_logging, hydra.verbose)
-        with env_override(hydra.job.env_set), _in_directory(job):
-            yield
-    finally:
-        HydraConfig.instance().cfg = before
+        self._handlers = logging.root.handlers[:]
 
 
 def write_composition(job: Job, folder: Path) -> None:

@@ -186,8 +186,8 @@ class WorkerProcess:
             if ready:
                 group = self._submitted.popleft()
                 if len(group) > 1:
-                    singles = ({number: entry} for number, entry in group.items())
-                    self._submitted.extendleft(singles)
+                    singles = [{number: entry} for number, entry in group.items()]
+                    self._submitted.extendleft(reversed(singles))
                     return None
                 [(job, before)] = group.values()
                 return job, record_end(job, before, "failed", cause)
@@ -213,8 +213,8 @@ def ended_jobs(workers: Sequence[WorkerProcess]) -> Iterator[tuple[Job, Outcome]
     """Wait up to 0.2 seconds for workers that have jobs, and yield each job that has ended.
 
     Where a process dies, a job that ran in it alone has failed, and this is written into the job's
-    summary. The next job of the worker gets a new process. Raises RunFailedError where the process of a worker dies
-    three times in a row before it can run any job.
+    summary. The next job of the worker gets a new process. Raises RunFailedError where the process
+    of a worker dies three times in a row before it can run any job.
     """
     for worker in workers:
         worker.start()

@@ -7,9 +7,9 @@ and their order, the clipping of its gradient, its validation, its best paramete
 On a CPU with one thread a replica has the same bits whoever the others are, however many, and
 wherever it stands among them. Three things see to that:
 
-- The last row of every stack is a copy of a replica, whose numbers are thrown away. A matrix product
-  of one alone would be rounded otherwise, and so would the last numbers of a tensor, which a
-  processor computes one by one and not as a vector. A run without company has this copy beside it.
+- The last row of every stack is a copy of a replica, whose numbers are thrown away. A matrix
+  product of one alone would be rounded otherwise, and so would the last numbers of a tensor, which
+  a processor computes one by one and not as a vector. A lone run has this copy beside it.
 - Matrix products do not depend on where their operands lie in memory: `attnexp` asks MKL for that.
 - No row waits for another: a loop until all rows have converged leaves those alone that have.
 
@@ -38,7 +38,7 @@ from attnexp.training.base import Epoch
 from attnexp.training.early_stopping import ParameterMotion
 from attnexp.training.loop import Course, portions
 from attnexp.training.optimizers import Rprop, is_elementwise
-from attnexp.training.run import PreparedRun
+from attnexp.training.run import PreparedRun, trainable
 
 Entry = TypeVar("Entry")
 
@@ -84,7 +84,10 @@ class Replicas:
         states = _rows([state_of(replica.run.model) for replica in self._replicas])
         stacks = {name: torch.stack([state[name] for state in states]) for name in states[0]}
         self._stacks = [stacks.pop(name).requires_grad_() for name in self._trained]
-        registered = {**dict(self._first.model.named_parameters()), **dict(self._first.model.named_buffers())}
+        registered = {
+            **dict(self._first.model.named_parameters()),
+            **dict(self._first.model.named_buffers()),
+        }
         self._fixed = {name: stacks.pop(name) for name in registered.keys() & stacks.keys()}
         self._plain = stacks
         self._require_map()
@@ -92,7 +95,7 @@ class Replicas:
             replica.rules: SharedOptimizer(replica.optimizer, self._parameters(replica))
             for replica in self._replicas
         }
-        self._share({rules: None for rules in self._optimizers})
+        self._share(dict.fromkeys(self._optimizers))
         self._motion = ParameterMotion(self._values(), self._first.settings.tolerance)
 
     def fit(self) -> Iterator[tuple[int, Epoch | Exception | None]]:
@@ -100,7 +103,7 @@ class Replicas:
 
         After the last row of a run comes None, or the error that ended it.
         """
-        while self._replicas:
+        while self._drop_left():
             losses, factor = [], 1.0
             for batch in self._portions():
                 course = self._replicas[0].course
@@ -113,7 +116,6 @@ class Replicas:
             for row, replica in enumerate(self._replicas):
                 for event in self._end_epoch(replica, means[row], factor, ceased[row]):
                     yield replica.number, event
-            self._drop_left()
 
     def fit_one(self) -> Iterator[Epoch]:
         """Train the model of a group of one, and yield its epochs. Raises what ended it."""
@@ -137,12 +139,14 @@ class Replicas:
     ) -> Iterator[Epoch | Exception | None]:
         try:
             yield replica.course.end_epoch(loss, replica.rate * factor, ceased)
+            if replica.number in self._left:
+                return
             replica.course.require_finite(loss, replica.rate)
         except Exception as error:  # of this run alone
             self.leave(replica.number)
             yield error
         else:
-            if replica.course.over and replica.number not in self._left:
+            if replica.course.over:
                 self.leave(replica.number)
                 replica.course.best.restore()
                 yield None
@@ -154,7 +158,7 @@ class Replicas:
         if self._first.settings.clip_norm is not None:
             clip(gradients, self._first.settings.clip_norm)
         for optimizer in self._optimizers.values():
-            optimizer.update(self._stacks, factor)
+            optimizer.update(self._stacks, factor, losses)
         for replica in self._replicas:
             replica.course.step += 1
         return losses
@@ -188,7 +192,9 @@ class Replicas:
                 self._whole = stacked(_rows([each.run.dataset.train for each in self._replicas]))
             yield self._whole
             return
-        own = [portions(each.run.dataset.train, self._size, each.run.order) for each in self._replicas]
+        own = [
+            portions(each.run.dataset.train, self._size, each.run.order) for each in self._replicas
+        ]
         for batches in zip(*own, strict=True):
             yield stacked(_rows(batches))
 
@@ -197,7 +203,9 @@ class Replicas:
         kind = type(optimizer).__name__
         if not is_elementwise(optimizer) or optimizer.state:
             raise NotReplicableError(f"{kind} is not known to update each number by itself")
-        groups = [{k: v for k, v in group.items() if k != "params"} for group in optimizer.param_groups]
+        groups = [
+            {k: v for k, v in group.items() if k != "params"} for group in optimizer.param_groups
+        ]
         course = Course(run.model, run.dataset, run.task, run.settings)
         return Replica(number, run, course, optimizer, groups[0]["lr"], repr(groups))
 
@@ -210,7 +218,9 @@ class Replicas:
             raise
         except Exception as error:
             reason = error_text(error).partition("\n")[0]
-            raise NotReplicableError(f"its loss cannot be mapped over replicas ({reason})") from error
+            raise NotReplicableError(
+                f"its loss cannot be mapped over replicas ({reason})"
+            ) from error
 
     def _parameters(self, replica: Replica) -> list[nn.Parameter]:
         return [replica.run.model.get_parameter(name) for name in self._trained]
@@ -233,10 +243,10 @@ class Replicas:
             self._optimizers[rules].take(values, slice(start, stop), kept[rules])
             start = stop
 
-    def _drop_left(self) -> None:
-        """Go on without the rows of the runs that have left."""
+    def _drop_left(self) -> bool:
+        """Go on without the rows of the runs that have left, and return whether any are there."""
         if not self._left:
-            return
+            return bool(self._replicas)
         stay = [row for row, each in enumerate(self._replicas) if each.number not in self._left]
         kept = {
             rules: torch.tensor([row for row, (place, _) in enumerate(group) if place in stay])
@@ -245,7 +255,7 @@ class Replicas:
         self._replicas = [self._replicas[row] for row in stay]
         self._left.clear()
         if not stay:
-            return
+            return False
         rows = torch.tensor(_rows(stay))
         self._whole = None
         self._stacks = [stack.detach()[rows].requires_grad_() for stack in self._stacks]
@@ -253,6 +263,7 @@ class Replicas:
         self._plain = {name: stack[rows] for name, stack in self._plain.items()}
         self._share(kept)
         self._motion.keep(self._values(), rows)
+        return True
 
 
 class SharedOptimizer:
@@ -284,13 +295,16 @@ class SharedOptimizer:
             }
         self._parameters, self._span = views, span
 
-    def update(self, stacks: Sequence[Tensor], factor: float) -> None:
-        """Update the rows by the gradients of the stacks, at `factor` times the learning rate."""
+    def update(self, stacks: Sequence[Tensor], factor: float, loss: Any) -> None:
+        """Update the rows by the gradients of the stacks, at `factor` times the learning rate.
+
+        The optimizer wants a loss, and does nothing with it.
+        """
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor
         for view, stack in zip(self._parameters, stacks, strict=True):
             view.grad = None if stack.grad is None else stack.grad[self._span]
-        self._optimizer.step(lambda: stacks[0].grad)
+        self._optimizer.step(lambda: loss)
 
 
 class FoldedAttention(TorchFunctionMode):
@@ -330,18 +344,19 @@ class _Folded(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, dims: Any, *inputs: Any) -> tuple[Tensor, int]:
-        *tensors, scale = inputs
-        size = info.batch_size
+        *tensors, mask, scale = inputs
 
-        def fold(tensor: Tensor | None, dim: int | None) -> Tensor | None:
-            if tensor is None:
-                return None
-            apart = tensor.expand(size, *tensor.shape) if dim is None else tensor.movedim(dim, 0)
-            return apart.flatten(0, 1)
+        def fold(tensor: Tensor, dim: int | None) -> Tensor:
+            if dim is None:
+                return tensor.expand(info.batch_size, *tensor.shape).flatten(0, 1)
+            return tensor.movedim(dim, 0).flatten(0, 1)
 
-        queries, keys, values, mask = map(fold, tensors, dims)
-        attended = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, scale=scale)
-        return attended.unflatten(0, (size, -1)), 0
+        queries, keys, values = map(fold, tensors, dims[:3])
+        folded_mask = None if mask is None else fold(mask, dims[3])
+        attended = F.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=folded_mask, scale=scale
+        )
+        return attended.unflatten(0, (info.batch_size, -1)), 0
 
 
 def clip(gradients: Sequence[Tensor], norm: float) -> None:
@@ -380,8 +395,11 @@ def likeness(run: PreparedRun) -> Hashable:
     It is the shape of every tensor, and all that modules hold apart from tensors. The generators
     of modules may differ, because nothing that draws can be mapped.
 
-    Raises NotReplicableError where a module holds something that cannot be compared.
+    Raises NotReplicableError where there is nothing to train, and where a module holds something
+    that cannot be compared.
     """
+    if not trainable(run.model):
+        raise NotReplicableError("it has nothing to train")
     base = vars(nn.Module()).keys()
     held = [
         (path, type(module), name, value)

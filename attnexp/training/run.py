@@ -34,6 +34,10 @@ TRAINING_HEADLINES = ("train_loss", "steps", "converged_step")
 """Metrics of the training itself that are shown first."""
 
 
+ALONE = "batched=true, but this run was trained by itself"
+"""The beginning of the note of a run that cannot train as a replica."""
+
+
 @dataclass(frozen=True)
 class PreparedRun:
     """A run that is built and has not begun.
@@ -86,6 +90,7 @@ class Recording:
         self.folder = folder
         self.idle = False
         self.notes: list[str] = []
+        self.summary = opening_summary(run)
         self._start = time.perf_counter()
         self._rows: list[Epoch] = []
         self._snapshots: dict[int, Attended] = {}
@@ -96,7 +101,6 @@ class Recording:
         """Clear the folder, and write that the run has begun."""
         run = self.run
         files.clear(self.folder)
-        self.summary = opening_summary(run)
         self.summary.write(self.folder)
         opening = (
             f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
@@ -254,7 +258,7 @@ def epochs(record: Recording) -> Iterator[Epoch]:
         try:
             replicas = Replicas([run])
         except NotReplicableError as reason:
-            record.notes.append(f"batched=true: this run was trained by itself, because {reason}")
+            record.notes.append(f"{ALONE}, because {reason}")
             console.warn(record.notes[-1])
         else:
             yield from replicas.fit_one()
