@@ -1,5 +1,6 @@
 """attnexp runs and compares attention mechanisms from the command line."""
 
+import os
 from typing import TYPE_CHECKING
 
 from attnexp.version import __version__
@@ -10,6 +11,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from attnexp.runs.run import Run
+
+# MKL reads this at its first call. Its products then do not depend on where operands lie in memory.
+os.environ.setdefault("MKL_CBWR", "AUTO")
 
 __all__ = ["__version__", "load_results", "load_run"]
 

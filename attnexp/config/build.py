@@ -68,6 +68,11 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
     torch.set_num_threads(plain["threads"])
     device, why_device = choose_device(plain["device"])
     precision = choose_precision(plain["precision"], device)
+    if plain["batched"] and device.type == "cpu" and plain["threads"] > 1:
+        raise RequestError(
+            f"batched=true needs threads=1 on a CPU, got threads={plain['threads']}: with more, a "
+            "replica's last digits would depend on the replicas beside it"
+        )
     for group, given in GIVEN.items():
         check_settings(plain[group], _target(plain[group], group), group, given)
     seed = plain["seed"]
@@ -187,7 +192,11 @@ def seeded(seed: int, stream: str) -> Iterator[None]:
         torch.default_generator.set_state(before)
 
 
-RESTORED = {"device": "cpu", "tracker": {"_target_": "attnexp.trackers.none.NoTracker"}}
+RESTORED = {
+    "device": "cpu",
+    "batched": False,
+    "tracker": {"_target_": "attnexp.trackers.none.NoTracker"},
+}
 """Settings that a restored run has whatever its folder says."""
 
 

@@ -1,5 +1,6 @@
 """A job: the configuration of one run and its folder, as a process receives them."""
 
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -37,6 +38,7 @@ class Settings:
     device: str
     precision: Literal["fp32", "fp64", "bf16"]
     threads: int
+    batched: bool
     seed: int
     figures: bool
     rerun: bool
@@ -104,26 +106,57 @@ def finished_before(job: Job) -> Summary | None:
 
 
 def at_work(job: Job, work: Callable[[], Result]) -> Result:
-    """Do the work of a job in the surroundings that Hydra gives to a job.
+    """Do the work of a job in the surroundings that Hydra gives to a job, with its callbacks.
 
-    The folder holds Hydra's record of the configuration and gets the log; `${hydra:...}` can be
-    resolved; environment variables, callbacks and the working directory are as asked. The caller
-    holds the folder's lock.
+    The caller holds the folder's lock.
     """
+    record_composition(job)
+    with Surroundings(job).entered():
+        return _with_callbacks(job, work)
+
+
+def record_composition(job: Job) -> None:
+    """Write Hydra's record of the configuration into the folder of a job."""
     hydra = job.config.hydra
     with read_write(hydra.runtime), open_dict(hydra.runtime):
         hydra.runtime.output_dir = str(job.folder)
     OmegaConf.set_readonly(hydra, True)
-    before = HydraConfig.instance().cfg
-    HydraConfig.instance().cfg = job.config  # type: ignore[assignment]
-    try:
-        if hydra.output_subdir is not None:
-            write_composition(job, job.folder / hydra.output_subdir)
+    if hydra.output_subdir is not None:
+        write_composition(job, job.folder / hydra.output_subdir)
+
+
+class Surroundings:
+    """What Hydra gives to a job, after `record_composition`. A job may enter it several times.
+
+    Messages go to the log in the folder; `${hydra:...}` can be resolved; environment variables and
+    the working directory are as asked.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._handlers: list[logging.Handler] = []
+
+    @contextmanager
+    def entered(self) -> Iterator[None]:
+        """Give a block the surroundings."""
+        hydra = self._job.config.hydra
+        before = HydraConfig.instance().cfg
+        HydraConfig.instance().cfg = self._job.config  # type: ignore[assignment]
+        try:
+            self._direct_messages()
+            with env_override(hydra.job.env_set), _in_directory(self._job):
+                yield
+        finally:
+            HydraConfig.instance().cfg = before
+
+    def _direct_messages(self) -> None:
+        """Configure the log; later, where only the root has handlers, set them, which is quick."""
+        hydra = self._job.config.hydra
+        if self._handlers and "loggers" not in hydra.job_logging:
+            logging.root.handlers[:] = self._handlers
+            return
         configure_log(hydra.job_logging, hydra.verbose)
-        with env_override(hydra.job.env_set), _in_directory(job):
-            return _with_callbacks(job, work)
-    finally:
-        HydraConfig.instance().cfg = before
+        self._handlers = logging.root.handlers[:]
 
 
 def write_composition(job: Job, folder: Path) -> None:

@@ -40,10 +40,12 @@ class _Entmax(torch.autograd.Function):
             root = (z - tau).relu_()
             weights = root if power == 1 else root.square()
             excess = weights.sum(dim=0).sub_(1.0)
-            if not (excess > rounding).any():
+            away = excess > rounding
+            if not away.any():
                 return (weights / excess.add_(1.0)).movedim(0, -1).to(scores.dtype)
             slope = (root.sign() if power == 1 else root).sum(dim=0)
-            tau.addcdiv_(excess, slope, value=1 / power)
+            # a row that is there stays, so that its bits do not depend on the other rows
+            tau.addcdiv_(excess * away, slope, value=1 / power)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Power], output: Tensor) -> None:

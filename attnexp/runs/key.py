@@ -28,6 +28,7 @@ BROUGHT_BY = {"train.tolerance": 2, "threads": 3, "arch.empty": 3}
 """Settings, and the results version that introduced each: earlier keys are without them."""
 
 ADDED: Mapping[str, Any] = {
+    "batched": False,
     "normalizer": {"_target_": "attnexp.normalizers.softmax.Softmax"},
     "arch.attention_dropout": 0.0,
     "train.stop_epochs": 1,

@@ -12,10 +12,11 @@ from attnexp.errors import RunFailedError
 from attnexp.runs.files import FIGURES
 from attnexp.runs.summary import error_text
 from attnexp.sweeps.executors.base import Executor, JobOf
+from attnexp.sweeps.executors.batched import BatchedExecutor
 from attnexp.sweeps.executors.hydra_launcher import HydraLauncherExecutor
 from attnexp.sweeps.executors.local import LocalExecutor
 from attnexp.sweeps.executors.parallel import ParallelExecutor
-from attnexp.sweeps.plan import Composer, Plan, make_plan
+from attnexp.sweeps.plan import BATCHED, Composer, Plan, make_plan
 from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
 
@@ -95,4 +96,7 @@ def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | Non
     if launcher["_target_"] == PARALLEL:
         check_settings(launcher, ParallelExecutor, "hydra.launcher", ("job_of", "max_batch_size"))
         return ParallelExecutor(job_of, max_batch_size, n_jobs=launcher["n_jobs"])
+    if launcher["_target_"] == BATCHED:
+        check_settings(launcher, BatchedExecutor, "hydra.launcher", ("job_of", "max_batch_size"))
+        return BatchedExecutor(job_of, max_batch_size, launcher["size"], launcher["n_jobs"])
     return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)

@@ -9,10 +9,14 @@ Status = Literal["done", "skipped", "failed", "interrupted", "busy", "not run"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a job ended in a sweep, with the error of a job that failed."""
+    """How a job ended in a sweep, with the error of a job that failed.
+
+    `remark` is a sentence that the user should read although the job is done.
+    """
 
     status: Status
     error: str | None = None
+    remark: str | None = None
 
 
 def first_line(error: str | None) -> str:

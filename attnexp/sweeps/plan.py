@@ -31,6 +31,10 @@ DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
 """The default of hydra.sweep. The folders it gives are computed without OmegaConf's resolution."""
 
 
+BATCHED = "attnexp.sweeps.executors.batched.BatchedExecutor"
+"""The target of hydra/launcher=batched, whose jobs all have batched=true."""
+
+
 @dataclass(frozen=True)
 class PlannedJob:
     """A job of a sweep before it runs.
@@ -112,9 +116,25 @@ class Composer:
         return self.axes_of({name: expand(each) for name, each in self.parse(arguments).items()})
 
     def parse(self, arguments: Iterable[str]) -> dict[str, ParsedOverride]:
-        """Return the parsed arguments by name. The last argument with a name counts."""
+        """Return the parsed arguments by name. The last argument with a name counts.
+
+        Raises RequestError for a value of `batched` that the launcher does not have.
+        """
+        words = list(arguments)
+        if self.config.hydra.launcher["_target_"] == BATCHED:
+            words.append("batched=true")
         parser = OverridesParser.create(config_loader=self._loader)
-        return {each.get_key_element(): each for each in parser.parse_overrides(list(arguments))}
+        parsed = parser.parse_overrides(words)
+        for each in parsed:
+            if (
+                each.get_key_element() == "batched"
+                and words[-1] == "batched=true" != each.input_line
+            ):
+                raise RequestError(
+                    f"hydra/launcher=batched trains with batched=true, got {each.input_line}: "
+                    "leave it out, or choose another launcher"
+                )
+        return {each.get_key_element(): each for each in parsed}
 
     def axes_of(self, overrides: Mapping[str, tuple[Override, ...]]) -> list[Axis]:
         """Return the axes with these overrides, given by name."""

@@ -12,12 +12,12 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attnexp import console
 from attnexp.config.job import Job, at_work, finished_before, register_resolvers
@@ -25,6 +25,12 @@ from attnexp.runs import files, lock
 from attnexp.runs.summary import error_text, first_summary
 from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.worker_process import GRACE, READY, log_name
+
+if TYPE_CHECKING:
+    from attnexp.training.run import PreparedRun
+
+Report = Callable[[int, Outcome], None]
+"""Is called with the number of a job that has ended, and its outcome."""
 
 
 def main(pipe_number: int) -> None:
@@ -44,16 +50,39 @@ def main(pipe_number: int) -> None:
     register_resolvers()
     pipe.send(READY)
     while True:
-        job = pickle.loads(jobs.get())
-        before = _global_settings()
-        busy.set()
-        outcome = _run_interruptible(job)
-        busy.clear()
-        last = spoiled(outcome, _global_settings() != before)
-        with suppress(OSError):  # the parent has ended
-            pipe.send((outcome, last))
-        if last:
+        if _serve(pickle.loads(jobs.get()), pipe, busy):
             return
+
+
+def _serve(group: dict[int, Job], pipe: Connection, busy: threading.Event) -> bool:
+    """Run a group of jobs and send each outcome; return whether they have spoiled the process."""
+    before, remaining, bad = _global_settings(), set(group), False
+
+    def report(number: int, outcome: Outcome) -> None:
+        nonlocal bad
+        remaining.remove(number)
+        bad = bad or spoiled(outcome, _global_settings() != before)
+        with suppress(OSError):  # the parent has ended
+            pipe.send((number, outcome, bad and not remaining))
+
+    busy.set()
+    _run_interruptible(group, report)
+    busy.clear()
+    return bad
+
+
+def run_jobs(jobs: Mapping[int, Job], report: Report) -> None:
+    """Run jobs in their folders, and report the outcome of each by its number.
+
+    Those with batched=true train together.
+    """
+    if all(job.settings["batched"] for job in jobs.values()):
+        from attnexp.sweeps.worker_group import run_group
+
+        run_group(jobs, report)
+        return
+    for number, job in jobs.items():
+        report(number, run_job(job))
 
 
 def run_job(job: Job) -> Outcome:
@@ -62,15 +91,20 @@ def run_job(job: Job) -> Outcome:
         with lock.hold(job.folder):
             if finished_before(job) is not None:
                 return Outcome("skipped")
-            with _output_to_log(job):
+            with output_to_log(job):
                 at_work(job, partial(_build_and_train, job))
-    except lock.BusyError as busy:
-        return Outcome("busy", str(busy))
-    except KeyboardInterrupt:
-        return Outcome("interrupted")
     except BaseException as error:
-        return Outcome("failed", error_text(error))
+        return outcome_of(error)
     return Outcome("done")
+
+
+def outcome_of(error: BaseException) -> Outcome:
+    """Return the outcome of a job that an error has ended."""
+    if isinstance(error, lock.BusyError):
+        return Outcome("busy", str(error))
+    if isinstance(error, KeyboardInterrupt):
+        return Outcome("interrupted")
+    return Outcome("failed", error_text(error))
 
 
 def spoiled(outcome: Outcome, changed: bool) -> bool:
@@ -87,25 +121,39 @@ def spoiled(outcome: Outcome, changed: bool) -> bool:
     return outcome.status == "failed" and (out_of_memory or torch.cuda.is_initialized())
 
 
-def _build_and_train(job: Job) -> None:
+def build(job: Job) -> "PreparedRun":
+    """Build the run of a job. What is wrong with it is written into its summary and raised."""
     from attnexp.config import build
     from attnexp.training import run
 
     try:
-        prepared = build.prepare(job.config, job.chosen)
+        return build.prepare(job.config, job.chosen)
     except BaseException as error:
         files.clear(job.folder)
         run.record_end(job.folder, first_summary(job.settings, job.chosen), error)
         raise
-    run.execute(prepared, job.folder)
 
 
-def _run_interruptible(job: Job) -> Outcome:
+def _build_and_train(job: Job) -> None:
+    from attnexp.training import run
+
+    run.execute(build(job), job.folder)
+
+
+def _run_interruptible(jobs: dict[int, Job], report: Report) -> None:
+    """Run jobs that an interrupt ends."""
+    ended: set[int] = set()
+
+    def note(number: int, outcome: Outcome) -> None:
+        ended.add(number)
+        report(number, outcome)
+
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return run_job(job)
+        run_jobs(jobs, note)
     except KeyboardInterrupt:
-        return Outcome("interrupted")
+        for number in jobs.keys() - ended:
+            note(number, Outcome("interrupted"))
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -123,7 +171,7 @@ def _receive(pipe: Connection, jobs: "SimpleQueue[bytes]", busy: threading.Event
 
 
 @contextmanager
-def _output_to_log(job: Job) -> Iterator[None]:
+def output_to_log(job: Job) -> Iterator[None]:
     """Write what the job prints, and the interpreter's report of a crash, into the job's log."""
     sys.stdout.flush()
     sys.stderr.flush()

@@ -44,8 +44,15 @@ _STARTS = 3
 """How often in a row a process may die before it is ready."""
 
 
+Group = dict[int, tuple[Job, Stamp]]
+"""The jobs that were sent together and have not ended, by their number, with the stamps before."""
+
+
 class WorkerProcess:
     """Runs jobs in a process, which is started when needed and again when it has died.
+
+    Jobs are sent in groups, most of them of one. Where the process dies, the jobs of a larger group
+    are sent again one by one, so that one of them does not end the others.
 
     `environment` is added to the environment of this process.
     """
@@ -57,7 +64,7 @@ class WorkerProcess:
         self._output: IO[bytes] | None = None
         self._ready = False
         self._dead_starts = 0
-        self._submitted: deque[tuple[Job, Stamp]] = deque()
+        self._submitted: deque[Group] = deque()
 
     def start(self) -> None:
         """Start the process unless it has been started. Returns before it is ready."""
@@ -80,12 +87,12 @@ class WorkerProcess:
             )
         theirs.close()
         self._ready = False
-        for job, _ in self._submitted:
-            self._send(job)
+        for group in self._submitted:
+            self._send(group)
 
     @property
     def submitted(self) -> int:
-        """The number of submitted jobs that have not ended."""
+        """The number of submitted groups that have not ended."""
         return len(self._submitted)
 
     def run(self, job: Job, on_wait: Callable[[], None]) -> Outcome | None:
@@ -96,7 +103,7 @@ class WorkerProcess:
         """
         ended: Iterable[tuple[Job, Outcome]] = ()
         try:
-            self.submit(job)
+            self.submit([job])
             while not (ended := tuple(ended_jobs([self]))):
                 on_wait()
         except KeyboardInterrupt:
@@ -104,13 +111,13 @@ class WorkerProcess:
             ended = self.stop(time.monotonic() + GRACE)
         return next((outcome for _, outcome in ended), None)
 
-    def submit(self, job: Job) -> None:
-        """Send a job to the process. It starts when the jobs sent before it have ended."""
+    def submit(self, jobs: Sequence[Job]) -> None:
+        """Send a group of jobs to the process. It starts when those sent before it have ended."""
         if not self._submitted and self._process is not None and self._process.poll() is not None:
             self.close()  # it died while it had no job
         self.start()
-        self._submitted.append((job, stamp(job.folder)))
-        self._send(job)
+        self._submitted.append(dict(enumerate((job, stamp(job.folder)) for job in jobs)))
+        self._send(self._submitted[-1])
 
     def interrupt(self) -> None:
         """Interrupt the running job, without waiting for its end."""
@@ -118,19 +125,20 @@ class WorkerProcess:
             self._process.send_signal(signal.SIGINT)
 
     def stop(self, end: float) -> list[tuple[Job, Outcome]]:
-        """End the process, and return the interrupted job with its outcome where one was running.
+        """End the process, and return the interrupted jobs with their outcomes.
 
-        The job has until the moment `end` of `time.monotonic` to record its interruption.
+        They have until the moment `end` of `time.monotonic` to record their interruption.
         """
         ended = []
         if self._process is not None and self._ready and self._submitted:
-            outcome = None
+            group = self._submitted.popleft()
             with suppress(EOFError, OSError):
-                if self._pipe.poll(max(0.0, end - time.monotonic())):
-                    outcome, _ = self._pipe.recv()
-            job, before = self._submitted.popleft()
+                while group and self._pipe.poll(max(0.0, end - time.monotonic())):
+                    number, outcome, _ = self._pipe.recv()
+                    ended.append((group.pop(number)[0], outcome))
             self.close()
-            ended = [(job, outcome or record_end(job, before, "interrupted", "interrupted"))]
+            for job, before in group.values():
+                ended.append((job, record_end(job, before, "interrupted", "interrupted")))
         self._submitted.clear()
         self.close()
         return ended
@@ -149,12 +157,12 @@ class WorkerProcess:
         if self._output is not None:
             self._output.close()
 
-    def _send(self, job: Job) -> None:
+    def _send(self, group: Group) -> None:
         with suppress(OSError):  # `_receive` notices that the process is dead
-            self._pipe.send(job)
+            self._pipe.send({number: job for number, (job, _) in group.items()})
 
     def _receive(self) -> tuple[Job, Outcome] | None:
-        """Return the oldest submitted job with its outcome, or None where it has not ended."""
+        """Return a job of the oldest group that has ended, with its outcome, or None."""
         assert self._process is not None
         dead = self._process.poll() is not None
         message = None
@@ -166,15 +174,22 @@ class WorkerProcess:
         if message == READY:
             self._ready, self._dead_starts = True, 0
         elif message is not None:
-            outcome, last = message
-            job, _ = self._submitted.popleft()
+            number, outcome, last = message
+            job, _ = self._submitted[0].pop(number)
+            if not self._submitted[0]:
+                self._submitted.popleft()
             if last:
                 self.close()
             return job, outcome
         else:
             ready, cause = self._ready, self._clear_dead_process()
             if ready:
-                job, before = self._submitted.popleft()
+                group = self._submitted.popleft()
+                if len(group) > 1:
+                    singles = [{number: entry} for number, entry in group.items()]
+                    self._submitted.extendleft(reversed(singles))
+                    return None
+                [(job, before)] = group.values()
                 return job, record_end(job, before, "failed", cause)
             self._dead_starts += 1
             if self._dead_starts == _STARTS:
@@ -197,9 +212,9 @@ class WorkerProcess:
 def ended_jobs(workers: Sequence[WorkerProcess]) -> Iterator[tuple[Job, Outcome]]:
     """Wait up to 0.2 seconds for workers that have jobs, and yield each job that has ended.
 
-    Where a process dies, its job has failed, and this is written into the job's summary. The next
-    job of the worker gets a new process. Raises RunFailedError where the process of a worker dies
-    three times in a row before it can run any job.
+    Where a process dies, a job that ran in it alone has failed, and this is written into the job's
+    summary. The next job of the worker gets a new process. Raises RunFailedError where the process
+    of a worker dies three times in a row before it can run any job.
     """
     for worker in workers:
         worker.start()

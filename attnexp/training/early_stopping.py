@@ -4,8 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 import torch
-from jaxtyping import Float
-from torch import Tensor, nn
+from jaxtyping import Float, Int, Shaped
+from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.data.base import Dataset
@@ -45,34 +45,49 @@ class ParameterMotion:
     """The distance that parameters move in an epoch, relative to the longest move of their tensor.
 
     A tensor is still in an epoch if it moves by no more than `tolerance` times its longest move so
-    far. The distance of a tensor is the largest absolute change of an entry.
+    far. The distance of a tensor is the largest absolute change of an entry. The first axis of each
+    tensor is one of models that train beside each other. Without a tolerance nothing is still.
     """
 
-    def __init__(self, parameters: Sequence[nn.Parameter], tolerance: float) -> None:
+    def __init__(
+        self, parameters: Sequence[Shaped[Tensor, "models *_"]], tolerance: float | None
+    ) -> None:
         self._parameters = parameters
         self._tolerance = tolerance
         self._before = self._now()
         self._longest = self._moves()  # nothing has moved yet
-        self._still = 0
+        self._still = torch.zeros_like(self._longest[0], dtype=torch.int64)
 
-    def has_ceased(self) -> bool:
-        """Return whether all tensors were still in this epoch and in the one before.
+    def has_ceased(self) -> list[bool]:
+        """Return of each model whether all its tensors were still in this epoch and in the last.
 
         One epoch is not enough: Rprop leaves a parameter where it is when its gradient turns.
         """
+        if self._tolerance is None:
+            return [False] * len(self._still)
         moves = self._moves()
         self._before = self._now()
         self._longest = torch.maximum(self._longest, moves)
-        still = bool((moves <= self._tolerance * self._longest).all())
-        self._still = self._still + 1 if still else 0
-        return self._still >= 2
+        still = (moves <= self._tolerance * self._longest).all(dim=0)
+        self._still = (self._still + 1) * still
+        ceased: list[bool] = (self._still >= 2).tolist()
+        return ceased
+
+    def keep(
+        self, parameters: Sequence[Shaped[Tensor, "models *_"]], rows: Int[Tensor, " models"]
+    ) -> None:
+        """Go on with the models at `rows`, whose parameters are now these."""
+        self._parameters = parameters
+        self._before = [before[rows] for before in self._before]
+        self._longest, self._still = self._longest[:, rows], self._still[rows]
 
     def _now(self) -> list[Tensor]:
-        return [parameter.detach().clone() for parameter in self._parameters]
+        return [parameter.clone() for parameter in self._parameters]
 
-    def _moves(self) -> Float[Tensor, " tensors"]:
+    def _moves(self) -> Float[Tensor, "tensors models"]:
         pairs = zip(self._parameters, self._before, strict=True)
-        return torch.stack([(now.detach() - before).abs().max() for now, before in pairs])
+        changes = [(now - before).abs().reshape(len(now), -1) for now, before in pairs]
+        return torch.stack([change.amax(dim=1) for change in changes])
 
 
 class Target:
@@ -111,7 +126,9 @@ class Target:
         if name is None or goal is None:
             return
         if name not in validation:
-            raise ValueError(f"train.stop_metric must be one of {', '.join(validation)}, got {name}")
+            raise ValueError(
+                f"train.stop_metric must be one of {', '.join(validation)}, got {name}"
+            )
         reached = self._sign * validation[name] >= self._sign * goal
         self._epochs = self._epochs + 1 if reached else 0
 

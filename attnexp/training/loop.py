@@ -50,52 +50,85 @@ def fit(
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     if not parameters:
         raise ValueError("the model has no parameters to train")
-    target = Target(settings, task, dataset)
     descent = optimizer(params=parameters)
     rate = descent.param_groups[0]["lr"]
     update = training_step(Gradient(model, task, settings.clip_norm, autocast), descent)
     size = settings.batch_size or len(dataset.train)
-    planned = planned_steps(dataset, settings)
-    best = BestEpoch(model)
-    motion = None if settings.tolerance is None else ParameterMotion(parameters, settings.tolerance)
-    start, step, factor = time.perf_counter(), 0, 1.0
-    for epoch in range(1, settings.max_epochs + 1):
+    course = Course(model, dataset, task, settings, autocast)
+    motion = ParameterMotion([p.detach().unsqueeze(0) for p in parameters], settings.tolerance)
+    while not course.over:
         # One tensor: a small one kept from each step would split the large blocks that the step
         # frees, and the memory of the process would grow with every step.
         losses = parameters[0].new_empty(math.ceil(len(dataset.train) / size), requires_grad=False)
-        count = 0
+        count, factor = 0, 1.0
         for batch in portions(dataset.train, size, generator):
-            if step == planned:
+            if course.step == course.planned:
                 break
-            factor = schedule(step / planned)
+            factor = schedule(course.step / course.planned)
             losses[count] = update(batch, factor)
             count += 1
-            step += 1
+            course.step += 1
         loss = float(losses[:count].mean())
-        validation = validate(model, dataset, task, autocast) if math.isfinite(loss) else {}
-        best.see(epoch, loss, validation)
+        yield course.end_epoch(loss, rate * factor, motion.has_ceased()[0])
+        course.require_finite(loss, rate)
+    course.best.restore()
+
+
+class Course:
+    """Where the training of one run stands: its updates, its epochs, and whether it is over.
+
+    `step` counts the updates, of which the budgets allow `planned`.
+    """
+
+    def __init__(
+        self,
+        model: Architecture,
+        dataset: Dataset,
+        task: Task,
+        settings: TrainSettings,
+        autocast: Autocast,
+    ) -> None:
+        self.planned = planned_steps(dataset, settings)
+        self.step = 0
+        self.over = False
+        self.best = BestEpoch(model)
+        self._run = (model, dataset, task, autocast)
+        self._settings = settings
+        self._target = Target(settings, task, dataset)
+        self._epoch = 0
+        self._start = time.perf_counter()
+
+    def end_epoch(self, loss: float, rate: float, converged: bool) -> Epoch:
+        """Validate at the end of an epoch, and return its row; training may be over then.
+
+        `loss` is the mean over the epoch's updates and `rate` the learning rate of the last one.
+        """
+        self._epoch += 1
+        validation = validate(*self._run) if math.isfinite(loss) else {}
+        self.best.see(self._epoch, loss, validation)
         if validation:
-            target.see(validation)
-        converged = motion is not None and motion.has_ceased()
+            self._target.see(validation)
         row = Epoch(
-            epoch=epoch,
-            step=step,
+            epoch=self._epoch,
+            step=self.step,
             loss=loss,
-            lr=rate * factor,
-            seconds=time.perf_counter() - start,
+            lr=rate,
+            seconds=time.perf_counter() - self._start,
             validation=validation,
             converged=converged,
         )
-        ended = reason_to_end(row, settings, target, planned, epoch - best.epoch)
-        yield replace(row, ended=ended)
+        stale = self._epoch - self.best.epoch
+        ended = reason_to_end(row, self._settings, self._target, self.planned, stale)
+        self.over = bool(ended) or converged or self._epoch == self._settings.max_epochs
+        return replace(row, ended=ended)
+
+    def require_finite(self, loss: float, rate: float) -> None:
+        """Raise TrainingDivergedError for a loss of the last epoch that is infinite or NaN."""
         if not math.isfinite(loss):
             raise TrainingDivergedError(
-                f"the loss is {loss} in epoch {epoch}; try a learning rate below "
+                f"the loss is {loss} in epoch {self._epoch}; try a learning rate below "
                 f"{rate:g} (optim.lr)"
             )
-        if ended or converged:
-            break
-    best.restore()
 
 
 def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:

@@ -35,21 +35,13 @@ class Rprop:
                 raise ValueError(f"{name} must be greater than 0, got {value}")
         whole = list(params)
         groups: list[dict[str, Any]] = [
-            {"params": [p for p in whole if p.dim() > 0], "lr": lr},
-            {"params": [p for p in whole if p.dim() == 0], "lr": scalar_lr},
+            {"params": [p for p in whole if p.dim() > 0], "lr": lr, "max_step": max_step},
+            {"params": [p for p in whole if p.dim() == 0], "lr": scalar_lr, "max_step": max_step},
         ]
         for group in groups:
             group["capturable"] = True  # an update is tensor operations alone
         self.param_groups = [group for group in groups if group["params"]]
-        self._max_step = max_step
-        self._steps = {
-            parameter: torch.full_like(parameter, group["lr"], requires_grad=False)
-            for group in self.param_groups
-            for parameter in group["params"]
-        }
-        self._gradients = {
-            parameter: torch.zeros_like(step) for parameter, step in self._steps.items()
-        }
+        self.state: dict[Tensor, dict[str, Tensor]] = {}
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Tensor]) -> Tensor:
@@ -58,19 +50,48 @@ class Rprop:
         `closure` also computes the gradients. A parameter without one stays as it is.
         """
         loss = closure()
-        for parameter, step in self._steps.items():
-            if parameter.grad is None:
-                continue
-            before = self._gradients[parameter]
-            sign = parameter.grad * before
-            step.mul_(torch.where(sign > 0, GROW, torch.where(sign < 0, SHRINK, 1.0)))
-            step.clamp_(SMALLEST, self._max_step)
-            gradient = parameter.grad.masked_fill(sign < 0, 0.0)
-            parameter.addcmul_(gradient.sign(), step, value=-1)
-            before.copy_(gradient)
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._update(parameter, parameter.grad, group["lr"], group["max_step"])
         return loss
+
+    def _update(self, parameter: Tensor, gradient: Tensor, lr: float, max_step: float) -> None:
+        if parameter not in self.state:
+            self.state[parameter] = {
+                "step_size": torch.full_like(parameter, lr, requires_grad=False),
+                "before": torch.zeros_like(parameter, requires_grad=False),
+            }
+        step, before = self.state[parameter].values()
+        sign = gradient * before
+        step.mul_(torch.where(sign > 0, GROW, torch.where(sign < 0, SHRINK, 1.0)))
+        step.clamp_(SMALLEST, max_step)
+        gradient = gradient.masked_fill(sign < 0, 0.0)
+        parameter.addcmul_(gradient.sign(), step, value=-1)
+        before.copy_(gradient)
 
 
 def reads_rate_once(optimizer: object) -> bool:
     """Return whether an optimizer reads its learning rate before its first step and never again."""
     return isinstance(optimizer, Rprop | torch.optim.Rprop)
+
+
+ELEMENTWISE = frozenset(
+    {
+        "attnexp.training.optimizers.Rprop",
+        *(
+            f"torch.optim.{name.lower()}.{name}"
+            for name in (
+                *("Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "ASGD", "NAdam", "RAdam"),
+                *("RMSprop", "Rprop", "SGD"),
+            )
+        ),
+    }
+)
+"""The optimizers that update each number by itself and its own gradients alone."""
+
+
+def is_elementwise(optimizer: object) -> bool:
+    """Return whether an optimizer is known to update each number by itself."""
+    kind = type(optimizer)
+    return f"{kind.__module__}.{kind.__qualname__}" in ELEMENTWISE

@@ -4,7 +4,7 @@ import logging
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -35,6 +35,10 @@ TRAINING_HEADLINES = ("train_loss", "steps", "converged_step")
 """Metrics of the training itself that are shown first."""
 
 
+ALONE = "batched=true, but this run was trained by itself"
+"""The beginning of the note of a run that cannot train as a replica."""
+
+
 @dataclass(frozen=True)
 class PreparedRun:
     """A run that is built and has not begun.
@@ -58,59 +62,133 @@ class PreparedRun:
     untrained: Iterable[Architecture]
 
 
-@dataclass(frozen=True)
-class Training:
-    """What training itself measured, and remarks on it."""
-
-    metrics: dict[str, float]
-    notes: list[str]
-
-
 def execute(run: PreparedRun, folder: Path) -> Summary:
     """Train, evaluate and record a run in its folder, and return its summary.
 
     Whatever ends the run early is written into the summary and into the log, and raised again. A
     picture that cannot be drawn does not end a run: the summary says so in a note.
     """
-    start = time.perf_counter()
-    files.clear(folder)
-    summary = opening_summary(run)
-    summary.write(folder)
-    opening = (
-        f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
-        f"device {run.device} ({run.why_device})"
-    )
-    console.say(opening)
-    log.info(opening)
+    record = Recording(run, folder)
     try:
-        run.tracker.begin(folder, summary)
-        trained = train(run, folder)
+        record.begin()
+        if not record.idle:
+            train(record)
+        record.finish()
+    except BaseException as error:
+        record.end_early(error)
+        raise
+    return record.close()
+
+
+class Recording:
+    """What a run writes into its folder, from its first file to its last.
+
+    `begin` comes first, then `see` with each epoch, `finish` and `close`; `end_early` with whatever
+    ended the run before `finish` returned. With `idle` there is nothing to train.
+    """
+
+    def __init__(self, run: PreparedRun, folder: Path) -> None:
+        self.run = run
+        self.folder = folder
+        self.idle = False
+        self.notes: list[str] = []
+        self.summary = opening_summary(run)
+        self._start = time.perf_counter()
+        self._rows: list[Epoch] = []
+        self._snapshots: dict[int, Attended] = {}
+        self._metrics: files.MetricsFile | None = None
+        self._logged = 0.0
+
+    def begin(self) -> None:
+        """Clear the folder, and write that the run has begun."""
+        run = self.run
+        files.clear(self.folder)
+        self.summary.write(self.folder)
+        opening = (
+            f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
+            f"device {run.device} ({run.why_device})"
+        )
+        console.say(opening)
+        log.info(opening)
+        run.tracker.begin(self.folder, self.summary)
+        self._metrics = files.MetricsFile(self.folder)
+        idle = nothing_to_train(run)
+        if idle:
+            self.idle = True
+            console.say(f"nothing to train: {idle}")
+            self.notes.append(f"nothing was trained: {idle}")
+        elif run.settings.attention_every is not None:
+            self._snapshots[0] = measure(run, run.task.attend)
+
+    def is_due(self, row: Epoch) -> bool:
+        """Return whether an epoch is to be logged."""
+        return row.seconds - self._logged >= console.LINE_EVERY
+
+    def see(self, row: Epoch) -> None:
+        """Record an epoch."""
+        assert self._metrics is not None
+        self._rows.append(row)
+        self._metrics.append(columns(row))
+        self.run.tracker.epoch(columns(row))
+        if self.is_due(row):
+            log.info("epoch %d %s", row.epoch, headline(row, self.run.task))
+            self._logged = row.seconds
+        every = self.run.settings.attention_every
+        if every is not None and row.epoch % every == 0:
+            self._snapshots[row.epoch] = measure(self.run, self.run.task.attend)
+
+    def finish(self) -> None:
+        """Evaluate the trained model, and write its numbers."""
+        self._close_training()
+        run, trained = self.run, {}
+        if self._rows:
+            last = self._rows[-1]
+            trained = {"train_loss": last.loss, "steps": last.step}
+            trained |= milestones(self._rows, run.task)
+            if last.converged:
+                console.say(f"converged in epoch {last.epoch}: no parameter moves any more")
+            if last.ended:
+                self.notes.append(f"training ended early: {last.ended}")
         evaluation = measure(run, partial(run.task.evaluate, untrained=run.untrained))
-        files.write_rows(folder / files.PREDICTIONS, evaluation.rows)
-        write_attention(measure(run, run.task.attend), run.dataset.spec, folder)
-        write_parameters(run.model, folder)
-        summary = msgspec.structs.replace(
-            summary,
+        files.write_rows(self.folder / files.PREDICTIONS, evaluation.rows)
+        write_attention(measure(run, run.task.attend), run.dataset.spec, self.folder)
+        write_parameters(run.model, self.folder)
+        finished = msgspec.structs.replace(
+            self.summary,
             status="finished",
-            metrics={**evaluation.metrics, **trained.metrics, **learned_scalars(run.model)},
+            metrics={**evaluation.metrics, **trained, **learned_scalars(run.model)},
             details=evaluation.details,
-            notes=[*trained.notes, *evaluation.notes],
-            seconds=time.perf_counter() - start,
+            notes=[*self.notes, *evaluation.notes],
+            seconds=time.perf_counter() - self._start,
             peak_memory_mb=peak_memory_mb(run.device),
             ended=now(),
         )
-        summary.write(folder)
-    except BaseException as error:
-        ending = record_end(folder, summary, error, time.perf_counter() - start)
-        run.tracker.end(folder, ending)
-        raise
-    if run.config["figures"]:
-        summary = draw(summary, folder)
-    run.tracker.end(folder, summary)
-    for note in summary.notes:
-        log.info("note: %s", note)
-    log.info("metrics %s", summary.metrics)
-    return summary
+        finished.write(self.folder)
+        self.summary = finished
+
+    def close(self) -> Summary:
+        """Draw the pictures of a finished run and return its summary."""
+        if self.run.config["figures"]:
+            self.summary = draw(self.summary, self.folder)
+        self.run.tracker.end(self.folder, self.summary)
+        for note in self.summary.notes:
+            log.info("note: %s", note)
+        log.info("metrics %s", self.summary.metrics)
+        return self.summary
+
+    def end_early(self, error: BaseException) -> None:
+        """Record what ended the run."""
+        self._close_training()
+        ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
+        self.run.tracker.end(self.folder, ending)
+
+    def _close_training(self) -> None:
+        if self._metrics is not None:
+            self._metrics.close()
+            self._metrics = None
+        if self._snapshots:
+            write_snapshots(self._snapshots, self.run.dataset.spec, self.folder)
+            self._snapshots.clear()
 
 
 def draw(summary: Summary, folder: Path) -> Summary:
@@ -161,50 +239,41 @@ def opening_summary(run: PreparedRun) -> Summary:
     )
 
 
-def train(run: PreparedRun, folder: Path) -> Training:
-    """Fit the model while writing metrics.csv."""
-    metrics = files.MetricsFile(folder)
-    rows: list[Epoch] = []
-    snapshots: dict[int, Attended] = {}
-    every = run.settings.attention_every
-    logged = 0.0
-    try:
-        idle = nothing_to_train(run)
-        if idle:
-            console.say(f"nothing to train: {idle}")
-            return Training({}, [f"nothing was trained: {idle}"])
-        if every is not None:
-            snapshots[0] = measure(run, run.task.attend)
-        with console.progress(f"seed {run.config['seed']}: epoch", run.settings.max_epochs) as show:
-            for row in fit(
-                run.model,
-                run.dataset,
-                run.task,
-                run.optimizer,
-                run.schedule,
-                run.settings,
-                run.order,
-                run.precision.autocast,
-            ):
-                rows.append(row)
-                metrics.append(columns(row))
-                run.tracker.epoch(columns(row))
-                if row.seconds - logged >= console.LINE_EVERY:
-                    log.info("epoch %d %s", row.epoch, headline(row, run.task))
-                    logged = row.seconds
-                show(row.epoch, headline(row, run.task))
-                if every is not None and row.epoch % every == 0:
-                    snapshots[row.epoch] = measure(run, run.task.attend)
-    finally:
-        metrics.close()
-        if snapshots:
-            write_snapshots(snapshots, run.dataset.spec, folder)
-    last = rows[-1]
-    if last.converged:
-        console.say(f"converged in epoch {last.epoch}: no parameter moves any more")
-    return Training(
-        {"train_loss": last.loss, "steps": last.step, **milestones(rows, run.task)},
-        [f"training ended early: {last.ended}"] if last.ended else [],
+def train(record: Recording) -> None:
+    """Fit the model of a run, and record each epoch."""
+    run = record.run
+    with console.progress(f"seed {run.config['seed']}: epoch", run.settings.max_epochs) as show:
+        for row in epochs(record):
+            record.see(row)
+            show(row.epoch, headline(row, run.task))
+
+
+def epochs(record: Recording) -> Iterator[Epoch]:
+    """Fit the model of a run and yield its epochs: as a replica where that is asked for and can be.
+
+    Where it cannot be, a note says why.
+    """
+    run = record.run
+    if run.config["batched"]:
+        from attnexp.training.replicas import NotReplicableError, Replicas
+
+        try:
+            replicas = Replicas([run])
+        except NotReplicableError as reason:
+            record.notes.append(f"{ALONE}, because {reason}")
+            console.warn(record.notes[-1])
+        else:
+            yield from replicas.fit_one()
+            return
+    yield from fit(
+        run.model,
+        run.dataset,
+        run.task,
+        run.optimizer,
+        run.schedule,
+        run.settings,
+        run.order,
+        run.precision.autocast,
     )
 
 

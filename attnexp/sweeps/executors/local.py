@@ -47,10 +47,10 @@ class LocalExecutor(Executor):
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
         self._planned = {job.folder: job for job in jobs}
         count = self._worker_count(jobs)
-        remaining = deque(jobs)
+        remaining = deque(self._groups(jobs))
         while True:
-            while remaining and (worker := self._free_worker(remaining[0], count)):
-                worker.submit(self._job_of(remaining.popleft()))
+            while remaining and (worker := self._free_worker(remaining[0][0], count)):
+                worker.submit([self._job_of(job) for job in remaining.popleft()])
             busy = [worker for worker in self._workers if worker.submitted]
             if not busy:
                 return
@@ -81,6 +81,10 @@ class LocalExecutor(Executor):
     def _worker_count(self, jobs: Sequence[PlannedJob]) -> int:
         """Return how many of these jobs may run at a time."""
         return 1
+
+    def _groups(self, jobs: Sequence[PlannedJob]) -> Sequence[Sequence[PlannedJob]]:
+        """Return the jobs in the groups that are sent to a worker together: each by itself."""
+        return [[job] for job in jobs]
 
     def _uses_gpu(self, job: PlannedJob) -> bool:
         """Return whether a job needs a worker that has a GPU to itself."""
