@@ -62,7 +62,7 @@ class Normalizer(nn.Module, ABC):
         return self.normalize(scores.where(seen, lowest), seen).where(seen, 0.0)
 
     def of_finite(
-        self, mask: Mask | None
+        self, mask: MaskMatrix | None
     ) -> Callable[[Float[Tensor, "*batch queries keys"]], Float[Tensor, "*batch queries keys"]]:
         """Return `forward` for one mask and many scores, finite and overwritten, without autograd.
 

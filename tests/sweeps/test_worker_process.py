@@ -39,7 +39,7 @@ def test_a_process_that_was_killed_without_a_job_fails_no_job(tmp_path):
         first = ours._process
         first.kill()
         first.wait()
-        ours.submit(Job(OmegaConf.create(), tmp_path))
+        ours.submit([Job(OmegaConf.create(), tmp_path)])
         assert ours._process is not first
         assert ours._process.poll() is None
     finally:

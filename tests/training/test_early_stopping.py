@@ -7,15 +7,14 @@ from attnexp.training.early_stopping import ParameterMotion
 
 class TestParameterMotion:
     def moved(self, *positions, tolerance=0.1):
-        """Whether motion has ceased after each of these positions of two tensors."""
-        tensors = [torch.nn.Parameter(torch.zeros(2)), torch.nn.Parameter(torch.zeros(()))]
+        """Whether motion has ceased after each of these positions of two tensors of a model."""
+        tensors = [torch.zeros(1, 2), torch.zeros(1)]
         motion = ParameterMotion(tensors, tolerance)
         answers = []
         for vector, scalar in positions:
-            with torch.no_grad():
-                tensors[0].copy_(torch.tensor([vector, 0.0]))
-                tensors[1].fill_(scalar)
-            answers.append(motion.has_ceased())
+            tensors[0].copy_(torch.tensor([vector, 0.0]))
+            tensors[1].fill_(scalar)
+            answers += motion.has_ceased()
         return answers
 
     def test_two_still_epochs_in_a_row_are_needed(self):
@@ -33,3 +32,15 @@ class TestParameterMotion:
 
     def test_nan_is_not_still(self):
         assert self.moved((1, 1), *[(float("nan"), 1)] * 3) == [False] * 4
+
+    def test_models_beside_each_other_cease_by_themselves(self):
+        tensors = [torch.zeros(3, 2)]
+        motion = ParameterMotion(tensors, tolerance=0.1)
+        tensors[0][1:] += 1
+        assert motion.has_ceased() == [False, False, False]
+        tensors[0][2] += 1
+        assert motion.has_ceased() == [True, False, False]
+        rows = torch.tensor([2, 1])
+        tensors[0] = tensors[0][rows]
+        motion.keep(tensors, rows)
+        assert motion.has_ceased() == [False, True]

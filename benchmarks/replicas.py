@@ -1,0 +1,107 @@
+"""Training throughput of replicas in one program, beside the same runs one after another.
+
+    python benchmarks/replicas.py
+
+Each repeat builds the runs anew and trains them once apart and once together, in turns, on one
+thread; processor time counts, that of building does not. The reverse runs are cut to a few updates.
+"""
+
+import argparse
+import itertools
+import statistics
+import sys
+import time
+
+import torch
+from hydra import compose, initialize_config_dir
+
+from attnexp.config import build
+from attnexp.config.groups import conf_dir
+from attnexp.config.job import chosen_of, register_resolvers
+from attnexp.console import out, plain_table
+from attnexp.training.loop import fit
+from attnexp.training.replicas import Replicas
+from attnexp.training.run import PreparedRun
+
+FEW_UPDATES = (
+    "data.num_train=512",
+    "data.num_validation=64",
+    "data.num_test=8",
+    "train.max_epochs=1",
+)
+
+CASES = {
+    "gaussian_learned on sine": (("model=gaussian_learned",), (4, 16, 64), 6.0),
+    "additive on reverse": (("data=reverse", "model=additive", *FEW_UPDATES), (2, 4, 8, 16), 1.8),
+    "scaled_dot on reverse, transformer": (
+        ("data=reverse", "model=scaled_dot", "arch=transformer", *FEW_UPDATES),
+        (2, 4, 8, 16),
+        None,
+    ),
+}
+"""The settings, the numbers of runs, and how many times as fast the most of them should be."""
+
+
+def prepared(words: tuple[str, ...], seeds: int) -> list[PreparedRun]:
+    """Return the runs of the seeds, built and not trained."""
+    register_resolvers()
+    runs = []
+    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        for seed in range(seeds):
+            config = compose("config", [*words, f"seed={seed}"], return_hydra_config=True)
+            runs.append(build.prepare(config, chosen_of(config.hydra.runtime.choices)))
+    return runs
+
+
+def apart(runs: list[PreparedRun]) -> None:
+    """Train the runs one after another."""
+    for run in runs:
+        rest = (run.optimizer, run.schedule, run.settings, run.order)
+        for _ in fit(run.model, run.dataset, run.task, *rest):
+            pass
+
+
+def together(runs: list[PreparedRun]) -> None:
+    """Train the runs as replicas."""
+    for _ in Replicas(runs).fit():
+        pass
+
+
+def main() -> int:
+    """Print the table; exit with 1 where a bound is broken."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=5, help="counted repeats of each row")
+    parser.add_argument("--case", choices=[*CASES], help="one case alone")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    columns = ["runs", "s a run apart", "together", "times as fast", "spread", "wanted"]
+    table = plain_table(["case", *columns], right=columns)
+    kept = True
+    chosen = [arguments.case] if arguments.case else list(CASES)
+    for name, (words, sizes, bound) in ((name, CASES[name]) for name in chosen):
+        for size in sizes:
+            times: dict[str, list[float]] = {"apart": [], "together": []}
+            for turn, way in itertools.product(range(arguments.repeats + 1), (apart, together)):
+                runs = prepared(words, size)
+                begin = time.process_time()
+                way(runs)
+                if turn:  # the first warms up
+                    times[way.__name__].append((time.process_time() - begin) / size)
+            ratios = [one / other for one, other in zip(*times.values(), strict=True)]
+            ratio = statistics.median(ratios)
+            wanted = bound if size == sizes[-1] else None
+            kept = kept and (wanted is None or ratio >= wanted)
+            table.add_row(
+                name,
+                str(size),
+                *(f"{statistics.median(each):.4f}" for each in times.values()),
+                f"{ratio:.2f}",
+                f"{min(ratios):.2f} to {max(ratios):.2f}",
+                "" if wanted is None else f"{wanted:g}",
+            )
+    out.print(table)
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
