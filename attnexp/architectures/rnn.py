@@ -98,19 +98,13 @@ class Rnn(Seq2Seq[RnnState]):
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         memory, hidden = self.encode(batch.keys, batch.mask)
         x = self._project(batch.queries)
-        if not need_weights and self._has_derivative():
-            outputs, contexts = self._unrolled(x, memory, *hidden)
-            return Prediction(self._logits(batch.due(outputs), batch.due(contexts)), {})
-        outputs, contexts, maps = [], [], []
-        for projected in x.unbind(dim=1):
-            hidden, context, weights = self._advance(projected, memory, hidden, need_weights)
-            outputs.append(self._output(hidden))
-            contexts.append(context)
-            if weights is not None:
-                maps.append(weights)
-        logits = self._logits(
-            batch.due(torch.stack(outputs, dim=1)), batch.due(torch.stack(contexts, dim=1))
-        )
+        pooling = None if need_weights else self._pooling_with_derivative()
+        maps: list[Tensor] = []
+        if pooling is None:
+            outputs, contexts, maps = self._step_by_step(x, memory, hidden, need_weights)
+        else:
+            outputs, contexts = self._unrolled(pooling, x, memory, *hidden)
+        logits = self._logits(batch.due(outputs), batch.due(contexts))
         cross = {"cross": batch.due(torch.cat(maps, dim=-2)).unsqueeze(1)} if maps else {}
         return Prediction(logits, cross)
 
@@ -132,25 +126,55 @@ class Rnn(Seq2Seq[RnnState]):
         """Return what the last symbols contribute to the gates of the first layer."""
         return self.bottom.project(self.dropout(self.embed_target(ids)))
 
-    def _has_derivative(self) -> bool:
-        """Return whether the recurrence is one layer whose derivative is written out."""
+    def _step_by_step(
+        self,
+        x: Float[Tensor, "batch target gates"],
+        memory: Memory,
+        hidden: tuple[Float[Tensor, "batch state_dim"], ...],
+        need_weights: bool,
+    ) -> tuple[
+        Float[Tensor, "batch target hidden_dim"],
+        Float[Tensor, "batch target hidden_dim"],
+        list[Tensor],
+    ]:
+        """Return the outputs, contexts and weights of all steps, for any attention and layers."""
+        outputs, contexts, maps = [], [], []
+        for projected in x.unbind(dim=1):
+            hidden, context, weights = self._advance(projected, memory, hidden, need_weights)
+            outputs.append(self._output(hidden))
+            contexts.append(context)
+            if weights is not None:
+                maps.append(weights)
+        return torch.stack(outputs, dim=1), torch.stack(contexts, dim=1), maps
+
+    def _pooling_with_derivative(self) -> AttentionPooling | None:
+        """Return the attention, if there will be a derivative and it is written out in whole."""
         attention = self.attention
-        return (
-            not self.above
+        if (
+            torch.is_grad_enabled()
+            and not self.above
             and isinstance(attention, AttentionPooling)
             and attention.dropout is None
             and attention.score.derivative is not None
-            and attention.normalizer.pull_back is not None
-        )
+            and attention.normalizer.has_derivative
+        ):
+            return attention
+        return None
 
-    def _unrolled(self, x, memory, start):
+    def _unrolled(
+        self,
+        pooling: AttentionPooling,
+        x: Float[Tensor, "batch target gates"],
+        memory: Memory,
+        start: Float[Tensor, "batch state_dim"],
+    ) -> tuple[Float[Tensor, "batch target hidden_dim"], Float[Tensor, "batch target hidden_dim"]]:
         """Return the outputs and contexts of all steps, for a recurrence with a derivative."""
-        score, W_h = self.attention.score, self.bottom.W_h
+        score, W_h = pooling.score, self.bottom.W_h
         weights = (self.W_c.mT, W_h.weight, W_h.bias, *score.own_parameters())
         states, contexts, *_ = Unrolled.apply(
             type(self.bottom),
             score.derivative,
-            self.attention.normalizer,
+            pooling.normalizer,
             memory.mask,
             x,
             *(tensor.type_as(x) for tensor in (start, memory.keys, memory.values, *weights)),

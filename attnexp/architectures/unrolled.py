@@ -105,7 +105,6 @@ class UnrolledGradient(torch.autograd.Function):
     ) -> tuple[Tensor, ...]:
         many = len(cell.kept)
         kept, (keys, values, W_c, W_h, *parameters) = others[:many], others[many:]
-        assert normalizer.pull_back is not None
         score, before = derivative(keys, *parameters), states.movedim(-2, 0)
         turn = cell.turned * W_h.shape[-1]
         back, W_x = values.mT, W_c.roll(turn, dims=-2).mT

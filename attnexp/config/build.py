@@ -29,7 +29,7 @@ from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.base import TrainSettings
-from attnexp.training.device import choose_device
+from attnexp.training.device import choose_device, prepare_processor
 from attnexp.training.early_stopping import Target
 from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.precision import choose_precision
@@ -65,7 +65,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         raise RequestError(f"seed must be 0 or more, got {plain['seed']}")
     if plain["threads"] < 1:
         raise RequestError(f"threads must be 1 or more, got {plain['threads']}")
-    torch.set_num_threads(plain["threads"])
+    prepare_processor(plain["threads"])
     device, why_device = choose_device(plain["device"])
     precision = choose_precision(plain["precision"], device)
     if plain["batched"] and device.type == "cpu" and plain["threads"] > 1:

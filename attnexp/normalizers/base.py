@@ -31,8 +31,8 @@ class Normalizer(nn.Module, ABC):
     shift_invariant: ClassVar[bool]
     """Whether adding a number to all scores of a row leaves its weights as they are."""
 
-    pull_back: ClassVar[Callable[[Tensor, Tensor], Tensor] | None] = None
-    """Maps weights and their gradient to the gradient of the scores, where that is all it takes."""
+    has_derivative: ClassVar[bool] = False
+    """Whether `pull_back` is written out. A subclass with another `normalize` denies it."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -79,6 +79,14 @@ class Normalizer(nn.Module, ABC):
             return self.normalize(scores, mask).masked_fill_(hidden, 0.0)
 
         return weigh
+
+    def pull_back(
+        self,
+        weights: Float[Tensor, "*batch queries keys"],
+        gradient: Float[Tensor, "*batch queries keys"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """Return the gradient of the scores, from the weights and their gradient."""
+        raise NotImplementedError
 
     @abstractmethod
     def normalize(

@@ -22,6 +22,7 @@ class Softmax(Normalizer):
 
     sums_to_one: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
+    has_derivative: ClassVar[bool] = True
 
     def normalize(
         self,
@@ -30,8 +31,8 @@ class Softmax(Normalizer):
     ) -> Float[Tensor, "*batch queries keys"]:
         return scores.softmax(dim=-1)
 
-    @staticmethod
     def pull_back(
+        self,
         weights: Float[Tensor, "*batch queries keys"],
         gradient: Float[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:

@@ -1,10 +1,14 @@
 """The choice of the device that a run computes on."""
 
+import ctypes
 import re
 
 import torch
 
 from attnexp.errors import RequestError
+
+TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
+"""The numbers of two parameters in glibc's malloc.h."""
 
 FORMS = "auto, cpu, cuda, cuda:N or mps"
 
@@ -32,6 +36,22 @@ def choose_device(name: str) -> tuple[torch.device, str]:
             raise RequestError(f"device={name} is not there: PyTorch finds {there}. Use device=cpu")
         return torch.device("cuda", index), "as asked"
     raise RequestError(f"device must be {FORMS}, got '{name}'")
+
+
+def prepare_processor(threads: int) -> None:
+    """Set up this process for training on that many threads of the processor.
+
+    Numbers too small for a normal float become 0: an operation on them takes many times as long.
+    Memory that a step frees is kept for the next one, up to 64 MiB, where the C library is glibc:
+    it would return large pieces to the system, which clears them anew at each step. Its own rule
+    ends at the same size, 32 MiB a piece, in a program that has freed one as large.
+    """
+    torch.set_num_threads(threads)
+    torch.set_flush_denormal(True)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        mallopt(MMAP_THRESHOLD, 32 << 20)
+        mallopt(TRIM_THRESHOLD, 64 << 20)
 
 
 def device_name(device: torch.device) -> str:
