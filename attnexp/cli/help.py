@@ -14,6 +14,7 @@ EXAMPLES = (
     ("attnexp", "fit a noisy curve with a learned Gaussian kernel"),
     ("attnexp model=additive seed=3", "the same data set with another scoring function"),
     ("attnexp model=dot arch.features=16", "a dot product of learned features of x"),
+    ("attnexp precision=fp64", "in double precision, to check; bf16 is for GPUs"),
     ("attnexp -m model=average,gaussian,gaussian_learned seed=0,1,2", "a sweep: nine runs"),
     ("attnexp results --sort test_mse", "compare the runs in a table"),
 )

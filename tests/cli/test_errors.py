@@ -48,6 +48,7 @@ SENTENCES = [
     ("seed=abc", "seed must be a whole number, got 'abc'"),
     ("seed=1.5", "seed must be a whole number, got 1.5"),
     ("seed=-1", "seed must be 0 or more, got -1"),
+    ("precision=fp16", "precision must be bf16, fp32 or fp64, got 'fp16'"),
     ("threads=0", "threads must be 1 or more, got 0"),
     ("figures=perhaps", "figures must be true or false, got 'perhaps'"),
     ("data.noise=loud", "data.noise must be a number, got 'loud'"),
