@@ -107,7 +107,7 @@ def frame() -> Callable[..., Any]:
 
         return make_frame(
             [
-                Run(Path(f"outputs/{i}"), make_summary(settings, **fields))
+                Run(f"outputs/{i}", make_summary(settings, **fields))
                 for i, (settings, fields) in enumerate(runs)
             ]
         )

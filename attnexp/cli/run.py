@@ -111,7 +111,7 @@ def show_run(folder: Path, summary: Summary) -> None:
     """Print the first metrics of a run, its notes and its folder; all metrics are in there."""
     from attnexp.runs.run import Run  # it needs NumPy, and what is planned does not
 
-    run = Run(folder, summary)
+    run = Run(str(folder), summary)
     shown = {name: value for name, value in run.metrics.items() if run.is_headline(name)}
     table = console.plain_table(["metric", "value"], right=["value"])
     for name, value in shown.items():

@@ -58,7 +58,7 @@ PICTURES = (
 
 def draw_run(folder: Path, summary: Summary) -> list[Path]:
     """Draw what there is to draw of a run into its folder, as PNG, and return the files."""
-    return draw([Run(folder, summary)], folder / files.FIGURES)
+    return draw([Run(str(folder), summary)], folder / files.FIGURES)
 
 
 def draw_comparisons(folders: Sequence[str | Path], into: Path) -> list[Path]:

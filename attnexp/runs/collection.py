@@ -6,20 +6,23 @@ pandas nor torch.
 
 import gc
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from attnexp.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.run import Run
 from attnexp.runs.settings import clean
-from attnexp.runs.summary import read_summary
+from attnexp.runs.summary import OpenSummary, open_summary
 
 BEGUN = (".hydra", "attnexp.log")
 """What a run folder holds before its summary is written."""
+
+AHEAD = 64
+"""The number of summaries that the system reads ahead from the disk."""
 
 
 @dataclass
@@ -39,7 +42,7 @@ def collect(roots: Iterable[str | Path]) -> Collected:
     with without_garbage_collection():
         met: set[tuple[int, int]] = set()
         for root in roots:
-            _collect_below(os.fspath(root), collected, met)
+            _collect_below(os.fspath(Path(root)), collected, met)
     return collected
 
 
@@ -47,15 +50,18 @@ def _collect_below(root: str, collected: Collected, met: set[tuple[int, int]]) -
     if not os.path.isdir(root):
         there = "is not a folder" if os.path.exists(root) else "is not there"
         raise RequestError(f"{root} {there}: give the folder of a run, or one that holds runs")
-    for folder, state in find(root, collected.skipped):
-        identity = (state.st_dev, state.st_ino)
-        if identity in met:
-            continue
-        met.add(identity)
-        try:
-            collected.runs.append(Run(Path(folder), read_summary(folder)))
-        except files.UnreadableRunError as error:
-            collected.skipped.append(clean(str(error)))
+    found = find(root, collected.skipped)
+    while ahead := list(islice(found, AHEAD)):
+        for summary in ahead:
+            identity = (summary.state.st_dev, summary.state.st_ino)
+            if identity in met:
+                summary.close()
+                continue
+            met.add(identity)
+            try:
+                collected.runs.append(Run(summary.folder, summary.read()))
+            except files.UnreadableRunError as error:
+                collected.skipped.append(clean(str(error)))
 
 
 @contextmanager
@@ -70,8 +76,8 @@ def without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def find(root: str, skipped: list[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the folders at or below `root` that hold a summary, in order of path, and its state.
+def find(root: str, skipped: list[str]) -> Iterator[OpenSummary]:
+    """Yield the summaries at or below `root`, opened, in order of path.
 
     Hidden folders and links are not followed, and nothing is sought inside a run. A folder that
     cannot be opened, or that a run has begun in without a summary, adds a sentence to `skipped`.
@@ -80,14 +86,12 @@ def find(root: str, skipped: list[str]) -> Iterator[tuple[str, os.stat_result]]:
     while waiting:
         folder = waiting.pop()
         try:
-            state = os.stat(f"{folder}/{files.SUMMARY}")
-        except OSError:
-            pass
-        else:
-            if stat.S_ISREG(state.st_mode):
-                yield folder, state
-            else:
-                skipped.append(clean(f"{folder}/{files.SUMMARY} is not a file"))
+            summary = open_summary(folder)
+        except files.UnreadableRunError as error:
+            skipped.append(clean(str(error)))
+            continue
+        if summary is not None:
+            yield summary
             continue
         try:
             with os.scandir(folder) as entries:

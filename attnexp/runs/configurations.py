@@ -95,7 +95,7 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     """
     finished = [run for run in runs if run.finished]
     frame, _ = without_repeats(without_trials(make_frame(finished))[0])
-    by_folder = {clean(str(run.folder)): run for run in finished}
+    by_folder = {clean(run.path): run for run in finished}
     found = [by_folder[folder] for folder in frame.column("folder")]
     data = frame.codes(name for name in frame.telling if name.partition(".")[0] == "data")
     configurations = frame.codes(frame.telling)

@@ -120,8 +120,15 @@ class Frame:
         column[self.rows] = values
         return replace(self, columns={**self.columns, name: column})
 
+    def number(self, names: Iterable[str]) -> int:
+        """Return how many combinations of values the columns have."""
+        return int(self.codes(names).max(initial=-1)) + 1
+
     def codes(self, names: Iterable[str]) -> NDArray[np.int64]:
-        """Return a whole number for each run, the same for runs that agree in all the columns."""
+        """Return a whole number for each run, the same for runs that agree in all the columns.
+
+        They are 0, 1, 2, ... without a gap.
+        """
         number = np.zeros(len(self), dtype=np.int64)
         for name in names:
             known: dict[Any, int] = {}
@@ -135,30 +142,26 @@ def make_frame(runs: Sequence[Run]) -> Frame:
 
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
     """
-    chosen = [run.choices for run in runs]
-    asked = [run.settings for run in runs]
+    chosen, chosen_by = _shared(run.choices for run in runs)
+    asked, asked_by = _shared(run.settings for run in runs)
     summaries = [run.summary for run in runs]
     measured = _measured(summaries)
     choices = _in_order(_names(chosen), GROUPS)
     taken = {*choices, *FACTS, *RUN, "seed"}
     settings = _apart("config", _names(asked), taken)
     metrics = _apart("metrics", measured, taken)
-    columns = {name: _objects(own.get(name) for own in chosen) for name in choices}
+    columns = {name: _objects(own.get(name) for own in chosen)[chosen_by] for name in choices}
     columns["seed"] = _objects(run.seed for run in runs)
-    places: dict[int, int] = {}
-    place = np.array([places.setdefault(id(own), len(places)) for own in asked], dtype=int)
-    different = list({id(own): own for own in asked}.values())
     for name, column in settings.items():
-        # Runs of one configuration share their settings: what is read is as short as these are few.
-        columns[column] = _objects(own.get(name) for own in different)[place]
+        columns[column] = _objects(own.get(name) for own in asked)[asked_by]
     columns["status"] = _objects(run.state for run in runs)
     for name, column in metrics.items():
         columns[column] = measured[name]
     for name, fact in FACTS.items():
-        columns[name] = _objects(_cleaned(map(fact, summaries)))
+        columns[name] = _objects(_cleaned([fact(one) for one in summaries]))
     columns["primary"] = _objects(metrics.get(str(one.primary), one.primary) for one in summaries)
-    columns["key"] = _objects(clean(one.key) for one in summaries)
-    columns["folder"] = _objects(clean(str(run.folder)) for run in runs)
+    columns["key"] = _objects(_cleaned([one.key for one in summaries]))
+    columns["folder"] = _objects(_cleaned([run.path for run in runs]))
     directions = {name: way for one in summaries for name, way in one.better.items()}
     units = {name: unit for one in summaries for name, unit in one.units.items()}
     beside = {name: others for one in summaries for name, others in one.beside.items()}
@@ -215,7 +218,7 @@ def varying(frame: Frame) -> list[str]:
 
 def depends_only_on(frame: Frame, column: str, others: Sequence[str]) -> bool:
     """Return whether runs that agree in the other columns agree in this one."""
-    return len(np.unique(frame.codes([*others, column]))) == len(np.unique(frame.codes(others)))
+    return frame.number([*others, column]) == frame.number(others)
 
 
 def _objects(values: Iterable[Any]) -> NDArray[Any]:
@@ -224,6 +227,19 @@ def _objects(values: Iterable[Any]) -> NDArray[Any]:
     found = np.empty(len(listed), dtype=object)
     found[:] = listed
     return found
+
+
+def _shared(
+    mappings: Iterable[Mapping[str, Any]],
+) -> tuple[list[Mapping[str, Any]], NDArray[np.int64]]:
+    """Return each mapping once, and which of them each run has.
+
+    Runs of one configuration share their mappings, so that what is looked into is short.
+    """
+    several: dict[int, Mapping[str, Any]] = {}
+    places: dict[int, int] = {}
+    by = [places.setdefault(id(several.setdefault(id(own), own)), len(places)) for own in mappings]
+    return list(several.values()), np.array(by, dtype=np.int64)
 
 
 def _typed(values: list[Any]) -> Any:
@@ -276,5 +292,9 @@ def _measured(summaries: Sequence[Summary]) -> dict[str, NDArray[np.float64]]:
     return {name: values for name, values in found.items() if not np.isnan(values).all()}
 
 
-def _cleaned(values: Iterable[Value]) -> list[Value]:
-    return [clean(value) if isinstance(value, str) else value for value in values]
+def _cleaned(values: Sequence[Value]) -> list[Value]:
+    """Return the values, text as it can be printed."""
+    printable: dict[Value, Value] = {
+        value: clean(value) for value in set(values) if isinstance(value, str)
+    }
+    return [printable.get(value, value) for value in values]

@@ -67,6 +67,16 @@ ADDED_TO = {
 }
 """The targets that existed before a setting inside a group was added to them."""
 
+_ADDED_ABOVE = {path: before for path, before in ADDED.items() if "." not in path}
+"""The settings that were added at the top level, with their values of before."""
+
+_ADDED_INSIDE: dict[str, dict[str, dict[str, Any]]] = {}
+"""The settings that were added inside a group, with their values of before, by group and target."""
+for _path, _targets in ADDED_TO.items():
+    _group, _, _name = _path.partition(".")
+    for _target in _targets:
+        _ADDED_INSIDE.setdefault(_group, {}).setdefault(_target, {})[_name] = ADDED[_path]
+
 FORMER_TARGETS = {
     "attnexp.training.optimizers.Rprop": "attnexp.optimizers.rprop",
     "attnexp.training.schedules.Constant": "attnexp.schedules.Constant",
@@ -108,14 +118,15 @@ def complete(config: dict[str, Any], choices: dict[str, str]) -> None:
 
     So a run of before and a run of today stand beside each other under the same settings.
     """
-    for path, before in ADDED.items():
-        group, _, name = path.partition(".")
-        if not name:
-            config.setdefault(group, copy(before))
-            if group in ADDED_CHOICES:
-                choices.setdefault(group, ADDED_CHOICES[group])
-        elif isinstance(own := config.get(group), dict) and own.get("_target_") in ADDED_TO[path]:
-            own.setdefault(name, before)
+    for path, before in _ADDED_ABOVE.items():
+        config.setdefault(path, copy(before))
+    for group, choice in ADDED_CHOICES.items():
+        choices.setdefault(group, choice)
+    for group, added in _ADDED_INSIDE.items():
+        own = config.get(group)
+        if isinstance(own, dict) and isinstance(target := own.get("_target_"), str):
+            for name, before in added.get(target, {}).items():
+                own.setdefault(name, before)
 
 
 def _as_before(config: Mapping[str, Any]) -> set[str]:

@@ -1,9 +1,10 @@
 """One run as it lies on disk. Reading it needs NumPy, and neither torch nor the run's own code."""
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,19 +28,24 @@ NOT_COMPARED = NEUTRAL | {"seed"}
 
 @dataclass(frozen=True)
 class Run:
-    """A run folder and its summary. The other files are read when they are asked for.
+    """The path of a run folder, and its summary. The other files are read when they are asked for.
 
     Text from the folder is cleaned where it is for display: `choices`, `settings`, `title`.
     Everything raises RequestError for a file that cannot be read.
     """
 
-    folder: Path
+    path: str
     summary: Summary = field(repr=False)
+
+    @cached_property
+    def folder(self) -> Path:
+        """The run folder."""
+        return Path(self.path)
 
     @cached_property
     def state(self) -> RunState:
         """How far the run is; `died` where it recorded no end and its process is gone."""
-        return state_of(self.folder, self.summary.status)
+        return state_of(self.path, self.summary.status)
 
     @property
     def finished(self) -> bool:
@@ -57,9 +63,9 @@ class Run:
         return self.summary.seed
 
     @cached_property
-    def choices(self) -> dict[str, str]:
-        """The name chosen in each group."""
-        return {clean(group): clean(name) for group, name in self.summary.choices.items()}
+    def choices(self) -> Mapping[str, str]:
+        """The name chosen in each group. Runs of one configuration share the mapping."""
+        return _cleaned(tuple(self.summary.choices.items()))
 
     @cached_property
     def settings(self) -> Mapping[str, Value]:
@@ -180,9 +186,14 @@ class Run:
             raise RequestError(str(error)) from error
 
 
+@lru_cache(maxsize=4096)
+def _cleaned(choices: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return {clean(group): clean(name) for group, name in choices}
+
+
 def load_run(folder: Path | str) -> Run:
     """Return the run in a folder. Raises RequestError where there is none."""
     try:
-        return Run(Path(folder), read_summary(folder))
+        return Run(os.fspath(folder), read_summary(folder))
     except files.UnreadableRunError as error:
         raise RequestError(str(error)) from error

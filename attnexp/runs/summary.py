@@ -6,6 +6,8 @@ standard library, and says which field does not fit.
 """
 
 import os
+import stat
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -148,14 +150,64 @@ def read_summary(folder: Path | str) -> Summary:
     Raises UnreadableRunError, with the reason, for a folder without a summary, for content that is
     not JSON or not a summary, and for a summary of another schema version.
     """
-    path = os.path.join(folder, SUMMARY)
+    opened = open_summary(folder)
+    if opened is None:
+        raise UnreadableRunError(f"{folder} holds no {SUMMARY}")
+    return opened.read()
+
+
+class OpenSummary:
+    """The opened summary.json of a run folder, which the system reads ahead from the disk.
+
+    Many are opened before the first is read, so that the disk is not waited for file by file.
+    `state` is the file's state. Each must be read or closed.
+    """
+
+    def __init__(self, folder: str, file: int, state: os.stat_result) -> None:
+        self.folder = folder
+        self.state = state
+        self._file = file
+
+    def read(self) -> Summary:
+        """Close the file and return its content as `read_summary` does, with the same errors."""
+        path = f"{self.folder}/{SUMMARY}"
+        try:
+            content = os.read(self._file, self.state.st_size)
+        except OSError as error:
+            raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
+        finally:
+            self.close()
+        return _summary(path, content)
+
+    def close(self) -> None:
+        """Close the file without reading it."""
+        os.close(self._file)
+
+
+def open_summary(folder: Path | str) -> OpenSummary | None:
+    """Open the summary of a run folder, or return None where there is none.
+
+    Raises UnreadableRunError for what cannot be opened or is not a file.
+    """
+    path = f"{folder}/{SUMMARY}"
     try:
-        with open(path, "rb", buffering=0) as file:
-            content = file.read()
-    except FileNotFoundError:
-        raise UnreadableRunError(f"{folder} holds no {SUMMARY}") from None
+        # Without O_NONBLOCK a named pipe would be waited for.
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
-        raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
+        raise UnreadableRunError(f"{path} cannot be opened: {error.strerror}") from error
+    state = os.fstat(file)
+    if not stat.S_ISREG(state.st_mode):
+        os.close(file)
+        raise UnreadableRunError(f"{path} is not a file")
+    if sys.platform != "darwin":
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_WILLNEED)
+    return OpenSummary(os.fspath(folder), file, state)
+
+
+def _summary(path: str, content: bytes) -> Summary:
+    """Return the content of a file as a summary."""
     try:
         summary = _DECODER.decode(content)
     except msgspec.ValidationError as error:

@@ -6,7 +6,6 @@ of its own, so that Ctrl-C does not reach it directly, and it ends by itself whe
 ended.
 """
 
-import os
 import signal
 import subprocess
 import sys
@@ -26,6 +25,7 @@ from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.state import Stamp, stamp
 from attnexp.runs.summary import first_summary, read_summary
+from attnexp.sweeps.fork_server import UNKNOWN, ForkedProcess, ForkServer, start_python
 from attnexp.sweeps.outcome import Outcome
 
 PROGRAM = "import sys; sys.path[:] = {path}; import attnexp.sweeps.worker_main as m; m.main({pipe})"
@@ -54,12 +54,16 @@ class WorkerProcess:
     Jobs are sent in groups, most of them of one. Where the process dies, the jobs of a larger group
     are sent again one by one, so that one of them does not end the others.
 
-    `environment` is added to the environment of this process.
+    `environment` is added to the environment of this process. The process is forked by the server
+    where one is given, and else started anew.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, server: ForkServer | None = None
+    ) -> None:
         self._environment = dict(environment or {})
-        self._process: subprocess.Popen[bytes] | None = None
+        self._server = server
+        self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
         self._pipe: Any = None
         self._output: IO[bytes] | None = None
         self._ready = False
@@ -72,18 +76,12 @@ class WorkerProcess:
             return
         self._pipe, theirs = Pipe()
         self._output = tempfile.TemporaryFile()  # noqa: SIM115
-        options = [f"-W{option}" for option in sys.warnoptions]
         program = PROGRAM.format(path=sys.path, pipe=theirs.fileno())
         with _delayed_interrupt():
-            self._process = subprocess.Popen(
-                [sys.executable, *options, "-c", program],
-                # Threads that wait without spinning leave the cores to other processes.
-                env={"OMP_WAIT_POLICY": "PASSIVE", **os.environ, **self._environment},
-                stdin=subprocess.DEVNULL,
-                stdout=self._output,
-                stderr=self._output,
-                pass_fds=(theirs.fileno(),),
-                start_new_session=True,
+            self._process = (
+                self._server.fork(self._environment, theirs, self._output)
+                if self._server
+                else start_python(program, self._environment, theirs.fileno(), self._output)
             )
         theirs.close()
         self._ready = False
@@ -203,8 +201,9 @@ class WorkerProcess:
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=GRACE)
         code = self._process.poll()
-        self._output.seek(0)
-        last_line = self._output.read().decode(errors="replace").strip().rpartition("\n")[2]
+        last_line = _last_line(self._output)
+        if not last_line and self._server and self._server.output:
+            last_line = _last_line(self._server.output)
         self.close()
         return " ".join(filter(None, [_cause_of_death(code), last_line and f"({last_line})"]))
 
@@ -272,8 +271,13 @@ def log_name(job: Job) -> str:
     return f"{job.config.hydra.job.name}.log"
 
 
+def _last_line(output: IO[bytes]) -> str:
+    output.seek(0)
+    return output.read().decode(errors="replace").strip().rpartition("\n")[2]
+
+
 def _cause_of_death(code: int | None) -> str:
-    if code is None:
+    if code is None or code == UNKNOWN:
         return "its process does not answer"
     if code >= 0:
         return f"its process ended with exit code {code}"

@@ -13,7 +13,7 @@ STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)
 """The coefficients of 1/x, 1/x^3, ... in Stirling's series. Abramowitz and Stegun 1964, 6.1.41."""
 
 SHIFT = 8
-"""Stirling's series is used from here on: the first term that is left out is 2e-13."""
+"""Stirling's series is used beyond it: the first term that is left out is 2e-13."""
 
 
 def student_tail(t: float, df: int) -> float:
@@ -52,31 +52,29 @@ def student_quantile(p: float, df: int) -> float:
 
 
 def log_gamma(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the logarithm of the gamma function of positive numbers, by Stirling's series.
+    """Return the logarithm of the gamma function of positive numbers up to 1e38.
 
-    What is below SHIFT is moved beyond it: log G(x) = log G(x + k) - log(x (x + 1) ... (x + k - 1))
-    with k = SHIFT.
+    log G(x) = log G(x + 8) - log(x (x + 1) ... (x + 7)), the first by Stirling's series. With
+    a = x (x + 7) the product is a (a + 6) (a + 10) (a + 12).
     """
-    small = x < SHIFT
-    low = x[small]
-    product = low.copy()
-    for k in range(1, SHIFT):
-        product *= low + k
-    shifted = x.copy()
-    shifted[small] += SHIFT
-    found = _stirling(shifted)
-    found[small] -= np.log(product)
-    return found
-
-
-def _stirling(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    inverse = 1 / x
+    a = x * (x + (SHIFT - 1))
+    product = a * (a + 6)
+    product *= a + 10
+    product *= a + 12
+    far = x + SHIFT
+    inverse = 1 / far
     square = inverse * inverse
-    series = np.full_like(x, STIRLING[-1])
-    for coefficient in reversed(STIRLING[:-1]):
-        series *= square
+    series = square * STIRLING[-1]
+    for coefficient in STIRLING[-2:0:-1]:
         series += coefficient
-    return (x - 0.5) * np.log(x) - x + series * inverse + 0.5 * math.log(2 * math.pi)
+        series *= square
+    series += STIRLING[0]
+    series *= inverse
+    series += (far - 0.5) * np.log(far)
+    series -= far
+    series -= np.log(product)
+    series += 0.5 * math.log(2 * math.pi)
+    return series
 
 
 def _fraction(x: float, a: float, b: float) -> float:

@@ -32,6 +32,9 @@ seeds (benchmarks/honesty.py). For normal ones it costs power.
 STAKES = np.sin((np.arange(32) + 0.5) * np.pi / 64) ** 2
 """The stakes of the betting test: quantiles of the arcsine distribution (Cover 1991)."""
 
+BOTH_WAYS = np.concatenate([STAKES, -STAKES])
+"""The stakes on either direction."""
+
 BEND = 0.003 * np.sinh(np.linspace(-6, 6, 41))
 """The distances in log odds from the observed mean at which the beta-binomial model is computed."""
 
@@ -155,13 +158,14 @@ def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, flo
 
     # log B(mu s + k, (1 - mu) s + m - k) for every share and for none, in log gammas.
     weights = np.append(counts, -n)
-    hits = np.append(shares * m, 0)[:, None]
-    misses = np.append((1 - shares) * m, 0)[:, None]
-    common = n * (log_gamma(size) - log_gamma(size + m))
+    answers = np.stack([np.append(shares * m, 0), np.append((1 - shares) * m, 0)])[..., None]
+    ends = log_gamma(np.stack([size, size + m]))
+    common = n * (ends[0] - ends[1])
+    chances = np.stack([mu, 1 / (1 + np.exp(odds))])
 
     def fit(i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
-        right, wrong = mu[i] * size[j], size[j] / (1 + np.exp(odds[i]))
-        return common[j] + weights @ (log_gamma(right + hits) + log_gamma(wrong + misses))
+        both = log_gamma((chances[:, i] * size[j])[:, None] + answers)
+        return common[j] + weights @ (both[0] + both[1])
 
     # The logarithm is concave in mu: what lies between two unlikely points of a coarse grid, with
     # the top elsewhere, is unlikely as well.
@@ -211,10 +215,8 @@ def betting_p(differences: Sequence[float], scale: float, n: int) -> float:
     (Waudby-Smith and Ramdas 2024). `scale` plays no part: nothing is divided by a spread.
     """
     clipped = np.clip(differences, -1, 1)
-    capital = [
-        float(np.exp(n * np.log1p(np.outer(stakes, clipped)).mean(axis=1)).mean())
-        for stakes in (STAKES, -STAKES)
-    ]
+    mean_log = np.log1p(np.outer(BOTH_WAYS, clipped)).sum(axis=1) / len(differences)
+    capital = np.exp(n * mean_log).reshape(2, -1).sum(axis=1) / len(STAKES)
     return min(1.0, 2 / math.fsum(capital))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attnexp.sweeps.executors.base import Executor, JobOf
+from attnexp.sweeps.fork_server import ForkServer
 from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.worker_process import GRACE, WorkerProcess, ended_jobs
@@ -15,12 +16,19 @@ class LocalExecutor(Executor):
     """Runs jobs in worker processes on this machine, one at a time unless a subclass allows more.
 
     Each worker imports torch once. `queued` jobs beyond the running one are sent to it in advance,
-    so that it does not wait between jobs.
+    so that it does not wait between jobs. Where a fork server is given, it makes the workers.
     """
 
-    def __init__(self, job_of: JobOf, queued: int, max_batch_size: int | None = None) -> None:
+    def __init__(
+        self,
+        job_of: JobOf,
+        queued: int,
+        max_batch_size: int | None = None,
+        server: ForkServer | None = None,
+    ) -> None:
         super().__init__(job_of, max_batch_size)
         self._capacity = 1 + queued
+        self._server = server
         self._workers: dict[WorkerProcess, bool] = {}
         self._planned: dict[Path, PlannedJob] = {}
         self._cancelled = False
@@ -40,6 +48,8 @@ class LocalExecutor(Executor):
         interrupted = []
         while self._workers:
             interrupted += self._workers.popitem()[0].stop(end)
+        if self._server:
+            self._server.close()
         return [(self._planned[job.folder], outcome) for job, outcome in interrupted]
 
     def _run_batch(
@@ -74,7 +84,7 @@ class LocalExecutor(Executor):
         return next((each for each in fitting if 0 < each.submitted < self._capacity), None)
 
     def _new_worker(self, job: PlannedJob) -> WorkerProcess:
-        worker = WorkerProcess(self._environment(job))
+        worker = WorkerProcess(self._environment(job), self._server)
         self._workers[worker] = self._uses_gpu(job)
         return worker
 

@@ -7,9 +7,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from attnexp.errors import RequestError
+from attnexp.sweeps import fork_server
 from attnexp.sweeps.executors.base import JobOf
 from attnexp.sweeps.executors.gpus import reserve_gpu
 from attnexp.sweeps.executors.local import LocalExecutor
+from attnexp.sweeps.fork_server import ForkServer
 from attnexp.sweeps.plan import PlannedJob
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
@@ -19,7 +21,8 @@ QUOTA = Path("/sys/fs/cgroup/cpu.max")
 class ParallelExecutor(LocalExecutor):
     """Runs `n_jobs` jobs at a time on this machine, each in a worker process.
 
-    A worker has its share of the cores, and a GPU to itself where there are several. `n_jobs` is
+    A worker has its share of the cores, and a GPU to itself where there are several. Workers are
+    forked from a process that has imported torch, where the system allows it. `n_jobs` is
     read as joblib reads it: -1 is one job for each core, -2 one less. If it is negative, the number
     of workers is at most the number of cores divided by the jobs' `threads`.
 
@@ -27,7 +30,8 @@ class ParallelExecutor(LocalExecutor):
     """
 
     def __init__(self, job_of: JobOf, max_batch_size: int | None, n_jobs: int) -> None:
-        super().__init__(job_of, queued=0, max_batch_size=max_batch_size)
+        server = ForkServer() if fork_server.SAFE else None
+        super().__init__(job_of, queued=0, max_batch_size=max_batch_size, server=server)
         if n_jobs == 0:
             raise RequestError(
                 "hydra.launcher.n_jobs: n_jobs == 0 has no meaning: give the number of jobs at a "
