@@ -56,10 +56,12 @@ class Rprop:
                     self._update(parameter, parameter.grad, group["lr"], group["max_step"])
         return loss
 
-    def _update(self, parameter: Tensor, gradient: Tensor, lr: float, max_step: float) -> None:
+    def _update(
+        self, parameter: Tensor, gradient: Tensor, lr: float | Tensor, max_step: float
+    ) -> None:
         if parameter not in self.state:
             self.state[parameter] = {
-                "step_size": torch.full_like(parameter, lr, requires_grad=False),
+                "step_size": torch.zeros_like(parameter, requires_grad=False) + lr,
                 "before": torch.zeros_like(parameter, requires_grad=False),
             }
         step, before = self.state[parameter].values()

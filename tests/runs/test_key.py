@@ -66,6 +66,7 @@ def test_what_came_later_is_added_where_it_belongs_and_overwrites_nothing():
         "normalizer": {"_target_": "a.Hard"},
         "arch": {"_target_": "a.B"},
         "precision": "fp64",
+        "batched": True,
     }
     chosen, before = {"normalizer": "hard"}, dict(other)
     complete(other, chosen)

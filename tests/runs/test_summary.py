@@ -11,7 +11,12 @@ from attnexp.runs.summary import error_text, first_summary, read_summary
 
 def test_what_is_written_comes_back(summary, tmp_path):
     written = summary(
-        {"optim.betas": [0.9, 1.0], "normalizer._target_": "a.Soft", "precision": "fp64"},
+        {
+            "optim.betas": [0.9, 1.0],
+            "normalizer._target_": "a.Soft",
+            "precision": "fp64",
+            "batched": False,
+        },
         choices={"normalizer": "soft"},
         notes=["a note"],
         details={"by": {"3": 0.5}},
@@ -37,6 +42,7 @@ def test_a_run_opens_and_ends_early(tmp_path):
         "model": {"width": 1.0},
         "normalizer": {"_target_": "a.Soft"},
         "precision": "fp64",
+        "batched": False,
     }
     opened = first_summary(config, {"model": "gaussian", "normalizer": "soft"})
     assert (opened.status, opened.seed, opened.ended) == ("running", 3, None)
