@@ -33,6 +33,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize(f"{group}_name", choice_names(group))
 
 
+@pytest.fixture(autouse=True)
+def denormals() -> Iterator[None]:
+    """Lets no test that prepares a run leave denormals flushed, for hypothesis refuses to draw then."""
+    yield
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_flush_denormal(False)
+
+
 @pytest.fixture
 def settings_of() -> Callable[[str, str], dict]:
     """The content of a YAML file of conf/, without its defaults list."""

@@ -76,7 +76,7 @@ class Normalizer(nn.Module, ABC):
             scores: Float[Tensor, "*batch queries keys"],
         ) -> Float[Tensor, "*batch queries keys"]:
             scores.masked_fill_(hidden, torch.finfo(scores.dtype).min)
-            return self.normalize(scores, mask).masked_fill_(hidden, 0.0)
+            return self.normalize(scores, mask.expand_as(scores)).masked_fill_(hidden, 0.0)
 
         return weigh
 

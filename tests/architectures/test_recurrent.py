@@ -58,6 +58,20 @@ def test_one_way_is_the_packed_layer_of_pytorch(cell, inputs):
     torch.testing.assert_close(state, final_state(final)[0])
 
 
+def test_gradients_are_those_of_pytorch(cell, inputs):
+    library = LIBRARY[cell](5, 11, batch_first=True).double()
+    ours = copy_weights(cell(5, 11).double(), library)
+    theirs = inputs.clone().requires_grad_()
+    inputs.requires_grad_()
+    factors = torch.randn(3, 7, 11, dtype=torch.float64)
+    (ours.output(ours.scan(inputs)) * factors).sum().backward()
+    (library(theirs)[0] * factors).sum().backward()
+    torch.testing.assert_close(inputs.grad, theirs.grad)
+    for linear, kind in ((ours.W_x, "ih"), (ours.W_h, "hh")):
+        torch.testing.assert_close(linear.weight.grad, getattr(library, f"weight_{kind}_l0").grad)
+        torch.testing.assert_close(linear.bias.grad, getattr(library, f"bias_{kind}_l0").grad)
+
+
 def test_both_ways_merge_the_packed_layers_of_pytorch(cell, inputs):
     library = LIBRARY[cell](5, 11, batch_first=True, bidirectional=True).double()
     layer = BothWays(cell, 5, 11).double()

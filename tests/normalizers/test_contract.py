@@ -171,6 +171,24 @@ def test_gradients_are_right(make_normalizer, scores):
     assert torch.autograd.gradcheck(weights, [x.detach().clone().requires_grad_() for x in inputs])
 
 
+def test_many_finite_scores_with_one_mask_have_the_same_weights(make_normalizer, scores):
+    normalizer = make_normalizer(HEADS)
+    with torch.no_grad():
+        for mask in (MASK, None):
+            expected = normalizer(scores, mask)
+            torch.testing.assert_close(normalizer.of_finite(mask)(scores.clone()), expected)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if class_of(name).has_derivative])
+def test_a_derivative_that_is_written_out_is_right(name, scores):
+    normalizer = make(name)
+    scores.requires_grad_()
+    weights = normalizer(scores, MASK)
+    of_weights = torch.linspace(-1, 1, weights.numel(), dtype=torch.float64).view_as(weights)
+    (expected,) = torch.autograd.grad(weights, scores, of_weights)
+    torch.testing.assert_close(normalizer.pull_back(weights.detach(), of_weights), expected)
+
+
 def test_copies_train_as_one_batched_program(make_normalizer, scores):
     """Under vmap each copy has the weights and gradients that it has alone."""
     normalizer = make_normalizer()

@@ -154,6 +154,35 @@ def test_the_dot_product_form_has_the_same_weights(name, vectors):
     torch.testing.assert_close((dot_queries @ dot_keys.mT).softmax(dim=-1), plain)
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if class_of(name).derivative])
+def test_a_derivative_that_is_written_out_is_right(name, vectors):
+    """One query a step, the steps taken back in the opposite order."""
+    score = make(name)
+    queries, keys = (tensor.requires_grad_() for tensor in vectors(4))
+    expected = score(queries, keys)
+    factors = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
+    leaves = [queries, score.project_keys(keys).detach().requires_grad_(), *score.own_parameters()]
+    scores = score.compare(score.project_queries(queries), leaves[1])
+    wanted = torch.autograd.grad(scores, leaves, factors)
+    with torch.no_grad():
+        written = score.derivative(leaves[1], *score.own_parameters())
+        steps = queries.unbind(dim=-2)
+        room = written.room(len(steps))
+        pairs = list(zip(steps, room, strict=True))
+        rows = torch.cat([written.compare(*pair) for pair in pairs], dim=-2)
+        torch.testing.assert_close(rows, expected)
+        back = [
+            written.pull_back(factors[..., i : i + 1, :], room[i])
+            for i in reversed(range(len(steps)))
+        ]
+        found = (
+            torch.stack(back[::-1], dim=-2),
+            *written.gradients(queries.movedim(-2, 0), room),
+        )
+    for mine, theirs in zip(found, wanted, strict=True):
+        torch.testing.assert_close(mine, theirs)
+
+
 @pytest.mark.parametrize("name", LEARNED)
 def test_copies_train_as_one_batched_program(name, vectors):
     """Stacked parameters under vmap give what each copy gives on its own."""
