@@ -33,6 +33,7 @@ LAYERS = {
         "data",
         "plots",
         "runs",
+        "scores",
         "tasks",
         "trackers",
     },

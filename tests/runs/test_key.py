@@ -59,17 +59,19 @@ def test_what_came_later_is_added_where_it_belongs_and_overwrites_nothing():
     assert choices == {"model": "b", "normalizer": "softmax"}
     assert config["normalizer"] == ADDED["normalizer"]
     assert config["arch"]["attention_dropout"] == 0.0
+    assert config["batched"] is False
     assert run_key(config) == key
-    other = {"normalizer": {"_target_": "a.Hard"}, "arch": {"_target_": "a.B"}}
-    chosen = {"normalizer": "hard"}
+    other = {"normalizer": {"_target_": "a.Hard"}, "arch": {"_target_": "a.B"}, "batched": True}
+    before, chosen = dict(other), {"normalizer": "hard"}
     complete(other, chosen)
-    assert other == {"normalizer": {"_target_": "a.Hard"}, "arch": {"_target_": "a.B"}}
+    assert other == before
     assert chosen == {"normalizer": "hard"}
 
 
 def test_every_setting_that_came_later_says_to_what_it_was_added():
     assert {path for path in ADDED if "." in path} == set(ADDED_TO)
-    assert {path for path in ADDED if "." not in path} == set(ADDED_CHOICES)
+    groups = {path for path, before in ADDED.items() if isinstance(before, dict)}
+    assert groups == set(ADDED_CHOICES)
 
 
 def test_one_number_written_in_two_ways_is_one_number():

@@ -11,7 +11,7 @@ from attnexp.runs.summary import error_text, first_summary, read_summary
 
 def test_what_is_written_comes_back(summary, tmp_path):
     written = summary(
-        {"optim.betas": [0.9, 1.0], "normalizer._target_": "a.Soft"},
+        {"optim.betas": [0.9, 1.0], "normalizer._target_": "a.Soft", "batched": False},
         choices={"normalizer": "soft"},
         notes=["a note"],
         details={"by": {"3": 0.5}},
@@ -32,7 +32,8 @@ def test_letters_that_no_encoding_has_are_replaced(summary, tmp_path):
 
 
 def test_a_run_opens_and_ends_early(tmp_path):
-    config = {"seed": 3, "model": {"width": 1.0}, "normalizer": {"_target_": "a.Soft"}}
+    normalizer = {"_target_": "a.Soft"}
+    config = {"seed": 3, "model": {"width": 1.0}, "normalizer": normalizer, "batched": False}
     opened = first_summary(config, {"model": "gaussian", "normalizer": "soft"})
     assert (opened.status, opened.seed, opened.ended) == ("running", 3, None)
     failed = opened.ended_early("failed", "ValueError: no", 1.5)
