@@ -32,10 +32,10 @@ FEW_UPDATES = (
 
 CASES = {
     "gaussian_learned on sine": (("model=gaussian_learned",), (4, 16, 64), 6.0),
-    "additive on reverse": (("data=reverse", "model=additive", *FEW_UPDATES), (2, 4, 8, 16), 1.8),
+    "additive on reverse": (("data=reverse", "model=additive", *FEW_UPDATES), (4, 16), 1.8),
     "scaled_dot on reverse, transformer": (
         ("data=reverse", "model=scaled_dot", "arch=transformer", *FEW_UPDATES),
-        (2, 4, 8, 16),
+        (16,),
         None,
     ),
 }

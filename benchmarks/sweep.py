@@ -1,8 +1,8 @@
 """Wall time of sweeps: ours beside Hydra's own, and a finished sweep that is issued again.
 
 The same training of 64 seeds, in turn and repeated: under attnexp's sweeper, in one process, in
-parallel and as replicas, and under a plain `hydra.main` application with Hydra's basic launcher, and with its
-joblib launcher.
+parallel and as replicas, and under a plain `hydra.main` application with Hydra's basic launcher,
+and with its joblib launcher.
 
     python benchmarks/sweep.py --seeds 64 --repeats 3
 

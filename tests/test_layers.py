@@ -34,6 +34,7 @@ LAYERS = {
         "data",
         "plots",
         "runs",
+        "scores",
         "tasks",
         "trackers",
     },

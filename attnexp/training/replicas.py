@@ -75,7 +75,7 @@ class Replicas:
     def __init__(self, runs: Sequence[PreparedRun]) -> None:
         self._first = runs[0]
         self._size = self._first.settings.batch_size or len(self._first.dataset.train)
-        self._whole: Batch | None = None
+        self._whole: dict[str, Tensor] | None = None
         self._left: set[int] = set()
         named = self._first.model.named_parameters()
         self._trained = [name for name, parameter in named if parameter.requires_grad]
@@ -151,7 +151,7 @@ class Replicas:
                 replica.course.best.restore()
                 yield None
 
-    def _update(self, batch: Batch, factor: float) -> Float[Tensor, " rows"]:
+    def _update(self, batch: dict[str, Tensor], factor: float) -> Float[Tensor, " rows"]:
         """Update all parameters once, and return the losses from before."""
         losses = self._loss_and_gradient(batch)
         gradients = [stack.grad for stack in self._stacks if stack.grad is not None]
@@ -163,13 +163,13 @@ class Replicas:
             replica.course.step += 1
         return losses
 
-    def _loss_and_gradient(self, batch: Batch) -> Float[Tensor, " rows"]:
+    def _loss_and_gradient(self, batch: dict[str, Tensor]) -> Float[Tensor, " rows"]:
         for stack in self._stacks:
             stack.grad = None
         parameters = dict(zip(self._trained, self._stacks, strict=True))
         with torch.enable_grad(), FoldedAttention(), self._first.precision.autocast():
             mapped = vmap(self._loss)
-            losses = mapped({**parameters, **self._fixed}, self._plain, batch.tensors())
+            losses = mapped({**parameters, **self._fixed}, self._plain, batch)
             losses.sum().backward()
         return losses.detach()
 
@@ -185,8 +185,8 @@ class Replicas:
             prediction = functional_call(self._first.model, dict(registered), (batch,))
             return self._first.task.loss(prediction, batch)
 
-    def _portions(self) -> Iterator[Batch]:
-        """Yield the batches of an epoch, each run's own in its row."""
+    def _portions(self) -> Iterator[dict[str, Tensor]]:
+        """Yield the stacked batches of an epoch, each run's own in its row."""
         if self._size >= len(self._first.dataset.train):
             if self._whole is None:
                 self._whole = stacked(_rows([each.run.dataset.train for each in self._replicas]))
@@ -367,10 +367,10 @@ def clip(gradients: Sequence[Tensor], norm: float) -> None:
         gradient.mul_(factor.view(-1, *[1] * (gradient.dim() - 1)))
 
 
-def stacked(batches: Sequence[Batch]) -> Batch:
-    """Return one batch with an axis of replicas before all others."""
+def stacked(batches: Sequence[Batch]) -> dict[str, Tensor]:
+    """Return the fields of batches with an axis of replicas before all others."""
     fields = [batch.tensors() for batch in batches]
-    return Batch(**{name: torch.stack([each[name] for each in fields]) for name in fields[0]})
+    return {name: torch.stack([each[name] for each in fields]) for name in fields[0]}
 
 
 def state_of(model: nn.Module) -> dict[str, Tensor]:
