@@ -15,6 +15,7 @@ from attnexp.plots.attention import (
     draw_growth,
 )
 from attnexp.plots.base import Options, Picture
+from attnexp.plots.consistency import compare_sizes
 from attnexp.plots.encoding import draw_encodings
 from attnexp.plots.fit import compare_fits, draw_fit
 from attnexp.plots.lengths import compare_lengths, draw_lengths
@@ -42,6 +43,12 @@ PICTURES = (
         "exact match was not measured at several lengths, with those of training",
         draw_lengths,
         compare_lengths,
+    ),
+    Picture(
+        "consistency",
+        "a rate takes runs of regression at three numbers of training points or more, with the "
+        "same data otherwise",
+        of_comparison=compare_sizes,
     ),
     Picture(
         "encoding",

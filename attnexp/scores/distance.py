@@ -15,7 +15,9 @@ def squared_distance(
     width that suits scalars suit hidden states too.
     """
     difference = queries.unsqueeze(-2) - keys.unsqueeze(-3)
-    return difference.square().mean(dim=-1)
+    squared = difference.square()
+    # the mean of one number takes longer than everything else that is done to it
+    return squared.squeeze(-1) if squared.shape[-1] == 1 else squared.mean(dim=-1)
 
 
 def distance(

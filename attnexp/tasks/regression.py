@@ -18,8 +18,11 @@ from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, req
 PAIRS = 2**20
 """Pairs of query and key whose weights are looked at together."""
 
-LEFT_OUT = 2**33
-"""Pairs up to which `loo_mse` is of all training points: 92,681 points."""
+LOOKED_AT = 2**30
+"""Pairs up to which all test queries are asked where they look, and else so many."""
+
+LEFT_OUT = 2**32
+"""Pairs up to which `loo_mse` is of all training points: 65,536 points."""
 
 KEPT = 2**20
 """The most weights that a run keeps of an attention map, in each head."""
@@ -152,15 +155,16 @@ class Regression(Task):
     ) -> Evaluation:
         train, test = dataset.train, dataset.test
         learned = any(parameter.requires_grad for parameter in model.parameters())
+        looked_at = _looked_at(test)
         outputs, looks, uniform = [], [], learned
-        for part in test.split_queries(PAIRS):
+        for part in looked_at.split_queries(PAIRS):
             prediction = model(part, need_weights=True)
             weights, allowed = prediction.weights["pooling"], allowed_keys(part)
             require_sound_weights(model, weights, allowed)
             outputs.append(prediction.outputs)
             looks.append(_look(weights, part))
             uniform = uniform and is_uniform(weights, allowed[:, None, None].expand_as(weights))
-        answer = torch.cat(outputs, dim=1)
+        answer = torch.cat(outputs, dim=1) if looked_at is test else model(test).outputs
         left_out = _left_out(train)
         mean = train.values.mean(dim=-2, keepdim=True)
         fit = Fit(
@@ -224,6 +228,15 @@ def _joined(looks: Sequence[Look]) -> Look:
     return Look(*(torch.cat([getattr(look, name) for look in looks], dim=-1) for name in names))
 
 
+def _looked_at(test: Batch) -> Batch:
+    """Return the test queries that are asked where they look: all, or evenly spaced ones."""
+    queries = test.queries.shape[1]
+    count = max(1, LOOKED_AT // test.keys[..., 0].numel())
+    if count >= queries:
+        return test
+    return test.select_queries(_spaced(queries, count, test.queries.device))
+
+
 def _left_out(train: Batch) -> Batch:
     """Return the training points on which leave-one-out is measured, always the same ones.
 
@@ -275,6 +288,12 @@ def _notes_on_size(fit: Fit, train: Batch, test: Batch) -> list[str]:
         notes.append(
             f"loo_mse is the mean over {drawn:,} of {points:,} training points, drawn at random: "
             f"its standard error is {error:.2g}"
+        )
+    asked = fit.look.sums.shape[-1]
+    if asked < test.queries.shape[1]:
+        notes.append(
+            f"neighbours, bandwidth, support and sink_mass are means over {asked:,} of "
+            f"{test.queries.shape[1]:,} test queries, evenly spaced"
         )
     queries, keys = (len(places) for places in _kept(test))
     if queries < test.queries.shape[1] or keys < test.keys.shape[1]:

@@ -13,6 +13,7 @@ from attnexp.scores.boxcar import Boxcar
 from attnexp.scores.dot import Dot
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.gaussian_learned import GaussianLearned
+from attnexp.tasks import regression
 from attnexp.tasks.base import ScoreOverflowError
 from attnexp.tasks.regression import Regression
 
@@ -124,3 +125,48 @@ def test_every_metric_that_ranks_is_measured(data):
     metrics = evaluate(Gaussian, data).metrics
     assert Regression.primary in Regression().better
     assert set(Regression().better) <= set(metrics)
+
+
+@pytest.fixture
+def kernel(data):
+    return KernelRegression(data.spec, Gaussian)
+
+
+def test_metrics_are_the_same_in_portions(data, kernel, monkeypatch):
+    whole = Regression().evaluate(kernel, data)
+    monkeypatch.setattr(regression, "PAIRS", 7 * 50)
+    portions = Regression().evaluate(kernel, data)
+    assert portions.metrics == pytest.approx(whole.metrics, rel=1e-5)
+    assert len(portions.rows) == 50
+
+
+def test_of_many_points_some_are_left_out_and_it_is_said(data, kernel, monkeypatch):
+    whole = Regression().evaluate(kernel, data).metrics["loo_mse"]
+    monkeypatch.setattr(regression, "LEFT_OUT", 20 * 50)
+    some = Regression().evaluate(kernel, data)
+    assert some.metrics["loo_mse"] == Regression().evaluate(kernel, data).metrics["loo_mse"]
+    assert some.metrics["loo_mse"] != whole
+    assert some.notes[0].startswith("loo_mse is the mean over 20 of 50 training points, drawn at")
+
+
+def test_of_many_queries_some_are_asked_where_they_look_and_it_is_said(data, kernel, monkeypatch):
+    whole = Regression().evaluate(kernel, data).metrics
+    monkeypatch.setattr(regression, "LOOKED_AT", 10 * 50)
+    some = Regression().evaluate(kernel, data)
+    assert some.metrics["test_mse"] == pytest.approx(whole["test_mse"], rel=1e-5)
+    assert some.metrics["neighbours"] != whole["neighbours"]
+    assert some.notes[0].endswith("are means over 10 of 50 test queries, evenly spaced")
+
+
+def test_a_large_map_is_thinned_and_it_is_said(data, kernel, monkeypatch):
+    whole = Regression().attend(kernel, data)
+    monkeypatch.setattr(regression, "KEPT", 100)
+    monkeypatch.setattr(regression, "KEPT_QUERIES", 5)
+    thin = Regression().attend(kernel, data)
+    queries, keys = range(0, 50, 10), [50 * i // 20 for i in range(20)]
+    expected = whole.weights["pooling"][..., list(queries), :][..., keys]
+    torch.testing.assert_close(thin.weights["pooling"], expected)
+    assert thin.shown.mask.shape == (1, 5, 20)
+    assert thin.shown.keys.equal(data.test.keys[:, keys])
+    (note,) = Regression().evaluate(kernel, data).notes
+    assert note.startswith("5 of 50 test queries and 20 of 50 keys are kept of the attention")

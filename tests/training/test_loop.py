@@ -183,7 +183,19 @@ def test_portions_cover_every_example_once():
     many = batch.select(torch.zeros(7, dtype=torch.long))
     parts = list(portions(many, 3, torch.Generator()))
     assert [len(part) for part in parts] == [3, 3, 1]
-    assert next(portions(batch, 5, torch.Generator())) is batch
+    assert next(portions(batch, 50, torch.Generator())) is batch
+
+
+def test_portions_of_points_have_the_loss_and_gradient_of_all_points_in_the_mean():
+    """Each portion compares a few points with all the others: its gradient is unbiased."""
+    whole = sine(0).train
+    model = KernelRegression(sine(0).spec, partial(GaussianLearned, initial_width=2.0))
+    slopes = [
+        torch.autograd.grad(Regression().loss(model(part), part), model.parameters())[0]
+        for part in (whole, *portions(whole, 10, torch.Generator().manual_seed(3)))
+    ]
+    assert len(slopes) == 6
+    torch.testing.assert_close(torch.stack(slopes[1:]).mean(), slopes[0])
 
 
 def test_hooks_and_decorators_of_an_optimizer_are_called():

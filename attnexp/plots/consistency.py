@@ -1,0 +1,93 @@
+"""The picture of the test error against the number of training points."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.plots.base import Figures, Options
+from attnexp.plots.lines import runs_of
+from attnexp.plots.style import (
+    INK,
+    bands_of,
+    draw_band,
+    line_styles,
+    name_lines,
+    new_figure,
+    plot_axes,
+)
+from attnexp.runs.run import Run
+
+if TYPE_CHECKING:
+    from attnexp.runs.configurations import Comparison
+
+SEVERAL = 3
+"""The fewest sizes that a rate can be seen at."""
+
+ERROR, RATE = "test_mse", -4 / 5
+"""The error that is shown, and the power of n at which that of a kernel regression can fall."""
+
+
+def compare_sizes(comparison: "Comparison", options: Options) -> Figures:
+    """Yield the test error against the number of training points on logarithmic axes.
+
+    A line is a scoring function: the mean over the seeds, and a band from the smallest to the
+    largest, at the sizes that all its seeds have. Of several runs with the same size and seed, such
+    as several widths, the one with the lowest leave-one-out error counts. Beside them is n^(-4/5)
+    through the first point of the first line.
+    """
+    runs = runs_of(comparison)
+    models = {name: table for name, table in _by_model(runs).items() if len(table) >= SEVERAL}
+    if not models or len({json.dumps(_surroundings(run)) for run in runs}) > 1:
+        return
+    figure = new_figure(5.6, 3.9, f"Consistency{comparison.scope}", bands_of(comparison))
+    axes = plot_axes(figure)
+    lines = {name: _line(table) for name, table in models.items()}
+    for (name, line), look in zip(lines.items(), line_styles(len(lines)), strict=True):
+        draw_band(axes, *line, name, look)
+    sizes, errors = next(iter(lines.values()))
+    rate = errors.mean(axis=0)[0] * (sizes / sizes[0]) ** RATE
+    axes.plot(sizes, rate, color=INK, linestyle=(0, (4, 2)), linewidth=1.1, label="$n^{-4/5}$")
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("number of training points n")
+    axes.set_ylabel("test error")
+    name_lines(axes, beside=True)
+    yield "consistency", figure
+
+
+def _surroundings(run: Run) -> Mapping[str, object]:
+    """Return the settings of the data but for their size."""
+    data = run.summary.config.get("data", {})
+    return {name: value for name, value in sorted(data.items()) if name != "num_train"}
+
+
+def _by_model(runs: Sequence[Run]) -> Mapping[str, Mapping[int, Mapping[int, Run]]]:
+    """Return the best run by scoring function, number of training points and seed."""
+    tables: dict[str, dict[int, dict[int, Run]]] = {}
+    for run in runs:
+        size = run.summary.config.get("data", {}).get("num_train")
+        if not isinstance(size, int) or ERROR not in run.summary.metrics:
+            continue
+        seeds = tables.setdefault(run.model, {}).setdefault(size, {})
+        seed = int(run.summary.config["seed"])
+        if seed not in seeds or _left_out(run) < _left_out(seeds[seed]):
+            seeds[seed] = run
+    return tables
+
+
+def _left_out(run: Run) -> float:
+    value = run.summary.metrics.get("loo_mse")
+    return np.inf if value is None else value
+
+
+def _line(
+    table: Mapping[int, Mapping[int, Run]],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the sizes in ascending order, and the errors, a row a seed that has all sizes."""
+    seeds = set.intersection(*(set(runs) for runs in table.values()))
+    sizes = sorted(table)
+    rows = [[table[size][seed].summary.metrics[ERROR] for size in sizes] for seed in sorted(seeds)]
+    return np.array(sizes, np.float64), np.array(rows, np.float64)
