@@ -50,8 +50,8 @@ format: .venv/linted ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: .venv/tested ## measure start-up beside what it is compared with
-	$(BIN)/python benchmarks/startup.py
+bench: .venv/tested ## measure speed beside named rivals: one table of all benchmarks
+	$(BIN)/python benchmarks/table.py
 
 clean: ## remove .venv and what tools left behind
 	rm -rf .venv .venv-ray dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,10 +13,12 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 
 import entmax
 import torch
 from jaxtyping import Bool, Float
+from rows import Row
 from torch import Tensor
 
 from attnexp.console import out, plain_table
@@ -68,11 +70,8 @@ def check_agreement(scores: Tensor, mask: Tensor) -> None:
             raise RuntimeError(f"{ours} and the package's differ by {gap:.1e}")
 
 
-def main() -> int:
-    """Time all in turns; return 1 where ours take more than `GOAL` times the softmax's time."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=200)
-    repeats = parser.parse_args().repeats
+def timings(repeats: int) -> dict[str, list[float]]:
+    """Return the seconds of each normalizer, timed in turns."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     scores, gradient = torch.randn(SHAPE), torch.randn(SHAPE)
@@ -85,6 +84,34 @@ def main() -> int:
             step(normalize, scores, mask, gradient)
             if turn >= 5:  # the first turns warm up
                 seconds[name].append(time.process_time() - start)
+    return seconds
+
+
+def rows(quick: bool) -> list[Row]:
+    """Return ours beside the softmax, and beside the package."""
+    seconds = timings(20 if quick else 200)
+    rivals = {
+        "softmax": (f"softmax, PyTorch {torch.__version__}", GOAL),
+        "package entmax, {}": (f"entmax {version('entmax')}", 1.0),
+    }
+    return [
+        Row(
+            asks=f"{ours}, forward and backward",
+            rival=rival,
+            ratios=[a / b for a, b in zip(seconds[ours], seconds[key.format(ours)], strict=True)],
+            threads=1,
+            wanted=wanted,
+        )
+        for ours in ("sparsemax", "entmax15")
+        for key, (rival, wanted) in rivals.items()
+    ]
+
+
+def main() -> int:
+    """Time all in turns; return 1 where ours take more than `GOAL` times the softmax's time."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=200)
+    seconds = timings(parser.parse_args().repeats)
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     ratios = {name: median / medians["softmax"] for name, median in medians.items()}
     table = plain_table(["normalizer", "ms", "softmax = 1"], right=["ms", "softmax = 1"])

@@ -1,19 +1,21 @@
 """Processor time of whole commands beside that of importing what they cannot do without.
 
 Every command runs in a process of its own, in turn, so that a machine that changes its pace changes
-it for all; the ratio is that of the medians. User and system time count, waiting does not.
+it for all; the ratio is the median over the turns. User and system time count, waiting does not.
 
     python benchmarks/startup.py --repeats 5
 """
 
 import argparse
-import os
-import resource
 import statistics
-import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+from rows import Row, in_turns, processor_seconds, ratios
 
 from attnexp.console import out, plain_table
 
@@ -35,20 +37,34 @@ CONTESTS = (
 )
 
 
-def seconds(command: list[str], folder: str) -> float:
-    """User and system seconds of one process and its children."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=os.environ)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-
-
-def measure(contest: Contest, repeats: int, folder: str) -> tuple[float, float]:
-    """Median seconds of ours and of the rival, after one run of each that does not count."""
+def measure(contest: Contest, repeats: int, folder: Path) -> list[tuple[float, float]]:
+    """Return the seconds of ours and of the rival, in turns."""
     ours = [sys.executable, "-m", "attnexp", *contest.ours]
     rival = [sys.executable, "-c", contest.rival]
-    pairs = [(seconds(ours, folder), seconds(rival, folder)) for _ in range(repeats + 1)][1:]
-    return statistics.median(a for a, _ in pairs), statistics.median(b for _, b in pairs)
+    return in_turns(
+        lambda: processor_seconds(ours, folder), lambda: processor_seconds(rival, folder), repeats
+    )
+
+
+def timings(repeats: int) -> Iterator[tuple[Contest, list[tuple[float, float]]]]:
+    """Yield each contest with its seconds."""
+    with tempfile.TemporaryDirectory() as folder:
+        for contest in CONTESTS:
+            yield contest, measure(contest, repeats, Path(folder))
+
+
+def rows(quick: bool) -> list[Row]:
+    """Return a row a command."""
+    return [
+        Row(
+            asks=f"processor time of `{contest.name}`",
+            rival=f"`{contest.rival}`, PyTorch {version('torch')}",
+            ratios=ratios(pairs),
+            threads=1,
+            wanted=contest.bound,
+        )
+        for contest, pairs in timings(1 if quick else 5)
+    ]
 
 
 def main() -> int:
@@ -59,12 +75,12 @@ def main() -> int:
     columns = ["command", "seconds", "rival", "its seconds", "ratio", "bound"]
     table = plain_table(columns, right=["seconds", "its seconds", "ratio", "bound"])
     broken = 0
-    with tempfile.TemporaryDirectory() as folder:
-        for contest in CONTESTS:
-            ours, rival = measure(contest, repeats, folder)
-            broken += ours / rival > contest.bound
-            figures = (f"{ours:.2f}", contest.rival, f"{rival:.2f}", f"{ours / rival:.2f}")
-            table.add_row(contest.name, *figures, f"{contest.bound:.2f}")
+    for contest, pairs in timings(repeats):
+        ours, rival = (statistics.median(times) for times in zip(*pairs, strict=True))
+        ratio = statistics.median(ratios(pairs))
+        broken += ratio > contest.bound
+        figures = (f"{ours:.2f}", contest.rival, f"{rival:.2f}", f"{ratio:.2f}")
+        table.add_row(contest.name, *figures, f"{contest.bound:.2f}")
     out.print(table)
     return 1 if broken else 0
 

@@ -19,6 +19,7 @@ import time
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
+from rows import Row
 from torch import Tensor, nn
 
 from attnexp.architectures.recurrent import Cell, OneWay
@@ -171,6 +172,24 @@ def check_agreement(ours: Trainer, textbook: Trainer) -> float:
         if worst > TOLERANCE:
             raise RuntimeError(f"step {step}: our loss is {loss}, the textbook's {expected}")
     return worst
+
+
+def rows(quick: bool) -> list[Row]:
+    """Return the row of tokens a second."""
+    torch.set_num_threads(1)
+    ours, textbook = trainers()
+    check_agreement(ours, textbook)
+    pairs = [(ours.seconds_of(5), textbook.seconds_of(5)) for _ in range(5 if quick else 60)]
+    return [
+        Row(
+            asks="training tokens a second of rnn, additive",
+            rival=f"the textbook's loop, same losses, PyTorch {torch.__version__}",
+            ratios=[theirs / mine for mine, theirs in pairs],
+            threads=1,
+            wanted=GOAL,
+            more_is_better=True,
+        )
+    ]
 
 
 def main() -> int:

@@ -1,0 +1,114 @@
+"""All benchmarks of speed as one Markdown table: rivals, ratios and bounds.
+
+Each file of this folder that has a function `rows` is measured in a process of its own, one after
+another:
+
+    python benchmarks/table.py [NAME ...] [--quick]
+
+`--quick` takes fewer repeats and smaller sizes, to see that everything runs, and holds nothing to a
+bound. Exits with 1 where a bound is broken or a benchmark fails.
+"""
+
+import argparse
+import json
+import os
+import platform
+import subprocess
+import sys
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+
+from rows import ENVIRONMENT, HEADS, ROOT, Row
+
+FOLDER = Path(__file__).parent
+
+MEASURE = "import sys, table; table.measure(sys.argv[1], sys.argv[2] == 'quick')"
+
+
+def names() -> list[str]:
+    """Return the benchmarks that have rows."""
+    return sorted(path.stem for path in FOLDER.glob("*.py") if "\ndef rows(" in path.read_text())
+
+
+def measure(name: str, quick: bool) -> None:
+    """Print the rows of a benchmark as a last line of JSON."""
+    found = [asdict(row) for row in import_module(name).rows(quick)]
+    print(f"\n{json.dumps(found)}")
+
+
+def measured(name: str, quick: bool) -> list[Row] | None:
+    """Return the rows of a benchmark, measured in a process of its own; None where it fails."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, name, "quick" if quick else "whole"],
+        env=ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(FOLDER), str(ROOT)])},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return None
+    rows = json.loads(done.stdout.strip().rpartition("\n")[2])
+    return [Row(**row | ({"wanted": None} if quick else {})) for row in rows]
+
+
+def machine() -> str:
+    """Return the processor, its cores, and what runs on it."""
+    processor = platform.processor() or platform.machine()
+    cpus = Path("/proc/cpuinfo")
+    if cpus.exists():
+        models = [line for line in cpus.read_text().splitlines() if line.startswith("model name")]
+        processor = models[0].partition(": ")[2] if models else processor
+    return (
+        f"{processor}, {os.cpu_count()} cores; {platform.system()}, Python "
+        f"{platform.python_version()}, PyTorch {version('torch')}"
+    )
+
+
+def commit() -> str:
+    """Return the commit that is measured, and whether files differ from it."""
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty", "--exclude=*"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout.strip() or "without git"
+
+
+def line(cells: tuple[str, ...]) -> str:
+    """Return a line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> int:
+    """Print the table as it grows; exit with 1 where a bound is broken or a benchmark fails."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names())}")
+    parser.add_argument("--quick", action="store_true", help="to see that everything runs")
+    arguments = parser.parse_args()
+    unknown = [name for name in arguments.names if name not in names()]
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]}: choose of {', '.join(names())}")
+    today = datetime.now(UTC).date().isoformat()
+    print(f"{machine()}; {today}, commit {commit()}\n")
+    print(line(HEADS))
+    print(line(("---",) * len(HEADS)), flush=True)
+    failures = []
+    for name in arguments.names or names():
+        rows = measured(name, arguments.quick)
+        if rows is None:
+            failures.append(name)
+        for row in rows or ():
+            failures += [] if row.met else [row.asks]
+            print(line(row.cells()), flush=True)
+    if failures:
+        print(f"failed, or not as wanted: {'; '.join(failures)}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
