@@ -100,6 +100,24 @@ class Batch:
             for name, value in self._fields().items()
         }
 
+    def parts(self) -> dict[str, Tensor]:
+        """Return the tensors that the batch is made of, by name: of a structured mask its own."""
+        found = {}
+        for name, value in self._fields().items():
+            if isinstance(value, StructuredMask):
+                found |= {f"{name}.{own}": part for own, part in value.tensors().items()}
+            else:
+                found[name] = value
+        return found
+
+    def with_parts(self, parts: Mapping[str, Tensor]) -> "Batch":
+        """Return a batch of the same structure that is made of these tensors."""
+        own = {name: value for name, value in parts.items() if "." not in name}
+        if isinstance(self.mask, StructuredMask):
+            its = {name.partition(".")[2]: value for name, value in parts.items() if "." in name}
+            return replace(self, **own, mask=self.mask.with_tensors(its))
+        return replace(self, **own)
+
     def _fields(self) -> dict[str, Any]:
         """Return the fields that hold something, as they are."""
         pairs = ((field.name, getattr(self, field.name)) for field in fields(self))

@@ -5,6 +5,7 @@ A mask is one of None (every query may attend to every key), a boolean tensor, w
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -34,8 +35,16 @@ class StructuredMask(ABC):
         """Return the same mask as a matrix, true where a query may attend to a key."""
 
     @abstractmethod
+    def tensors(self) -> dict[str, Tensor]:
+        """Return the tensors that the mask is made of, by name."""
+
+    @abstractmethod
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> "StructuredMask":
+        """Return a mask of the same structure that is made of these tensors."""
+
     def to(self, device: torch.device) -> "StructuredMask":
         """Return the same mask on `device`."""
+        return self.with_tensors({name: own.to(device) for name, own in self.tensors().items()})
 
 
 @dataclass(frozen=True)
@@ -64,8 +73,11 @@ class LeaveOneOut(StructuredMask):
     def _matrix(self) -> Bool[Tensor, "queries keys"]:
         return torch.arange(self.keys, device=self.own.device) != self.own.unsqueeze(-1)
 
-    def to(self, device: torch.device) -> "LeaveOneOut":
-        return LeaveOneOut(self.own.to(device), self.keys)
+    def tensors(self) -> dict[str, Tensor]:
+        return {"own": self.own}
+
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> "LeaveOneOut":
+        return LeaveOneOut(tensors["own"], self.keys)
 
 
 ValidLens = Int[Tensor, " batch"] | Int[Tensor, "batch queries"]

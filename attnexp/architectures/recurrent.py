@@ -6,6 +6,7 @@ be batched over copies of a model by `torch.func.vmap`, and they stop at each se
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, ClassVar
 
 import torch
@@ -329,6 +330,13 @@ class Lstm(Cell):
         affine(own_h, gates, W_h.mT, out=of_h)
 
 
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Make a block in which no operation changes the dtype of its operands."""
+    if torch.amp.is_autocast_available(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()
+
+
 class Scan(torch.autograd.Function):
     """Returns the states of a `Cell` after each of many inputs, the first of them zero.
 
@@ -347,7 +355,7 @@ class Scan(torch.autograd.Function):
         W_h: Float[Tensor, "*copies gates hidden_dim"],
         b_h: Float[Tensor, "*copies gates"],
     ) -> tuple[Tensor, ...]:
-        with torch.autocast(x.device.type, enabled=False):
+        with without_autocast(x.device):
             states = x.new_zeros(*x.shape[:-2], x.shape[-2] + 1, cell.states * W_h.shape[-1])
             h, *kept = room_to_keep(cell, x)
             of_time, bias = states.movedim(-2, 0), b_h.unsqueeze(-2)

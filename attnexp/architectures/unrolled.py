@@ -6,7 +6,14 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnexp.architectures.recurrent import Cell, affine, copies_at, joined, room_to_keep
+from attnexp.architectures.recurrent import (
+    Cell,
+    affine,
+    copies_at,
+    joined,
+    room_to_keep,
+    without_autocast,
+)
 from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import Derivative, batched_product
 
@@ -38,7 +45,7 @@ class Unrolled(torch.autograd.Function):
         b_h: Float[Tensor, "*copies gates"],
         *parameters: Tensor,
     ) -> tuple[Tensor, ...]:
-        with torch.autocast(x.device.type, enabled=False):
+        with without_autocast(x.device):
             score, length = derivative(keys, *parameters), x.shape[-2]
             states = x.new_empty(*x.shape[:-2], length + 1, start.shape[-1])
             of_time, bias = states.movedim(-2, 0), b_h.unsqueeze(-2)

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
 import torch
@@ -68,7 +67,7 @@ class Captured:
         """Return what the work returns for a batch."""
         if self._eager:
             return self._work(batch)
-        tensors = batch.tensors()
+        tensors = batch.parts()
         shapes = tuple((name, tensor.shape) for name, tensor in tensors.items())
         self._seen[shapes] += 1
         if self._seen[shapes] <= WARM_UPS:
@@ -88,8 +87,8 @@ class Captured:
 
     def _record(self, batch: Batch) -> tuple[dict[str, Tensor], Callable[[], Tensor]]:
         """Return the tensors that a graph reads, and the function that launches it."""
-        inputs = {name: tensor.clone() for name, tensor in batch.tensors().items()}
-        replay = self._recorder.record(partial(self._work, replace(batch, **inputs)))
+        inputs = {name: tensor.clone() for name, tensor in batch.parts().items()}
+        replay = self._recorder.record(partial(self._work, batch.with_parts(inputs)))
         log.info("%s is a CUDA graph for batches of %d", self._name, len(batch))
         return inputs, replay
 

@@ -180,7 +180,7 @@ class Replicas:
         tensors: Mapping[str, Tensor],
     ) -> Float[Tensor, ""]:
         """Return the loss of one replica, as `vmap` calls it."""
-        batch = Batch(**tensors)
+        batch = self._first.dataset.train.with_parts(tensors)
         with attributes(self._first.model, plain):
             prediction = functional_call(self._first.model, dict(registered), (batch,))
             return self._first.task.loss(prediction, batch)
@@ -369,7 +369,7 @@ def clip(gradients: Sequence[Tensor], norm: float) -> None:
 
 def stacked(batches: Sequence[Batch]) -> dict[str, Tensor]:
     """Return the fields of batches with an axis of replicas before all others."""
-    fields = [batch.tensors() for batch in batches]
+    fields = [batch.parts() for batch in batches]
     return {name: torch.stack([each[name] for each in fields]) for name in fields[0]}
 
 
@@ -412,7 +412,7 @@ def likeness(run: PreparedRun) -> Hashable:
         plain = pickle.dumps(held)
     except Exception as error:
         raise NotReplicableError(f"its model cannot be compared ({error_text(error)})") from error
-    tensors = {**state_of(run.model), **run.dataset.train.tensors()}
+    tensors = {**state_of(run.model), **run.dataset.train.parts()}
     return plain, tuple((name, each.shape, each.dtype) for name, each in tensors.items())
 
 
