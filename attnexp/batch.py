@@ -102,7 +102,7 @@ class Batch:
 
     def parts(self) -> dict[str, Tensor]:
         """Return the tensors that the batch is made of, by name: of a structured mask its own."""
-        found = {}
+        found: dict[str, Tensor] = {}
         for name, value in self._fields().items():
             if isinstance(value, StructuredMask):
                 found |= {f"{name}.{own}": part for own, part in value.tensors().items()}

@@ -35,7 +35,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(autouse=True)
 def denormals() -> Iterator[None]:
-    """Lets no test leave denormals flushed, as a run does: hypothesis refuses to draw then."""
+    """Leaves no denormals flushed by a run: hypothesis refuses to draw floats then."""
     yield
     if "torch" in sys.modules:
         sys.modules["torch"].set_flush_denormal(False)

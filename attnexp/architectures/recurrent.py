@@ -1,6 +1,6 @@
 """Recurrent layers built from elementary operations, which padding does not affect.
 
-They compute what `nn.GRU` and `nn.LSTM` compute and take as long on a CPU. Unlike these, they can
+They compute what `nn.GRU` and `nn.LSTM` compute and take no longer on a CPU. Unlike these, they can
 be batched over copies of a model by `torch.func.vmap`, and they stop at each sequence's length.
 """
 
