@@ -24,7 +24,7 @@ from attnexp.training.replicas import Replicas
 from attnexp.training.run import PreparedRun
 
 FEW_UPDATES = (
-    "data.num_train=512",
+    "data.num_train=2048",
     "data.num_validation=64",
     "data.num_test=8",
     "train.max_epochs=1",
@@ -32,7 +32,7 @@ FEW_UPDATES = (
 
 CASES = {
     "gaussian_learned on sine": (("model=gaussian_learned",), (4, 16, 64), 6.0),
-    "additive on reverse": (("data=reverse", "model=additive", *FEW_UPDATES), (4, 16), 1.8),
+    "additive on reverse": (("data=reverse", "model=additive", *FEW_UPDATES), (16,), 1.8),
     "scaled_dot on reverse, transformer": (
         ("data=reverse", "model=scaled_dot", "arch=transformer", *FEW_UPDATES),
         (16,),
@@ -45,11 +45,12 @@ CASES = {
 def prepared(words: tuple[str, ...], seeds: int) -> list[PreparedRun]:
     """Return the runs of the seeds, built and not trained."""
     register_resolvers()
-    runs = []
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-        for seed in range(seeds):
-            config = compose("config", [*words, f"seed={seed}"], return_hydra_config=True)
-            runs.append(build.prepare(config, chosen_of(config.hydra.runtime.choices)))
+        config = compose("config", [*words], return_hydra_config=True)
+    runs = []
+    for seed in range(seeds):
+        config.seed = seed
+        runs.append(build.prepare(config, chosen_of(config.hydra.runtime.choices)))
     return runs
 
 

@@ -105,6 +105,7 @@ class Replicas:
         """
         while self._drop_left():
             losses, factor = [], 1.0
+            self._first.model.train()
             for batch in self._portions():
                 course = self._replicas[0].course
                 if course.step == course.planned:
@@ -253,6 +254,7 @@ class Replicas:
             for rules, group in groupby(enumerate(self._replicas), lambda pair: pair[1].rules)
         }
         self._replicas = [self._replicas[row] for row in stay]
+        self._optimizers = {each.rules: self._optimizers[each.rules] for each in self._replicas}
         self._left.clear()
         if not stay:
             return False
