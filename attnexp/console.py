@@ -12,7 +12,6 @@ from pathlib import Path
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 PATIENCE = 1.0
@@ -106,6 +105,14 @@ def progress(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
 
 @contextmanager
 def _bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    from rich.progress import (  # most commands show no progress
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -30,8 +30,8 @@ from attnexp.console import out, plain_table
 CONTESTS = (
     ("cold", (), 3.0),
     ("warm", (), 1.2),
-    ("warm, --runs", ("--runs",), 1.5),
-    ("warm, --by model", ("--by", "model"), 1.2),
+    ("warm, --runs", ("--runs",), 2.0),
+    ("warm, --by model", ("--by", "model"), 2.0),
     ("warm, --format csv", ("--format", "csv"), None),
     ("warm, --runs --format csv", ("--runs", "--format", "csv"), None),
 )

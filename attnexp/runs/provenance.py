@@ -4,7 +4,6 @@ import platform
 import subprocess
 from datetime import UTC, datetime
 from functools import cache
-from importlib.metadata import version
 
 import msgspec
 
@@ -26,6 +25,8 @@ def now() -> str:
 @cache
 def versions() -> dict[str, str]:
     """Return the versions of attnexp, PyTorch and Python."""
+    from importlib.metadata import version  # as slow to import as hundreds of runs to read
+
     return {
         "attnexp": __version__,
         "torch": version("torch"),

@@ -23,6 +23,9 @@ from typing import IO
 PROGRAM = "import sys; sys.path[:] = {path}; import attnexp.sweeps.fork_server as s; s.serve({fd})"
 """The program of a fork server. It has this process's import path."""
 
+BRIEF = 0.2
+"""Seconds in which the death of a server is noticed."""
+
 UNKNOWN = -(2**15)
 """Stands for the exit code of a worker whose server died before it."""
 
@@ -49,14 +52,14 @@ class ForkedProcess:
         return self._exit_code
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for the end and return the exit code. What is not forked yet is not waited for.
+        """Wait for the end and return the exit code. What is not forked yet is hardly waited for.
 
         Raises TimeoutExpired where the end does not come in time.
         """
-        if self.poll() is None and self._number is not None:
-            self._read_reports(timeout)
-            if self._exit_code is None:
-                raise subprocess.TimeoutExpired("worker process", timeout or 0.0)
+        self.poll()
+        self._read_reports(BRIEF if self._number is None else timeout)
+        if self._exit_code is None and self._number is not None:
+            raise subprocess.TimeoutExpired("worker process", timeout or 0.0)
         return -signal.SIGKILL if self._exit_code is None else self._exit_code
 
     def send_signal(self, signal_number: int) -> None:
@@ -88,7 +91,7 @@ class ForkedProcess:
     def _end_of_server(self) -> int:
         """Return the exit code of the server, or 1 where it lives and could not fork."""
         try:
-            return self._server.wait(timeout=0.2)
+            return self._server.wait(timeout=BRIEF)
         except subprocess.TimeoutExpired:
             return 1
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from attnexp.errors import RequestError
-from attnexp.runs.collection import collect
+from attnexp.runs.collection import AHEAD, collect
 
 
 def test_runs_are_found_at_any_depth_in_order_of_path(write_run, tmp_path: Path):
@@ -69,3 +69,16 @@ def test_a_damaged_run_is_set_aside_and_its_neighbours_are_read(write_run, damag
     found = collect([tmp_path / "outputs"])
     assert [run.folder.name for run in found.runs] == ["a"]
     assert len(found.skipped) == 1
+
+
+def test_files_that_are_read_ahead_are_all_closed(write_run, tmp_path: Path):
+    for number in range(AHEAD + 5):
+        write_run(f"{number:03}")
+    (tmp_path / "outputs" / "001" / "summary.json").write_text("{")
+    before = len(os.listdir("/dev/fd"))
+    found = collect([tmp_path / "outputs", tmp_path / "outputs"])
+    assert len(os.listdir("/dev/fd")) == before
+    assert len(found.skipped) == 1
+    names = [run.folder.name for run in found.runs]
+    assert names == sorted(names)
+    assert len(names) == AHEAD + 4

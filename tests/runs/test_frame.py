@@ -68,3 +68,12 @@ def test_the_doors_open_only_what_they_need(tmp_path: Path, code: str, heavy: se
         check=True,
     )
     assert done.stdout == "[]\n"
+
+
+def test_combinations_of_values_are_counted(frame):
+    made = frame(
+        *(({"model.width": width, "seed": seed}, {}) for width in (1, 2) for seed in (0, 1))
+    )
+    assert made.number(["model.width"]) == 2
+    assert made.number(["model.width", "seed"]) == 4
+    assert made.number([]) == 1
