@@ -24,7 +24,7 @@ from attnexp.training.replicas import Replicas
 from attnexp.training.run import PreparedRun
 
 FEW_UPDATES = (
-    "data.num_train=2048",
+    "data.num_train=1024",
     "data.num_validation=64",
     "data.num_test=8",
     "train.max_epochs=1",

@@ -120,21 +120,17 @@ class Composer:
 
         Raises RequestError for a value of `batched` that the launcher does not have.
         """
-        words = list(arguments)
-        if self.config.hydra.launcher["_target_"] == BATCHED:
-            words.append("batched=true")
         parser = OverridesParser.create(config_loader=self._loader)
-        parsed = parser.parse_overrides(words)
-        for each in parsed:
-            if (
-                each.get_key_element() == "batched"
-                and words[-1] == "batched=true" != each.input_line
-            ):
+        parsed = {each.get_key_element(): each for each in parser.parse_overrides(list(arguments))}
+        if self.config.hydra.launcher["_target_"] == BATCHED:
+            [batched] = parser.parse_overrides(["batched=true"])
+            given = parsed.setdefault("batched", batched)
+            if given.input_line != batched.input_line:
                 raise RequestError(
-                    f"hydra/launcher=batched trains with batched=true, got {each.input_line}: "
+                    f"hydra/launcher=batched trains with batched=true, got {given.input_line}: "
                     "leave it out, or choose another launcher"
                 )
-        return {each.get_key_element(): each for each in parsed}
+        return parsed
 
     def axes_of(self, overrides: Mapping[str, tuple[Override, ...]]) -> list[Axis]:
         """Return the axes with these overrides, given by name."""
