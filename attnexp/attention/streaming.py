@@ -110,7 +110,7 @@ def _keep_memory() -> None:
     mapped and freed, up to 32 MB, and getting it back costs as much time as half the work on a
     tile. The block is never touched, so it takes no memory.
     """
-    torch.empty(31 * 2**20, dtype=torch.uint8)
+    torch.empty(16 * 2**20, dtype=torch.uint8)
 
 
 def _part(matrix: Tensor, tile: Tile, axes: int) -> Tensor:

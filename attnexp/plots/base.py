@@ -1,6 +1,6 @@
 """The contract of a picture: what it is called, and how it is drawn."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ Figures = Iterator[tuple[str, Figure]]
 """Figures, each with its file name without ending."""
 
 
-def no_figures(subject: "Run | Comparison", options: Options) -> Figures:
+def no_figures(subject: "Run | Comparison | Sequence[Comparison]", options: Options) -> Figures:
     """Yield nothing: such a picture is not drawn of this subject."""
     yield from ()
 
@@ -38,16 +38,22 @@ class Picture:
     - `missing` is the sentence that says why there may be none.
     - `of_run` and `of_comparison` yield the figures of a run, and of configurations on the same
       data: none where the files of the runs hold nothing to draw. They raise RequestError for files
-      that cannot be read and for options that ask for what is not there.
+      that cannot be read and for options that ask for what is not there. `of_comparisons` does so
+      of configurations on all data together.
     """
 
     name: str
     missing: str
     of_run: Callable[[Run, Options], Figures] = no_figures
     of_comparison: Callable[["Comparison", Options], Figures] = no_figures
+    of_comparisons: Callable[[Sequence["Comparison"], Options], Figures] = no_figures
 
-    def figures(self, subject: "Run | Comparison", options: Options) -> Figures:
-        """Yield the figures of a run or of a comparison."""
+    def figures(
+        self, subject: "Run | Comparison | Sequence[Comparison]", options: Options
+    ) -> Figures:
+        """Yield the figures of a run, of a comparison, or of all comparisons together."""
         if isinstance(subject, Run):
             return self.of_run(subject, options)
+        if isinstance(subject, Sequence):
+            return self.of_comparisons(subject, options)
         return self.of_comparison(subject, options)

@@ -1,6 +1,6 @@
 """The list of all pictures, and how they are written. Adding a picture is one entry here."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ PICTURES = (
         "consistency",
         "a rate takes runs of regression at three numbers of training points or more, with the "
         "same data otherwise",
-        of_comparison=compare_sizes,
+        of_comparisons=compare_sizes,
     ),
     Picture(
         "encoding",
@@ -95,8 +95,7 @@ def draw(
         if kinds and picture.name not in kinds:
             continue
         before = len(written)
-        for subject in subjects:
-            ending = f"-{style.file_word(subject.data)}" if len(subjects) > 1 else ""
+        for subject, ending in _named(subjects):
             try:
                 with style.style():
                     for name, figure in picture.figures(subject, options):
@@ -110,3 +109,14 @@ def draw(
         if kinds and len(written) == before:
             raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
     return written
+
+
+def _named(
+    subjects: "Sequence[Run] | Sequence[Comparison]",
+) -> "Iterator[tuple[Run | Comparison | Sequence[Comparison], str]]":
+    """Yield each subject, and all comparisons together, with the end of its file names."""
+    for subject in subjects:
+        yield subject, f"-{style.file_word(subject.data)}" if len(subjects) > 1 else ""
+    together = [subject for subject in subjects if not isinstance(subject, Run)]
+    if together:
+        yield together, ""

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
@@ -30,7 +31,7 @@ ERROR, RATE = "test_mse", -4 / 5
 """The error that is shown, and the power of n at which that of a kernel regression can fall."""
 
 
-def compare_sizes(comparison: "Comparison", options: Options) -> Figures:
+def compare_sizes(comparisons: Sequence["Comparison"], options: Options) -> Figures:
     """Yield the test error against the number of training points on logarithmic axes.
 
     A line is a scoring function: the mean over the seeds, and a band from the smallest to the
@@ -38,20 +39,23 @@ def compare_sizes(comparison: "Comparison", options: Options) -> Figures:
     as several widths, the one with the lowest leave-one-out error counts. Beside them is n^(-4/5)
     through the first point of the first line.
     """
-    runs = runs_of(comparison)
+    runs = [run for comparison in comparisons for run in runs_of(comparison)]
     models = {name: table for name, table in _by_model(runs).items() if len(table) >= SEVERAL}
     if not models or len({json.dumps(_surroundings(run)) for run in runs}) > 1:
         return
-    figure = new_figure(5.6, 3.9, f"Consistency{comparison.scope}", bands_of(comparison))
-    axes = plot_axes(figure)
     lines = {name: _line(table) for name, table in models.items()}
+    title = f"Consistency on {runs[0].choices['data']}"
+    figure = new_figure(5.6, 3.9, title, bands_of(comparisons[0]))
+    axes = plot_axes(figure)
     for (name, line), look in zip(lines.items(), line_styles(len(lines)), strict=True):
         draw_band(axes, *line, name, look)
     sizes, errors = next(iter(lines.values()))
     rate = errors.mean(axis=0)[0] * (sizes / sizes[0]) ** RATE
-    axes.plot(sizes, rate, color=INK, linestyle=(0, (4, 2)), linewidth=1.1, label="$n^{-4/5}$")
+    axes.plot(sizes, rate, color=INK, linestyle=(0, (4, 2)), linewidth=1.1, label="n^(-4/5)")
     axes.set_xscale("log")
     axes.set_yscale("log")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
     axes.set_xlabel("number of training points n")
     axes.set_ylabel("test error")
     name_lines(axes, beside=True)

@@ -156,22 +156,24 @@ class Regression(Task):
         train, test = dataset.train, dataset.test
         learned = any(parameter.requires_grad for parameter in model.parameters())
         looked_at = _looked_at(test)
-        outputs, looks, uniform = [], [], learned
+        answer, looks, uniform = test.targets[:, :0], list[Look](), learned
         for part in looked_at.split_queries(PAIRS):
             prediction = model(part, need_weights=True)
             weights, allowed = prediction.weights["pooling"], allowed_keys(part)
             require_sound_weights(model, weights, allowed)
-            outputs.append(prediction.outputs)
-            looks.append(_look(weights, part))
+            # joined at once: small numbers that stay would split the memory of the next portion
+            answer = torch.cat([answer, prediction.outputs], dim=1)
+            looks = [_joined([*looks, _look(weights, part)])]
             uniform = uniform and is_uniform(weights, allowed[:, None, None].expand_as(weights))
-        answer = torch.cat(outputs, dim=1) if looked_at is test else model(test).outputs
+        if looked_at is not test:
+            answer = model(test).outputs
         left_out = _left_out(train)
         mean = train.values.mean(dim=-2, keepdim=True)
         fit = Fit(
             errors=_errors(answer, test),
             loo_errors=_errors(model(left_out).outputs, left_out),
             baseline_errors=(mean - test.targets).flatten(),
-            look=_joined(looks),
+            look=looks[0],
         )
         metrics = measured({metric.name: metric for metric in METRICS}, fit)
         notes = [*_notes(fit, metrics), *_notes_on_size(fit, train, test)]
@@ -185,19 +187,19 @@ class Regression(Task):
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         queries, keys = _kept(dataset.test)
         asked = dataset.test.select_queries(queries)
-        weights, masks = [], []
+        kept: list[Tensor] = []
         for part in asked.split_queries(PAIRS):
-            weights.append(model(part, need_weights=True).weights["pooling"][..., keys])
-            masks.append(allowed_keys(part)[..., keys])
+            weights = model(part, need_weights=True).weights["pooling"][..., keys]
+            kept = [torch.cat([*kept, weights], dim=-2)]  # at once, as in `evaluate`
         shown = Batch(
             queries=asked.queries,
             keys=asked.keys[:, keys],
             values=asked.values[:, keys],
             targets=asked.targets,
-            mask=torch.cat(masks, dim=1),
+            mask=allowed_keys(asked)[..., keys],
             target_mask=asked.target_mask,
         )
-        return Attended(shown, {"pooling": torch.cat(weights, dim=-2)})
+        return Attended(shown, {"pooling": kept[0]})
 
 
 def _errors(outputs: Float[Tensor, "batch queries y_dim"], batch: Batch) -> Float[Tensor, " count"]:
@@ -223,7 +225,7 @@ def _look(weights: Float[Tensor, "batch layers heads queries keys"], batch: Batc
 
 
 def _joined(looks: Sequence[Look]) -> Look:
-    """Return the looks of all queries as one."""
+    """Return the looks of several portions of queries as one."""
     names = [field.name for field in fields(Look)]
     return Look(*(torch.cat([getattr(look, name) for look in looks], dim=-1) for name in names))
 

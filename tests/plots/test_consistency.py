@@ -10,15 +10,14 @@ from attnexp.runs.configurations import comparisons
 
 @pytest.fixture
 def compared(regression_run, tmp_path):
-    """The comparison of runs, each given as (size, seed, width, test error, left-out error)."""
+    """The comparisons of runs, each given as (size, seed, width, test error, left-out error)."""
 
     def compare(*runs, **settings):
         for i, (size, seed, width, error, left_out) in enumerate(runs):
             own = {"data.num_train": size, "model.width": width} | (settings if i == 0 else {})
             metrics = {"test_mse": error, "loo_mse": left_out}
             regression_run(f"outputs/{i}", seed=seed, settings=own, metrics=metrics)
-        (comparison,) = comparisons(collect([str(tmp_path / "outputs")]).runs)
-        return comparison
+        return comparisons(collect([str(tmp_path / "outputs")]).runs)
 
     return compare
 
@@ -42,7 +41,12 @@ SIZES = [(size, 0, 1.0, 1.0 / size, 1.0) for size in (10, 100, 1000)]
 
 @pytest.mark.parametrize(("runs", "settings"), [(SIZES[:2], {}), (SIZES, {"data.noise": 9.0})])
 def test_few_sizes_or_other_data_are_not_drawn(compared, runs, settings, tmp_path):
-    comparison = compared(*runs, **settings)
-    assert list(compare_sizes(comparison, Options())) == []
+    several = compared(*runs, **settings)
+    assert list(compare_sizes(several, Options())) == []
     with pytest.raises(RequestError, match="there is no consistency to draw: a rate takes runs"):
-        draw([comparison], tmp_path, kinds=["consistency"])
+        draw(several, tmp_path, kinds=["consistency"])
+
+
+def test_the_sizes_share_one_picture(compared, tmp_path):
+    (file,) = draw(compared(*SIZES), tmp_path, kinds=["consistency"])
+    assert file == tmp_path / "consistency.png"

@@ -1,0 +1,252 @@
+"""Attention by tiles beside the dense formula, PyTorch's fused kernel and KeOps, on one thread.
+
+Each row times us and a rival in turns (A B A B ...), in processor time, and shows the ratio of
+their medians and the smallest and largest ratio of a pair. Before anything is timed, results must
+agree. Memory is the most that a process of its own has in use, less what it had before the call.
+KeOps compiles its kernel with the C++ compiler of the machine; without `pip install pykeops` its
+row says so.
+
+    python benchmarks/streaming.py --repeats 5
+"""
+
+import argparse
+import importlib.util
+import math
+import re
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from attnexp.attention import pooling
+from attnexp.attention.streaming import stream_products
+from attnexp.console import out, plain_table
+from attnexp.masks import LeaveOneOut
+from attnexp.scores.additive import Additive
+from attnexp.scores.gaussian import gaussian_as_dot_product
+
+BATCH, LENGTH, HIDDEN = 4, 256, 128
+FEATURES = BATCH * LENGTH**2 * HIDDEN
+POINTS, WIDTH = 16_000, 40.0
+
+Work = Callable[[], Tensor]
+
+
+class TextbookAdditive(nn.Module):
+    """The additive attention of Dive into Deep Learning 1.0, section 11.3.3, without dropout."""
+
+    def __init__(self, dim: int, hidden: int) -> None:
+        super().__init__()
+        self.W_k = nn.Linear(dim, hidden, bias=False)
+        self.W_q = nn.Linear(dim, hidden, bias=False)
+        self.w_v = nn.Linear(hidden, 1, bias=False)
+
+    def forward(self, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+        features = torch.tanh(self.W_q(queries).unsqueeze(2) + self.W_k(keys).unsqueeze(1))
+        return torch.bmm(self.w_v(features).squeeze(-1).softmax(dim=-1), values)
+
+
+def additive(length: int = LENGTH) -> tuple[Work, Work]:
+    """Ours and the textbook's, forward and backward; each returns the gradient of the queries."""
+    torch.manual_seed(0)
+    queries, keys, values = (torch.randn(BATCH, length, 64) for _ in range(3))
+    ours, theirs = (
+        pooling.AttentionPooling(Additive(64, 64, HIDDEN), 64),
+        TextbookAdditive(64, HIDDEN),
+    )
+    theirs.load_state_dict({k.removeprefix("score."): v for k, v in ours.state_dict().items()})
+
+    def gradient(attend: Callable[[Tensor], Tensor]) -> Tensor:
+        leaf = queries.detach().requires_grad_()
+        attend(leaf).square().sum().backward()
+        assert leaf.grad is not None
+        return leaf.grad
+
+    return (
+        lambda: gradient(lambda q: ours(q, keys, values, need_weights=False)[0]),
+        lambda: gradient(lambda q: theirs(q, keys, values)),
+    )
+
+
+def line(points: int) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    x = (5 * torch.rand(1, points, 1, generator=generator)).sort(dim=1).values
+    return x, x.sin()
+
+
+def kernel(points: int = POINTS) -> Work:
+    """Gaussian kernel regression at its own points."""
+    x, y = line(points)
+    queries, keys = gaussian_as_dot_product(x, x, WIDTH)
+    return lambda: stream_products(queries, keys, y, None)
+
+
+def fused() -> Work:
+    """The same by PyTorch's kernel, which wants values as wide as queries, and four axes."""
+    x, y = line(POINTS)
+    queries, keys = gaussian_as_dot_product(x, x, WIDTH)
+    wide = F.pad(y, (0, 1))[None]
+    attend = F.scaled_dot_product_attention
+    return lambda: attend(queries[None], keys[None], wide, scale=1.0)[0, ..., :1]
+
+
+def dense() -> Work:
+    """The same by the formula, 500 rows of the matrix at a time."""
+    x, y = line(POINTS)
+
+    def rows(some: Tensor) -> Tensor:
+        return (-(WIDTH**2) / 2 * (some - x.mT).square()).softmax(dim=-1) @ y
+
+    return lambda: torch.cat([rows(some) for some in x.split(500, dim=1)], dim=1)
+
+
+def keops(order: Tensor) -> Work:
+    """The same by KeOps, whose time depends on the order of the keys."""
+    from pykeops.torch import LazyTensor
+
+    x, y = (each[:, order] for each in line(POINTS))
+    scores = -((LazyTensor(x[0, :, None]) - LazyTensor(x[0, None])) ** 2).sum(-1) * (WIDTH**2 / 2)
+    return lambda: scores.sumsoftmaxweight(LazyTensor(y[0, None]), axis=1)[None]
+
+
+def width(points: int = POINTS) -> Work:
+    """The leave-one-out gradient of a width."""
+    x, y = line(points)
+
+    def gradient() -> Tensor:
+        learned = torch.tensor(WIDTH, requires_grad=True)
+        queries, keys = gaussian_as_dot_product(x, x, learned)
+        context = stream_products(queries, keys, y, LeaveOneOut(torch.arange(points), points))
+        (context - y).square().mean().backward()
+        assert learned.grad is not None
+        return learned.grad
+
+    return gradient
+
+
+def dense_width() -> Work:
+    """The same by the formula and autograd, 500 rows of the matrix at a time."""
+    x, y = line(POINTS)
+    own = torch.arange(POINTS)
+
+    def gradient() -> Tensor:
+        learned = torch.tensor(WIDTH, requires_grad=True)
+        for some in own.split(500):
+            scores = -(learned**2) / 2 * (x[:, some] - x.mT).square()
+            weights = scores.masked_fill(own == some[:, None], -math.inf).softmax(dim=-1)
+            ((weights @ y - y[:, some]).square().sum() / POINTS).backward()
+        assert learned.grad is not None
+        return learned.grad
+
+    return gradient
+
+
+def in_cache(function: Callable[..., Tensor], count: int) -> Work:
+    """A bare loop over so many exponentials, ... on 64 K numbers that stay in the cache."""
+    numbers = torch.linspace(-4, 0, 2**16)
+    result = torch.empty_like(numbers)
+
+    def loop() -> Tensor:
+        for _ in range(count // 2**16):
+            function(numbers, out=result)
+        return result
+
+    return loop
+
+
+def product() -> Work:
+    """A bare product of matrices with as many multiplications as q.k and w.v have."""
+    side = round((3 * POINTS**2) ** (1 / 3))
+    left, right = torch.randn(side, side), torch.randn(side, side)
+    return lambda: left @ right
+
+
+def seconds(work: Work) -> float:
+    start = time.process_time()
+    work()
+    return time.process_time() - start
+
+
+def memory(side: int) -> float:
+    """MB that the additive attention takes in a process of its own: 0 for ours, 1 for theirs."""
+    code = (
+        "import sys; sys.path.insert(0, 'benchmarks'); import torch, streaming\n"
+        "torch.set_num_threads(1)\n"
+        "streaming.pooling.LARGE = 2**10  # what a first call loads is not counted\n"
+        f"streaming.additive(64)[{side}]()\n"
+        f"print(streaming.peak(streaming.additive()[{side}]))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    return float(answer.stdout)
+
+
+def peak(work: Work) -> float:
+    """MB by which the most memory in use grows in a call, on Linux."""
+    before = most_memory()
+    work()
+    return most_memory() - before
+
+
+def most_memory() -> float:
+    """The most memory that the process has had in use, in MB. `getrusage` counts its parent's."""
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024  # type: ignore[index]
+
+
+def main() -> int:
+    """Time all pairs in turns, and measure memory."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--repeats", type=int, default=5)
+    repeats = parser.parse_args().repeats
+    torch.set_num_threads(1)
+    ours, theirs = additive()
+    pairs = [
+        ("additive, forward and backward", ours, "textbook", theirs, True),
+        (
+            "additive, forward and backward",
+            ours,
+            "tanh once, in cache",
+            in_cache(torch.tanh, FEATURES),
+            False,
+        ),
+        ("the same", ours, "sigmoid once, in cache", in_cache(torch.sigmoid, FEATURES), False),
+        ("kernel of 16,000 points", kernel(), "fused attention", fused(), True),
+        ("the same", kernel(), "dense, 500 rows at a time", dense(), True),
+        ("the same", kernel(), "exp once, in cache", in_cache(torch.exp, POINTS**2), False),
+        ("the same", kernel(), "a product of matrices", product(), False),
+        ("leave-one-out gradient of a width", width(), "dense, 500 rows", dense_width(), True),
+    ]
+    if importlib.util.find_spec("pykeops") is not None:
+        ordered, mixed = torch.arange(POINTS), torch.randperm(POINTS)
+        pairs += [
+            ("kernel of 16,000 points", kernel(), "KeOps", keops(ordered), True),
+            ("the same", kernel(), "KeOps, points in no order", keops(mixed), False),
+        ]
+    else:
+        out.print("KeOps is not installed, so that its row is missing: pip install pykeops")
+    columns = ("what", "rival", "our s", "its s", "times as fast", "pair by pair")
+    table = plain_table(columns, right=columns[2:])
+    for name, work, rival, other, same in pairs:
+        if same:
+            torch.testing.assert_close(work(), other(), atol=5e-4, rtol=1e-2)
+        times = [(seconds(work), seconds(other)) for _ in range(repeats + 1)][1:]
+        ratios = [b / a for a, b in times]
+        mine, his = (statistics.median(each) for each in zip(*times, strict=True))
+        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
+        table.add_row(name, rival, f"{mine:.2f}", f"{his:.2f}", f"{his / mine:.2f}", spread)
+    out.print(table)
+    mine, his = memory(0), memory(1)
+    out.print(f"extra memory of the additive score: {mine:.0f} MB, the textbook's {his:.0f} MB")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
