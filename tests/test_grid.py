@@ -143,7 +143,12 @@ def check_weights(model, data, sums_to_one):
             sums = weights.sum(dim=-1)
             assert ((sums - 1).abs().lt(1e-4) | (sums == 0)).all(), name
     main = prediction.weights.get("pooling", prediction.weights.get("cross"))
-    hidden = ~data.test.mask[:, None, None].expand_as(main)
+    mask = data.test.mask
+    hidden = (
+        torch.zeros_like(main, dtype=torch.bool)
+        if mask is None
+        else ~mask[:, None, None].expand_as(main)
+    )
     assert (main[hidden] == 0).all()
 
 

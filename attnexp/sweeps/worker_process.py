@@ -40,6 +40,9 @@ GRACE = 10.0
 _POLL = 0.2
 """Seconds between two checks of whether a process is alive."""
 
+_RELEASE = 1.0
+"""Seconds in which the system releases the lock of a process that has just died, at the most."""
+
 _STARTS = 3
 """How often in a row a process may die before it is ready."""
 
@@ -252,6 +255,9 @@ def record_end(
     since then is the job's own, and stays.
     """
     outcome = Outcome(status, error)
+    end = time.monotonic() + _RELEASE
+    while lock.is_held(job.folder) and time.monotonic() < end:
+        time.sleep(_POLL / 10)
     # Where another process runs the job by now, or nothing can be written, nothing is recorded.
     with suppress(lock.BusyError, OSError), lock.hold(job.folder):
         try:

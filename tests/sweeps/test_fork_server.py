@@ -27,6 +27,7 @@ def end_of(worker):
         list(worker_process.ended_jobs([worker]))
 
 
+@pytest.mark.slow
 def test_a_killed_server_costs_no_job_and_workers_still_end_and_begin(start, home):
     command = start(
         "-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "model.seconds=2,60,0"

@@ -116,7 +116,7 @@ def test_ids_stay_ids_and_numbers_change():
     data = Sine(torch.Generator().manual_seed(0))
     double = data.to(torch.device("cpu"), torch.float64)
     assert double.test.queries.dtype == torch.float64
-    assert double.train.mask.dtype == torch.bool
+    assert double.train.mask.own.dtype == torch.int64
     assert double.train.targets.float().equal(data.train.targets)
     assert data.to(torch.device("cpu")).train.keys.dtype == torch.float32
 

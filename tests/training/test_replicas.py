@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from torch import nn
 
 from attnexp.config import build
@@ -30,6 +31,7 @@ SEQUENCES = (
 
 def prepared(*overrides):
     register_resolvers()
+    GlobalHydra.instance().clear()  # a test beside this one may have left its own
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         config = compose("config", list(overrides), return_hydra_config=True)
     return build.prepare(config, chosen_of(config.hydra.runtime.choices))

@@ -110,7 +110,7 @@ def test_captured_steps_train_like_eager_ones(curves, optimizer):
     assert captured == pytest.approx(eager, rel=1e-5)
     assert eager[-1] < eager[0]
     for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
     assert recorder.asked.count("warm up") == 2 * WARM_UPS
     assert recorder.asked.count("rehearse") == recorder.asked.count("record") == 2
     assert recorder.asked.count("replay") == 2 * 2
