@@ -81,6 +81,7 @@ def test_every_score_has_the_same_bits_in_any_company(model_name):
     assert_same_bits(f"model={model_name}", *SMALL)
 
 
+@pytest.mark.slow
 def test_every_normalizer_has_the_same_bits_in_any_company(normalizer_name):
     assert_same_bits(f"normalizer={normalizer_name}", "model=additive", *SMALL)
 
