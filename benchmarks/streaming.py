@@ -30,6 +30,7 @@ from attnexp.console import out, plain_table
 from attnexp.masks import LeaveOneOut
 from attnexp.scores.additive import Additive
 from attnexp.scores.gaussian import gaussian_as_dot_product
+from attnexp.training.device import prepare_processor
 
 BATCH, LENGTH, HIDDEN = 4, 256, 128
 FEATURES = BATCH * LENGTH**2 * HIDDEN
@@ -176,8 +177,8 @@ def seconds(work: Work) -> float:
 def memory(side: int) -> float:
     """MB that the additive attention takes in a process of its own: 0 for ours, 1 for theirs."""
     code = (
-        "import sys; sys.path.insert(0, 'benchmarks'); import torch, streaming\n"
-        "torch.set_num_threads(1)\n"
+        "import sys; sys.path.insert(0, 'benchmarks'); import streaming\n"
+        "streaming.prepare_processor(1)\n"
         "streaming.pooling.LARGE = 2**10  # what a first call loads is not counted\n"
         f"streaming.additive(64)[{side}]()\n"
         f"print(streaming.peak(streaming.additive()[{side}]))"
@@ -206,7 +207,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=5)
     repeats = parser.parse_args().repeats
-    torch.set_num_threads(1)
+    prepare_processor(1)
     ours, theirs = additive()
     pairs = [
         ("additive, forward and backward", ours, "textbook", theirs, True),

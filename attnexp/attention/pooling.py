@@ -13,7 +13,7 @@ from attnexp.attention.streaming import stream, stream_products
 from attnexp.masks import Mask, MaskMatrix, StructuredMask, ValidLens, mask_matrix
 from attnexp.normalizers.base import Normalizer, NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
-from attnexp.scores.base import Score
+from attnexp.scores.base import Score, batched_product
 
 FEW = 4096
 """The number of scores in a batch up to which a fused kernel saves no time.
@@ -57,9 +57,7 @@ def pool(
     mask = mask_matrix(memory.mask)
     weights = normalizer(scores if bias is None else scores + bias, mask)
     kept = weights if dropout is None else dropout(weights)
-    # without an axis for heads `bmm` suffices, and `@` takes longer to reach it
-    product = torch.bmm if weights.dim() == 3 else torch.matmul
-    return product(kept, memory.values), weights if need_weights else None
+    return batched_product(kept, memory.values), weights if need_weights else None
 
 
 def _without_weights(

@@ -6,7 +6,6 @@ its numbers stay in the cache of a processor.
 """
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import Any, cast
 
 import torch
@@ -19,6 +18,7 @@ from attnexp.masks import Mask, StructuredMask, hide
 from attnexp.normalizers.base import Normalizer
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score
+from attnexp.scores.dot import Dot
 
 TILE = 2**19
 """Numbers in a tile on a processor: 2 MB of float32."""
@@ -68,7 +68,9 @@ def stream_products(
     alone = not any(each is not None and each.requires_grad for each in (keys, values, bias))
     if alone and bias is None and queries.requires_grad and moments <= MOMENTS:
         return cast(Tensor, _OnePass.apply(mask, queries, keys, values))
-    return _streamed(_ProductPooling(), 1, queries, keys, values, mask, bias)
+    inner = queries.shape[-1]
+    rule = _Pooling(Dot(inner, inner), Softmax(heads=1))
+    return _streamed(rule, 1, queries, keys, values, mask, bias)
 
 
 def _streamed(
@@ -92,7 +94,6 @@ def _streamed(
 def _tiles(queries: Tensor, keys: Tensor, inner: int) -> Iterator[Tile]:
     """Yield the tiles in which each pair of query and key takes `inner` numbers."""
     size = TILE if queries.device.type == "cpu" else LARGE_TILE
-    _keep_memory()
     examples, count = queries.shape[0], queries.shape[-2]
     row = inner * keys.shape[-2] * queries[0, ..., 0, 0].numel()
     rows = min(max(1, size // row), count)
@@ -100,17 +101,6 @@ def _tiles(queries: Tensor, keys: Tensor, inner: int) -> Iterator[Tile]:
     for example in range(0, examples, together):
         for first in range(0, count, rows):
             yield slice(example, example + together), slice(first, first + rows)
-
-
-@cache
-def _keep_memory() -> None:
-    """Let the C library keep the memory that a tile frees, for the next one.
-
-    glibc returns free memory to the system above twice the size of the largest block that it has
-    mapped and freed, up to 32 MB, and getting it back costs as much time as half the work on a
-    tile. The block is never touched, so it takes no memory.
-    """
-    torch.empty(16 * 2**20, dtype=torch.uint8)
 
 
 def _part(matrix: Tensor, tile: Tile, axes: int) -> Tensor:
@@ -161,21 +151,6 @@ class _Pooling(nn.Module):
         scores = hide(scores if bias is None else scores + bias, mask)
         plain = type(self.normalizer) is Softmax
         return (_softmax(scores) if plain else self.normalizer(scores)) @ values
-
-
-class _ProductPooling(nn.Module):
-    """The context of a tile for the softmax of q.k."""
-
-    def forward(
-        self,
-        queries: Tensor,
-        keys: Tensor,
-        values: Tensor,
-        bias: Tensor | None,
-        mask: Mask | None,
-    ) -> Tensor:
-        scores = queries @ keys.mT
-        return _softmax(hide(scores if bias is None else scores + bias, mask)) @ values
 
 
 class _Streamed(torch.autograd.Function):
