@@ -7,6 +7,8 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch
@@ -57,21 +59,41 @@ def fit(
     course = Course(model, dataset, task, settings, autocast)
     motion = ParameterMotion([p.detach().unsqueeze(0) for p in parameters], settings.tolerance)
     while not course.over:
-        # One tensor: a small one kept from each step would split the large blocks that the step
-        # frees, and the memory of the process would grow with every step.
-        losses = parameters[0].new_empty(math.ceil(len(dataset.train) / size), requires_grad=False)
-        count, factor = 0, 1.0
+        losses, factor = EpochLosses(math.ceil(len(dataset.train) / size)), 1.0
         for batch in portions(dataset.train, size, generator):
             if course.step == course.planned:
                 break
             factor = schedule(course.step / course.planned)
-            losses[count] = update(batch, factor)
-            count += 1
+            losses.add(update(batch, factor))
             course.step += 1
-        loss = float(losses[:count].mean())
+        loss = float(losses.mean())
         yield course.end_epoch(loss, rate * factor, motion.has_ceased()[0])
         course.require_finite(loss, rate)
     course.best.restore()
+
+
+class EpochLosses:
+    """The losses of the updates of an epoch, at most `updates` of them, of one model or of many.
+
+    They are in one tensor: a small one kept from each update would split the large blocks that the
+    update frees, and the memory of the process would grow with every update.
+    """
+
+    def __init__(self, updates: int) -> None:
+        self._updates = updates
+        self._count = 0
+        self._all = torch.empty(0)
+
+    def add(self, losses: Float[Tensor, "*models"]) -> None:
+        """Record the losses of an update."""
+        if self._count == 0:
+            self._all = losses.new_empty(*losses.shape, self._updates)
+        self._all[..., self._count] = losses
+        self._count += 1
+
+    def mean(self) -> Float[Tensor, "*models"]:
+        """Return the mean over the updates."""
+        return self._all[..., : self._count].mean(dim=-1)
 
 
 class Course:

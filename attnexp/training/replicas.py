@@ -16,6 +16,7 @@ wherever it stands among them. Three things see to that:
 What remains is a function such as a sigmoid of fewer than 16 numbers a replica.
 """
 
+import math
 import pickle
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -36,7 +37,7 @@ from attnexp.runs.summary import error_text
 from attnexp.scores.base import Score
 from attnexp.training.base import Epoch
 from attnexp.training.early_stopping import ParameterMotion
-from attnexp.training.loop import Course, portions
+from attnexp.training.loop import Course, EpochLosses, portions
 from attnexp.training.optimizers import Rprop, is_elementwise
 from attnexp.training.run import PreparedRun, trainable
 
@@ -104,15 +105,16 @@ class Replicas:
         After the last row of a run comes None, or the error that ended it.
         """
         while self._drop_left():
-            losses, factor = [], 1.0
+            updates = math.ceil(len(self._first.dataset.train) / self._size)
+            losses, factor = EpochLosses(updates), 1.0
             self._first.model.train()
             for batch in self._portions():
                 course = self._replicas[0].course
                 if course.step == course.planned:
                     break
                 factor = self._first.schedule(course.step / course.planned)
-                losses.append(self._update(batch, factor))
-            means = torch.stack(losses, dim=1).mean(dim=1).tolist()
+                losses.add(self._update(batch, factor))
+            means = losses.mean().tolist()
             ceased = self._motion.has_ceased()
             for row, replica in enumerate(self._replicas):
                 for event in self._end_epoch(replica, means[row], factor, ceased[row]):
