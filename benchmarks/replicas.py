@@ -20,8 +20,8 @@ from attnexp.config.groups import conf_dir
 from attnexp.config.job import chosen_of, register_resolvers
 from attnexp.console import out, plain_table
 from attnexp.training.loop import fit
+from attnexp.training.prepared import PreparedRun
 from attnexp.training.replicas import Replicas
-from attnexp.training.run import PreparedRun
 
 FEW_UPDATES = (
     "data.num_train=1024",

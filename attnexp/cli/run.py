@@ -17,7 +17,7 @@ from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
 from attnexp.runs.summary import Summary, read_summary
 
 if TYPE_CHECKING:
-    from attnexp.training.run import PreparedRun
+    from attnexp.training.prepared import PreparedRun
 
 
 def main(argv: Sequence[str]) -> None:

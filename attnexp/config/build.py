@@ -33,7 +33,7 @@ from attnexp.training.device import choose_device, prepare_processor
 from attnexp.training.early_stopping import Target
 from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.precision import choose_precision
-from attnexp.training.run import PreparedRun, trainable
+from attnexp.training.prepared import PreparedRun, trainable
 from attnexp.training.schedules import Constant
 from attnexp.training.tensors import read_parameters
 

@@ -65,6 +65,11 @@ class Job:
         return resolved(self.config)
 
     @property
+    def log(self) -> Path:
+        """The file that Hydra logs the job to."""
+        return self.folder / f"{self.config.hydra.job.name}.log"
+
+    @property
     def chosen(self) -> dict[str, str]:
         """The name chosen in each of attnexp's groups."""
         return chosen_of(self.config.hydra.runtime.choices)

@@ -1,7 +1,13 @@
-"""The outcome of a job in a sweep."""
+"""What a worker process tells of itself and its jobs: that it is ready, and how each job ended."""
 
 from dataclasses import dataclass
 from typing import Literal
+
+READY = "ready"
+"""The message that a worker process sends once it has imported everything that jobs need."""
+
+GRACE = 10.0
+"""Seconds that an interrupted job has to record its interruption."""
 
 Status = Literal["done", "skipped", "failed", "interrupted", "busy", "not run"]
 """The ways in which a job ends in a sweep. "busy" means that another process runs it."""

@@ -5,11 +5,12 @@ from contextlib import ExitStack, contextmanager, suppress
 
 from attnexp.config.job import Job, Surroundings, at_work, finished_before, record_composition
 from attnexp.runs import lock
+from attnexp.sweeps.job_at_work import Report, build, outcome_of, output_to_log
 from attnexp.sweeps.outcome import Outcome
-from attnexp.sweeps.worker_main import Report, build, outcome_of, output_to_log
 from attnexp.training.base import Epoch
+from attnexp.training.prepared import PreparedRun
 from attnexp.training.replicas import NotReplicableError, Replicas, likeness
-from attnexp.training.run import ALONE, PreparedRun, Recording, execute
+from attnexp.training.run import ALONE, Recording, execute
 
 
 def run_group(jobs: Mapping[int, Job], report: Report) -> None:

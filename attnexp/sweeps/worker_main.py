@@ -4,33 +4,22 @@ It receives jobs through a pipe and sends back their outcomes. The pipe closes w
 process ends: the worker then interrupts a job that is running, and ends.
 """
 
-import faulthandler
 import gc
 import os
 import pickle
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from functools import partial
+from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attnexp import console
-from attnexp.config.job import Job, at_work, finished_before, register_resolvers
-from attnexp.runs import files, lock
-from attnexp.runs.summary import error_text, first_summary
-from attnexp.sweeps.outcome import Outcome
-from attnexp.sweeps.worker_process import GRACE, READY, log_name
-
-if TYPE_CHECKING:
-    from attnexp.training.run import PreparedRun
-
-Report = Callable[[int, Outcome], None]
-"""Is called with the number of a job that has ended, and its outcome."""
+from attnexp.config.job import Job, register_resolvers
+from attnexp.sweeps.job_at_work import Report, run_job
+from attnexp.sweeps.outcome import GRACE, READY, Outcome
 
 
 def main(pipe_number: int) -> None:
@@ -85,28 +74,6 @@ def run_jobs(jobs: Mapping[int, Job], report: Report) -> None:
         report(number, run_job(job))
 
 
-def run_job(job: Job) -> Outcome:
-    """Run a job in its folder, unless it has finished or another process is running it."""
-    try:
-        with lock.hold(job.folder):
-            if finished_before(job) is not None:
-                return Outcome("skipped")
-            with output_to_log(job):
-                at_work(job, partial(_build_and_train, job))
-    except BaseException as error:
-        return outcome_of(error)
-    return Outcome("done")
-
-
-def outcome_of(error: BaseException) -> Outcome:
-    """Return the outcome of a job that an error has ended."""
-    if isinstance(error, lock.BusyError):
-        return Outcome("busy", str(error))
-    if isinstance(error, KeyboardInterrupt):
-        return Outcome("interrupted")
-    return Outcome("failed", error_text(error))
-
-
 def spoiled(outcome: Outcome, changed: bool) -> bool:
     """Return whether a job has left the process in a state that could change the next job.
 
@@ -119,25 +86,6 @@ def spoiled(outcome: Outcome, changed: bool) -> bool:
         return True
     out_of_memory = outcome.error is not None and "Memory" in outcome.error.partition(":")[0]
     return outcome.status == "failed" and (out_of_memory or torch.cuda.is_initialized())
-
-
-def build(job: Job) -> "PreparedRun":
-    """Build the run of a job. What is wrong with it is written into its summary and raised."""
-    from attnexp.config import build
-    from attnexp.training import run
-
-    try:
-        return build.prepare(job.config, job.chosen)
-    except BaseException as error:
-        files.clear(job.folder)
-        run.record_end(job.folder, first_summary(job.settings, job.chosen), error)
-        raise
-
-
-def _build_and_train(job: Job) -> None:
-    from attnexp.training import run
-
-    run.execute(build(job), job.folder)
 
 
 def _run_interruptible(jobs: dict[int, Job], report: Report) -> None:
@@ -168,27 +116,6 @@ def _receive(pipe: Connection, jobs: "SimpleQueue[bytes]", busy: threading.Event
             os.kill(os.getpid(), signal.SIGINT)
             time.sleep(GRACE)
         os._exit(0)
-
-
-@contextmanager
-def output_to_log(job: Job) -> Iterator[None]:
-    """Write what the job prints, and the interpreter's report of a crash, into the job's log."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    kept = [os.dup(1), os.dup(2)]
-    with (job.folder / log_name(job)).open("ab") as log:
-        for number in (1, 2):
-            os.dup2(log.fileno(), number)
-        faulthandler.enable(log)
-        try:
-            yield
-        finally:
-            faulthandler.disable()
-            sys.stdout.flush()
-            sys.stderr.flush()
-            for number, file in zip((1, 2), kept, strict=True):
-                os.dup2(file, number)
-                os.close(file)
 
 
 def _global_settings() -> tuple[Any, ...]:

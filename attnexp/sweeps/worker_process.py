@@ -26,16 +26,10 @@ from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.state import Stamp, stamp
 from attnexp.runs.summary import first_summary, read_summary
 from attnexp.sweeps.fork_server import UNKNOWN, ForkedProcess, ForkServer, start_python
-from attnexp.sweeps.outcome import Outcome
+from attnexp.sweeps.outcome import GRACE, READY, Outcome
 
 PROGRAM = "import sys; sys.path[:] = {path}; import attnexp.sweeps.worker_main as m; m.main({pipe})"
 """The program of a worker process. It has this process's import path."""
-
-READY = "ready"
-"""The message that a worker process sends once it has imported everything that jobs need."""
-
-GRACE = 10.0
-"""Seconds that an interrupted job has to record its interruption."""
 
 _POLL = 0.2
 """Seconds between two checks of whether a process is alive."""
@@ -267,14 +261,9 @@ def record_end(
         if summary.status == "finished":
             return outcome if stamp(job.folder) == before else Outcome("done")
         summary.ended_early(status, error).write(job.folder)
-        with (job.folder / log_name(job)).open("a", encoding="utf-8") as log:
+        with job.log.open("a", encoding="utf-8") as log:
             log.write(f"{error}\n")
     return outcome
-
-
-def log_name(job: Job) -> str:
-    """Return the name of the file that Hydra logs a job to."""
-    return f"{job.config.hydra.job.name}.log"
 
 
 def _last_line(output: IO[bytes]) -> str:

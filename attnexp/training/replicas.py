@@ -39,7 +39,7 @@ from attnexp.training.base import Epoch
 from attnexp.training.early_stopping import ParameterMotion
 from attnexp.training.loop import Course, EpochLosses, portions
 from attnexp.training.optimizers import Rprop, is_elementwise
-from attnexp.training.run import PreparedRun, trainable
+from attnexp.training.prepared import PreparedRun, trainable
 
 Entry = TypeVar("Entry")
 

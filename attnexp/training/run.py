@@ -4,11 +4,10 @@ import logging
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import msgspec
 import torch
@@ -20,11 +19,10 @@ from attnexp.runs import files
 from attnexp.runs.provenance import now
 from attnexp.runs.summary import Summary, error_text, first_summary
 from attnexp.tasks.base import Attended, Task
-from attnexp.trackers.base import Tracker
-from attnexp.training.base import Epoch, OptimizerFactory, Schedule, TrainSettings
+from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
 from attnexp.training.loop import fit
-from attnexp.training.precision import Precision
+from attnexp.training.prepared import PreparedRun, trainable
 from attnexp.training.tensors import write_attention, write_parameters, write_snapshots
 
 log = logging.getLogger(__name__)
@@ -37,29 +35,6 @@ TRAINING_HEADLINES = ("train_loss", "steps", "converged_step")
 
 ALONE = "batched=true, but this run was trained by itself"
 """The beginning of the note of a run that cannot train as a replica."""
-
-
-@dataclass(frozen=True)
-class PreparedRun:
-    """A run that is built and has not begun.
-
-    `untrained` makes models of the same shape with other first parameters, one at a time.
-    """
-
-    config: Mapping[str, Any]
-    chosen: Mapping[str, str]
-    device: torch.device
-    why_device: str
-    precision: Precision
-    dataset: Dataset
-    model: Architecture
-    task: Task
-    optimizer: OptimizerFactory
-    schedule: Schedule
-    settings: TrainSettings
-    tracker: Tracker
-    order: torch.Generator
-    untrained: Iterable[Architecture]
 
 
 def execute(run: PreparedRun, folder: Path) -> Summary:
@@ -340,8 +315,3 @@ def peak_memory_mb(device: torch.device) -> float:
         return torch.cuda.max_memory_allocated(device) / 2**20
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return used / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def trainable(model: Architecture) -> bool:
-    """Whether there is a parameter to train."""
-    return any(parameter.requires_grad for parameter in model.parameters())

@@ -30,9 +30,9 @@ from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.runs import lock
 from attnexp.runs.state import look
 from attnexp.sweeps.executors.base import Executor, JobOf
-from attnexp.sweeps.outcome import Outcome, first_line
+from attnexp.sweeps.outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob, folder_of, make_portable
-from attnexp.sweeps.worker_process import GRACE, WorkerProcess
+from attnexp.sweeps.worker_process import WorkerProcess
 
 POLL = 1.0
 """Seconds between two checks, beside a running job, of whether the sweep is still active."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.fork_server import ForkServer
-from attnexp.sweeps.outcome import Outcome
+from attnexp.sweeps.outcome import GRACE, Outcome
 from attnexp.sweeps.plan import PlannedJob
-from attnexp.sweeps.worker_process import GRACE, WorkerProcess, ended_jobs
+from attnexp.sweeps.worker_process import WorkerProcess, ended_jobs
 
 
 class LocalExecutor(Executor):
