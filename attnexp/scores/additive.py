@@ -18,36 +18,34 @@ class AdditiveDerivative(Derivative):
         self.keys, self.W, self.u = keys, 2 * W_q, 2 * w_v
         self.total = w_v.sum(dim=-1, keepdim=True).unsqueeze(-1)
         self.of_keys = torch.zeros_like(keys)
-        self.of_queries: list[Tensor] = []
         self.of_scores: list[Tensor] = []
 
     def room(self, length: int) -> Float[Tensor, "length *kept"]:
         return self.keys.new_empty(length, *self.keys.shape)
 
     def compare(
-        self, query: Float[Tensor, "*batch query_dim"], kept: Float[Tensor, "*batch keys projected"]
+        self, query: Float[Tensor, "*batch projected"], kept: Float[Tensor, "*batch keys projected"]
     ) -> Float[Tensor, "*batch 1 keys"]:
-        torch.add(self.keys, (query @ self.W.mT).unsqueeze(-2), out=kept).sigmoid_()
+        torch.add(self.keys, query.unsqueeze(-2), out=kept).sigmoid_()
         scores = kept.flatten(-3, -2) @ self.u.mT
         return scores.view(*kept.shape[:-2], 1, kept.shape[-2]).sub_(self.total)
 
     def pull_back(
-        self, gradient: Float[Tensor, "*batch 1 keys"], kept: Float[Tensor, "*batch keys projected"]
-    ) -> Float[Tensor, "*batch query_dim"]:
+        self,
+        gradient: Float[Tensor, "*batch 1 keys"],
+        kept: Float[Tensor, "*batch keys projected"],
+        of_query: Float[Tensor, "*batch projected"],
+    ) -> None:
         slope = torch.addcmul(kept, kept, kept, value=-1)
         self.of_keys.addcmul_(slope, gradient.mT)
-        of_query = batched_product(gradient, slope).squeeze(-2) * self.u
+        torch.mul(batched_product(gradient, slope).squeeze(-2), self.u, out=of_query)
         self.of_scores.append(gradient)
-        self.of_queries.append(of_query)
-        return of_query @ self.W
 
     def gradients(
         self,
-        queries: Float[Tensor, "length *batch query_dim"],
+        of_W: Float[Tensor, "*copies projected query_dim"],
         kept: Float[Tensor, "length *batch keys projected"],
     ) -> tuple[Tensor, ...]:
-        of_queries = torch.stack(self.of_queries[::-1]).movedim(0, -3).flatten(-3, -2)
-        of_W = of_queries.mT @ queries.movedim(0, -3).flatten(-3, -2)
         of_scores = torch.stack(self.of_scores[::-1]).movedim(0, -4).flatten(-4).unsqueeze(-2)
         of_u = of_scores @ kept.movedim(0, -4).flatten(-4, -2)
         of_w_v = 2 * of_u - of_scores.sum(dim=-1, keepdim=True)
