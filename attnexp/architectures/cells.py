@@ -88,10 +88,11 @@ class Cell(nn.Module, ABC):
     def slopes(
         kept: Float[Tensor, "length *batch kept"],
         states: Float[Tensor, "states *batch state_dim"],
+        by_gates: Float[Tensor, "length *batch 4 hidden_dim"],
     ) -> tuple[Tensor, ...]:
-        """Return the derivatives of f at all steps. They do not depend on the gradient.
+        """Write the derivatives of f by the blocks of gates at all steps, and return the others.
 
-        The first has those by the four blocks of gates, (length, *batch, 4, hidden_dim).
+        They do not depend on the gradient.
         """
 
     @staticmethod
@@ -101,7 +102,10 @@ class Cell(nn.Module, ABC):
         gates: Float[Tensor, "*batch 4 hidden_dim"],
         *slopes: Tensor,
     ) -> None:
-        """Write the gradients of the gates, from that of the new state, which it may change."""
+        """Turn derivatives by the gates into their gradients, by that of the new state.
+
+        It may change the latter.
+        """
 
     @staticmethod
     @abstractmethod
@@ -197,16 +201,16 @@ class Gru(Cell):
     def slopes(
         kept: Float[Tensor, "length *batch kept"],
         states: Float[Tensor, "states *batch state_dim"],
+        by_gates: Float[Tensor, "length *batch 4 hidden_dim"],
     ) -> tuple[Tensor, ...]:
         h_n, r, z, n = kept.chunk(4, dim=-1)
-        by_gates = n.new_empty(*n.shape[:-1], 4, n.shape[-1])
-        by_h_n, by_r, by_z, by_x_n = by_gates.unbind(dim=-2)
+        by_h_n, by_r, by_z, by_n = by_gates.unbind(dim=-2)
         rest = 1 - z
-        torch.mul(rest, 1 - n * n, out=by_x_n)
-        torch.mul(by_x_n, r, out=by_h_n)
-        torch.mul(by_h_n, h_n, out=by_r).mul_(1 - r)
-        torch.mul(states[:-1] - n, z, out=by_z).mul_(rest)
-        return by_gates, z
+        torch.addcmul(n.new_ones(()), n, n, value=-1, out=by_n).mul_(rest)
+        torch.mul(by_n, r, out=by_h_n)
+        torch.mul(by_h_n, h_n, out=by_r).addcmul_(by_r, r, value=-1)
+        torch.sub(states[:-1], n, out=by_z).mul_(z).mul_(rest)
+        return (z,)
 
     @staticmethod
     def pull_gates(
@@ -214,7 +218,7 @@ class Gru(Cell):
         gates: Float[Tensor, "*batch 4 hidden_dim"],
         *slopes: Tensor,
     ) -> None:
-        torch.mul(gradient.unsqueeze(-2), slopes[0], out=gates)
+        gates.mul_(gradient.unsqueeze(-2))
 
     @staticmethod
     def pull_state(
@@ -222,7 +226,7 @@ class Gru(Cell):
         own: Float[Tensor, "*batch state_dim"],
         *slopes: Tensor,
     ) -> None:
-        own.addcmul_(gradient, slopes[1])
+        own.addcmul_(gradient, slopes[0])
 
 
 class Lstm(Cell):
@@ -275,12 +279,16 @@ class Lstm(Cell):
     def slopes(
         kept: Float[Tensor, "length *batch kept"],
         states: Float[Tensor, "states *batch state_dim"],
+        by_gates: Float[Tensor, "length *batch 4 hidden_dim"],
     ) -> tuple[Tensor, ...]:
         i, f, g, o, tanh_c = kept.chunk(5, dim=-1)
         last_c = states[:-1].chunk(2, dim=-1)[1]
-        by_i, by_f = g * (i - i * i), last_c * (f - f * f)
-        by_g, by_o = i * (1 - g * g), tanh_c * (o - o * o)
-        return torch.stack([by_i, by_f, by_g, by_o], dim=-2), o * (1 - tanh_c * tanh_c), f
+        by_i, by_f, by_g, by_o = by_gates.unbind(dim=-2)
+        torch.mul(g, i - i * i, out=by_i)
+        torch.mul(last_c, f - f * f, out=by_f)
+        torch.mul(i, 1 - g * g, out=by_g)
+        torch.mul(tanh_c, o - o * o, out=by_o)
+        return o * (1 - tanh_c * tanh_c), f
 
     @staticmethod
     def pull_gates(
@@ -288,11 +296,10 @@ class Lstm(Cell):
         gates: Float[Tensor, "*batch 4 hidden_dim"],
         *slopes: Tensor,
     ) -> None:
-        by_gates, c_by_h, _ = slopes
         of_h, of_c = gradient.chunk(2, dim=-1)
-        of_c.addcmul_(of_h, c_by_h)
-        torch.mul(of_c.unsqueeze(-2), by_gates[..., :3, :], out=gates[..., :3, :])
-        torch.mul(of_h, by_gates[..., 3, :], out=gates[..., 3, :])
+        of_c.addcmul_(of_h, slopes[0])
+        gates[..., :3, :].mul_(of_c.unsqueeze(-2))
+        gates[..., 3, :].mul_(of_h)
 
     @staticmethod
     def pull_state(
@@ -300,7 +307,7 @@ class Lstm(Cell):
         own: Float[Tensor, "*batch state_dim"],
         *slopes: Tensor,
     ) -> None:
-        own.chunk(2, dim=-1)[1].addcmul_(gradient.chunk(2, dim=-1)[1], slopes[2])
+        own.chunk(2, dim=-1)[1].addcmul_(gradient.chunk(2, dim=-1)[1], slopes[1])
 
 
 CELLS: dict[str, type[Cell]] = {"gru": Gru, "lstm": Lstm}

@@ -74,11 +74,12 @@ class ScanGradient(torch.autograd.Function):
         kept: Float[Tensor, "length *copies batch kept"],
     ) -> tuple[Tensor, ...]:
         size = W_h.shape[-1]
-        W, slopes = cell.turned(W_h), cell.slopes(kept, states)
-        own = gradient.clone(memory_format=torch.contiguous_format)
         gates = kept.new_empty(*kept.shape[:-1], BLOCKS * size)
-        of_h = gates[..., : cell.gates * size]
-        rows = zip(own[:-1], of_h, gates.unflatten(-1, (BLOCKS, -1)), *slopes, strict=True)
+        blocks, of_h = gates.unflatten(-1, (BLOCKS, -1)), gates[..., : cell.gates * size]
+        slopes = cell.slopes(kept, states, blocks)
+        own = gradient.clone(memory_format=torch.contiguous_format)
+        W = cell.turned(W_h)
+        rows = zip(own[:-1], of_h, blocks, *slopes, strict=True)
         of_state = own[-1]
         for own_t, h_t, gates_t, *slope in reversed(list(rows)):
             cell.pull_gates(of_state, gates_t, *slope)

@@ -120,18 +120,19 @@ class UnrolledGradient(torch.autograd.Function):
         *parameters: Tensor,
     ) -> tuple[Tensor, ...]:
         size, projected = W_h.shape[-1], keys.shape[-1]
-        score, slopes = derivative(keys, *parameters), cell.slopes(kept, states)
-        own = of_states.clone(memory_format=torch.contiguous_format)
-        given = of_contexts.clone(memory_format=torch.contiguous_format)
         made = kept.new_empty(*kept.shape[:-1], projected + BLOCKS * size)
         queries, gates = made[..., :projected], made[..., projected:]
+        blocks = gates.unflatten(-1, (BLOCKS, -1))
+        slopes = cell.slopes(kept, states, blocks)
+        score = derivative(keys, *parameters)
+        own = of_states.clone(memory_format=torch.contiguous_format)
+        given = of_contexts.clone(memory_format=torch.contiguous_format)
         by_last, of_x = made[..., : projected + cell.gates * size], cell.of_x(gates, size)
         W, back, W_x = torch.cat([score.W, cell.turned(W_h)], dim=-2), values.mT, W_c.mT
-        blocks = gates.unflatten(-1, (BLOCKS, -1))
-        of_time = (own[:-1], given, weights, inner, blocks, of_x, queries, by_last)
+        of_time = (own[:-1], given, weights, inner, queries, blocks, of_x, by_last)
         of_state = own[-1]
         for row in reversed(list(zip(*of_time, *slopes, strict=True))):
-            own_t, given_t, w, inner_t, gates_t, x_t, query, by_last_t, *slope = row
+            own_t, given_t, w, inner_t, query, gates_t, x_t, by_last_t, *slope = row
             cell.pull_gates(of_state, gates_t, *slope)
             add_product(given_t, x_t, W_x)
             of_weights = batched_product(given_t.unsqueeze(-2), back)
@@ -142,7 +143,7 @@ class UnrolledGradient(torch.autograd.Function):
         products = joined(by_last)
         of_W = products.mT @ joined(cell.output(states[:-1]))
         of_b = products[..., projected:].sum(dim=-2).unsqueeze(-1)
-        of_keys, *of_parameters = score.gradients(of_W[..., :projected, :], inner)
+        of_keys, *of_parameters = score.gradients(of_W[..., :projected, :])
         return (
             of_x.movedim(0, -2),
             of_state,

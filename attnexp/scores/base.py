@@ -86,13 +86,12 @@ class Derivative(ABC):
 
     A recurrence projects its last state by `W`, in one product with its own weights, and calls
     `compare` once a step; on the way back it calls `pull_back` once a step, in the opposite order.
-    `gradients` then has what all steps contribute to the keys and the parameters, in few large
-    products. There may be axes of copies before the batch, in the parameters too; nothing is
-    recorded.
+    `gradients` then has what all steps contribute to the keys and the parameters. There may be an
+    axis of copies before the batch, in the parameters too; nothing is recorded.
     """
 
     W: Float[Tensor, "*copies projected query_dim"]
-    """The matrix that projects a query."""
+    """The matrix that projects a query, in a form that `compare` takes."""
 
     @abstractmethod
     def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
@@ -118,9 +117,7 @@ class Derivative(ABC):
         """Write the gradient of the projected query, from that of its scores."""
 
     @abstractmethod
-    def gradients(
-        self, of_W: Float[Tensor, "*copies projected query_dim"], kept: Tensor
-    ) -> tuple[Tensor, ...]:
+    def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
         """Return the gradients of the keys and of each parameter, after all steps."""
 
 
