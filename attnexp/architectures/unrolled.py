@@ -7,7 +7,13 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.architectures.cells import BLOCKS, Cell
-from attnexp.architectures.scan import add_product, copies_at, joined, without_autocast
+from attnexp.architectures.scan import (
+    add_product,
+    copies_at,
+    joined,
+    with_signature,
+    without_autocast,
+)
 from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import Derivative, batched_product
 
@@ -29,6 +35,7 @@ class Unrolled(torch.autograd.Function):
     """
 
     @staticmethod
+    @with_signature
     def forward(
         cell: type[Cell],
         derivative: type[Derivative],
@@ -102,6 +109,7 @@ class UnrolledGradient(torch.autograd.Function):
     """Returns the gradients of the tensors that `Unrolled` takes. It has none itself."""
 
     @staticmethod
+    @with_signature
     def forward(
         cell: type[Cell],
         derivative: type[Derivative],
