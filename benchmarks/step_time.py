@@ -22,7 +22,8 @@ from jaxtyping import Float, Int
 from rows import Row
 from torch import Tensor, nn
 
-from attnexp.architectures.recurrent import Cell, OneWay
+from attnexp.architectures.cells import Cell
+from attnexp.architectures.encoder import OneWay
 from attnexp.architectures.rnn import Rnn
 from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.console import out, plain_table, say

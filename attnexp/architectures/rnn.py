@@ -7,7 +7,8 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.recurrent import Cell, Encoder, cell_named
+from attnexp.architectures.cells import Cell, cell_named
+from attnexp.architectures.encoder import Encoder, Rows
 from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.architectures.unrolled import Unrolled
 from attnexp.attention.base import Memory
@@ -111,8 +112,8 @@ class Rnn(Seq2Seq[RnnState]):
     def encode(
         self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
     ) -> RnnState:
-        embedded = self.dropout(self.embed_source(source))
-        outputs, finals = self.encoder(embedded, mask.squeeze(1).sum(dim=-1))
+        symbols = Rows.of_symbols(self.embed_source, source, self.dropout)
+        outputs, finals = self.encoder(symbols, mask.squeeze(1).sum(dim=-1))
         return RnnState(self.attention.remember(outputs, outputs, mask), finals)
 
     def step(
@@ -124,7 +125,8 @@ class Rnn(Seq2Seq[RnnState]):
 
     def _project(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch gates"]:
         """Return what the last symbols contribute to the gates of the first layer."""
-        return self.bottom.project(self.dropout(self.embed_target(ids)))
+        symbols = Rows.of_symbols(self.embed_target, ids, self.dropout)
+        return symbols.through(self.bottom.W_x).vectors()
 
     def _step_by_step(
         self,
@@ -170,7 +172,7 @@ class Rnn(Seq2Seq[RnnState]):
     ) -> tuple[Float[Tensor, "batch target hidden_dim"], Float[Tensor, "batch target hidden_dim"]]:
         """Return the outputs and contexts of all steps, for a recurrence with a derivative."""
         score, W_h = pooling.score, self.bottom.W_h
-        weights = (self.W_c.mT, W_h.weight, W_h.bias, *score.own_parameters())
+        weights = (self.W_c, W_h.weight, W_h.bias, *score.own_parameters())
         states, contexts, *_ = Unrolled.apply(
             type(self.bottom),
             score.derivative,
@@ -179,7 +181,7 @@ class Rnn(Seq2Seq[RnnState]):
             x,
             *(tensor.type_as(x) for tensor in (start, memory.keys, memory.values, *weights)),
         )
-        return self.bottom.output(states[..., 1:, :]), contexts.movedim(0, 1)
+        return self.bottom.output(states[1:]).movedim(0, 1), contexts.movedim(0, 1)
 
     def _advance(
         self,
@@ -202,7 +204,7 @@ class Rnn(Seq2Seq[RnnState]):
         )
         for cell, state in zip(self.above, hidden[1:], strict=True):
             below = self.dropout(cell.output(states[-1]))
-            states += (cell.step(cell.project(below), state),)
+            states += (cell.step(cell.W_x(below), state),)
         return states, context, weights
 
     def _output(

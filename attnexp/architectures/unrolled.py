@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnexp.architectures.recurrent import (
-    Cell,
-    affine,
+from attnexp.architectures.cells import BLOCKS, Cell
+from attnexp.architectures.scan import (
+    add_product,
     copies_at,
     joined,
-    room_to_keep,
+    with_signature,
     without_autocast,
 )
 from attnexp.normalizers.base import Normalizer
@@ -22,15 +22,20 @@ class Unrolled(torch.autograd.Function):
     """Returns the states and the contexts of a `Cell` that attends with its last state.
 
         c_t = sum_j w_j v_j         w the normalized scores of h_{t-1}, one for each key j
-        s_t = f(x_t + W_c c_t, W_h h_{t-1} + b_h, s_{t-1})
+        s_t = f(x_t + c_t W_c, W_h h_{t-1} + b_h, s_{t-1})
 
-    Autograd would record each operation of each step. This derivative has few operations a step,
-    and the gradients of the weights and the memory, which are sums over the steps, in one product
-    each. It needs the score's `derivative` and the normalizer's `pull_back`. The other outputs are
-    what the derivative needs of the steps; they have no gradient. Copies are as in `Scan`.
+    Both are in the order of time, and the states begin with the one before the first step. Autograd
+    would record each operation of each step. This derivative has few operations a step, and the
+    gradients of the weights and the memory, which are sums over the steps, in one product each. It
+    needs the score's `derivative` and the normalizer's `pull_back`. The other outputs are what the
+    derivative needs of the steps; they have no gradient. Copies are as in `Scan`.
+
+    h_{t-1} is multiplied once a step, by what projects it as a query and by W_h together: the
+    projected query stands before the gates that h feeds.
     """
 
     @staticmethod
+    @with_signature
     def forward(
         cell: type[Cell],
         derivative: type[Derivative],
@@ -40,31 +45,38 @@ class Unrolled(torch.autograd.Function):
         start: Float[Tensor, "*copies batch state_dim"],
         keys: Float[Tensor, "*copies batch keys projected"],
         values: Float[Tensor, "*copies batch keys value_dim"],
-        W_c: Float[Tensor, "*copies gates value_dim"],
+        W_c: Float[Tensor, "*copies value_dim gates"],
         W_h: Float[Tensor, "*copies gates hidden_dim"],
         b_h: Float[Tensor, "*copies gates"],
         *parameters: Tensor,
     ) -> tuple[Tensor, ...]:
+        size, projected = W_h.shape[-1], keys.shape[-1]
         with without_autocast(x.device):
-            score, length = derivative(keys, *parameters), x.shape[-2]
-            states = x.new_empty(*x.shape[:-2], length + 1, start.shape[-1])
-            of_time, bias = states.movedim(-2, 0), b_h.unsqueeze(-2)
-            of_time[0] = start
-            h, *kept = room_to_keep(cell, x)
-            inputs, inner = torch.empty_like(h), score.room(length)
-            contexts = x.new_empty(length, *start.shape[:-1], 1, values.shape[-1])
+            *leading, length, _ = x.shape
+            score = derivative(keys, *parameters)
+            states = x.new_empty(length + 1, *leading, cell.states * size)
+            states[0] = start
+            made = x.new_empty(length, *leading, projected + cell.kept * size)
+            queries, kept = made[..., :projected], made[..., projected:]
+            queries.zero_()
+            cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
+            contexts = x.new_empty(length, *leading, 1, values.shape[-1])
+            inner = score.room(length)
             weights: list[Tensor] = []
             weigh = normalizer.of_finite(mask)
-            given = (x.movedim(-2, 0), cell.output(of_time[:-1]), contexts, inner, inputs, h)
-            rows = cell.rows(inputs, h, of_time, *kept)
-            for of_step, row in zip(zip(*given, strict=True), rows, strict=True):
-                x_t, last, context, kept_t, input_t, h_t = of_step
-                weights.append(weigh(score.compare(last, kept_t)))
+            W = torch.cat([score.W, cell.turned(W_h)], dim=-2).mT
+            by_last = made[..., : projected + cell.gates * size]
+            last = cell.output(states[:-1])
+            of_time = (last, by_last, queries, inner, contexts, cell.of_x(kept, size))
+            rows = cell.rows(kept, states)
+            for of_step, row in zip(zip(*of_time, strict=True), rows, strict=True):
+                last_t, by_last_t, query, inner_t, context, x_t = of_step
+                add_product(by_last_t, last_t, W)
+                weights.append(weigh(score.compare(query, inner_t)))
                 batched_product(weights[-1], values, out=context)
-                affine(x_t, context.squeeze(-2), W_c, out=input_t)
-                affine(bias, last, W_h, out=h_t)
+                add_product(x_t, context.squeeze(-2), W_c)
                 cell.advance(*row)
-        return states, contexts.squeeze(-2), torch.stack(weights), inner, h, *kept
+        return states, contexts.squeeze(-2), torch.stack(weights), inner, kept
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
@@ -90,58 +102,64 @@ class Unrolled(torch.autograd.Function):
         tensors = arguments[3:]
         copies = copies_at([0] * len(tensors), info, in_dims[3:], tensors)
         outputs = Unrolled.apply(*arguments[:3], *copies)
-        return outputs, (0, *(1 for _ in outputs[1:]))
+        return outputs, tuple(1 for _ in outputs)
 
 
 class UnrolledGradient(torch.autograd.Function):
     """Returns the gradients of the tensors that `Unrolled` takes. It has none itself."""
 
     @staticmethod
+    @with_signature
     def forward(
         cell: type[Cell],
         derivative: type[Derivative],
         normalizer: Normalizer,
-        of_states: Float[Tensor, "*copies batch states state_dim"],
+        of_states: Float[Tensor, "states *copies batch state_dim"],
         of_contexts: Float[Tensor, "length *copies batch value_dim"],
-        states: Float[Tensor, "*copies batch states state_dim"],
+        states: Float[Tensor, "states *copies batch state_dim"],
         contexts: Float[Tensor, "length *copies batch value_dim"],
         weights: Float[Tensor, "length *copies batch 1 keys"],
         inner: Tensor,
-        h: Float[Tensor, "length *copies batch gates"],
-        *others: Tensor,
+        kept: Float[Tensor, "length *copies batch kept"],
+        keys: Float[Tensor, "*copies batch keys projected"],
+        values: Float[Tensor, "*copies batch keys value_dim"],
+        W_c: Float[Tensor, "*copies value_dim gates"],
+        W_h: Float[Tensor, "*copies gates hidden_dim"],
+        *parameters: Tensor,
     ) -> tuple[Tensor, ...]:
-        many = len(cell.kept)
-        kept, (keys, values, W_c, W_h, *parameters) = others[:many], others[many:]
-        score, before = derivative(keys, *parameters), states.movedim(-2, 0)
-        turn = cell.turned * W_h.shape[-1]
-        back, W_x = values.mT, W_c.roll(turn, dims=-2).mT
-        slopes = cell.slopes(h, before, *kept)
-        own = of_states.movedim(-2, 0).clone()
-        gates, given = torch.empty_like(slopes[0]), torch.empty_like(contexts)
-        of_x, of_h = cell.of_x(gates), cell.of_h(gates)
+        size, projected = W_h.shape[-1], keys.shape[-1]
+        made = kept.new_empty(*kept.shape[:-1], projected + BLOCKS * size)
+        queries, gates = made[..., :projected], made[..., projected:]
+        blocks = gates.unflatten(-1, (BLOCKS, -1))
+        slopes = cell.slopes(kept, states, blocks)
+        score = derivative(keys, *parameters)
+        own = of_states.clone(memory_format=torch.contiguous_format)
+        given = of_contexts.clone(memory_format=torch.contiguous_format)
+        by_last, of_x = made[..., : projected + cell.gates * size], cell.of_x(gates, size)
+        W, back, W_x = torch.cat([score.W, cell.turned(W_h)], dim=-2), values.mT, W_c.mT
+        of_time = (own[:-1], given, weights, inner, queries, blocks, of_x, by_last)
         of_state = own[-1]
-        rows = zip(
-            *(own[:-1], of_contexts, given, weights, inner, gates, of_x, of_h, *slopes), strict=True
-        )
-        for row in reversed(list(rows)):
-            own_t, of_context, given_t, w, kept_t, gates_t, x_t, h_t, *slope = row
+        for row in reversed(list(zip(*of_time, *slopes, strict=True))):
+            own_t, given_t, w, inner_t, query, gates_t, x_t, by_last_t, *slope = row
             cell.pull_gates(of_state, gates_t, *slope)
-            affine(of_context, x_t, W_x, out=given_t)
+            add_product(given_t, x_t, W_x)
             of_weights = batched_product(given_t.unsqueeze(-2), back)
-            of_query = score.pull_back(normalizer.pull_back(w, of_weights), kept_t)
-            cell.output(own_t).add_(of_query)
-            cell.pull_state(of_state, own_t, h_t, W_h, *slope)
-        of_x = of_x.roll(-turn, dims=-1)
-        last, products = cell.output(before[:-1]), joined(of_h)
-        of_keys, *of_parameters = score.gradients(last, inner)
+            score.pull_back(normalizer.pull_back(w, of_weights), inner_t, query)
+            cell.pull_state(of_state, own_t, *slope)
+            add_product(cell.output(own_t), by_last_t, W)
+            of_state = own_t
+        products = joined(by_last)
+        of_W = products.mT @ joined(cell.output(states[:-1]))
+        of_b = products[..., projected:].sum(dim=-2).unsqueeze(-1)
+        of_keys, *of_parameters = score.gradients(of_W[..., :projected, :])
         return (
             of_x.movedim(0, -2),
             of_state,
             of_keys,
             weights.squeeze(-2).movedim(0, -1) @ given.movedim(0, -2),
-            joined(of_x).mT @ joined(contexts),
-            products.mT @ joined(last),
-            products.sum(dim=-2),
+            joined(contexts).mT @ joined(of_x),
+            cell.turned(of_W[..., projected:, :], back=True),
+            cell.turned(of_b, back=True).squeeze(-1),
             *of_parameters,
         )
 
@@ -153,9 +171,8 @@ class UnrolledGradient(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *arguments: Any
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        tensors, many = arguments[3:], len(arguments[0].kept)
-        places = [0, 1, 0, 1, 1, 1, 1, *(1 for _ in range(many))]
-        places += [0] * (len(tensors) - len(places))
+        tensors = arguments[3:]
+        places = [1] * 7 + [0] * (len(tensors) - 7)
         outputs = UnrolledGradient.apply(
             *arguments[:3], *copies_at(places, info, in_dims[3:], tensors)
         )

@@ -26,8 +26,13 @@ class Dropout(nn.Module):
         self.p = p
         self.generator = torch.Generator().manual_seed(int(torch.randint(2**62, ())))
 
+    @property
+    def drops(self) -> bool:
+        """Whether the module is not the identity now."""
+        return self.training and self.p > 0
+
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-        if not self.training or self.p == 0:
+        if not self.drops:
             return x
         if self.generator.device != x.device:
             seed = self.generator.initial_seed()

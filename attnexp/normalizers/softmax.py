@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -36,5 +37,4 @@ class Softmax(Normalizer):
         weights: Float[Tensor, "*batch queries keys"],
         gradient: Float[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        shared = weights * gradient
-        return shared.addcmul_(weights, shared.sum(dim=-1, keepdim=True), value=-1)
+        return torch._softmax_backward_data(gradient, weights, -1, weights.dtype)

@@ -9,49 +9,59 @@ from torch import Tensor, nn
 
 from attnexp.scores.base import Derivative, Score, batched_product, require_positive
 
+FAR = 80.0
+"""The largest size of 2 W_k k in a decoder's derivative: exp(-80) is a normal number in float32."""
+
 
 class AdditiveDerivative(Derivative):
-    """The derivative of `Additive`, for a decoder. The parameters are those of W_q and w_v."""
+    """The derivative of `Additive`, for a decoder. The parameters are those of W_q and w_v.
+
+    The logistic function of a sum is 1 / (1 + exp(-q) exp(-k)). The keys stay the same for all
+    steps, so that a step has no exponential for each pair, but a product and a reciprocal. Numbers
+    of a key beyond `FAR`, where the tanh of the key alone is 1 to 34 digits, count as `FAR`, so
+    that no product is 0 times infinity.
+    """
 
     def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
         W_q, w_v = parameters
-        self.keys, self.W, self.u = keys, 2 * W_q, 2 * w_v
-        self.total = w_v.sum(dim=-1, keepdim=True).unsqueeze(-1)
-        self.of_keys = torch.zeros_like(keys)
-        self.of_queries: list[Tensor] = []
+        self.W, self.u, self.minus_u = -2 * W_q, 2 * w_v, -2 * w_v
+        self.minus_sum = -w_v.sum(dim=-1, keepdim=True)
+        self.decay = keys.clamp(-FAR, FAR).neg_().exp_()
+        self.one = keys.new_ones(())
+        self.plain = w_v.dim() == 2
+        self.of_keys = torch.zeros_like(self.decay)
+        self.of_u = torch.zeros_like(self.u)
         self.of_scores: list[Tensor] = []
 
     def room(self, length: int) -> Float[Tensor, "length *kept"]:
-        return self.keys.new_empty(length, *self.keys.shape)
+        return self.decay.new_empty(length, *self.decay.shape)
 
     def compare(
-        self, query: Float[Tensor, "*batch query_dim"], kept: Float[Tensor, "*batch keys projected"]
+        self, query: Float[Tensor, "*batch projected"], kept: Float[Tensor, "*batch keys projected"]
     ) -> Float[Tensor, "*batch 1 keys"]:
-        torch.add(self.keys, (query @ self.W.mT).unsqueeze(-2), out=kept).sigmoid_()
-        scores = kept.flatten(-3, -2) @ self.u.mT
-        return scores.view(*kept.shape[:-2], 1, kept.shape[-2]).sub_(self.total)
+        decay = query.exp().unsqueeze(-2)
+        torch.addcmul(self.one, self.decay, decay, out=kept).reciprocal_()
+        affine = torch.addmm if self.plain else torch.baddbmm
+        scores = affine(self.minus_sum, kept.flatten(-3, -2), self.u.mT)
+        return scores.view(*kept.shape[:-2], 1, kept.shape[-2])
 
     def pull_back(
-        self, gradient: Float[Tensor, "*batch 1 keys"], kept: Float[Tensor, "*batch keys projected"]
-    ) -> Float[Tensor, "*batch query_dim"]:
+        self,
+        gradient: Float[Tensor, "*batch 1 keys"],
+        kept: Float[Tensor, "*batch keys projected"],
+        of_query: Float[Tensor, "*batch projected"],
+    ) -> None:
+        row = gradient.reshape(*self.of_u.shape[:-1], -1)
+        add = self.of_u.addmm_ if self.plain else self.of_u.baddbmm_
+        add(row, kept.flatten(-3, -2))
         slope = torch.addcmul(kept, kept, kept, value=-1)
         self.of_keys.addcmul_(slope, gradient.mT)
-        of_query = batched_product(gradient, slope).squeeze(-2) * self.u
-        self.of_scores.append(gradient)
-        self.of_queries.append(of_query)
-        return of_query @ self.W
+        torch.mul(batched_product(gradient, slope).squeeze(-2), self.minus_u, out=of_query)
+        self.of_scores.append(row)
 
-    def gradients(
-        self,
-        queries: Float[Tensor, "length *batch query_dim"],
-        kept: Float[Tensor, "length *batch keys projected"],
-    ) -> tuple[Tensor, ...]:
-        of_queries = torch.stack(self.of_queries[::-1]).movedim(0, -3).flatten(-3, -2)
-        of_W = of_queries.mT @ queries.movedim(0, -3).flatten(-3, -2)
-        of_scores = torch.stack(self.of_scores[::-1]).movedim(0, -4).flatten(-4).unsqueeze(-2)
-        of_u = of_scores @ kept.movedim(0, -4).flatten(-4, -2)
-        of_w_v = 2 * of_u - of_scores.sum(dim=-1, keepdim=True)
-        return self.u.unsqueeze(-2) * self.of_keys, 2 * of_W, of_w_v
+    def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
+        of_sum = torch.stack(self.of_scores).sum(dim=(0, -1)).unsqueeze(-1)
+        return self.u.unsqueeze(-2) * self.of_keys, -2 * of_W, 2 * self.of_u - of_sum
 
 
 class Additive(Score):
@@ -87,12 +97,12 @@ class Additive(Score):
     def project_queries(
         self, queries: Float[Tensor, "*batch queries query_dim"]
     ) -> Float[Tensor, "*batch queries projected"]:
-        return 2 * self.W_q(queries)
+        return F.linear(queries, 2 * self.W_q.weight)
 
     def project_keys(
         self, keys: Float[Tensor, "*batch keys key_dim"]
     ) -> Float[Tensor, "*batch keys projected"]:
-        return 2 * self.W_k(keys)
+        return F.linear(keys, 2 * self.W_k.weight)
 
     def compare(
         self,

@@ -84,11 +84,14 @@ class Score(nn.Module, ABC):
 class Derivative(ABC):
     """Computes a score of one query at a time, and its gradients, without autograd.
 
-    A recurrence calls `compare` once a step, and on the way back `pull_back` once a step, in the
-    opposite order. `gradients` then has what all steps contribute to the keys and the parameters,
-    in few large products. There may be an axis of copies before the batch, in the parameters too;
-    nothing is recorded.
+    A recurrence projects its last state by `W`, in one product with its own weights, and calls
+    `compare` once a step; on the way back it calls `pull_back` once a step, in the opposite order.
+    `gradients` then has what all steps contribute to the keys and the parameters. There may be an
+    axis of copies before the batch, in the parameters too; nothing is recorded.
     """
+
+    W: Float[Tensor, "*copies projected query_dim"]
+    """The matrix that projects a query, in a form that `compare` takes."""
 
     @abstractmethod
     def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
@@ -100,20 +103,21 @@ class Derivative(ABC):
 
     @abstractmethod
     def compare(
-        self, query: Float[Tensor, "*batch query_dim"], kept: Tensor
+        self, query: Float[Tensor, "*batch projected"], kept: Tensor
     ) -> Float[Tensor, "*batch 1 keys"]:
-        """Return the scores of a raw query, and write what the derivative needs of this step."""
+        """Return the scores of a projected query, and write what the derivative needs of them."""
 
     @abstractmethod
     def pull_back(
-        self, gradient: Float[Tensor, "*batch 1 keys"], kept: Tensor
-    ) -> Float[Tensor, "*batch query_dim"]:
-        """Return the gradient of the query, from that of its scores. May overwrite `kept`."""
+        self,
+        gradient: Float[Tensor, "*batch 1 keys"],
+        kept: Tensor,
+        of_query: Float[Tensor, "*batch projected"],
+    ) -> None:
+        """Write the gradient of the projected query, from that of its scores."""
 
     @abstractmethod
-    def gradients(
-        self, queries: Float[Tensor, "length *batch query_dim"], kept: Tensor
-    ) -> tuple[Tensor, ...]:
+    def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
         """Return the gradients of the keys and of each parameter, after all steps."""
 
 

@@ -274,11 +274,15 @@ class SharedOptimizer:
     """Updates a span of rows of the stacks: those of all runs whose optimizers have equal settings.
 
     It is the optimizer of one of these runs, given views of the stacks for its `parameters`. Where
-    each number is updated by itself, each run gets what its own optimizer would have given it.
+    each number is updated by itself, each run gets what its own optimizer would have given it, to
+    rounding: a fused update rounds the last few numbers of a tensor otherwise, and would give them
+    to another run in each group, so that none is fused.
     """
 
     def __init__(self, optimizer: Optimizer | Rprop, parameters: Sequence[Tensor]) -> None:
         self._optimizer = optimizer
+        for group in optimizer.param_groups:
+            group.update(dict.fromkeys({"fused"} & group.keys(), False))
         self._parameters = list(parameters)
         self._rates = [group["lr"] for group in optimizer.param_groups]
         self._span = slice(0)

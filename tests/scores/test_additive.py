@@ -32,6 +32,25 @@ def test_one_query_is_compared_as_it_is_among_many(vectors):
         torch.testing.assert_close(score(queries[..., i : i + 1, :], keys), many[..., i : i + 1, :])
 
 
+@pytest.mark.parametrize("size", [30.0, 1e3, 1e30])
+def test_the_derivative_is_finite_where_exponentials_are_not(size):
+    """Queries and keys of either sign, and of any size, in float32."""
+    score = Additive(1, 1, hidden_dim=4)
+    with torch.no_grad():
+        score.W_q.weight.copy_(torch.tensor([[1.0], [1.0], [-1.0], [-1.0]]))
+        score.W_k.weight.copy_(torch.tensor([[1.0], [-1.0], [1.0], [-1.0]]))
+        query, keys = torch.full((2, 1), size), torch.tensor([0.0, 1.0, size]).expand(2, 3)
+        projected = score.project_keys(keys.unsqueeze(-1))
+        written = score.derivative(projected, *score.own_parameters())
+        (room,), of_query = written.room(1), torch.empty(2, 4)
+        scores = written.compare(query @ written.W.mT, room)
+        expected = score(query.unsqueeze(1), keys.unsqueeze(-1))
+        torch.testing.assert_close(scores[..., :2], expected[..., :2])
+        written.pull_back(torch.ones(2, 1, 3), room, of_query)
+        found = (scores, of_query, *written.gradients(torch.zeros(4, 1)))
+    assert all(tensor.isfinite().all() for tensor in found)
+
+
 def test_has_three_matrices_and_no_bias():
     shapes = {name: tuple(p.shape) for name, p in Additive(2, 3, hidden_dim=5).named_parameters()}
     assert shapes == {"W_q.weight": (5, 2), "W_k.weight": (5, 3), "w_v.weight": (1, 5)}

@@ -166,19 +166,16 @@ def test_a_derivative_that_is_written_out_is_right(name, vectors):
     wanted = torch.autograd.grad(scores, leaves, factors)
     with torch.no_grad():
         written = score.derivative(leaves[1], *score.own_parameters())
-        steps = queries.unbind(dim=-2)
+        steps = (queries @ written.W.mT).unbind(dim=-2)
         room = written.room(len(steps))
-        pairs = list(zip(steps, room, strict=True))
-        rows = torch.cat([written.compare(*pair) for pair in pairs], dim=-2)
+        rows = torch.cat([*map(written.compare, steps, room)], dim=-2)
         torch.testing.assert_close(rows, expected)
-        back = [
-            written.pull_back(factors[..., i : i + 1, :], room[i])
-            for i in reversed(range(len(steps)))
-        ]
-        found = (
-            torch.stack(back[::-1], dim=-2),
-            *written.gradients(queries.movedim(-2, 0), room),
-        )
+        of_steps = [torch.empty_like(step) for step in steps]
+        for i in reversed(range(len(steps))):
+            written.pull_back(factors[..., i : i + 1, :], room[i], of_steps[i])
+        of_projected = torch.stack(of_steps, dim=-2)
+        of_W = of_projected.flatten(0, 1).mT @ queries.flatten(0, 1)
+        found = (of_projected @ written.W, *written.gradients(of_W))
     for mine, theirs in zip(found, wanted, strict=True):
         torch.testing.assert_close(mine, theirs)
 

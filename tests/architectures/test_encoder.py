@@ -2,30 +2,14 @@
 
 import pytest
 import torch
+from recurrent_layers import LIBRARY, copy_weights
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnexp.architectures.recurrent import (
-    BothWays,
-    Encoder,
-    Gru,
-    Lstm,
-    OneWay,
-    cell_named,
-    reversed_within,
-)
+from attnexp.architectures.encoder import BothWays, Encoder, OneWay, Rows, mirror
+from attnexp.attention.dropout import Dropout
 
-LIBRARY = {Gru: nn.GRU, Lstm: nn.LSTM}
 LENGTHS = torch.tensor([7, 2, 5])
-
-
-def copy_weights(cell, library, suffix=""):
-    """The cell, with the weights of a layer of nn.GRU or nn.LSTM."""
-    with torch.no_grad():
-        for ours, theirs in ((cell.W_x, "ih"), (cell.W_h, "hh")):
-            ours.weight.copy_(getattr(library, f"weight_{theirs}_l0{suffix}"))
-            ours.bias.copy_(getattr(library, f"bias_{theirs}_l0{suffix}"))
-    return cell
 
 
 def final_state(library_final):
@@ -52,24 +36,10 @@ def test_one_way_is_the_packed_layer_of_pytorch(cell, inputs):
     packed = pack_padded_sequence(inputs, LENGTHS, batch_first=True, enforce_sorted=False)
     expected, final = library(packed)
     expected, _ = pad_packed_sequence(expected, batch_first=True)
-    outputs, state = layer(inputs, LENGTHS)
+    outputs, state = layer(Rows.of(inputs), LENGTHS)
     valid = torch.arange(7) < LENGTHS[:, None]
     torch.testing.assert_close(outputs[valid], expected[valid])
     torch.testing.assert_close(state, final_state(final)[0])
-
-
-def test_gradients_are_those_of_pytorch(cell, inputs):
-    library = LIBRARY[cell](5, 11, batch_first=True).double()
-    ours = copy_weights(cell(5, 11).double(), library)
-    theirs = inputs.clone().requires_grad_()
-    inputs.requires_grad_()
-    factors = torch.randn(3, 7, 11, dtype=torch.float64)
-    (ours.output(ours.scan(inputs)) * factors).sum().backward()
-    (library(theirs)[0] * factors).sum().backward()
-    torch.testing.assert_close(inputs.grad, theirs.grad)
-    for linear, kind in ((ours.W_x, "ih"), (ours.W_h, "hh")):
-        torch.testing.assert_close(linear.weight.grad, getattr(library, f"weight_{kind}_l0").grad)
-        torch.testing.assert_close(linear.bias.grad, getattr(library, f"bias_{kind}_l0").grad)
 
 
 def test_both_ways_merge_the_packed_layers_of_pytorch(cell, inputs):
@@ -80,7 +50,7 @@ def test_both_ways_merge_the_packed_layers_of_pytorch(cell, inputs):
     packed = pack_padded_sequence(inputs, LENGTHS, batch_first=True, enforce_sorted=False)
     expected, finals = library(packed)
     expected, _ = pad_packed_sequence(expected, batch_first=True)
-    outputs, state = layer(inputs, LENGTHS)
+    outputs, state = layer(Rows.of(inputs), LENGTHS)
     valid = torch.arange(7) < LENGTHS[:, None]
     merged = expected @ layer.merge_outputs.weight.T + layer.merge_outputs.bias
     torch.testing.assert_close(outputs[valid], merged[valid])
@@ -90,12 +60,31 @@ def test_both_ways_merge_the_packed_layers_of_pytorch(cell, inputs):
     )
 
 
-def test_reversed_within_leaves_padding_behind():
-    rows = torch.tensor([[1.0, 2.0, 3.0, 8.0, 9.0], [1.0, 2.0, 3.0, 4.0, 5.0]]).unsqueeze(-1)
-    mirrored = reversed_within(rows, torch.tensor([3, 5])).squeeze(-1)
+def test_a_mirror_leaves_padding_behind():
+    rows = torch.tensor([[1.0, 2.0, 3.0, 8.0, 9.0], [1.0, 2.0, 3.0, 4.0, 5.0]])
+    mirrored = rows.gather(1, mirror(torch.tensor([3, 5]), 5))
     assert mirrored[0, :3].tolist() == [3.0, 2.0, 1.0]
     assert sorted(mirrored[0, 3:].tolist()) == [8.0, 9.0]
     assert mirrored[1].tolist() == [5.0, 4.0, 3.0, 2.0, 1.0]
+
+
+@pytest.mark.parametrize("symbols", [4, 40])
+def test_a_layer_of_symbols_is_that_of_their_embeddings(symbols):
+    """Through the table where it is small, and through the embeddings where they are few."""
+    torch.manual_seed(0)
+    embedding, W = nn.Embedding(symbols, 5).double(), nn.Linear(5, 6).double()
+    ids = torch.randint(symbols, (3, 7))
+    rows = Rows.of_symbols(embedding, ids, Dropout(0.0)).through(W)
+    assert len(rows.table) == min(symbols, 21)
+    torch.testing.assert_close(rows.vectors(), W(embedding(ids)))
+
+
+def test_dropout_draws_for_each_symbol_anew():
+    embedding, dropout = nn.Embedding(1, 40), Dropout(0.5)
+    first, second = Rows.of_symbols(embedding, torch.zeros(2, dtype=torch.int64), dropout).vectors()
+    assert not torch.equal(first == 0, second == 0)
+    dropout.eval()
+    assert len(Rows.of_symbols(embedding, torch.zeros(2, dtype=torch.int64), dropout).table) == 1
 
 
 @pytest.mark.parametrize("bidirectional", [False, True])
@@ -104,13 +93,8 @@ def test_no_gradient_comes_from_padding(name, bidirectional, inputs):
     encoder = Encoder(name, 5, 11, layers=3, bidirectional=bidirectional, dropout=0.0).double()
     inputs.requires_grad_()
     valid = torch.arange(7) < LENGTHS[:, None]
-    outputs, finals = encoder(inputs, LENGTHS)
+    outputs, finals = encoder(Rows.of(inputs), LENGTHS)
     assert len(finals) == 3
     (outputs[valid].square().sum() + sum(final.square().sum() for final in finals)).backward()
     assert inputs.grad[~valid].eq(0).all()
     assert inputs.grad[valid].ne(0).all()
-
-
-def test_an_unknown_cell_is_refused():
-    with pytest.raises(ValueError, match="cell must be one of gru, lstm, got 'rnn'"):
-        cell_named("rnn")
