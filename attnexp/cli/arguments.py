@@ -1,6 +1,7 @@
 """The argument parser of our own verbs, and the types of its arguments."""
 
 import argparse
+import math
 from typing import NoReturn
 
 from attnexp.errors import RequestError
@@ -35,6 +36,17 @@ def place(text: str) -> int:
     if not text.strip().isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
     return int(text) - 1
+
+
+def fraction(text: str) -> float:
+    """Return a number that is 0 or more."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from 0 on")
+    return number
 
 
 def places(text: str) -> tuple[int, ...]:

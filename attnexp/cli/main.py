@@ -7,20 +7,23 @@ import codecs
 import io
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from attnexp.cli.verbs import VERBS
 from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_text
+from attnexp.runs.stop import Stopped, heed_signals, signal_behind
 from attnexp.version import __version__
 
-REQUEST, FAILURE, INTERRUPT = 2, 1, 130
-"""Exit codes: a wrong request, a failed run, Ctrl-C."""
+REQUEST, FAILURE, SIGNAL = 2, 1, 128
+"""Exit codes: a wrong request, a failed run, a signal, whose number is added."""
 
 
 def main() -> None:
     """Run the command line of this process and exit with its code."""
+    heed_signals()
     codecs.register_error("escaped", _escaped)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -42,8 +45,11 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt as interrupt:
         from attnexp.console import complain
 
-        complain(str(interrupt) or "interrupted; what had finished is kept")
-        return INTERRUPT
+        number = signal_behind(interrupt)
+        how = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+        own = "" if isinstance(interrupt, Stopped) else str(interrupt)
+        complain(own or f"interrupted{how}; what had finished is kept")
+        return SIGNAL + number
     except BrokenPipeError:
         # Whoever read our output has left. Python would complain again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -5,6 +5,7 @@ VERBS = {
     "plot": ("attnexp.cli.plot", "draw pictures of runs"),
     "report": ("attnexp.cli.report", "write one page with tables, curves and attention"),
     "decode": ("attnexp.cli.decode", "answer a source with a run's trained sequence model"),
+    "verify": ("attnexp.cli.verify", "do finished runs again and compare the numbers"),
     "show": ("attnexp.cli.show", "show a run's losses and attention in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""

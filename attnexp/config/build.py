@@ -199,6 +199,13 @@ RESTORED = {
 }
 """Settings that a restored run has whatever its folder says."""
 
+REPEATED = {
+    "figures": False,
+    "checkpoint_every": None,
+    "tracker": {"_target_": "attnexp.trackers.none.NoTracker"},
+}
+"""Settings that a repeated run has whatever its folder says."""
+
 
 def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
     """Build a finished run as it was after training, on the CPU, from what its folder holds.
@@ -209,19 +216,34 @@ def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
     Raises RequestError where it names anything else, where its settings cannot be built, and where
     it holds no parameters that fit.
     """
-    stored = {name: value for name, value in summary.config.items() if name != "tracker"}
-    try:
-        config = OmegaConf.create({**checked_config(stored, trust), **RESTORED})
-        run = prepare(config, summary.choices)
-    except (InstantiationException, OmegaConfBaseException, ValueError) as error:
-        why = " ".join(str(error).split())
-        raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
+    run = _prepared_again(summary, folder, trust, RESTORED)
     try:
         run.model.load_state_dict(read_parameters(folder))
     except (FileNotFoundError, RuntimeError) as error:
         raise RequestError(f"{folder} holds no parameters of its model: {error}") from error
     run.model.eval()
     return run
+
+
+def rebuild(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
+    """Build the run of a folder anew, to be trained once more, without pictures and tracker.
+
+    Raises RequestError as `restore` does.
+    """
+    return _prepared_again(summary, folder, trust, REPEATED)
+
+
+def _prepared_again(
+    summary: Summary, folder: Path, trust: Trust, instead: Mapping[str, Any]
+) -> PreparedRun:
+    """Build what a folder describes, with some settings in place of its own."""
+    stored = {name: value for name, value in summary.config.items() if name not in instead}
+    try:
+        config = OmegaConf.create({**checked_config(stored, trust), **instead})
+        return prepare(config, summary.choices)
+    except (InstantiationException, OmegaConfBaseException, ValueError) as error:
+        why = " ".join(str(error).split())
+        raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
 
 
 def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:

@@ -42,6 +42,7 @@ class Settings:
     seed: int
     figures: bool
     rerun: bool
+    checkpoint_every: float | None
     fail_fast: bool
     output_dir: str
 

@@ -11,7 +11,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -24,6 +24,7 @@ ATTENTION = "attention.safetensors"
 SNAPSHOTS = "attention_snapshots.safetensors"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
+CHECKPOINT = "checkpoint.safetensors"
 FIGURES = "figures"
 ASIDE = ".tmp"
 METADATA = "attnexp"
@@ -121,11 +122,11 @@ class MetricsFile:
         self._columns: list[str] = []
 
     def append(self, row: Mapping[str, object]) -> None:
-        """Write a row; the first one decides the columns."""
+        """Write a row; the first one decides the columns. What a row lacks stays empty."""
         if not self._columns:
             self._columns = list(row)
             self._writer.writerow(self._columns)
-        self._writer.writerow([row[column] for column in self._columns])
+        self._writer.writerow([row.get(column, "") for column in self._columns])
         self._file.flush()
 
     def close(self) -> None:
@@ -169,13 +170,14 @@ def last_metrics(folder: Path) -> dict[str, str]:
     return dict(zip(columns.split(","), values.split(","), strict=False))
 
 
-def clear(folder: Path) -> None:
-    """Remove what an earlier attempt left in a run folder, and nothing else.
+def clear(folder: Path, keep: Collection[str] = ()) -> None:
+    """Remove what an earlier attempt left in a run folder, except these files, and nothing else.
 
     Folders stay, such as one that somebody has made below `figures/`.
     """
-    for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL):
-        (folder / name).unlink(missing_ok=True)
+    for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL, CHECKPOINT):
+        if name not in keep:
+            (folder / name).unlink(missing_ok=True)
     for leftover in [*(folder / FIGURES).glob("*"), *folder.glob(f".*{ASIDE}")]:
         if not leftover.is_dir():
             leftover.unlink()

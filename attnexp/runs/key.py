@@ -16,6 +16,7 @@ NEUTRAL = frozenset(
         "device",
         "figures",
         "rerun",
+        "checkpoint_every",
         "fail_fast",
         "output_dir",
         "train.attention_every",
@@ -38,6 +39,7 @@ ADDED: Mapping[str, Any] = {
     "data.test_max_pairs": None,
     "precision": "fp32",
     "data.num_test": None,
+    "checkpoint_every": 30,
 }
 """Settings that came later, by dotted path, and the value at which a run is what it was before.
 

@@ -49,6 +49,25 @@ class Tuning(msgspec.Struct, frozen=True):
         return f"{tried} by {self.metric} at seed{'s' if len(self.seeds) > 1 else ''} {seeds}"
 
 
+class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+    """An attempt at a run that was left after so many updates, and from which the run went on."""
+
+    updates: int
+    started: str | None
+    ended: str
+    device: str | None
+    versions: dict[str, str]
+
+    def differences(self, later: "Attempt") -> str:
+        """Return in words what another attempt had that this one had not."""
+        ours, theirs = ({**each.versions, "device": each.device} for each in (self, later))
+        return " and ".join(
+            f"{name} {theirs.get(name)} in place of {own}"
+            for name, own in ours.items()
+            if theirs.get(name) != own
+        )
+
+
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The content of summary.json.
 
@@ -61,6 +80,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
       stand beside another in tables, by the heads of their columns.
     - `notes` are remarks that must be read with the numbers.
     - `tuning` says how settings of the run were chosen, None where no sweep has tuned them.
+    - `attempts` are the earlier attempts at the run, each of which went on where the last was left.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
     - `error` says in a line what ended the run early.
     """
@@ -81,6 +101,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     details: dict[str, dict[str, float | None]] = {}
     notes: list[str] = []
     tuning: Tuning | None = None
+    attempts: list[Attempt] = []
     parameters: int | None = None
     seconds: float | None = None
     peak_memory_mb: float | None = None

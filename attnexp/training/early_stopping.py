@@ -11,6 +11,7 @@ from attnexp.architectures.base import Architecture
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Direction, Task
 from attnexp.training.base import Epoch, TrainSettings
+from attnexp.training.state import State
 
 
 class BestEpoch:
@@ -34,6 +35,14 @@ class BestEpoch:
         self.epoch, self._loss = epoch, loss
         if validation:
             self._state = {name: value.clone() for name, value in self.model.state_dict().items()}
+
+    def state(self) -> State:
+        """Return the best epoch so far, its loss and its parameters."""
+        return {"epoch": self.epoch, "loss": self._loss, "model": self._state}
+
+    def take_up(self, left: State) -> None:
+        """Go on from a state."""
+        self.epoch, self._loss, self._state = left["epoch"], left["loss"], left["model"]
 
     def restore(self) -> None:
         """Give the model the parameters of the best epoch, if they were recorded."""
@@ -81,6 +90,22 @@ class ParameterMotion:
         self._before = [before[rows] for before in self._before]
         self._longest, self._still = self._longest[:, rows], self._still[rows]
 
+    def state(self, row: int) -> State:
+        """Return what is known of the motion of one model."""
+        return {
+            "before": [before[row] for before in self._before],
+            "longest": self._longest[:, row],
+            "still": self._still[row],
+        }
+
+    def take_up(self, left: Sequence[State]) -> None:
+        """Go on from states, one for each model."""
+        device = self._longest.device
+        before = zip(*(each["before"] for each in left), strict=True)
+        self._before = [torch.stack(rows).to(device) for rows in before]
+        self._longest = torch.stack([each["longest"] for each in left], dim=1).to(device)
+        self._still = torch.stack([each["still"] for each in left]).to(device)
+
     def _now(self) -> list[Tensor]:
         return [parameter.clone() for parameter in self._parameters]
 
@@ -96,7 +121,7 @@ class Target:
     It is met once `stop_metric` has been at `stop_at` or better after `stop_epochs` epochs in a
     row.
     The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
-    Without a `stop_metric` there is no target.
+    Without a `stop_metric` there is no target. `epochs` counts those in a row.
 
     Raises ValueError where the data have nothing to measure the target on, and for a metric that
     is not validated, or describes and does not rank.
@@ -104,7 +129,7 @@ class Target:
 
     def __init__(self, settings: TrainSettings, task: Task, dataset: Dataset) -> None:
         self._settings = settings
-        self._epochs = 0
+        self.epochs = 0
         name = settings.stop_metric
         if name is None:
             return
@@ -130,13 +155,13 @@ class Target:
                 f"train.stop_metric must be one of {', '.join(validation)}, got {name}"
             )
         reached = self._sign * validation[name] >= self._sign * goal
-        self._epochs = self._epochs + 1 if reached else 0
+        self.epochs = self.epochs + 1 if reached else 0
 
     @property
     def reached(self) -> str:
         """What has been reached, or an empty text while it has not been."""
         needed = self._settings.stop_epochs
-        if self._settings.stop_metric is None or self._epochs < needed:
+        if self._settings.stop_metric is None or self.epochs < needed:
             return ""
         often = f" in {needed} epochs in a row," if needed > 1 else ""
         return f"validation {self._settings.stop_metric} reached {self._settings.stop_at}{often}"

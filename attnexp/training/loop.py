@@ -2,9 +2,10 @@
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
+from itertools import islice
 
 import torch
 from jaxtyping import Float
@@ -28,6 +29,13 @@ from attnexp.training.early_stopping import (
     reason_to_end,
 )
 from attnexp.training.precision import Autocast
+from attnexp.training.state import (
+    State,
+    load_optimizer_state,
+    optimizer_state,
+    random_states,
+    set_random_states,
+)
 from attnexp.training.steps import Gradient, training_step
 
 
@@ -49,27 +57,98 @@ def fit(
     Raises TrainingDivergedError when the loss is infinite or NaN, and ValueError when the model
     has nothing to train, or no direction says when `stop_metric` has reached its target.
     """
-    parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
-    if not parameters:
-        raise ValueError("the model has no parameters to train")
-    descent = optimizer(params=parameters)
-    rate = descent.param_groups[0]["lr"]
-    update = training_step(Gradient(model, task, settings.clip_norm, autocast), descent)
-    size = settings.batch_size or len(dataset.train)
-    course = Course(model, dataset, task, settings, autocast)
-    motion = ParameterMotion([p.detach().unsqueeze(0) for p in parameters], settings.tolerance)
-    while not course.over:
-        losses, factor = EpochLosses(math.ceil(len(dataset.train) / size)), 1.0
-        for batch in portions(dataset.train, size, generator):
-            if course.step == course.planned:
-                break
-            factor = schedule(course.step / course.planned)
-            losses.add(update(batch, factor))
-            course.step += 1
-        loss = float(losses.mean())
-        yield course.end_epoch(loss, rate * factor, motion.has_ceased()[0])
-        course.require_finite(loss, rate)
-    course.best.restore()
+    training = Training(model, dataset, task, optimizer, schedule, settings, generator, autocast)
+    yield from training.epochs()
+
+
+class Training:
+    """The training of a model, which may be left after any update and taken up again.
+
+    `state` is all that it depends on, so that one that was taken up has the bits of one that was
+    never left. `left` is such a state.
+
+    Raises ValueError as `fit` does, and any error for a state that is not one of this training.
+    """
+
+    def __init__(
+        self,
+        model: Architecture,
+        dataset: Dataset,
+        task: Task,
+        optimizer: OptimizerFactory,
+        schedule: Schedule,
+        settings: TrainSettings,
+        generator: torch.Generator,
+        autocast: Autocast = nullcontext,
+        left: State | None = None,
+    ) -> None:
+        parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
+        if not parameters:
+            raise ValueError("the model has no parameters to train")
+        self._model = model
+        self._train = dataset.train
+        self._schedule = schedule
+        self._generator = generator
+        self._size = settings.batch_size or len(dataset.train)
+        self._course = Course(model, dataset, task, settings, autocast)
+        self._motion = ParameterMotion(
+            [p.detach().unsqueeze(0) for p in parameters], settings.tolerance
+        )
+        self._descent = optimizer(params=parameters)
+        self._rate = self._descent.param_groups[0]["lr"]
+        self._begin_epoch()
+        if left is not None:
+            self._take_up(left)
+        gradient = Gradient(model, task, settings.clip_norm, autocast)
+        self._update = training_step(gradient, self._descent)
+
+    def epochs(self, after_update: Callable[[], None] = lambda: None) -> Iterator[Epoch]:
+        """Train, and yield a row an epoch; `after_update` is called after each update."""
+        course = self._course
+        while not course.over:
+            batches = portions(self._train, self._size, self._generator)
+            for batch in islice(batches, self._losses.count, None):
+                if course.step == course.planned:
+                    break
+                self._factor = self._schedule(course.step / course.planned)
+                self._losses.add(self._update(batch, self._factor))
+                course.step += 1
+                after_update()
+            losses, rate = self._losses.values(), self._rate * self._factor
+            self._begin_epoch()
+            yield course.end_epoch(losses, rate, self._motion.has_ceased()[0])
+            course.require_finite(self._rate)
+        course.best.restore()
+
+    def state(self) -> State:
+        """Return all that the rest of the training depends on, as it is after an update."""
+        return {
+            "model": self._model.state_dict(),
+            "random": random_states(self._model),
+            "optimizer": optimizer_state(self._descent),
+            "motion": self._motion.state(0),
+            "order": self._order,
+            "losses": self._losses.values(),
+            "factor": self._factor,
+            **self._course.state(),
+        }
+
+    def _begin_epoch(self) -> None:
+        self._order = self._generator.get_state()
+        self._losses = EpochLosses(math.ceil(len(self._train) / self._size))
+        self._factor = 1.0
+
+    def _take_up(self, left: State) -> None:
+        self._model.load_state_dict(left["model"])
+        load_optimizer_state(self._descent, left["optimizer"])
+        self._motion.take_up([left["motion"]])
+        for loss in left["losses"]:
+            self._losses.add(loss)
+        self._factor = left["factor"]
+        self._course.take_up(left)
+        set_random_states(self._model, left["random"])
+        self._generator.set_state(left["order"])
+        self._order = left["order"]
 
 
 class EpochLosses:
@@ -81,19 +160,23 @@ class EpochLosses:
 
     def __init__(self, updates: int) -> None:
         self._updates = updates
-        self._count = 0
+        self.count = 0
         self._all = torch.empty(0)
 
     def add(self, losses: Float[Tensor, "*models"]) -> None:
         """Record the losses of an update."""
-        if self._count == 0:
+        if self.count == 0:
             self._all = losses.new_empty(*losses.shape, self._updates)
-        self._all[..., self._count] = losses
-        self._count += 1
+        self._all[..., self.count] = losses
+        self.count += 1
+
+    def values(self) -> Float[Tensor, "*models updates"]:
+        """Return the losses of all updates so far."""
+        return self._all[..., : self.count]
 
     def mean(self) -> Float[Tensor, "*models"]:
         """Return the mean over the updates."""
-        return self._all[..., : self._count].mean(dim=-1)
+        return self.values().mean(dim=-1)
 
 
 class Course:
@@ -118,15 +201,38 @@ class Course:
         self._settings = settings
         self._target = Target(settings, task, dataset)
         self._epoch = 0
+        self._fault = ""
         self._start = time.perf_counter()
 
-    def end_epoch(self, loss: float, rate: float, converged: bool) -> Epoch:
+    def state(self) -> State:
+        """Return where the run stands within an epoch."""
+        return {
+            "step": self.step,
+            "epoch": self._epoch,
+            "over": self.over,
+            "seconds": time.perf_counter() - self._start,
+            "target": self._target.epochs,
+            "best": self.best.state(),
+        }
+
+    def take_up(self, left: State) -> None:
+        """Go on from a state."""
+        self.step, self._epoch, self.over = left["step"], left["epoch"], left["over"]
+        self._start = time.perf_counter() - left["seconds"]
+        self._target.epochs = left["target"]
+        self.best.take_up(left["best"])
+
+    def end_epoch(self, losses: Float[Tensor, " updates"], rate: float, converged: bool) -> Epoch:
         """Validate at the end of an epoch, and return its row; training may be over then.
 
-        `loss` is the mean over the epoch's updates and `rate` the learning rate of the last one.
+        `losses` are those of the epoch's updates and `rate` is the learning rate of the last one.
         """
         self._epoch += 1
-        validation = validate(*self._run) if math.isfinite(loss) else {}
+        loss = float(losses.mean())
+        self._fault = self._fault_of(losses)
+        validation = {} if self._fault else validate(*self._run)
+        if not math.isfinite(validation.get("loss", 0.0)):
+            self._fault = f"the validation loss is {validation['loss']} after update {self.step}"
         self.best.see(self._epoch, loss, validation)
         if validation:
             self._target.see(validation)
@@ -144,13 +250,32 @@ class Course:
         self.over = bool(ended) or converged or self._epoch == self._settings.max_epochs
         return replace(row, ended=ended)
 
-    def require_finite(self, loss: float, rate: float) -> None:
-        """Raise TrainingDivergedError for a loss of the last epoch that is infinite or NaN."""
-        if not math.isfinite(loss):
+    def require_finite(self, rate: float) -> None:
+        """Raise TrainingDivergedError where a loss or parameter of the last epoch is not finite.
+
+        `rate` is the learning rate before the schedule.
+        """
+        if self._fault:
             raise TrainingDivergedError(
-                f"the loss is {loss} in epoch {self._epoch}; try a learning rate below "
+                f"{self._fault}, in epoch {self._epoch}; try a learning rate below "
                 f"{rate:g} (optim.lr)"
             )
+
+    def _fault_of(self, losses: Float[Tensor, " updates"]) -> str:
+        """Return what is infinite or NaN after an epoch, or an empty text."""
+        infinite = (~losses.isfinite()).nonzero()
+        if len(infinite):
+            first = int(infinite[0])
+            update = self.step - len(losses) + first + 1
+            return f"the loss is {float(losses[first])} at update {update}"
+        if not is_finite(self._run[0]):
+            return f"parameters are no longer finite after update {self.step}"
+        return ""
+
+
+def is_finite(model: torch.nn.Module) -> bool:
+    """Return whether no parameter is infinite or NaN."""
+    return all(bool(parameter.isfinite().all()) for parameter in model.parameters())
 
 
 def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:

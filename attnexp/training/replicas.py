@@ -18,7 +18,7 @@ What remains is a function such as a sigmoid of fewer than 16 numbers a replica.
 
 import math
 import pickle
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -40,6 +40,7 @@ from attnexp.training.early_stopping import ParameterMotion
 from attnexp.training.loop import Course, EpochLosses, portions
 from attnexp.training.optimizers import Rprop, is_elementwise
 from attnexp.training.prepared import PreparedRun, trainable
+from attnexp.training.state import State, load_optimizer_state
 
 Entry = TypeVar("Entry")
 
@@ -66,15 +67,19 @@ class Replica:
 class Replicas:
     """Runs that train together: each has a row in every stacked tensor.
 
-    All runs have the same `likeness`.
+    All runs have the same `likeness`. `left` are the states in which they were left, after the
+    same number of updates; those of runs that begin are not given.
 
     Raises NotReplicableError where the forward pass or the loss cannot be mapped over replicas, as
     those of a score that decides by its numbers or draws at random, and for an optimizer that is
     not known to update each number by itself.
     """
 
-    def __init__(self, runs: Sequence[PreparedRun]) -> None:
+    def __init__(self, runs: Sequence[PreparedRun], left: Sequence[State] = ()) -> None:
         self._first = runs[0]
+        for run, state in zip(runs, left, strict=bool(left)):
+            run.model.load_state_dict(state["model"])
+            run.order.set_state(state["order"])
         self._size = self._first.settings.batch_size or len(self._first.dataset.train)
         self._whole: dict[str, Tensor] | None = None
         self._left: set[int] = set()
@@ -98,13 +103,19 @@ class Replicas:
         }
         self._share(dict.fromkeys(self._optimizers))
         self._motion = ParameterMotion(self._values(), self._first.settings.tolerance)
+        if left:
+            self._take_up([left[replica.number] for replica in self._replicas])
 
-    def fit(self) -> Iterator[tuple[int, Epoch | Exception | None]]:
+    def fit(
+        self, before_epoch: Callable[[], None] = lambda: None
+    ) -> Iterator[tuple[int, Epoch | Exception | None]]:
         """Train the models in place, and yield the row of each epoch with the number of its run.
 
-        After the last row of a run comes None, or the error that ended it.
+        After the last row of a run comes None, or the error that ended it. `before_epoch` is
+        called when all runs stand at the end of an epoch, or at the beginning.
         """
         while self._drop_left():
+            before_epoch()
             updates = math.ceil(len(self._first.dataset.train) / self._size)
             losses, factor = EpochLosses(updates), 1.0
             self._first.model.train()
@@ -114,10 +125,9 @@ class Replicas:
                     break
                 factor = self._first.schedule(course.step / course.planned)
                 losses.add(self._update(batch, factor))
-            means = losses.mean().tolist()
             ceased = self._motion.has_ceased()
             for row, replica in enumerate(self._replicas):
-                for event in self._end_epoch(replica, means[row], factor, ceased[row]):
+                for event in self._end_epoch(replica, losses.values()[row], factor, ceased[row]):
                     yield replica.number, event
 
     def fit_one(self) -> Iterator[Epoch]:
@@ -127,6 +137,26 @@ class Replicas:
                 raise event
             if event is not None:
                 yield event
+
+    def state(self, number: int) -> State:
+        """Return all that the rest of a run's training depends on, as it is after an epoch."""
+        row = next(row for row, each in enumerate(self._replicas) if each.number == number)
+        replica = self._replicas[row]
+        return {
+            "model": replica.run.model.state_dict(),
+            "optimizer": self._optimizers[replica.rules].state(row),
+            "motion": self._motion.state(row),
+            "order": replica.run.order.get_state(),
+            **replica.course.state(),
+        }
+
+    def _take_up(self, left: Sequence[State]) -> None:
+        """Go on from states, in the order of the rows."""
+        for replica, state in zip(self._replicas, left, strict=True):
+            replica.course.take_up(state)
+        self._motion.take_up([state["motion"] for state in _rows(left)])
+        for optimizer in self._optimizers.values():
+            optimizer.take_up([state["optimizer"] for state in left])
 
     def leave(self, number: int) -> None:
         """Give a run's model parameters of its own again, and go on without the run."""
@@ -138,13 +168,13 @@ class Replicas:
                         parameter.data = parameter.data.clone()
 
     def _end_epoch(
-        self, replica: Replica, loss: float, factor: float, ceased: bool
+        self, replica: Replica, losses: Float[Tensor, " updates"], factor: float, ceased: bool
     ) -> Iterator[Epoch | Exception | None]:
         try:
-            yield replica.course.end_epoch(loss, replica.rate * factor, ceased)
+            yield replica.course.end_epoch(losses, replica.rate * factor, ceased)
             if replica.number in self._left:
                 return
-            replica.course.require_finite(loss, replica.rate)
+            replica.course.require_finite(replica.rate)
         except Exception as error:  # of this run alone
             self.leave(replica.number)
             yield error
@@ -298,10 +328,41 @@ class SharedOptimizer:
         for before in [*self._optimizer.state]:
             state = self._optimizer.state.pop(before)
             self._optimizer.state[now[before]] = {
-                name: value[kept] if value.shape == before.shape else value
+                name: value[kept] if has_rows(value, before) else value
                 for name, value in state.items()
             }
         self._parameters, self._span = views, span
+
+    def state(self, row: int) -> list[State]:
+        """Return what is remembered of the parameters of the run in a row of the stacks.
+
+        What each run has for itself keeps an axis of one run.
+        """
+        own = row - self._span.start
+        return [
+            {
+                name: value[own : own + 1] if has_rows(value, parameter) else value
+                for name, value in self._optimizer.state.get(parameter, {}).items()
+            }
+            for group in self._optimizer.param_groups
+            for parameter in group["params"]
+        ]
+
+    def take_up(self, left: Sequence[list[State]]) -> None:
+        """Remember what is in these states, of which each row of the stacks has one."""
+        own = left[self._span]
+        load_optimizer_state(
+            self._optimizer,
+            [
+                {
+                    name: torch.cat([state[name] for state in states])
+                    if states[0][name].dim()
+                    else value
+                    for name, value in states[0].items()
+                }
+                for states in zip(*own, strict=True)
+            ],
+        )
 
     def update(self, stacks: Sequence[Tensor], factor: float, loss: Any) -> None:
         """Update the rows by the gradients of the stacks, at `factor` times the learning rate.
@@ -313,6 +374,11 @@ class SharedOptimizer:
         for view, stack in zip(self._parameters, stacks, strict=True):
             view.grad = None if stack.grad is None else stack.grad[self._span]
         self._optimizer.step(lambda: loss)
+
+
+def has_rows(value: Any, parameter: Tensor) -> bool:
+    """Return whether an optimizer's value has a row for each row of its parameter."""
+    return isinstance(value, Tensor) and value.shape == parameter.shape
 
 
 class FoldedAttention(TorchFunctionMode):

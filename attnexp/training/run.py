@@ -1,37 +1,48 @@
 """A run from its first file to its last: train, evaluate, files."""
 
 import logging
+import math
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
 import msgspec
 import torch
+from torch import Tensor
 
 from attnexp import console
 from attnexp.architectures.base import Architecture
 from attnexp.data.base import Dataset
 from attnexp.runs import files
+from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.provenance import now
-from attnexp.runs.summary import Summary, error_text, first_summary
+from attnexp.runs.stop import Stop
+from attnexp.runs.summary import Attempt, Summary, error_text, first_summary
 from attnexp.tasks.base import Attended, Task
-from attnexp.training.base import Epoch
+from attnexp.training.base import Epoch, TrainingDivergedError
+from attnexp.training.checkpoint import read_checkpoint, write_checkpoint
 from attnexp.training.device import device_name
-from attnexp.training.loop import fit
+from attnexp.training.loop import Training, is_finite
 from attnexp.training.prepared import PreparedRun, trainable
+from attnexp.training.state import State, WrongStateError, whole_or_not_at_all
 from attnexp.training.tensors import write_attention, write_parameters, write_snapshots
 
 log = logging.getLogger(__name__)
 
 Measured = TypeVar("Measured")
+Work = TypeVar("Work")
 
 TRAINING_HEADLINES = ("train_loss", "steps", "converged_step")
 """Metrics of the training itself that are shown first."""
 
+
+SHARE = 20.0
+"""The pause between two checkpoints is at least so many times as long as writing one."""
 
 ALONE = "batched=true, but this run was trained by itself"
 """The beginning of the note of a run that cannot train as a replica."""
@@ -43,29 +54,50 @@ def execute(run: PreparedRun, folder: Path) -> Summary:
     Whatever ends the run early is written into the summary and into the log, and raised again. A
     picture that cannot be drawn does not end a run: the summary says so in a note.
     """
-    record = Recording(run, folder)
-    try:
-        record.begin()
-        if not record.idle:
-            train(record)
-        record.finish()
-    except BaseException as error:
-        record.end_early(error)
-        raise
-    return record.close()
+    stop = Stop()
+    with stop.heard():
+        record = Recording(run, folder, stop)
+        try:
+            record.look()
+            record.begin()
+            if not record.idle:
+                train(record)
+            record.finish()
+        except BaseException as error:
+            record.end_early(error)
+            raise
+        return record.close()
+
+
+class Earlier:
+    """What a checkpoint holds of the attempts at a run. The last of them was left.
+
+    Raises KeyError, TypeError, ValueError or AttributeError for what no run has written.
+    """
+
+    def __init__(self, checkpoint: State) -> None:
+        self.attempts = [msgspec.convert(each, Attempt) for each in checkpoint["attempts"]]
+        self.rows = [Epoch(**values) for values in checkpoint["rows"]]
+        self.snapshots = {int(epoch): dict(own) for epoch, own in checkpoint["snapshots"].items()}
+        self.seconds = float(checkpoint["seconds"])
+        self.training: State = dict(checkpoint["training"])
+        if not self.attempts:
+            raise ValueError("it names no attempt")
 
 
 class Recording:
     """What a run writes into its folder, from its first file to its last.
 
-    `begin` comes first, then `see` with each epoch, `finish` and `close`; `end_early` with whatever
-    ended the run before `finish` returned. With `idle` there is nothing to train.
+    `look` and `begin` come first, then `see` with each epoch, `finish` and `close`; `end_early`
+    with whatever ended the run before `finish` returned. With `idle` there is nothing to train.
     """
 
-    def __init__(self, run: PreparedRun, folder: Path) -> None:
+    def __init__(self, run: PreparedRun, folder: Path, stop: Stop) -> None:
         self.run = run
         self.folder = folder
+        self.stop = stop
         self.idle = False
+        self._earlier: Earlier | None = None
         self.notes: list[str] = []
         self.summary = opening_summary(run)
         self._start = time.perf_counter()
@@ -73,11 +105,13 @@ class Recording:
         self._snapshots: dict[int, Attended] = {}
         self._metrics: files.MetricsFile | None = None
         self._logged = 0.0
+        self._kept = time.perf_counter()
+        self._pause = 0.0
 
     def begin(self) -> None:
-        """Clear the folder, and write that the run has begun."""
+        """Clear the folder, and write that the run has begun, or goes on from its checkpoint."""
         run = self.run
-        files.clear(self.folder)
+        files.clear(self.folder, keep={files.CHECKPOINT} if self._earlier else ())
         self.summary.write(self.folder)
         opening = (
             f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
@@ -92,8 +126,134 @@ class Recording:
             self.idle = True
             console.say(f"nothing to train: {idle}")
             self.notes.append(f"nothing was trained: {idle}")
+        elif self._earlier is not None:
+            self._go_on(self._earlier)
         elif run.settings.attention_every is not None:
             self._snapshots[0] = measure(run, run.task.attend)
+
+    def look(self) -> None:
+        """Read the checkpoint of an earlier attempt at this run, where there is one."""
+        if self.run.config["rerun"]:
+            return
+        try:
+            checkpoint = read_checkpoint(self.folder)
+        except (UnreadableRunError, OSError) as error:
+            self._begin_anew(str(error))
+            return
+        if checkpoint is None:
+            return
+        if checkpoint.get("key") != self.summary.key:
+            self._begin_anew("it is of another run")
+            return
+        try:
+            self._earlier = Earlier(checkpoint)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            self._begin_anew(error_text(error))
+
+    @property
+    def left(self) -> State | None:
+        """The state in which an earlier attempt left the training, where one did."""
+        return None if self._earlier is None else self._earlier.training
+
+    def _go_on(self, earlier: "Earlier") -> None:
+        """Record again what the checkpoint holds."""
+        last = earlier.attempts[-1]
+        console.say(f"This run goes on after update {last.updates}, where it was left.")
+        log.info("the run goes on after update %d", last.updates)
+        if changed := last.differences(self._attempt(0)):
+            self.notes.append(
+                f"the run was left after update {last.updates} and went on with {changed}: its "
+                "last digits may differ"
+            )
+        self._start -= earlier.seconds
+        self.summary = msgspec.structs.replace(self.summary, attempts=earlier.attempts)
+        self._snapshots = self._attended_again(earlier.snapshots)
+        for row in earlier.rows:
+            self._record(row)
+
+    def _attended_again(self, weights: Mapping[int, Mapping[str, Tensor]]) -> dict[int, Attended]:
+        """Return the attention of several epochs, of which the checkpoint keeps the weights."""
+        if not weights:
+            return {}
+        now = measure(self.run, self.run.task.attend)
+        return {epoch: replace(now, weights=own) for epoch, own in weights.items()}
+
+    def _forget(self) -> None:
+        """Remove what was recorded again of an earlier attempt."""
+        assert self._metrics is not None
+        self._metrics.close()
+        self._metrics = files.MetricsFile(self.folder)
+        self.run.tracker.begin(self.folder, self.summary)
+        self._rows.clear()
+        self._snapshots.clear()
+        self._start = time.perf_counter()
+        self.summary = msgspec.structs.replace(self.summary, attempts=[])
+
+    def _begin_anew(self, why: str) -> None:
+        """Say that there is a checkpoint that cannot be used, and that training begins anew."""
+        self._earlier = None
+        self.notes.append(f"training began anew, because its checkpoint cannot be used: {why}")
+        console.warn(self.notes[-1])
+
+    def _attempt(self, updates: int) -> Attempt:
+        """Return what is to be known of this attempt, were it left after so many updates."""
+        summary = self.summary
+        return Attempt(
+            updates=updates,
+            started=summary.started,
+            ended=now(),
+            device=summary.device,
+            versions=summary.versions,
+        )
+
+    def after_update(self, state: Callable[[], State]) -> None:
+        """Keep a checkpoint where one is due; end the run where a signal has asked for it."""
+        self.keep_if_due(state)
+        self.stop.obey()
+
+    def keep_if_due(self, state: Callable[[], State]) -> None:
+        """Keep a checkpoint if it is time for one, or a signal has asked the run to end.
+
+        `state` returns that of the training. It is called between two updates.
+        """
+        every = self.run.config["checkpoint_every"]
+        pause = time.perf_counter() - self._kept
+        if self.stop.wished or (every is not None and pause >= max(every, self._pause)):
+            self._keep(state())
+
+    def _keep(self, state: State) -> None:
+        """Write a checkpoint, unless the parameters are not finite: the last good one stays."""
+        began = time.perf_counter()
+        if is_finite(self.run.model):
+            attempts = [*self.summary.attempts, self._attempt(state["step"])]
+            weights = {epoch: dict(each.weights) for epoch, each in self._snapshots.items()}
+            try:
+                write_checkpoint(
+                    self.folder,
+                    {
+                        "key": self.summary.key,
+                        "attempts": msgspec.to_builtins(attempts),
+                        "rows": [vars(row) for row in self._rows],
+                        "snapshots": weights,
+                        "seconds": began - self._start,
+                        "training": state,
+                    },
+                )
+            except OSError as error:
+                console.warn(f"no checkpoint could be written: {error.strerror}")
+        self._kept = time.perf_counter()
+        self._pause = SHARE * (self._kept - began)
+
+    def taken_up(self, training: Callable[[State | None], Work]) -> Work:
+        """Return a training that goes on from the state that was left, or begins anew."""
+        if (left := self.left) is not None:
+            try:
+                with whole_or_not_at_all(self.run.model, self.run.order):
+                    return training(left)
+            except WrongStateError as error:
+                self._begin_anew(str(error))
+                self._forget()
+        return training(None)
 
     def is_due(self, row: Epoch) -> bool:
         """Return whether an epoch is to be logged."""
@@ -101,16 +261,19 @@ class Recording:
 
     def see(self, row: Epoch) -> None:
         """Record an epoch."""
-        assert self._metrics is not None
-        self._rows.append(row)
-        self._metrics.append(columns(row))
-        self.run.tracker.epoch(columns(row))
+        self._record(row)
         if self.is_due(row):
             log.info("epoch %d %s", row.epoch, headline(row, self.run.task))
             self._logged = row.seconds
         every = self.run.settings.attention_every
         if every is not None and row.epoch % every == 0:
             self._snapshots[row.epoch] = measure(self.run, self.run.task.attend)
+
+    def _record(self, row: Epoch) -> None:
+        assert self._metrics is not None
+        self._rows.append(row)
+        self._metrics.append(columns(row))
+        self.run.tracker.epoch(columns(row))
 
     def finish(self) -> None:
         """Evaluate the trained model, and write its numbers."""
@@ -125,6 +288,7 @@ class Recording:
             if last.ended:
                 self.notes.append(f"training ended early: {last.ended}")
         evaluation = measure(run, partial(run.task.evaluate, untrained=run.untrained))
+        require_finite(evaluation.metrics, run.task)
         files.write_rows(self.folder / files.PREDICTIONS, evaluation.rows)
         write_attention(measure(run, run.task.attend), run.dataset.spec, self.folder)
         write_parameters(run.model, self.folder)
@@ -139,6 +303,7 @@ class Recording:
             ended=now(),
         )
         finished.write(self.folder)
+        (self.folder / files.CHECKPOINT).unlink(missing_ok=True)
         self.summary = finished
 
     def close(self) -> Summary:
@@ -154,6 +319,8 @@ class Recording:
     def end_early(self, error: BaseException) -> None:
         """Record what ended the run."""
         self._close_training()
+        if isinstance(error, KeyboardInterrupt) and (self.folder / files.CHECKPOINT).exists():
+            console.say("A checkpoint is kept: the same command goes on from there.")
         ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
         self.run.tracker.end(self.folder, ending)
 
@@ -217,7 +384,8 @@ def opening_summary(run: PreparedRun) -> Summary:
 def train(record: Recording) -> None:
     """Fit the model of a run, and record each epoch."""
     run = record.run
-    with console.progress(f"seed {run.config['seed']}: epoch", run.settings.max_epochs) as show:
+    label = f"seed {run.config['seed']}: epoch"
+    with record.stop.awaited(), console.progress(label, run.settings.max_epochs) as show:
         for row in epochs(record):
             record.see(row)
             show(row.epoch, headline(row, run.task))
@@ -232,24 +400,35 @@ def epochs(record: Recording) -> Iterator[Epoch]:
     if run.config["batched"]:
         from attnexp.training.replicas import NotReplicableError, Replicas
 
+        def replicas(left: State | None) -> Replicas:
+            return Replicas([run], [left] if left else [])
+
         try:
-            replicas = Replicas([run])
+            group = record.taken_up(replicas)
         except NotReplicableError as reason:
             record.notes.append(f"{ALONE}, because {reason}")
             console.warn(record.notes[-1])
         else:
-            yield from replicas.fit_one()
+            for row in group.fit_one():
+                yield row
+                record.after_update(partial(group.state, 0))
             return
-    yield from fit(
-        run.model,
-        run.dataset,
-        run.task,
-        run.optimizer,
-        run.schedule,
-        run.settings,
-        run.order,
-        run.precision.autocast,
-    )
+
+    def training(left: State | None) -> Training:
+        return Training(
+            run.model,
+            run.dataset,
+            run.task,
+            run.optimizer,
+            run.schedule,
+            run.settings,
+            run.order,
+            run.precision.autocast,
+            left,
+        )
+
+    alone = record.taken_up(training)
+    yield from alone.epochs(partial(record.after_update, alone.state))
 
 
 def nothing_to_train(run: PreparedRun) -> str:
@@ -262,6 +441,13 @@ def nothing_to_train(run: PreparedRun) -> str:
     if not loss.requires_grad:
         return f"with model={run.chosen['model']} the loss depends on no parameter"
     return ""
+
+
+def require_finite(metrics: Mapping[str, float], task: Task) -> None:
+    """Raise TrainingDivergedError where a metric that ranks runs is infinite or NaN."""
+    for name, value in metrics.items():
+        if name in task.better and not math.isfinite(value):
+            raise TrainingDivergedError(f"{name} of the trained model is {value}")
 
 
 def columns(row: Epoch) -> dict[str, object]:

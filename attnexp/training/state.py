@@ -1,0 +1,94 @@
+"""The parts of a training's state that modules of PyTorch hold: generators and optimizers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+
+from attnexp.training.optimizers import Rprop
+
+State = dict[str, Any]
+"""Tensors, numbers, text and None by name, in dictionaries and lists of any depth."""
+
+
+class WrongStateError(Exception):
+    """A state is not one of this training. The message says why."""
+
+
+@contextmanager
+def whole_or_not_at_all(model: nn.Module, order: torch.Generator) -> Iterator[None]:
+    """Leave a model and its order of examples as they were where the block fails.
+
+    Raises WrongStateError then.
+    """
+    tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    draws = order.get_state()
+    try:
+        yield
+    except Exception as error:  # whatever a state of unknown origin may cause
+        model.load_state_dict(tensors)
+        order.set_state(draws)
+        raise WrongStateError(f"{type(error).__name__}: {error}") from error
+
+
+def random_states(model: nn.Module) -> State:
+    """Return the states of the generators that a model and PyTorch draw from."""
+    return {
+        "global": torch.get_rng_state(),
+        "modules": {path: generator.get_state() for path, generator in _generators(model)},
+        "devices": {path: generator.device.type for path, generator in _generators(model)},
+    }
+
+
+def set_random_states(model: nn.Module, states: State) -> None:
+    """Give the generators the states that they had, on the devices that they were on."""
+    torch.set_rng_state(states["global"])
+    for path, state in states["modules"].items():
+        module: Any = model.get_submodule(path)
+        if module.generator.device.type != states["devices"][path]:
+            module.generator = torch.Generator(states["devices"][path])
+        module.generator.set_state(state)
+
+
+def _generators(model: nn.Module) -> Iterator[tuple[str, torch.Generator]]:
+    for path, module in model.named_modules():
+        if isinstance(generator := getattr(module, "generator", None), torch.Generator):
+            yield path, generator
+
+
+def optimizer_state(optimizer: Optimizer | Rprop) -> list[State]:
+    """Return what an optimizer remembers of each of its parameters, group by group."""
+    return [dict(optimizer.state.get(parameter, {})) for parameter in _parameters(optimizer)]
+
+
+def load_optimizer_state(optimizer: Optimizer | Rprop, states: Sequence[State]) -> None:
+    """Let an optimizer that is new remember this. Raises ValueError for other parameters."""
+    for group, parameter, state in zip(
+        _groups(optimizer), _parameters(optimizer), states, strict=True
+    ):
+        if state:
+            optimizer.state[parameter] = {
+                name: _placed(value, parameter, group, name) for name, value in state.items()
+            }
+
+
+def _parameters(optimizer: Optimizer | Rprop) -> list[Tensor]:
+    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def _groups(optimizer: Optimizer | Rprop) -> list[Mapping[str, Any]]:
+    return [group for group in optimizer.param_groups for _ in group["params"]]
+
+
+def _placed(value: Any, parameter: Tensor, group: Mapping[str, Any], name: str) -> Any:
+    """Return a value on the device of its parameter; PyTorch counts steps on the CPU if it can."""
+    if isinstance(value, list):
+        return [_placed(entry, parameter, group, name) for entry in value]
+    if not isinstance(value, Tensor):
+        return value
+    if name == "step" and not (group.get("capturable") or group.get("fused")):
+        return value
+    return value.to(parameter.device)
