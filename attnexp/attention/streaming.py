@@ -147,7 +147,7 @@ class _Pooling(nn.Module):
         bias: Tensor | None,
         mask: Mask | None,
     ) -> Tensor:
-        scores = self.score.compare(queries, keys)
+        scores = self.score.compare_tile(queries, keys)
         scores = hide(scores if bias is None else scores + bias, mask)
         plain = type(self.normalizer) is Softmax
         return (_softmax(scores) if plain else self.normalizer(scores)) @ values
