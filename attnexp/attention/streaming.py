@@ -113,7 +113,7 @@ def _part(matrix: Tensor, tile: Tile, axes: int) -> Tensor:
 
 def _mask_part(mask: Mask | None, tile: Tile, axes: int) -> Mask | None:
     if isinstance(mask, StructuredMask):
-        return mask.select(tile[1])
+        return mask.select(tile[1], tile[0])
     return mask if mask is None else _part(mask, tile, axes)
 
 

@@ -8,7 +8,7 @@ from torch import nn
 from attnexp.attention import pooling, streaming
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
-from attnexp.masks import LeaveOneOut
+from attnexp.masks import FirstKeys, LeaveOneOut, causal_mask
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
 from attnexp.scores.gaussian_learned import GaussianLearned
@@ -21,6 +21,11 @@ MASKS = {
     "leave-one-out": LeaveOneOut(torch.arange(POINTS), POINTS),
     "valid_lens": torch.tensor([3, 6]),
     "a row with nothing left": torch.ones(BATCH, POINTS, POINTS).tril(-1).bool(),
+    "causal": causal_mask(POINTS, torch.device("cpu")),
+    "causal, padded": causal_mask(
+        POINTS, torch.device("cpu"), torch.arange(POINTS) < torch.tensor([[POINTS], [4]])
+    ),
+    "a length a query": torch.tensor([[0, 3, 6, 7, 1, 2, 4], [5, 5, 5, 1, 0, 0, 7]]),
 }
 
 
@@ -81,7 +86,9 @@ def calls(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_tiles")
-@pytest.mark.parametrize("kind", ["leave-one-out", "a row with nothing left"])
+@pytest.mark.parametrize(
+    "kind", ["leave-one-out", "a row with nothing left", "causal, padded", "a length a query"]
+)
 def test_every_score_is_the_same_by_tiles(model_name, settings_of, kind, calls):
     torch.manual_seed(0)
     score = made("model", model_name, settings_of)(query_dim=DIM, key_dim=DIM)
@@ -90,13 +97,20 @@ def test_every_score_is_the_same_by_tiles(model_name, settings_of, kind, calls):
 
 
 @pytest.mark.usefixtures("small_tiles")
-@pytest.mark.parametrize("kind", ["leave-one-out", "valid_lens"])
+@pytest.mark.parametrize("kind", ["leave-one-out", "valid_lens", "causal", "a length a query"])
 def test_every_normalizer_is_the_same_by_tiles(normalizer_name, settings_of, kind, calls):
     torch.manual_seed(0)
     normalizer = made("normalizer", normalizer_name, settings_of)
     same(AttentionPooling(Additive(DIM, DIM, 5), VALUE, normalizer), MASKS[kind])
     same(MultiHead(Additive, DIM, DIM, VALUE, VALUE, 2, 3, normalizer), MASKS[kind])
     assert set(calls) == {"stream"}
+
+
+@pytest.mark.parametrize("kind", ["causal", "causal, padded", "a length a query"])
+def test_a_structured_mask_is_the_same_by_the_fused_kernel(kind, monkeypatch):
+    monkeypatch.setattr(pooling, "FEW", 0)
+    torch.manual_seed(0)
+    same(MultiHead(ScaledDot, DIM, DIM, VALUE, VALUE, 2, 3, Softmax), MASKS[kind])
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -162,8 +176,18 @@ def test_a_width_is_learned_in_one_pass(mask, monkeypatch):
         torch.testing.assert_close(one, other, atol=1e-9, rtol=1e-7)
 
 
+LARGE_MASKS = {
+    "leave-one-out": lambda points: LeaveOneOut(torch.arange(points), points),
+    "causal": lambda points: causal_mask(
+        points, torch.device("cpu"), torch.arange(points)[None] < points - 3
+    ),
+    "a length a query": lambda points: FirstKeys(torch.arange(points)[None], points),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE_MASKS)
 @pytest.mark.parametrize("score", [Additive, GaussianLearned])
-def test_large_attention_holds_no_matrix_of_weights(score, monkeypatch):
+def test_large_attention_holds_no_matrix_of_weights(score, kind, monkeypatch):
     """No tensor that is made, forward or backward, has more numbers than the tile or the keys."""
     points = 80
     monkeypatch.setattr(pooling, "LARGE", points**2)
@@ -181,9 +205,9 @@ def test_large_attention_holds_no_matrix_of_weights(score, monkeypatch):
 
     x = torch.linspace(0, 1, points)[None, :, None]
     model = AttentionPooling(score(1, 1), 1)
-    own = LeaveOneOut(torch.arange(points), points)
+    mask = LARGE_MASKS[kind](points)
     with Sizes():
-        model(x, x, x, own, need_weights=False)[0].square().sum().backward()
+        model(x, x, x, mask, need_weights=False)[0].square().sum().backward()
     inner = 64 if score is Additive else 8
     assert largest <= inner * points
 
