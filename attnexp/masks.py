@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -22,12 +23,19 @@ ALL = slice(None)
 class StructuredMask(ABC):
     """A mask that is made for the queries at hand, and is a matrix only where that is small."""
 
+    hides_one: ClassVar[bool] = False
+    """Whether at most one key is hidden from a query, so that `select_keys` is offered."""
+
     triangle: bool = False
     """Whether there are as many queries as keys, and each query sees all keys up to its own."""
 
     @abstractmethod
     def select(self, queries: Queries, examples: slice = ALL) -> "StructuredMask":
         """Return the mask of some of the queries, of some of the examples of a batch."""
+
+    def select_keys(self, keys: Int[Tensor, " chosen"]) -> "StructuredMask":
+        """Return the mask of some of the keys, whose places ascend."""
+        raise NotImplementedError
 
     @abstractmethod
     def hide(
@@ -67,8 +75,11 @@ class StructuredMask(ABC):
 class LeaveOneOut(StructuredMask):
     """Hides from each query the one key that was made from the same point.
 
-    `own` is that key's place for each query, and `keys` the number of keys, at least 2.
+    `own` is that key's place for each query, -1 where it is not among the keys, and `keys` the
+    number of keys, at least 2.
     """
+
+    hides_one: ClassVar[bool] = True
 
     own: Int[Tensor, " queries"]
     keys: int
@@ -76,11 +87,17 @@ class LeaveOneOut(StructuredMask):
     def select(self, queries: Queries, examples: slice = ALL) -> "LeaveOneOut":
         return LeaveOneOut(self.own[queries], self.keys)
 
+    def select_keys(self, keys: Int[Tensor, " chosen"]) -> "LeaveOneOut":
+        place = torch.searchsorted(keys, self.own).clamp_(max=len(keys) - 1)
+        return LeaveOneOut(place.where(keys[place] == self.own, -1), len(keys))
+
     def hide(
         self, scores: Float[Tensor, "*batch queries keys"]
     ) -> Float[Tensor, "*batch queries keys"]:
-        place = self.own.unsqueeze(-1).expand(*scores.shape[:-1], 1)
-        return scores.scatter(-1, place, -torch.inf)
+        own = self.own.unsqueeze(-1).expand(*scores.shape[:-1], 1)
+        place = own.clamp(min=0)
+        kept = scores.gather(-1, place).masked_fill(own >= 0, -torch.inf)
+        return scores.scatter(-1, place, kept)
 
     def matrix(self) -> Bool[Tensor, "queries keys"]:
         return self._matrix

@@ -78,6 +78,15 @@ def test_leave_one_out_hides_the_own_key():
     assert (scores == 0).all()
 
 
+def test_leave_one_out_of_some_keys():
+    mask = LeaveOneOut(torch.tensor([2, 0, 4, 3]), keys=5)
+    chosen = torch.tensor([0, 2, 3])
+    part = mask.select_keys(chosen)
+    assert part.matrix().equal(mask.matrix()[:, chosen])
+    scores = torch.randn(2, 4, 3)
+    assert hide(scores, part).equal(hide(scores, part.matrix()))
+
+
 def test_some_queries_of_a_mask():
     structured = LeaveOneOut(torch.arange(5), keys=5)
     matrix = structured.matrix()[None]

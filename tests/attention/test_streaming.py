@@ -1,3 +1,4 @@
+import math
 from functools import partial
 
 import pytest
@@ -210,6 +211,56 @@ def test_large_attention_holds_no_matrix_of_weights(score, kind, monkeypatch):
         model(x, x, x, mask, need_weights=False)[0].square().sum().backward()
     inner = 64 if score is Additive else 8
     assert largest <= inner * points
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize(
+    ("width", "kind"),
+    [(0.5, torch.float32), (40.0, torch.float32), (40.0, torch.float64), (400.0, torch.float64)],
+)
+def test_keys_without_weight_are_left_out(hidden, width, kind, monkeypatch):
+    """Points in no order, some of them the same, have the context and slope of the formula."""
+    monkeypatch.setattr(pooling, "LARGE", 0)
+    generator = torch.Generator().manual_seed(2)
+    x = (5 * torch.rand(1, 600, 1, generator=generator)).to(kind)
+    x[:, :20] = x[:, 20:40]
+    y, own = x.sin(), torch.randperm(600, generator=generator)
+    compared = []
+    near_keys = streaming._near_keys
+    monkeypatch.setattr(
+        streaming, "_near_keys", lambda *a: compared.append(near_keys(*a)) or compared[-1]
+    )
+    attention = AttentionPooling(GaussianLearned(1, 1, initial_width=width).to(kind), 1)
+    mask = LeaveOneOut(own, 600) if hidden else None
+    found = []
+    for need_weights in (True, False):
+        queries = (x[:, own] if hidden else x[:, :200]).clone().requires_grad_()
+        context, _ = attention(queries, x, y, mask, need_weights)
+        context.sin().sum().backward()
+        found.append([context, queries.grad])
+    with torch.no_grad():
+        found[1].append(attention(queries, x, y, mask, need_weights=False)[0])
+    found[0].append(found[0][0])
+    error = 1e-9 if kind == torch.float64 else 3e-3
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=error, atol=error)
+    assert len(compared) == (2 if width == 0.5 else 2 * (1 + math.ceil(len(queries[0]) / 16)))
+
+
+def test_the_keys_that_are_left_out_have_no_weight():
+    """Whichever one key a mask hides from a query."""
+    generator = torch.Generator().manual_seed(3)
+    for features in (1, 2, 4):
+        queries = 50 * torch.randn(features, generator=generator)
+        queries = queries + 0.5 * torch.randn(5, features, generator=generator)
+        keys = 3 * torch.randn(400, features, generator=generator)
+        near = streaming._near_keys(queries, keys)
+        far = torch.ones(400, dtype=torch.bool).index_fill(0, near, False)
+        scores = queries @ keys.mT
+        assert far.any()
+        assert (scores.softmax(dim=-1)[:, far] == 0).all()
+        best = scores.argmax(dim=-1, keepdim=True)
+        assert (scores.scatter(-1, best, -torch.inf).softmax(dim=-1)[:, far] == 0).all()
 
 
 def test_a_tile_has_whole_rows_or_whole_examples():
