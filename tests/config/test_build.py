@@ -5,6 +5,7 @@ from functools import partial
 
 import pytest
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import InstantiationException
 from omegaconf import OmegaConf
 
@@ -111,6 +112,7 @@ def test_a_run_folder_of_somebody_elses_runs_no_command(in_process, tmp_path):
 )
 def test_steps_of_too_many_pairs_are_refused_before_the_first(words, refusal):
     register_resolvers()
+    GlobalHydra.instance().clear()  # a test beside this one may have left its own
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         config = compose("config", ["data.num_train=300000", *words], return_hydra_config=True)
     chosen = chosen_of(config.hydra.runtime.choices)
