@@ -263,7 +263,8 @@ def test_the_keys_that_are_left_out_have_no_weight():
         assert (scores.scatter(-1, best, -torch.inf).softmax(dim=-1)[:, far] == 0).all()
 
 
-def test_a_tile_has_whole_rows_or_whole_examples():
+def test_a_tile_has_whole_rows_or_whole_examples(monkeypatch):
+    monkeypatch.setattr(streaming, "TILE", 2**19)
     queries, keys = torch.zeros(3, 10, 1), torch.zeros(3, 2**16, 1)
     tiles = list(streaming._tiles(queries, keys, inner=1))
     assert tiles[0] == (slice(0, 1), slice(0, 8))
