@@ -30,7 +30,7 @@ More than its second cache holds: with fewer, starting an operation takes as lon
 LARGE_TILE = 2**25
 """Numbers in a tile on other devices, where starting a kernel takes longer than a small tile."""
 
-GROUPS, LEAST = 64, 16
+GROUPS, LEAST = 64, 64
 """The groups of queries near each other that leave out keys together, and the least in a group."""
 
 FEW_FEATURES = 4

@@ -225,6 +225,7 @@ def test_keys_without_weight_are_left_out(hidden, width, kind, monkeypatch):
     x = (5 * torch.rand(1, 600, 1, generator=generator)).to(kind)
     x[:, :20] = x[:, 20:40]
     y, own = x.sin(), torch.randperm(600, generator=generator)
+    monkeypatch.setattr(streaming, "LEAST", 16)
     compared = []
     near_keys = streaming._near_keys
     monkeypatch.setattr(
