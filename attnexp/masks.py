@@ -8,21 +8,34 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import torch
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 Queries = Int[Tensor, " chosen"] | slice
 """Places of queries."""
 
+ALL = slice(None)
+
 
 class StructuredMask(ABC):
     """A mask that is made for the queries at hand, and is a matrix only where that is small."""
 
+    hides_one: ClassVar[bool] = False
+    """Whether at most one key is hidden from a query, so that `select_keys` is offered."""
+
+    triangle: bool = False
+    """Whether there are as many queries as keys, and each query sees all keys up to its own."""
+
     @abstractmethod
-    def select(self, queries: Queries) -> "StructuredMask":
-        """Return the mask of some of the queries."""
+    def select(self, queries: Queries, examples: slice = ALL) -> "StructuredMask":
+        """Return the mask of some of the queries, of some of the examples of a batch."""
+
+    def select_keys(self, keys: Int[Tensor, " chosen"]) -> "StructuredMask":
+        """Return the mask of some of the keys, whose places ascend."""
+        raise NotImplementedError
 
     @abstractmethod
     def hide(
@@ -31,8 +44,19 @@ class StructuredMask(ABC):
         """Return the scores with minus infinity for the keys that are hidden from a query."""
 
     @abstractmethod
-    def matrix(self) -> Bool[Tensor, "queries keys"]:
-        """Return the same mask as a matrix, true where a query may attend to a key."""
+    def matrix(self) -> Bool[Tensor, "*batch queries keys"]:
+        """Return the same mask as a matrix, true where a query may attend to a key.
+
+        It is made once.
+        """
+
+    def seen(self) -> Bool[Tensor, "*batch keys"] | None:
+        """Return which keys some query may attend to, or None where there is no padding."""
+        return None
+
+    def over_heads(self) -> "StructuredMask":
+        """Return a mask that all heads share, always the same one."""
+        return self
 
     @abstractmethod
     def tensors(self) -> dict[str, Tensor]:
@@ -51,20 +75,29 @@ class StructuredMask(ABC):
 class LeaveOneOut(StructuredMask):
     """Hides from each query the one key that was made from the same point.
 
-    `own` is that key's place for each query, and `keys` the number of keys, at least 2.
+    `own` is that key's place for each query, -1 where it is not among the keys, and `keys` the
+    number of keys, at least 2.
     """
+
+    hides_one: ClassVar[bool] = True
 
     own: Int[Tensor, " queries"]
     keys: int
 
-    def select(self, queries: Queries) -> "LeaveOneOut":
+    def select(self, queries: Queries, examples: slice = ALL) -> "LeaveOneOut":
         return LeaveOneOut(self.own[queries], self.keys)
+
+    def select_keys(self, keys: Int[Tensor, " chosen"]) -> "LeaveOneOut":
+        place = torch.searchsorted(keys, self.own).clamp_(max=len(keys) - 1)
+        return LeaveOneOut(place.where(keys[place] == self.own, -1), len(keys))
 
     def hide(
         self, scores: Float[Tensor, "*batch queries keys"]
     ) -> Float[Tensor, "*batch queries keys"]:
-        place = self.own.unsqueeze(-1).expand(*scores.shape[:-1], 1)
-        return scores.scatter(-1, place, -torch.inf)
+        own = self.own.unsqueeze(-1).expand(*scores.shape[:-1], 1)
+        place = own.clamp(min=0)
+        kept = scores.gather(-1, place).masked_fill(own >= 0, -torch.inf)
+        return scores.scatter(-1, place, kept)
 
     def matrix(self) -> Bool[Tensor, "queries keys"]:
         return self._matrix
@@ -78,6 +111,75 @@ class LeaveOneOut(StructuredMask):
 
     def with_tensors(self, tensors: Mapping[str, Tensor]) -> "LeaveOneOut":
         return LeaveOneOut(tensors["own"], self.keys)
+
+
+@dataclass(frozen=True)
+class FirstKeys(StructuredMask):
+    """Shows each query the first keys, so many as its limit says, without those that are padding.
+
+    `limits` are numbers of keys, the same for every example or of each: a length for each query, or
+    where the query stands, plus one, if it must not look ahead. `keys` is the number of keys.
+    `shown` is false at keys that no query may attend to. Both may have an axis for the heads.
+    """
+
+    limits: Int[Tensor, "*#batch queries"]
+    keys: int
+    shown: Bool[Tensor, "*#batch keys"] | None = None
+    triangle: bool = False
+
+    def select(self, queries: Queries, examples: slice = ALL) -> "FirstKeys":
+        shown = self.shown if self.shown is None else _examples(self.shown, examples)
+        return FirstKeys(_examples(self.limits, examples)[..., queries], self.keys, shown)
+
+    def hide(
+        self, scores: Float[Tensor, "*batch queries keys"]
+    ) -> Float[Tensor, "*batch queries keys"]:
+        return scores.masked_fill(~self.matrix(), -torch.inf)
+
+    def matrix(self) -> Bool[Tensor, "*batch queries keys"]:
+        return self._matrix
+
+    @cached_property
+    def _matrix(self) -> Bool[Tensor, "*batch queries keys"]:
+        places = torch.arange(self.keys, device=self.limits.device)
+        first = places < self.limits.unsqueeze(-1)
+        return first if self.shown is None else first & self.shown.unsqueeze(-2)
+
+    def seen(self) -> Bool[Tensor, "*batch keys"] | None:
+        if self.triangle:
+            return self.shown
+        places = torch.arange(self.keys, device=self.limits.device)
+        first = places < self.limits.amax(dim=-1, keepdim=True)
+        return first if self.shown is None else first & self.shown
+
+    def over_heads(self) -> "FirstKeys":
+        return self._over_heads
+
+    @cached_property
+    def _over_heads(self) -> "FirstKeys":
+        return self.with_tensors({name: own.unsqueeze(-2) for name, own in self.tensors().items()})
+
+    def tensors(self) -> dict[str, Tensor]:
+        own = {"limits": self.limits, "shown": self.shown}
+        return {name: tensor for name, tensor in own.items() if tensor is not None}
+
+    def with_tensors(self, tensors: Mapping[str, Tensor]) -> "FirstKeys":
+        return FirstKeys(tensors["limits"], self.keys, tensors.get("shown"), self.triangle)
+
+
+def causal_mask(
+    length: int, device: torch.device, shown: Bool[Tensor, "batch length"] | None = None
+) -> FirstKeys:
+    """Return the mask of a sequence whose symbols see those before them and themselves.
+
+    `shown` is false at padding, which no symbol sees.
+    """
+    return FirstKeys(torch.arange(1, length + 1, device=device), length, shown, triangle=True)
+
+
+def _examples(tensor: Shaped[Tensor, "*batch numbers"], examples: slice) -> Tensor:
+    """Return the rows of some examples, where each has a row of its own."""
+    return tensor if tensor.dim() == 1 or len(tensor) == 1 else tensor[examples]
 
 
 ValidLens = Int[Tensor, " batch"] | Int[Tensor, "batch queries"]
@@ -99,7 +201,16 @@ def mask_matrix(mask: Mask | None) -> MaskMatrix | None:
 
 def over_heads(mask: Mask | None) -> Mask | None:
     """Return a mask that all heads share, whose axis is the one before the queries."""
-    return mask.unsqueeze(-3) if isinstance(mask, Tensor) else mask
+    if isinstance(mask, StructuredMask):
+        return mask.over_heads()
+    return mask if mask is None else mask.unsqueeze(-3)
+
+
+def seen_keys(mask: Mask | None) -> Bool[Tensor, "*batch keys"] | None:
+    """Return which keys some query may attend to, or None where that is all of them."""
+    if isinstance(mask, StructuredMask):
+        return mask.seen()
+    return mask if mask is None else mask.any(dim=-2)
 
 
 def hide(
@@ -111,26 +222,37 @@ def hide(
     return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
 
 
-def length_mask(valid_lens: ValidLens, num_keys: int) -> Bool[Tensor, "batch queries_or_1 keys"]:
-    """Return a mask that is true at the first `valid_lens` keys, a length per sequence or query.
-
-    Raises ValueError when a length is negative or greater than `num_keys`.
-    """
+def require_lengths(valid_lens: ValidLens, num_keys: int) -> None:
+    """Raise ValueError when a length is negative or greater than `num_keys`."""
     if valid_lens.numel() and not 0 <= int(valid_lens.min()) <= int(valid_lens.max()) <= num_keys:
         raise ValueError(
             f"valid_lens must lie between 0 and the number of keys, {num_keys}, "
             f"got {valid_lens.tolist()}"
         )
+
+
+def length_mask(valid_lens: ValidLens, num_keys: int) -> Bool[Tensor, "batch queries_or_1 keys"]:
+    """Return a mask that is true at the first `valid_lens` keys, a length per sequence or query.
+
+    Raises ValueError when a length is negative or greater than `num_keys`.
+    """
+    require_lengths(valid_lens, num_keys)
     one_a_query = valid_lens if valid_lens.dim() == 2 else valid_lens.unsqueeze(-1)
     positions = torch.arange(num_keys, device=valid_lens.device)
     return positions < one_a_query.unsqueeze(-1)
 
 
 def as_mask(mask: Mask | ValidLens | None, num_keys: int) -> Mask | None:
-    """Return a mask as it is, the mask of `valid_lens`, or None for None."""
+    """Return a mask as it is, the mask of `valid_lens`, or None for None.
+
+    A length a sequence is one row of a matrix; lengths of each query are structured.
+    """
     if mask is None or isinstance(mask, StructuredMask) or mask.dtype == torch.bool:
         return mask
-    return length_mask(mask, num_keys)
+    if mask.dim() == 1:
+        return length_mask(mask, num_keys)
+    require_lengths(mask, num_keys)
+    return FirstKeys(mask, num_keys)
 
 
 def fitting_mask(

@@ -1,10 +1,10 @@
 """Attention by tiles beside the dense formula, PyTorch's fused kernel and KeOps, on one thread.
 
-Each row times us and a rival in turns (A B A B ...), in processor time, and shows the ratio of
-their medians and the smallest and largest ratio of a pair. Before anything is timed, results must
-agree. Memory is the most that a process of its own has in use, less what it had before the call.
-KeOps compiles its kernel with the C++ compiler of the machine; without `pip install pykeops` its
-row says so.
+Each row times us and a rival in turns (A B A B ...), in processor time, and shows the median and
+the spread of the ratios, pair by pair. Before anything is timed, results must agree. Memory is the
+most that a process of its own has in use, less what it had before the call. KeOps compiles its
+kernel with the C++ compiler of the machine; without `pip install pykeops` its rows are missing. It
+exits with 1 where a bound is broken.
 
     python benchmarks/streaming.py --repeats 5
 """
@@ -13,15 +13,18 @@ import argparse
 import importlib.util
 import math
 import re
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 
 import torch
 import torch.nn.functional as F
+from rows import HEADS, Row, in_turns
 from torch import Tensor, nn
 
 from attnexp.attention import pooling
@@ -35,6 +38,9 @@ from attnexp.training.device import prepare_processor
 BATCH, LENGTH, HIDDEN = 4, 256, 128
 FEATURES = BATCH * LENGTH**2 * HIDDEN
 POINTS, WIDTH = 16_000, 40.0
+
+ADDITIVE, MEMORY, KEOPS = 2.4, 1 / 16, 10.0
+"""The bounds: times as fast as the textbook, the share of its memory, times as fast as KeOps."""
 
 Work = Callable[[], Tensor]
 
@@ -202,51 +208,126 @@ def most_memory() -> float:
     return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024  # type: ignore[index]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Our work and a rival's. `same` says that both have the same result, `wanted` is the bound."""
+
+    what: str
+    ours: Work
+    rival: str
+    theirs: Work
+    same: bool = True
+    wanted: float | None = None
+
+
+def pairs() -> list[Pair]:
+    """All that is timed; without KeOps two fewer, which is said."""
+    ours, theirs = additive()
+    attention = "additive score, 4 x 256 x 256, hidden 128, forward and backward"
+    points = f"Gaussian kernel at {POINTS:,} points"
+    found = [
+        Pair(what=attention, ours=ours, rival="textbook", theirs=theirs, wanted=ADDITIVE),
+        *(
+            Pair(
+                what=attention,
+                ours=ours,
+                rival=f"as many {function.__name__} in the cache, once",
+                theirs=in_cache(function, FEATURES),
+                same=False,
+            )
+            for function in (torch.tanh, torch.sigmoid)
+        ),
+        Pair(what=points, ours=kernel(), rival="fused attention", theirs=fused()),
+        Pair(what=points, ours=kernel(), rival="the formula, 500 rows at a time", theirs=dense()),
+        Pair(
+            what=points,
+            ours=kernel(),
+            rival="as many exp in the cache, once",
+            theirs=in_cache(torch.exp, POINTS**2),
+            same=False,
+        ),
+        Pair(
+            what=points,
+            ours=kernel(),
+            rival="a product of matrices with as many multiplications",
+            theirs=product(),
+            same=False,
+        ),
+        Pair(
+            what=f"leave-one-out gradient of a width, {POINTS:,} points",
+            ours=width(),
+            rival="the formula and autograd, 500 rows at a time",
+            theirs=dense_width(),
+        ),
+    ]
+    if importlib.util.find_spec("pykeops") is None:
+        print("KeOps is not installed, so that its rows are missing: pip install pykeops")
+        return found
+    release = f"KeOps {version('pykeops')}"
+    orders = (
+        ("in order", torch.arange(POINTS), True),
+        ("in no order", torch.randperm(POINTS), False),
+    )
+    for name, order, same in orders:
+        found.append(
+            Pair(
+                what=points,
+                ours=kernel(),
+                rival=f"{release}, points {name}",
+                theirs=keops(order),
+                same=same,
+                wanted=KEOPS,
+            )
+        )
+    return found
+
+
+def measure(repeats: int) -> list[Row]:
+    """Check that results agree, and return how many times as fast we are, pair by pair."""
+    prepare_processor(1)
+    found = []
+    for pair in pairs():
+        if pair.same:
+            torch.testing.assert_close(pair.ours(), pair.theirs(), atol=5e-4, rtol=1e-2)
+        turns = in_turns(partial(seconds, pair.ours), partial(seconds, pair.theirs), repeats)
+        found.append(
+            Row(
+                asks=f"{pair.what}, times as fast",
+                rival=pair.rival,
+                ratios=[theirs / ours for ours, theirs in turns],
+                threads=1,
+                wanted=pair.wanted,
+                more_is_better=True,
+            )
+        )
+    return found
+
+
+def rows(quick: bool) -> list[Row]:
+    """Return all pairs, and the extra memory of the additive score beside the textbook's."""
+    extra = Row(
+        asks="additive score, extra memory",
+        rival="textbook",
+        ratios=[memory(0) / memory(1) for _ in range(1 if quick else 3)],
+        threads=1,
+        wanted=MEMORY,
+    )
+    return [*measure(1 if quick else 5), extra]
+
+
 def main() -> int:
-    """Time all pairs in turns, and measure memory."""
+    """Print all rows; return 1 where a bound is broken."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
-    prepare_processor(1)
-    ours, theirs = additive()
-    pairs = [
-        ("additive, forward and backward", ours, "textbook", theirs, True),
-        (
-            "additive, forward and backward",
-            ours,
-            "tanh once, in cache",
-            in_cache(torch.tanh, FEATURES),
-            False,
-        ),
-        ("the same", ours, "sigmoid once, in cache", in_cache(torch.sigmoid, FEATURES), False),
-        ("kernel of 16,000 points", kernel(), "fused attention", fused(), True),
-        ("the same", kernel(), "dense, 500 rows at a time", dense(), True),
-        ("the same", kernel(), "exp once, in cache", in_cache(torch.exp, POINTS**2), False),
-        ("the same", kernel(), "a product of matrices", product(), False),
-        ("leave-one-out gradient of a width", width(), "dense, 500 rows", dense_width(), True),
-    ]
-    if importlib.util.find_spec("pykeops") is not None:
-        ordered, mixed = torch.arange(POINTS), torch.randperm(POINTS)
-        pairs += [
-            ("kernel of 16,000 points", kernel(), "KeOps", keops(ordered), True),
-            ("the same", kernel(), "KeOps, points in no order", keops(mixed), False),
-        ]
-    else:
-        out.print("KeOps is not installed, so that its row is missing: pip install pykeops")
-    columns = ("what", "rival", "our s", "its s", "times as fast", "pair by pair")
-    table = plain_table(columns, right=columns[2:])
-    for name, work, rival, other, same in pairs:
-        if same:
-            torch.testing.assert_close(work(), other(), atol=5e-4, rtol=1e-2)
-        times = [(seconds(work), seconds(other)) for _ in range(repeats + 1)][1:]
-        ratios = [b / a for a, b in times]
-        mine, his = (statistics.median(each) for each in zip(*times, strict=True))
-        spread = f"{min(ratios):.2f} to {max(ratios):.2f}"
-        table.add_row(name, rival, f"{mine:.2f}", f"{his:.2f}", f"{his / mine:.2f}", spread)
+    table = plain_table(HEADS, right=HEADS[2:])
+    found = measure(parser.parse_args().repeats)
+    mine, theirs = memory(0), memory(1)
+    asks = f"additive score, {mine:.0f} MB of extra memory beside {theirs:.0f}"
+    found.append(Row(asks=asks, rival="textbook", ratios=[mine / theirs], threads=1, wanted=MEMORY))
+    for row in found:
+        table.add_row(*row.cells())
     out.print(table)
-    mine, his = memory(0), memory(1)
-    out.print(f"extra memory of the additive score: {mine:.0f} MB, the textbook's {his:.0f} MB")
-    return 0
+    return int(not all(row.met for row in found))
 
 
 if __name__ == "__main__":

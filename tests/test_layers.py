@@ -19,7 +19,7 @@ LAYERS = {
     "scores": set(),
     "normalizers": {"masks", "scores"},
     "attention": {"masks", "normalizers", "scores"},
-    "architectures": {"attention", "normalizers", "scores", "batch"},
+    "architectures": {"attention", "masks", "normalizers", "scores", "batch"},
     "data": {"batch", "masks"},
     "tasks": {"architectures", "attention", "data", "batch"},
     "runs": {"console", "version"},

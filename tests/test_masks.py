@@ -1,6 +1,72 @@
+import pytest
 import torch
 
-from attnexp.masks import LeaveOneOut, hide, over_heads, select_queries
+from attnexp.masks import (
+    FirstKeys,
+    LeaveOneOut,
+    as_mask,
+    causal_mask,
+    hide,
+    length_mask,
+    over_heads,
+    seen_keys,
+    select_queries,
+)
+
+SHOWN = torch.tensor([[True, True, False, True], [True, False, False, True]])
+LENS = torch.tensor([[0, 2, 4, 1], [3, 3, 2, 1]])
+TRIANGLE = torch.ones(4, 4, dtype=torch.bool).tril()
+FIRST = {
+    "causal": (causal_mask(4, torch.device("cpu")), TRIANGLE),
+    "causal, padded": (causal_mask(4, torch.device("cpu"), SHOWN), TRIANGLE & SHOWN[:, None]),
+    "lengths": (FirstKeys(LENS, 4), length_mask(LENS, 4)),
+    "lengths, padded": (FirstKeys(LENS, 4, SHOWN), length_mask(LENS, 4) & SHOWN[:, None]),
+}
+
+
+@pytest.mark.parametrize(("mask", "matrix"), FIRST.values(), ids=FIRST)
+def test_the_first_keys_are_their_matrix(mask, matrix):
+    assert mask.matrix().equal(matrix)
+    assert mask.matrix() is mask.matrix()
+    scores = torch.randn(2, 4, 4)
+    assert hide(scores, mask).equal(hide(scores, matrix))
+    seen = seen_keys(mask)
+    padding = torch.ones(4, dtype=torch.bool) if seen is None else seen
+    assert padding.expand(2, 4).equal(seen_keys(matrix).expand(2, 4))
+
+
+@pytest.mark.parametrize(("mask", "matrix"), FIRST.values(), ids=FIRST)
+def test_a_part_of_the_first_keys(mask, matrix):
+    for queries in (slice(1, 3), torch.tensor([3, 0])):
+        assert mask.select(queries).matrix().equal(matrix[..., queries, :])
+        expected = matrix.expand(2, 4, 4)[1:2, queries]
+        assert mask.select(queries, slice(1, 2)).matrix().expand_as(expected).equal(expected)
+        assert not mask.select(queries).triangle
+
+
+@pytest.mark.parametrize(("mask", "matrix"), FIRST.values(), ids=FIRST)
+def test_all_heads_share_the_first_keys(mask, matrix):
+    assert over_heads(mask) is over_heads(mask)
+    scores = torch.randn(2, 3, 4, 4)
+    of_all = over_heads(matrix.expand(2, 4, 4))
+    assert hide(scores, over_heads(mask)).equal(hide(scores, of_all))
+    part = over_heads(mask).select(slice(2, 4), slice(0, 1))
+    assert hide(scores[:1, :, 2:], part).equal(hide(scores[:1, :, 2:], of_all[:1, :, 2:]))
+
+
+def test_the_first_keys_are_made_of_their_tensors():
+    mask = FirstKeys(LENS, 4, SHOWN)
+    assert set(mask.tensors()) == {"limits", "shown"}
+    again = mask.with_tensors({"limits": LENS[:1], "shown": SHOWN[:1]})
+    assert again.matrix().equal(mask.matrix()[:1])
+    assert set(causal_mask(4, torch.device("cpu")).tensors()) == {"limits"}
+
+
+def test_lengths_of_queries_are_structured_and_those_of_sequences_one_row():
+    assert as_mask(LENS, 4).limits is LENS
+    assert as_mask(torch.tensor([1, 3]), 4).shape == (2, 1, 4)
+    with pytest.raises(ValueError, match="between 0 and the number of keys, 3"):
+        as_mask(LENS, 3)
 
 
 def test_leave_one_out_hides_the_own_key():
@@ -10,6 +76,15 @@ def test_leave_one_out_hides_the_own_key():
     scores = torch.zeros(4, 2, 3)
     assert (mask.hide(scores) == 0).equal(expected.expand(4, -1, -1))
     assert (scores == 0).all()
+
+
+def test_leave_one_out_of_some_keys():
+    mask = LeaveOneOut(torch.tensor([2, 0, 4, 3]), keys=5)
+    chosen = torch.tensor([0, 2, 3])
+    part = mask.select_keys(chosen)
+    assert part.matrix().equal(mask.matrix()[:, chosen])
+    scores = torch.randn(2, 4, 3)
+    assert hide(scores, part).equal(hide(scores, part.matrix()))
 
 
 def test_some_queries_of_a_mask():

@@ -15,6 +15,7 @@ from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.masks import causal_mask
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
@@ -151,7 +152,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     ]:
         """Return the last layer's output, what each layer remembers, and its weights."""
         length = rows.shape[1]
-        causal = mask & mask.new_ones(length, length).tril()
+        causal = causal_mask(length, rows.device, mask.squeeze(1))
         order = self.positions.order(places, places)
         x = self._enter(rows, places)
         memories, maps = [], []

@@ -14,6 +14,7 @@ from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.masks import Mask, causal_mask
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
@@ -180,7 +181,7 @@ class SelfAttentionLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch length dim"],
-        mask: Bool[Tensor, "batch #length length"],
+        mask: Mask,
         order: Order,
         need_weights: bool,
     ) -> tuple[
@@ -238,7 +239,7 @@ class DecoderLayer(nn.Module):
     ]:
         """Return the output of all steps, the causal weights and the weights on the source."""
         normed = self.own_norm(x)
-        causal = torch.ones(1, x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()
+        causal = causal_mask(x.shape[1], x.device)
         past = self.own.remember(normed, normed, causal, order.turn)
         return self._answer(x, normed, past, source, order, need_weights)
 

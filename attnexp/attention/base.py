@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnexp.masks import Mask, StructuredMask, ValidLens, as_mask, mask_matrix
+from attnexp.masks import Mask, ValidLens, as_mask, seen_keys
 from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import Score
 
@@ -32,12 +32,12 @@ class Memory(NamedTuple):
     ) -> "Memory":
         """Return a memory with zeros for the keys and values that no query may attend to.
 
-        A weight of zero times NaN is NaN, so a mask alone would not keep padding out. A structured
-        mask hides no padding.
+        A weight of zero times NaN is NaN, so a mask alone would not keep padding out.
         """
         mask = as_mask(mask, keys.shape[-2])
-        if mask is not None and not isinstance(mask, StructuredMask):
-            seen = mask.any(dim=-2).unsqueeze(-1)
+        seen = seen_keys(mask)
+        if seen is not None:
+            seen = seen.unsqueeze(-1)
             shown = keys.where(seen, 0.0)
             values = shown if values is keys else values.where(seen, 0.0)
             keys = shown
@@ -48,10 +48,10 @@ class Memory(NamedTuple):
 
         They may attend to every key that a query so far may attend to, and to all new ones.
         """
-        mask = mask_matrix(self.mask)
-        if mask is not None:
-            seen = mask.any(dim=-2, keepdim=True)
-            mask = F.pad(seen, (0, new.keys.shape[-2]), value=True)
+        seen = seen_keys(self.mask)
+        mask = None
+        if seen is not None:
+            mask = F.pad(seen.unsqueeze(-2), (0, new.keys.shape[-2]), value=True)
         return Memory(
             torch.cat([self.keys, new.keys], dim=-2),
             torch.cat([self.values, new.values], dim=-2),

@@ -72,8 +72,10 @@ def _without_weights(
     keys, values, mask = memory
     products = score.as_dot_product(queries, keys) if type(normalizer) is Softmax else None
     if products is not None and (pairs < LARGE or _goes_by_tiles(products[0], values, mask)):
+        causal = bias is None and _is_triangle(mask)
+        added = None if causal else _fused_mask(mask_matrix(mask), bias)
         return F.scaled_dot_product_attention(
-            *products, values, attn_mask=_fused_mask(mask_matrix(mask), bias), scale=1.0
+            *products, values, attn_mask=added, is_causal=causal, scale=1.0
         )
     if products is not None:
         return stream_products(*products, values, mask, bias)
@@ -85,7 +87,12 @@ def _without_weights(
 def _goes_by_tiles(queries: Tensor, values: Tensor, mask: Mask | None) -> bool:
     """Return whether the fused kernel makes no matrix of all weights, nor needs one for a mask."""
     flat = queries.dim() == 4 and queries.shape[-1] == values.shape[-1]
-    return flat and not isinstance(mask, StructuredMask)
+    return flat and (not isinstance(mask, StructuredMask) or _is_triangle(mask))
+
+
+def _is_triangle(mask: Mask | None) -> bool:
+    """Return whether a mask is the one that the fused kernel knows by a word."""
+    return isinstance(mask, StructuredMask) and mask.triangle and mask.seen() is None
 
 
 @torch.no_grad()

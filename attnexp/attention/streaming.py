@@ -2,14 +2,15 @@
 
 The weights of a tile are made, used and forgotten; the backward pass makes them once more. A tile
 holds all keys of some queries, because many normalizers need whole rows, and as few queries as let
-its numbers stay in the cache of a processor.
+its numbers take some megabytes.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.func import functional_call
@@ -20,11 +21,20 @@ from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score
 from attnexp.scores.dot import Dot
 
-TILE = 2**19
-"""Numbers in a tile on a processor: 2 MB of float32."""
+TILE = 2**20
+"""Numbers in a tile on a processor: 4 MB of float32.
+
+More than its second cache holds: with fewer, starting an operation takes as long as what it saves.
+"""
 
 LARGE_TILE = 2**25
 """Numbers in a tile on other devices, where starting a kernel takes longer than a small tile."""
+
+GROUPS, LEAST = 64, 64
+"""The groups of queries near each other that leave out keys together, and the least in a group."""
+
+FEW_FEATURES = 4
+"""The most features of a key with which near queries may be found along the first of them."""
 
 MOMENTS = 32
 """The most moments of keys and values for which a gradient is found together with the context."""
@@ -61,16 +71,72 @@ def stream_products(
     """Return f(q) = sum_i w_i v_i with w the softmax of q.k_i plus bias, as `stream` does.
 
     Where the queries alone need a gradient, it is found together with the context, in one pass.
+    Where keys are data with few features, those whose weight is 0 in the numbers at hand are left
+    out, see `_near_keys`.
     """
     # columns that lie in one piece: a product with few of them takes a third of the time
     keys = keys.mT.contiguous().mT
     moments = (values.shape[-1] + 1) * (keys.shape[-1] + 1) - 1
     alone = not any(each is not None and each.requires_grad for each in (keys, values, bias))
-    if alone and bias is None and queries.requires_grad and moments <= MOMENTS:
-        return cast(Tensor, _OnePass.apply(mask, queries, keys, values))
+    if alone and bias is None and moments <= MOMENTS:
+        return _of_data(mask, queries, keys, values)
     inner = queries.shape[-1]
     rule = _Pooling(Dot(inner, inner), Softmax(heads=1))
     return _streamed(rule, 1, queries, keys, values, mask, bias)
+
+
+def _of_data(mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """Return the softmax attention to keys and values that need no gradient."""
+    way = _OnePass.apply if queries.requires_grad else _context
+    hides_one = mask is None or (isinstance(mask, StructuredMask) and mask.hides_one)
+    few = queries.dim() == 3 and len(queries) == 1 and keys.shape[-1] <= FEW_FEATURES
+    if not (hides_one and few and keys.shape[-2] > 1):
+        return cast(Tensor, way(mask, queries, keys, values))
+    order = queries[0, :, 0].detach().argsort()
+    size = max(LEAST, len(order) // GROUPS)
+    groups = list(zip(order.split(size), queries[:, order].split(size, dim=1), strict=True))
+    middle = groups[len(groups) // 2][1]
+    if 2 * len(_near_keys(middle[0].detach(), keys[0])) > keys.shape[-2]:
+        return cast(Tensor, way(mask, queries, keys, values))
+    contexts = []
+    for rows, some in groups:
+        near = _near_keys(some[0].detach(), keys[0])
+        part = mask.select(rows).select_keys(near) if isinstance(mask, StructuredMask) else None
+        columns = keys.mT.index_select(-1, near).mT
+        contexts.append(way(part, some, columns, values.index_select(-2, near)))
+    return torch.cat(contexts, dim=-2)[:, order.argsort()]
+
+
+def _near_keys(
+    queries: Float[Tensor, "queries inner"], keys: Float[Tensor, "keys inner"]
+) -> Int[Tensor, " near"]:
+    """Return the places of the keys that may have a weight above 0 for one of the queries.
+
+    The softmax of q.k gives a key j no weight if q.(k_j - k_r) is below the logarithm of the
+    smallest number, for any key r that q may attend to. With c the middle of the queries and d
+    their largest distance from it in each feature, q.(k_j - k_r) <= c.(k_j - k_r) + d.|k_j - k_r|.
+    Here r is the second best key for c; where a mask hides it, the best one is left, which scores
+    no less than r by more than d.|k_best - k_r|.
+    """
+    low, high = queries.aminmax(dim=0)
+    middle, distance = (low + high) / 2, (high - low) / 2
+    scores = keys @ middle
+    best = scores.argmax()
+    second = scores.index_fill(0, best, -torch.inf).argmax()
+    gaps = (keys - keys[second]).abs_()
+    kind = torch.finfo(keys.dtype)
+    least = scores[second] - gaps[best] @ distance + math.log(kind.tiny) + math.log(kind.eps / 2)
+    return torch.addmv(scores, gaps, distance).lt_(least).logical_not_().nonzero().squeeze(-1)
+
+
+def _context(mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """Return the softmax attention tile by tile, without a gradient."""
+    context = values.new_empty(*queries.shape[:-1], values.shape[-1])
+    for tile in _tiles(queries, keys, 1):
+        scores = _rows(queries, tile) @ keys[tile[0]].mT
+        weights = _softmax(hide(scores, _mask_part(mask, tile, queries.dim())))
+        _rows(context, tile).copy_(weights @ values[tile[0]])
+    return context
 
 
 def _streamed(
@@ -113,7 +179,7 @@ def _part(matrix: Tensor, tile: Tile, axes: int) -> Tensor:
 
 def _mask_part(mask: Mask | None, tile: Tile, axes: int) -> Mask | None:
     if isinstance(mask, StructuredMask):
-        return mask.select(tile[1])
+        return mask.select(tile[1], tile[0])
     return mask if mask is None else _part(mask, tile, axes)
 
 
@@ -147,7 +213,7 @@ class _Pooling(nn.Module):
         bias: Tensor | None,
         mask: Mask | None,
     ) -> Tensor:
-        scores = self.score.compare(queries, keys)
+        scores = self.score.compare_tile(queries, keys)
         scores = hide(scores if bias is None else scores + bias, mask)
         plain = type(self.normalizer) is Softmax
         return (_softmax(scores) if plain else self.normalizer(scores)) @ values

@@ -3,6 +3,7 @@
 import copy
 import hashlib
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.architectures.base import Architecture
+from attnexp.batch import Points
 from attnexp.config.groups import choices
 from attnexp.config.job import resolved
 from attnexp.config.schema import check_settings
@@ -36,6 +38,12 @@ from attnexp.training.precision import choose_precision
 from attnexp.training.prepared import PreparedRun, trainable
 from attnexp.training.schedules import Constant
 from attnexp.training.tensors import read_parameters
+
+STEP_PAIRS = 2**36
+"""Pairs of points up to which a step is taken: all of 262,144 points, some two minutes a step."""
+
+PAIR_SECONDS = 1.5e-9
+"""About the time of a pair in a step of the cheapest score that learns, on one core."""
 
 UNTRAINED = 5
 """Untrained models by which chance is estimated."""
@@ -89,6 +97,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
     Target(settings, task, dataset)  # a target that cannot be reached is refused now
     optimizer, schedule = made["optim"], made["schedule"]()
     if trainable(model):
+        _check_pairs(settings, dataset)
         first = optimizer(params=list(model.parameters()))  # a rate it refuses is refused now
         if reads_rate_once(first) and not isinstance(schedule, Constant):
             raise RequestError(
@@ -276,6 +285,23 @@ def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dat
         f"arch={chosen['arch']} is not for data={chosen['data']}: "
         f"choose arch={choices_text(fitting)}"
     )
+
+
+def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
+    """Raise RequestError for steps that compare more than `STEP_PAIRS` pairs of points."""
+    if not isinstance(dataset.train, Points):
+        return
+    points = dataset.train.keys.shape[1]
+    queries = min(settings.batch_size or len(dataset.train), len(dataset.train))
+    pairs = queries * points
+    if pairs > STEP_PAIRS:
+        size = "null" if settings.batch_size is None else f"{settings.batch_size:,}"
+        raise RequestError(
+            f"train.batch_size={size} compares {queries:,} points with {points:,} at each step: "
+            f"{pairs:.2g} pairs, at least {pairs * PAIR_SECONDS / 60:,.0f} minutes a step on one "
+            f"core; choose train.batch_size=512, or at most {STEP_PAIRS // points:,}, or "
+            f"data.num_train of at most {math.isqrt(STEP_PAIRS):,}"
+        )
 
 
 def _normalizer(

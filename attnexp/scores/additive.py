@@ -1,16 +1,20 @@
 """The additive score of Bahdanau's decoder."""
 
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from attnexp.scores.base import Derivative, Score, batched_product, require_positive
 
 FAR = 80.0
 """The largest size of 2 W_k k in a decoder's derivative: exp(-80) is a normal number in float32."""
+
+REACH = 40.0
+"""The largest projected query or key whose exponential is used: exp(80) is a float32."""
 
 
 class AdditiveDerivative(Derivative):
@@ -64,6 +68,48 @@ class AdditiveDerivative(Derivative):
         return self.u.unsqueeze(-2) * self.of_keys, -2 * of_W, 2 * self.of_u - of_sum
 
 
+class _Tile(torch.autograd.Function):
+    """u's(q + k) for many queries, s the logistic function, with its derivative written out."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+        u: Float[Tensor, "1 projected"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        logistic = logistic_of_sums(queries, keys)
+        ctx.save_for_backward(logistic, u)
+        return (logistic @ u.mT).squeeze(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(
+        ctx: Any, gradient: Float[Tensor, "*batch queries keys"]
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        logistic, u = ctx.saved_tensors
+        of_u = gradient.reshape(1, -1) @ logistic.flatten(0, -2)
+        slope = logistic.addcmul_(logistic, logistic, value=-1)
+        of_queries = (gradient.unsqueeze(-2) @ slope).squeeze(-2)
+        of_keys = slope.mul_(gradient.unsqueeze(-1)).sum(dim=-3)
+        return of_queries.mul_(u), of_keys.mul_(u), of_u
+
+
+def logistic_of_sums(
+    queries: Float[Tensor, "*batch queries projected"],
+    keys: Float[Tensor, "*batch keys projected"],
+) -> Float[Tensor, "*batch queries keys projected"]:
+    """Return s(q + k) = 1 / (1 + exp(-q) exp(-k)) for each pair, s the logistic function.
+
+    A query and a key take an exponential each, and a pair none. Where one of them would come near
+    the largest number, the sum goes through `sigmoid`.
+    """
+    if max(queries.abs().amax(), keys.abs().amax()) > REACH:
+        return (queries.unsqueeze(-2) + keys.unsqueeze(-3)).sigmoid_()
+    decays = (queries.neg().exp_().unsqueeze(-2), keys.neg().exp_().unsqueeze(-3))
+    return torch.addcmul(queries.new_ones(()), *decays).reciprocal_()
+
+
 class Additive(Score):
     """a(q, k) = w_v' tanh(W_q q + W_k k), without biases.
 
@@ -115,6 +161,15 @@ class Additive(Score):
             return F.linear((queries + keys).sigmoid_(), u, -sum_w_v).mT
         inner = (queries.unsqueeze(-2) + keys.unsqueeze(-3)).sigmoid_()
         return F.linear(inner, u, -sum_w_v).squeeze(-1)
+
+    def compare_tile(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        w_v = self.w_v.weight
+        scores = cast(Tensor, _Tile.apply(queries, keys, 2 * w_v))
+        return scores - w_v.sum()
 
     def own_parameters(self) -> tuple[Tensor, ...]:
         return self.W_q.weight, self.w_v.weight

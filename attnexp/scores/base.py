@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from jaxtyping import Float
@@ -48,6 +48,11 @@ class Score(nn.Module, ABC):
         """Return the part of the formula that involves only the keys; by default the keys."""
         return keys
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "compare" in cls.__dict__ and "compare_tile" not in cls.__dict__:
+            cls.compare_tile = Score.compare_tile  # type: ignore[method-assign]
+
     @abstractmethod
     def compare(
         self,
@@ -55,6 +60,18 @@ class Score(nn.Module, ABC):
         keys: Float[Tensor, "*batch keys projected"],
     ) -> Float[Tensor, "*batch queries keys"]:
         """Return a(q, k) for every pair of projected queries and keys."""
+
+    def compare_tile(
+        self,
+        queries: Float[Tensor, "*batch queries projected"],
+        keys: Float[Tensor, "*batch keys projected"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """Return `compare` for a tile of a large map, computed in any faster way there is.
+
+        It need not work under `torch.func.vmap`, nor have a second derivative. A subclass with
+        another `compare` does not inherit it.
+        """
+        return self.compare(queries, keys)
 
     def as_dot_product(
         self,

@@ -397,13 +397,18 @@ class FoldedAttention(TorchFunctionMode):
 
 
 def _folded(
-    queries: Tensor, keys: Tensor, values: Tensor, attn_mask: Tensor | None, scale: float
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool,
+    scale: float,
 ) -> Tensor:
     """Return fused attention, with an axis for each that the queries have in the mask as well."""
     if attn_mask is not None:
         missing = queries.dim() - attn_mask.dim()
         attn_mask = attn_mask[(None,) * missing].expand(len(queries), *[-1] * (queries.dim() - 1))
-    attended: Tensor = _Folded.apply(queries, keys, values, attn_mask, scale)
+    attended: Tensor = _Folded.apply(queries, keys, values, attn_mask, is_causal, scale)
     return attended
 
 
@@ -418,7 +423,7 @@ class _Folded(torch.autograd.Function):
 
     @staticmethod
     def vmap(info: Any, dims: Any, *inputs: Any) -> tuple[Tensor, int]:
-        *tensors, mask, scale = inputs
+        *tensors, mask, causal, scale = inputs
 
         def fold(tensor: Tensor, dim: int | None) -> Tensor:
             if dim is None:
@@ -428,7 +433,7 @@ class _Folded(torch.autograd.Function):
         queries, keys, values = map(fold, tensors, dims[:3])
         folded_mask = None if mask is None else fold(mask, dims[3])
         attended = F.scaled_dot_product_attention(
-            queries, keys, values, attn_mask=folded_mask, scale=scale
+            queries, keys, values, attn_mask=folded_mask, is_causal=causal, scale=scale
         )
         return attended.unflatten(0, (info.batch_size, -1)), 0
 

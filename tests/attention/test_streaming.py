@@ -1,3 +1,4 @@
+import math
 from functools import partial
 
 import pytest
@@ -8,7 +9,7 @@ from torch import nn
 from attnexp.attention import pooling, streaming
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
-from attnexp.masks import LeaveOneOut
+from attnexp.masks import FirstKeys, LeaveOneOut, causal_mask
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
 from attnexp.scores.gaussian_learned import GaussianLearned
@@ -21,6 +22,11 @@ MASKS = {
     "leave-one-out": LeaveOneOut(torch.arange(POINTS), POINTS),
     "valid_lens": torch.tensor([3, 6]),
     "a row with nothing left": torch.ones(BATCH, POINTS, POINTS).tril(-1).bool(),
+    "causal": causal_mask(POINTS, torch.device("cpu")),
+    "causal, padded": causal_mask(
+        POINTS, torch.device("cpu"), torch.arange(POINTS) < torch.tensor([[POINTS], [4]])
+    ),
+    "a length a query": torch.tensor([[0, 3, 6, 7, 1, 2, 4], [5, 5, 5, 1, 0, 0, 7]]),
 }
 
 
@@ -81,7 +87,9 @@ def calls(monkeypatch):
 
 
 @pytest.mark.usefixtures("small_tiles")
-@pytest.mark.parametrize("kind", ["leave-one-out", "a row with nothing left"])
+@pytest.mark.parametrize(
+    "kind", ["leave-one-out", "a row with nothing left", "causal, padded", "a length a query"]
+)
 def test_every_score_is_the_same_by_tiles(model_name, settings_of, kind, calls):
     torch.manual_seed(0)
     score = made("model", model_name, settings_of)(query_dim=DIM, key_dim=DIM)
@@ -90,13 +98,20 @@ def test_every_score_is_the_same_by_tiles(model_name, settings_of, kind, calls):
 
 
 @pytest.mark.usefixtures("small_tiles")
-@pytest.mark.parametrize("kind", ["leave-one-out", "valid_lens"])
+@pytest.mark.parametrize("kind", ["leave-one-out", "valid_lens", "causal", "a length a query"])
 def test_every_normalizer_is_the_same_by_tiles(normalizer_name, settings_of, kind, calls):
     torch.manual_seed(0)
     normalizer = made("normalizer", normalizer_name, settings_of)
     same(AttentionPooling(Additive(DIM, DIM, 5), VALUE, normalizer), MASKS[kind])
     same(MultiHead(Additive, DIM, DIM, VALUE, VALUE, 2, 3, normalizer), MASKS[kind])
     assert set(calls) == {"stream"}
+
+
+@pytest.mark.parametrize("kind", ["causal", "causal, padded", "a length a query"])
+def test_a_structured_mask_is_the_same_by_the_fused_kernel(kind, monkeypatch):
+    monkeypatch.setattr(pooling, "FEW", 0)
+    torch.manual_seed(0)
+    same(MultiHead(ScaledDot, DIM, DIM, VALUE, VALUE, 2, 3, Softmax), MASKS[kind])
 
 
 @pytest.mark.usefixtures("small_tiles")
@@ -162,8 +177,18 @@ def test_a_width_is_learned_in_one_pass(mask, monkeypatch):
         torch.testing.assert_close(one, other, atol=1e-9, rtol=1e-7)
 
 
+LARGE_MASKS = {
+    "leave-one-out": lambda points: LeaveOneOut(torch.arange(points), points),
+    "causal": lambda points: causal_mask(
+        points, torch.device("cpu"), torch.arange(points)[None] < points - 3
+    ),
+    "a length a query": lambda points: FirstKeys(torch.arange(points)[None], points),
+}
+
+
+@pytest.mark.parametrize("kind", LARGE_MASKS)
 @pytest.mark.parametrize("score", [Additive, GaussianLearned])
-def test_large_attention_holds_no_matrix_of_weights(score, monkeypatch):
+def test_large_attention_holds_no_matrix_of_weights(score, kind, monkeypatch):
     """No tensor that is made, forward or backward, has more numbers than the tile or the keys."""
     points = 80
     monkeypatch.setattr(pooling, "LARGE", points**2)
@@ -181,14 +206,66 @@ def test_large_attention_holds_no_matrix_of_weights(score, monkeypatch):
 
     x = torch.linspace(0, 1, points)[None, :, None]
     model = AttentionPooling(score(1, 1), 1)
-    own = LeaveOneOut(torch.arange(points), points)
+    mask = LARGE_MASKS[kind](points)
     with Sizes():
-        model(x, x, x, own, need_weights=False)[0].square().sum().backward()
+        model(x, x, x, mask, need_weights=False)[0].square().sum().backward()
     inner = 64 if score is Additive else 8
     assert largest <= inner * points
 
 
-def test_a_tile_has_whole_rows_or_whole_examples():
+@pytest.mark.parametrize("hidden", [False, True])
+@pytest.mark.parametrize(
+    ("width", "kind"),
+    [(0.5, torch.float32), (40.0, torch.float32), (40.0, torch.float64), (400.0, torch.float64)],
+)
+def test_keys_without_weight_are_left_out(hidden, width, kind, monkeypatch):
+    """Points in no order, some of them the same, have the context and slope of the formula."""
+    monkeypatch.setattr(pooling, "LARGE", 0)
+    generator = torch.Generator().manual_seed(2)
+    x = (5 * torch.rand(1, 600, 1, generator=generator)).to(kind)
+    x[:, :20] = x[:, 20:40]
+    y, own = x.sin(), torch.randperm(600, generator=generator)
+    monkeypatch.setattr(streaming, "LEAST", 16)
+    compared = []
+    near_keys = streaming._near_keys
+    monkeypatch.setattr(
+        streaming, "_near_keys", lambda *a: compared.append(near_keys(*a)) or compared[-1]
+    )
+    attention = AttentionPooling(GaussianLearned(1, 1, initial_width=width).to(kind), 1)
+    mask = LeaveOneOut(own, 600) if hidden else None
+    found = []
+    for need_weights in (True, False):
+        queries = (x[:, own] if hidden else x[:, :200]).clone().requires_grad_()
+        context, _ = attention(queries, x, y, mask, need_weights)
+        context.sin().sum().backward()
+        found.append([context, queries.grad])
+    with torch.no_grad():
+        found[1].append(attention(queries, x, y, mask, need_weights=False)[0])
+    found[0].append(found[0][0])
+    error = 1e-9 if kind == torch.float64 else 3e-3
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other, rtol=error, atol=error)
+    assert len(compared) == (2 if width == 0.5 else 2 * (1 + math.ceil(len(queries[0]) / 16)))
+
+
+def test_the_keys_that_are_left_out_have_no_weight():
+    """Whichever one key a mask hides from a query."""
+    generator = torch.Generator().manual_seed(3)
+    for features in (1, 2, 4):
+        queries = 50 * torch.randn(features, generator=generator)
+        queries = queries + 0.5 * torch.randn(5, features, generator=generator)
+        keys = 3 * torch.randn(400, features, generator=generator)
+        near = streaming._near_keys(queries, keys)
+        far = torch.ones(400, dtype=torch.bool).index_fill(0, near, False)
+        scores = queries @ keys.mT
+        assert far.any()
+        assert (scores.softmax(dim=-1)[:, far] == 0).all()
+        best = scores.argmax(dim=-1, keepdim=True)
+        assert (scores.scatter(-1, best, -torch.inf).softmax(dim=-1)[:, far] == 0).all()
+
+
+def test_a_tile_has_whole_rows_or_whole_examples(monkeypatch):
+    monkeypatch.setattr(streaming, "TILE", 2**19)
     queries, keys = torch.zeros(3, 10, 1), torch.zeros(3, 2**16, 1)
     tiles = list(streaming._tiles(queries, keys, inner=1))
     assert tiles[0] == (slice(0, 1), slice(0, 8))

@@ -4,10 +4,15 @@ import json
 from functools import partial
 
 import pytest
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 from hydra.errors import InstantiationException
 from omegaconf import OmegaConf
 
 from attnexp.config import build
+from attnexp.config.groups import conf_dir
+from attnexp.config.job import chosen_of, register_resolvers
+from attnexp.errors import RequestError
 
 
 def built(settings, **given):
@@ -89,3 +94,30 @@ def test_a_run_folder_of_somebody_elses_runs_no_command(in_process, tmp_path):
     assert answer.returncode == 2
     assert "cannot be built again: task._target_ is 'os.system', which is not" in answer.stderr
     assert not (tmp_path / "harmed").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (
+            ["model=gaussian_learned"],
+            "train.batch_size=null compares 300,000 points with 300,000 at each step: 9e[+]10 "
+            "pairs, at least 2 minutes a step on one core; choose train.batch_size=512, or at most "
+            "229,064, or data.num_train of at most 262,144",
+        ),
+        (["model=gaussian_learned", "train.batch_size=260000"], "train.batch_size=260,000 "),
+        (["model=gaussian_learned", "train.batch_size=512"], None),
+        (["model=gaussian"], None),
+    ],
+)
+def test_steps_of_too_many_pairs_are_refused_before_the_first(words, refusal):
+    register_resolvers()
+    GlobalHydra.instance().clear()  # a test beside this one may have left its own
+    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        config = compose("config", ["data.num_train=300000", *words], return_hydra_config=True)
+    chosen = chosen_of(config.hydra.runtime.choices)
+    if refusal is None:
+        build.prepare(config, chosen)
+    else:
+        with pytest.raises(RequestError, match=refusal):
+            build.prepare(config, chosen)

@@ -51,6 +51,42 @@ def test_the_derivative_is_finite_where_exponentials_are_not(size):
     assert all(tensor.isfinite().all() for tensor in found)
 
 
+@pytest.mark.parametrize("size", [1.0, 50.0, 500.0])
+def test_a_tile_has_the_same_scores_and_gradients(vectors, size):
+    """Also where the exponential of a projected query alone would be too large."""
+    inputs = [each.mul(size).requires_grad_() for each in vectors(query_dim=11, key_dim=11)]
+    score = Additive(2, 7, hidden_dim=11).double()
+    found = []
+    for compare in (score.compare, score.compare_tile):
+        scores = compare(*inputs)
+        factor = torch.arange(scores.numel()).view_as(scores).cos()
+        gradients = torch.autograd.grad((scores * factor).sum(), [*inputs, score.w_v.weight])
+        found.append([scores, *gradients])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_a_tile_in_half_precision(vectors):
+    queries, keys = (each.float() for each in vectors(query_dim=2, key_dim=7))
+    score = Additive(2, 7, hidden_dim=11)
+    with torch.autocast("cpu", torch.bfloat16):
+        inputs = score.project_queries(queries), score.project_keys(keys)
+        tile = score.compare_tile(*inputs)
+    torch.testing.assert_close(tile.float(), score(queries, keys), atol=0.05, rtol=0.05)
+    tile.float().sum().backward()
+    assert score.w_v.weight.grad.isfinite().all()
+
+
+def test_a_subclass_with_another_formula_has_no_tile_of_this_one(vectors):
+    class Doubled(Additive):
+        def compare(self, queries, keys):
+            return 2 * super().compare(queries, keys)
+
+    queries, keys = vectors(query_dim=3, key_dim=3)
+    score = Doubled(2, 7, hidden_dim=3).double()
+    assert score.compare_tile(queries, keys).equal(score.compare(queries, keys))
+
+
 def test_has_three_matrices_and_no_bias():
     shapes = {name: tuple(p.shape) for name, p in Additive(2, 3, hidden_dim=5).named_parameters()}
     assert shapes == {"W_q.weight": (5, 2), "W_k.weight": (5, 3), "w_v.weight": (1, 5)}

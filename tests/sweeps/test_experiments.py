@@ -6,7 +6,7 @@ import pytest
 import sweeping
 import yaml
 
-ONE_RUN = {"textbook_nw"}
+ONE_RUN = {"textbook_nw", "width_of_many_points"}
 """Experiments that are a recipe for one run."""
 
 THREE_SEEDS = {"consistency"}
