@@ -38,9 +38,20 @@ VALUES = (
     *("???", "${seed}", "${nowhere}", "${model}", "${data}", "${hydra:job.name}", "${hydra:}"),
     *("${oc.env:NOPE}", "${oc.env:HOME}", "${run_name:}", "${", "}", "${oc.decode:'[1'}", "$"),
     *("\x1b[2J\x1b]0;owned\x07", "a\nb", "\r\x08x", "\u202etxt", "\x9b31m", "\ufeff", "\u2028"),
-    *("x" * 5000, "é", "日本", DEEP, "(" * 300, "{a:" * 300 + "1" + "}" * 300, "[[[", "]", "{", ")"),
+    *(
+        "x" * 5000,
+        "é",
+        "日本",
+        DEEP,
+        "(" * 300,
+        "{a:" * 300 + "1" + "}" * 300,
+        "[[[",
+        "]",
+        "{",
+        ")",
+    ),
     *("range(3)", "choice(a,b)", "interval(0,1)", "glob(*)", "1,2", "int(3)", "str(3)", "float(x)"),
-    *("sort(3,1)", "shuffle(1,2)", "tag(a,1)", "range(0,1,0)", "range(1e9)", "bool(7)", "int(abc)"),
+    *("sort(3,1)", "shuffle(1,2)", "tag(a,1)", "range(0,1,0)", "range(1e9)", "bool(7)", ")"),
     *("=", "==1", ":", "'", '"', "\\", "2020-01-01", "1:30", "~", "@", "a@b", "a/b", "../x", "/"),
     *("gaussian", "dot", "sine", "reverse", "adam", "builtins.print", "os", "os.path", "a.b.c", ""),
     *("attnexp.scores.dot.Dot", "attnexp.data.sine.Sine", "builtins.dict", "torch.nn.Linear"),
@@ -71,7 +82,12 @@ BASES: tuple[tuple[str, ...], ...] = (
     ),
     (
         *("data=dates", "data.num_train=40", "data.num_validation=8", "data.num_test=8"),
-        *("data.first_year=2000", "data.last_year=2001", "data.formats=[long]", "data.locales=[de]"),
+        *(
+            "data.first_year=2000",
+            "data.last_year=2001",
+            "data.formats=[long]",
+            "data.locales=[de]",
+        ),
     ),
     ("normalizer=topk", "model=additive"),
     ("normalizer=sigmoid", "model=additive", "optim=adam"),
@@ -211,14 +227,24 @@ HOSTILE_YAML: tuple[bytes, ...] = (
     *(laughs().encode(), b"data: {locales: " + DEEP.encode() + b"}\n", DEEP.encode()),
     *(b"[" * 100_000, b"{a: " * 3000, b"- " * 20_000, b"a:\n" + b" " * 10 + b"b: 1\n  c: 2\n"),
     *(b"\xff\xfe\x00a", b"\xefn: caf\xe9\n", "﻿seed: 1\n".encode(), "seed: 1\n".encode("utf-16")),
-    *(b"seed: \x00\n", b"a: \x1b[2J\n", b'"\\e[2J": 1\n', b"a: !!python/object/apply:os.system [x]\n"),
+    *(
+        b"seed: \x00\n",
+        b"a: \x1b[2J\n",
+        b'"\\e[2J": 1\n',
+        b"a: !!python/object/apply:os.system [x]\n",
+    ),
     *(b"a: !!binary x\n", b"a: !foo bar\n", b"a: !!set {x}\n", b"a: 2020-13-45\n", b"a: !!int x\n"),
     *(b"defaults: 3\n", b"defaults: [3]\n", b"defaults: [{a: {b: c}}]\n", b"defaults: [nope]\n"),
     *(b"defaults: [_self_, _self_]\n", b"defaults: [null]\n", b"defaults: {a: b}\n"),
     *(b"defaults: [{override /model: nope}]\n", b"defaults: [{override /nope: dot}]\n"),
     *(b"defaults: [{override /model: [dot]}]\n", b"defaults: [{override /model: null}]\n"),
     *(b"defaults: [mutated]\n", b"defaults: [/experiment/mutated]\n", b"defaults: ['']\n"),
-    *(b"# @package\n", b"# @package 3\nseed: 1\n", b"# @package a.b.c\nseed: 1\n", b"# @package [\n"),
+    *(
+        b"# @package\n",
+        b"# @package 3\nseed: 1\n",
+        b"# @package a.b.c\nseed: 1\n",
+        b"# @package [\n",
+    ),
     *(b"# @package hydra\nverbose: 3.7\n", b"seed: " + b"9" * 10_000 + b"\n", b"x" * 3_000_000),
     *(b"seed: ${seed}\n", b"seed: ${threads}\nthreads: ${seed}\n", b"data: ${model}\n"),
     *(b"model: 3\n", b"data: null\n", b"train: true\n", b"arch: []\n", b"hydra: 3\n"),
@@ -263,7 +289,7 @@ def _damaged(draw: random.Random, content: bytes) -> bytes:
             value = draw.choice(VALUES).encode()
             end = letters.find(b"\n", at)
             colon = letters.rfind(b": ", 0, end)
-            if 0 <= colon:
+            if colon >= 0:
                 letters[colon + 2 : end] = value
         else:
             letters[at:at] = draw.choice((b"\t", b"- ", b"{", b"[", b"'", b"&a ", b"*a ", b"!!x "))

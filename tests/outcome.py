@@ -40,13 +40,15 @@ class Outcome:
             found.append(f"exit code {self.code}: {self.err.strip()[-300:]}")
         if "Traceback" in self.out + self.err:
             found.append("a traceback on the terminal")
-        raw = sorted({c for c in self.out + self.err if not c.isprintable() and c not in "\n\u2028"})
+        raw = sorted({c for c in self.out + self.err if not c.isprintable() and c not in "\n\t"})
         if raw:
             found.append(f"raw control characters {raw!r}")
         if self.code in (1, 2):
             if not self.err.strip():
                 found.append("no message")
-            found += [f"message of {len(m)} letters" for m in self.err.splitlines() if len(m) > 320]
+            found += [
+                f"message of {len(m)} letters" for m in self.err.splitlines() if len(m) > LONGEST
+            ]
         return found
 
 

@@ -14,6 +14,7 @@ from attnexp.data.sequences import (
     arrangements,
     check_positive,
     check_range,
+    check_room,
     check_sizes,
     draw_sets,
     sequence_batch,
@@ -85,6 +86,9 @@ class Recall(Dataset):
                 f"max_queries must be at most max_pairs ({max_pairs}), because no key is asked "
                 f"for twice, got {max_queries}"
             )
+        shapes = (most - min_pairs + 1) * max_queries
+        symbols = num_keys + num_values
+        check_room((num_train, num_validation, num_test), 3 * most, shapes, symbols)
 
         def families(numbers: range) -> Families:
             return Families(
