@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
-from conftest import CONF, choice_names
+
+CONF = Path(__file__).resolve().parent.parent / "conf"
 
 GROUPS = ("model", "normalizer", "arch", "data", "task", "optim", "schedule", "train", "tracker")
 TOP = (
@@ -114,14 +115,16 @@ def leaves_of_conf() -> list[str]:
     """The dotted paths of all settings inside groups."""
     found = set()
     for group in GROUPS:
-        for name in choice_names(group):
-            content = yaml.safe_load((CONF / group / f"{name}.yaml").read_text()) or {}
+        for path in sorted((CONF / group).glob("*.yaml")):
+            content = yaml.safe_load(path.read_text()) or {}
             found |= {f"{group}.{key}" for key in content if key not in ("defaults",)}
     return sorted(found)
 
 
 LEAVES = leaves_of_conf()
-CHOICES = [f"{group}={name}" for group in GROUPS for name in choice_names(group)]
+CHOICES = [
+    f"{group}={path.stem}" for group in GROUPS for path in sorted((CONF / group).glob("*.yaml"))
+]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,8 @@ from pathlib import Path
 from typing import Any, cast, get_type_hints
 
 import torch
-from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.architectures.base import Architecture
 from attnexp.config.groups import choices
@@ -28,6 +26,7 @@ from attnexp.config.trust import Trust, checked_config
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
 from attnexp.normalizers.base import Normalizer
+from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import ADDED
 from attnexp.runs.summary import Summary, error_text
 from attnexp.scores.base import Score
@@ -263,13 +262,19 @@ def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
     try:
         config = OmegaConf.create({**checked_config(stored, trust), **RESTORED})
         run = prepare(config, summary.choices)
-    except (InstantiationException, OmegaConfBaseException, ValueError) as error:
+    except RequestError:
+        raise
+    except ValueError as error:
         why = " ".join(str(error).split())
+        raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
+    except Exception as error:  # what is in the folder may be of any kind
+        why = " ".join(error_text(error).split())
         raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
     try:
         run.model.load_state_dict(read_parameters(folder))
-    except (FileNotFoundError, RuntimeError) as error:
-        raise RequestError(f"{folder} holds no parameters of its model: {error}") from error
+    except (FileNotFoundError, RuntimeError, UnreadableRunError) as error:
+        why = " ".join(str(error).split())
+        raise RequestError(f"{folder} holds no parameters of its model: {why}") from error
     run.model.eval()
     return run
 

@@ -59,7 +59,7 @@ class Loader(ConfigLoaderImpl):
     def load_configuration(self, *arguments: Any, **named: Any) -> DictConfig:
         with composing():
             config: DictConfig = super().load_configuration(*arguments, **named)
-            _check_verbose(config.hydra.verbose)
+            _check_hydra(config.hydra)
             return config
 
 
@@ -103,10 +103,23 @@ def check_words(words: Sequence[str]) -> None:
             raise RequestError(f"{name:.60} is nested deeper than {DEEPEST} brackets")
 
 
-def _check_verbose(verbose: Any) -> None:
+def _check_hydra(hydra: DictConfig) -> None:
+    """Raise RequestError for settings of Hydra's that we read before Hydra does."""
+    verbose = hydra.get("verbose")
     named = OmegaConf.is_list(verbose) and all(isinstance(name, str) for name in verbose)
     if not (named or isinstance(verbose, bool | str)):
         raise RequestError(
             "hydra.verbose must be true, false, the name of a logger or a list of names, "
             f"got {verbose}"
+        )
+    for name in ("sweeper", "launcher"):
+        node = hydra.get(name)
+        if not (OmegaConf.is_dict(node) and isinstance(node.get("_target_"), str)):
+            raise RequestError(
+                f"hydra.{name} must be settings with a _target_: choose one with hydra/{name}=NAME"
+            )
+    params = hydra.sweeper.get("params")
+    if not (params is None or OmegaConf.is_dict(params)):
+        raise RequestError(
+            f"hydra.sweeper.params must be settings with their values as name: values, got {params}"
         )

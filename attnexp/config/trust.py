@@ -81,7 +81,7 @@ def search_user_modules(config_dir: Path | None) -> None:
     folders = [os.getcwd()]
     if config_dir is not None:
         folder = config_dir.absolute()
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise RequestError(f"--config-dir: there is no folder {folder}")
         folders.append(str(folder.parent))
     for folder_name in reversed(folders):

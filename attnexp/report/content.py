@@ -183,7 +183,7 @@ def _frame(
 ) -> dict[str, Any]:
     """Return the maps of one epoch. Weights are bytes from 0 to 255, for 0 to the `largest`."""
     weights = attention.weights[name][:EXAMPLES]
-    largest = float(weights.max(initial=0)) or 1.0
+    largest = float(weights[np.isfinite(weights)].max(initial=0)) or 1.0
     layers, heads = weights.shape[1:3]
     maps = []
     for example in range(len(weights)):
@@ -192,7 +192,8 @@ def _frame(
             for layer in range(layers)
             for head in range(heads)
         ]
-        cells = np.stack([one.weights for one in all_heads]) / largest * 255
+        shares = np.stack([one.weights for one in all_heads]) / largest
+        cells = np.nan_to_num(shares, nan=0.0).clip(0, 1) * 255
         first = all_heads[0]
         maps.append(
             {

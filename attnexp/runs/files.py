@@ -13,6 +13,7 @@ import os
 import secrets
 import stat
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -233,7 +234,7 @@ class MetricsFile:
 def read_metrics(folder: Path) -> list[dict[str, float]]:
     """Return the rows of metrics.csv as numbers, without a last row that was cut short.
 
-    Raises UnreadableRunError where there is no column `epoch`, and for a value that is no number.
+    Raises UnreadableRunError where epochs are not ascending, and for a value that is no number.
     """
     path = folder / METRICS
     try:
@@ -244,11 +245,15 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
     if rows and "epoch" not in rows[0]:
         raise UnreadableRunError(f"{path} cannot be read: it has no column epoch")
     try:
-        return [
+        numbers = [
             {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
         ]
     except ValueError as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+    epochs = [row["epoch"] for row in numbers]
+    if not all(one < other < math.inf for one, other in pairwise([-math.inf, *epochs])):
+        raise UnreadableRunError(f"{path} cannot be read: its epochs do not ascend")
+    return numbers
 
 
 def last_metrics(folder: Path) -> dict[str, str]:

@@ -40,7 +40,9 @@ class Outcome:
             found.append(f"exit code {self.code}: {self.err.strip()[-300:]}")
         if "Traceback" in self.out + self.err:
             found.append("a traceback on the terminal")
-        raw = sorted({c for c in self.out + self.err if not c.isprintable() and c not in "\n\t"})
+        if "Warning:" in self.err:
+            found.append(f"a warning of Python's: {self.err[-300:]}")
+        raw = sorted({c for c in self.out + self.err if not _harmless(c)})
         if raw:
             found.append(f"raw control characters {raw!r}")
         if self.code in (1, 2):
@@ -50,6 +52,11 @@ class Outcome:
                 f"message of {len(m)} letters" for m in self.err.splitlines() if len(m) > LONGEST
             ]
         return found
+
+
+def _harmless(letter: str) -> bool:
+    """Whether a letter steers no terminal; the bytes of an undecodable path do not."""
+    return letter.isprintable() or letter in "\n\t" or "\udc80" <= letter <= "\udcff"
 
 
 def run_here(words: Sequence[str], seconds: int, gigabytes: float = 6) -> Outcome:
