@@ -46,8 +46,8 @@ def intact(runs: Sequence[Run]) -> list[Run]:
             reasons.append(shortened(str(error), 200))
     if reasons:
         more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+        count = f"{len(reasons)} run{'s' if len(reasons) > 1 else ''}"
         console.warn_aside(
-            f"left out of pictures {len(reasons)} run{'s' if len(reasons) > 1 else ''} with damaged "
-            f"files: {'; '.join(reasons[:3])}{more}"
+            f"left out of pictures {count} with damaged files: {'; '.join(reasons[:3])}{more}"
         )
     return found

@@ -87,8 +87,8 @@ class Recall(Dataset):
                 f"for twice, got {max_queries}"
             )
         shapes = (most - min_pairs + 1) * max_queries
-        symbols = num_keys + num_values
-        check_room((num_train, num_validation, num_test), 3 * most, shapes, symbols)
+        sizes = (num_train, num_validation, num_test)
+        check_room(sizes, 3 * most, shapes, num_keys + num_values)
 
         def families(numbers: range) -> Families:
             return Families(
@@ -103,7 +103,7 @@ class Recall(Dataset):
             )
 
         self.train, self.validation, self.test = draw_sets(
-            (num_train, num_validation, num_test),
+            sizes,
             families(range(min_pairs, max_pairs + 1)),
             None if tested is None else families(tested),
             partial(_questions, num_keys=num_keys),

@@ -73,7 +73,7 @@ def _check_events(path: Path, text: str) -> yaml.Event | None:
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in {anchor for anchor, _ in open_nodes}:
                 raise UnreadableRunError(f"{path} contains itself: *{event.anchor} is inside it")
-            nodes += sizes.get(event.anchor, 1)
+            nodes += sizes.get(str(event.anchor), 1)
         elif isinstance(event, yaml.NodeEvent):
             nodes += 1
             root = root or event
