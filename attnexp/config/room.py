@@ -12,8 +12,8 @@ from attnexp.errors import RequestError
 COPIES = 4
 """A parameter, its gradient and two numbers of an optimizer."""
 
-MOST_TENSORS = 5_000
-"""Tensors of parameters: those of some three hundred layers. A thousand take a second to make."""
+MOST_TENSORS = 3_000
+"""Tensors of parameters: those of two hundred layers. A thousand take about a second to make."""
 
 
 class TooLargeError(RequestError):

@@ -12,7 +12,7 @@ from attnexp.errors import RequestError
 from attnexp.plots.colours import VIRIDIS, hexadecimal
 from attnexp.plots.lines import (
     asked_columns,
-    fitted_curve,
+    compared_curves,
     has_fit,
     runs_of,
     training_points,
@@ -92,11 +92,11 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
     """Yield a chart of truth and predictions, with the training points if all runs share them."""
     if not all(has_fit(run) for run in runs):
         return
-    x, truth, _ = fitted_curve(runs[0])
+    x, truth, predictions = compared_curves(comparison)
     same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
     lines = [
-        _line(place, one, x, np.stack([fitted_curve(run)[2] for run in one.runs]))
-        for place, one in enumerate(comparison.configurations)
+        _line(place, comparison.configurations[place], x, values)
+        for place, values in predictions.items()
     ]
     yield {
         "title": "Fit",

@@ -48,7 +48,7 @@ def faults_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int]
 
 
 def test_mutated_settings(faults_of):
-    assert [fault for seed in range(40) for fault in faults_of(seed)] == []
+    assert [fault for seed in range(20) for fault in faults_of(seed)] == []
 
 
 @pytest.mark.slow
@@ -71,11 +71,11 @@ SENTENCES = [
     ("data.low=1e9 data.high=1000000001.0", "for 32-bit floats to tell the points apart, got low"),
     ("data.noise=1e30", "noise must be within -1e+15 and 1e+15, got 1e+30"),
     ("data.step=1e-9", "5,000,000,000 test points need about 320.0 GB of memory, and"),
-    ("data.num_test=1000000000000", "data.num_test=1000000000000: 1,000,000,000,000 test points"),
+    ("data.num_test=1000000000000", "data.num_test=1000000000000 test points need about"),
     ("data.num_train=1000000000000", "training points need about 64,000.0 GB of memory, and"),
     ("model=additive model.hidden_dim=1000000000000", "the model needs more than 16,000.0 GB"),
     ("arch.features=10000000", "the model needs more than"),
-    (f"data=copy {SEQUENCES} arch.layers=1000000000", "has more than 5,000 tensors of parameters"),
+    (f"data=copy {SEQUENCES} arch.layers=1000000000", "has more than 3,000 tensors of parameters"),
     (f"data=copy {SEQUENCES} data.max_length=1000000000", "shapes are more than can be counted"),
     (f"data=copy {SEQUENCES} data.vocab_size=1000000000000", "symbols need about 150,000.0 GB"),
     ("data=copy data.num_train=1000000000000", "examples of up to 10 symbols need about"),
@@ -88,7 +88,7 @@ SENTENCES = [
     ("+model._args_=[1]", "model._args_ cannot be set: settings are given by name"),
     ("+model._partial_=true", "model._partial_ cannot be set: settings are given by name"),
     ("+model._recursive_=3", "model._recursive_ must be true or false, got 3"),
-    ("model._target_=fractions.Fraction ~model.initial_width", "makes a Fraction, and model takes"),
+    ("model=average model._target_=argparse.Namespace", "makes a Namespace, and model"),
     ("hydra.verbose=3.7", "hydra.verbose must be true, false, the name of a logger or a list of"),
     ("hydra.sweeper.params=3", "hydra.sweeper.params must be settings with their values"),
     ("threads=100000", "threads must be at most "),
