@@ -6,6 +6,9 @@ from difflib import get_close_matches
 LONGEST = 280
 """Letters of a message about what went wrong."""
 
+LONG_WORD = 50
+"""Letters that stay of a long word in a message that is too long."""
+
 
 class RequestError(Exception):
     """The request cannot be carried out as it stands. The text is for the user; exit code 2."""
@@ -28,7 +31,16 @@ def nearest_text(name: str, names: Iterable[str]) -> str:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Return text in which the middle is left out where it has more letters than that."""
+    """Return text in which the middle is left out where it has more letters than that.
+
+    Long words, such as paths, lose their beginning first.
+    """
+    if len(text) <= most:
+        return text
+    words = (
+        f"...{word[-LONG_WORD:]}" if len(word) > LONG_WORD else word for word in text.split(" ")
+    )
+    text = " ".join(words) if most > LONG_WORD else text
     if len(text) <= most:
         return text
     end = most * 2 // 5
