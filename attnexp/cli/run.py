@@ -104,7 +104,8 @@ def _failure(folder: Path) -> str:
         error = read_summary(folder).error
     except UnreadableRunError as unreadable:
         error = str(unreadable)
-    return f"the run failed: {shortened(str(error), 120)}. The traceback is in {folder / 'attnexp.log'}"
+    why = shortened(str(error), 120)
+    return f"the run failed: {why}. The traceback is in {folder / 'attnexp.log'}"
 
 
 def show_run(folder: Path, summary: Summary) -> None:
