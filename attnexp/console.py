@@ -5,14 +5,17 @@ A terminal gets colours and a progress bar; a file or a pipe gets plain lines, s
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
+
+from attnexp.errors import shortened
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
@@ -24,11 +27,43 @@ WIDE = 1000
 """Columns where there is no terminal, so that nothing is cut or wrapped."""
 
 
+class Screen(Console):
+    """A console on which text cannot steer the terminal: control characters are shown escaped.
+
+    Text comes from command lines, files and names of folders. Colours and the movements of progress
+    displays are rich's own, and stay.
+    """
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterable[Segment]:
+        """Yield the segments of what is printed."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                yield Segment(escaped(segment.text, but="\n"), segment.style)
+
+
+def escaped(text: str, but: str = "") -> str:
+    """Return text whose control characters are written as in Python, as `\\x1b`.
+
+    Those in `but` stay, as do the bytes of a path that the locale could not decode.
+    """
+    if text.isprintable():
+        return text
+    return "".join(letter if _harmless(letter, but) else ascii(letter)[1:-1] for letter in text)
+
+
+def _harmless(letter: str, but: str) -> bool:
+    return letter.isprintable() or letter in but or "\udc80" <= letter <= "\udcff"
+
+
 def make_console(stderr: bool = False) -> Console:
     """Return a console that wraps at the width of the terminal, and does not wrap in a pipe."""
     terminal = (sys.stderr if stderr else sys.stdout).isatty()
     width = None if terminal else WIDE
-    return Console(stderr=stderr, width=width, highlight=False, emoji=False)
+    return Screen(stderr=stderr, width=width, highlight=False, emoji=False)
 
 
 out = make_console()
@@ -37,22 +72,22 @@ err = make_console(stderr=True)
 
 def say(text: str) -> None:
     """Print a sentence."""
-    out.print(escape(text), soft_wrap=True)
+    out.print(escape(escaped(text)), soft_wrap=True)
 
 
 def warn(text: str) -> None:
     """Print a sentence that begins with `note:`."""
-    out.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+    out.print(f"[yellow]note:[/] {escape(escaped(text))}", soft_wrap=True)
 
 
 def warn_aside(text: str) -> None:
     """Print a note on the standard error, which keeps it out of output that a program reads."""
-    err.print(f"[yellow]note:[/] {escape(text)}", soft_wrap=True)
+    err.print(f"[yellow]note:[/] {escape(escaped(text))}", soft_wrap=True)
 
 
 def complain(text: str) -> None:
-    """Print on the standard error what went wrong."""
-    err.print(f"[red]attnexp:[/] {escape(text)}", soft_wrap=True)
+    """Print on the standard error what went wrong, in one line of at most 300 letters."""
+    err.print(f"[red]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
 
 
 def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:

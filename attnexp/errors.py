@@ -3,6 +3,12 @@
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+LONGEST = 280
+"""Letters of a message about what went wrong."""
+
+LONG_WORD = 50
+"""Letters that stay of a long word in a message that is too long."""
+
 
 class RequestError(Exception):
     """The request cannot be carried out as it stands. The text is for the user; exit code 2."""
@@ -13,8 +19,8 @@ class RunFailedError(Exception):
 
 
 def choices_text(names: Iterable[str]) -> str:
-    """Return the sorted names as `a, b or c`."""
-    *head, last = sorted(names)
+    """Return the sorted names as `a, b or c`, or `none` where there are none."""
+    *head, last = sorted(names) or ["none"]
     return f"{', '.join(head)} or {last}" if head else last
 
 
@@ -22,3 +28,20 @@ def nearest_text(name: str, names: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?` if one of the names is similar, else an empty text."""
     near = get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def shortened(text: str, most: int = LONGEST) -> str:
+    """Return text in which the middle is left out where it has more letters than that.
+
+    Long words, such as paths, lose their beginning first.
+    """
+    if len(text) <= most:
+        return text
+    words = (
+        f"...{word[-LONG_WORD:]}" if len(word) > LONG_WORD else word for word in text.split(" ")
+    )
+    text = " ".join(words) if most > LONG_WORD else text
+    if len(text) <= most:
+        return text
+    end = most * 2 // 5
+    return f"{text[: most - end - 5]} ... {text[-end:]}"

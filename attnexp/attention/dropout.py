@@ -24,7 +24,7 @@ class Dropout(nn.Module):
         if not 0 <= p < 1:
             raise ValueError(f"{name} must be at least 0 and less than 1, got {p}")
         self.p = p
-        self.generator = torch.Generator().manual_seed(int(torch.randint(2**62, ())))
+        self.generator = torch.Generator().manual_seed(int(torch.randint(2**62, (), device="cpu")))
 
     @property
     def drops(self) -> bool:

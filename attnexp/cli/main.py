@@ -9,6 +9,8 @@ import os
 import re
 import signal
 import sys
+import tempfile
+import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
@@ -17,8 +19,8 @@ from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_t
 from attnexp.runs.stop import Stopped, heed_signals, signal_behind
 from attnexp.version import __version__
 
-REQUEST, FAILURE, SIGNAL = 2, 1, 128
-"""Exit codes: a wrong request, a failed run, a signal, whose number is added."""
+REQUEST, FAILURE, SIGNAL, FAULT = 2, 1, 128, 70
+"""Exit codes: a wrong request, a failed run, a signal, whose number is added, our own fault."""
 
 
 def main() -> None:
@@ -54,7 +56,29 @@ def run(argv: Sequence[str]) -> int:
         # Whoever read our output has left. Python would complain again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
+    except Exception as error:
+        from attnexp.console import complain
+
+        complain(_fault(error))
+        return FAULT
     return 0
+
+
+def _fault(error: Exception) -> str:
+    """Write the traceback of an error that is nobody's request into a file, and return a sentence.
+
+    Where no file can be written the sentence stands alone.
+    """
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(last.filename)}, line {last.lineno}"
+    what = f"{type(error).__name__}: {' '.join(str(error).split()):.100} ({where})"
+    try:
+        file, path = tempfile.mkstemp(prefix="attnexp-", suffix=".log")
+        with open(file, "w", encoding="utf-8", errors="backslashreplace") as log:
+            log.writelines(traceback.format_exception(error))
+    except OSError:
+        return f"a fault of attnexp: {what}"
+    return f"a fault of attnexp: {what}. Please report it with {path}"
 
 
 def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:

@@ -1,12 +1,13 @@
 """`attnexp plot`: reads the command line, and draws from what runs stored."""
 
 import argparse
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, listed, place, places
-from attnexp.cli.selection import selected
+from attnexp.cli.selection import intact, selected
 from attnexp.errors import RequestError, choices_text, nearest_text
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import PICTURES, draw
@@ -61,7 +62,7 @@ def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:
 
     Raises RequestError where there is nothing to draw.
     """
-    if len(paths) == 1 and (paths[0] / files.SUMMARY).is_file():
+    if len(paths) == 1 and os.path.lexists(paths[0] / files.SUMMARY):
         return [load_run(paths[0])]
     runs = selected([str(path) for path in paths], where)
     finished = [run for run in runs if run.finished]
@@ -70,7 +71,10 @@ def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:
     left = len(runs) - len(finished)
     if left:
         console.warn(f"left out {left} run{'s' if left > 1 else ''} that did not finish")
-    return finished
+    sound = finished if len(finished) == 1 else intact(finished)
+    if not sound:
+        raise RequestError(f"none of the {len(finished)} finished runs has files that can be drawn")
+    return sound
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> None:
     a file that cannot be written.
     """
     arguments = parse(argv)
-    from attnexp.cli.selection import selected
+    from attnexp.cli.selection import intact, selected
 
     runs = selected(arguments.paths, arguments.where)
     if not any(run.finished for run in runs):
@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.report.render import page
     from attnexp.runs.configurations import comparisons
 
-    content = report_content(arguments.title, tables(runs), comparisons(runs))
+    content = report_content(arguments.title, tables(runs), comparisons(intact(runs)))
     try:
         files.write_bytes(arguments.output, page(content).encode("utf-8", "replace"))
     except OSError as error:

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from attnexp import console
 from attnexp.cli.results import tell_skipped
-from attnexp.errors import RequestError
+from attnexp.errors import RequestError, shortened
+from attnexp.plots.lines import fitted_curve, has_fit
 from attnexp.runs.collection import collect
 from attnexp.runs.run import Run
 
@@ -28,4 +30,24 @@ def selected(paths: Sequence[str], where: str | None) -> list[Run]:
     found = [run for run, fit in zip(collected.runs, fits, strict=True) if fit]
     if not found:
         raise RequestError(f"--where: none of the {len(collected.runs)} runs fits {where}")
+    return found
+
+
+def intact(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs whose files can be drawn, and say which are left out of pictures and why."""
+    found, reasons = [], []
+    for run in runs:
+        try:
+            run.check_files()
+            if has_fit(run):
+                fitted_curve(run)
+            found.append(run)
+        except RequestError as error:
+            reasons.append(shortened(str(error), 200))
+    if reasons:
+        more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+        count = f"{len(reasons)} run{'s' if len(reasons) > 1 else ''}"
+        console.warn_aside(
+            f"left out of pictures {count} with damaged files: {'; '.join(reasons[:3])}{more}"
+        )
     return found

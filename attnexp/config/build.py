@@ -4,6 +4,8 @@ import copy
 import hashlib
 import inspect
 import math
+import os
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,21 +15,23 @@ from pathlib import Path
 from typing import Any, cast, get_type_hints
 
 import torch
-from hydra.errors import InstantiationException
 from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.architectures.base import Architecture
 from attnexp.batch import Points
 from attnexp.config.groups import choices
 from attnexp.config.job import resolved
-from attnexp.config.schema import check_settings
+from attnexp.config.room import require_room
+from attnexp.config.schema import check_finite, check_settings
 from attnexp.config.trust import Trust, checked_config
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
+from attnexp.normalizers.base import Normalizer
+from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import ADDED
-from attnexp.runs.summary import Summary
+from attnexp.runs.summary import Summary, error_text
+from attnexp.scores.base import Score
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.base import TrainSettings
@@ -45,6 +49,9 @@ STEP_PAIRS = 2**36
 PAIR_SECONDS = 1.5e-9
 """About the time of a pair in a step of the cheapest score that learns, on one core."""
 
+MOST_THREADS = max(256, os.cpu_count() or 1)
+"""CPU threads of a run: far more than processors would exhaust what the system can start."""
+
 UNTRAINED = 5
 """Untrained models by which chance is estimated."""
 
@@ -61,6 +68,19 @@ GIVEN = {
 }
 """Each group of settings, and the arguments of its target that come from the run."""
 
+MADE: Mapping[str, type] = {
+    "model": Score,
+    "normalizer": Normalizer,
+    "arch": Architecture,
+    "data": Dataset,
+    "task": Task,
+    "train": TrainSettings,
+}
+"""What the target of a group must make."""
+
+FINITE = ("model", "normalizer", "arch", "data")
+"""Groups in whose formulas an infinite number has no meaning."""
+
 
 def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
     """Build everything that a run needs, and write nothing.
@@ -73,6 +93,8 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         raise RequestError(f"seed must be 0 or more, got {plain['seed']}")
     if plain["threads"] < 1:
         raise RequestError(f"threads must be 1 or more, got {plain['threads']}")
+    if plain["threads"] > MOST_THREADS:
+        raise RequestError(f"threads must be at most {MOST_THREADS}, got {plain['threads']}")
     prepare_processor(plain["threads"])
     device, why_device = choose_device(plain["device"])
     precision = choose_precision(plain["precision"], device)
@@ -83,14 +105,18 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         )
     for group, given in GIVEN.items():
         check_settings(plain[group], _target(plain[group], group), group, given)
+    for group in FINITE:
+        check_finite(plain[group], group)
     seed = plain["seed"]
-    made = {group: partial(build, config[group], plain[group]) for group in GIVEN}
+    made = {group: partial(_made, group, config[group], plain[group]) for group in GIVEN}
     dataset: Dataset = made["data"](generator=generator(seed, "data"))
     task: Task = made["task"]()
     _check_fit(plain, chosen, dataset)
     make_model = partial(
         made["arch"], spec=dataset.spec, score=made["model"], **_normalizer(plain, chosen, made)
     )
+    with seeded(seed, "room"):
+        require_room(make_model, precision.dtype)
     with seeded(seed, "initialisation"):
         model = make_model().to(device, precision.dtype)
     settings: TrainSettings = made["train"]()
@@ -136,6 +162,29 @@ class Untrained:
             with seeded(self.seed, f"untrained {draw}"):
                 model = self.make_model()
             yield model.to(self.device, self.dtype).eval()
+
+
+def _made(group: str, node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
+    """Return what the target of a group makes of its settings.
+
+    Raises RequestError for anything but what the group is for, and where the target raises what is
+    neither that nor a ValueError: a class of the user's may raise anything.
+    """
+    try:
+        made = build(node, settings, **given)
+    except (RequestError, ValueError):
+        raise
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{os.path.basename(last.filename)}, line {last.lineno}"
+        why = error_text(error).partition("\n")[0]
+        raise RequestError(f"{group} cannot be built: {why:.160} ({where})") from error
+    if not isinstance(made, MADE.get(group, object)):
+        raise RequestError(
+            f"{group}._target_: {settings['_target_']} makes a {type(made).__name__}, and {group} "
+            f"takes a {MADE[group].__name__}"
+        )
+    return made
 
 
 def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
@@ -228,8 +277,9 @@ def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
     run = _prepared_again(summary, folder, trust, RESTORED)
     try:
         run.model.load_state_dict(read_parameters(folder))
-    except (FileNotFoundError, RuntimeError) as error:
-        raise RequestError(f"{folder} holds no parameters of its model: {error}") from error
+    except (FileNotFoundError, RuntimeError, UnreadableRunError) as error:
+        why = " ".join(str(error).split())
+        raise RequestError(f"{folder} holds no parameters of its model: {why}") from error
     run.model.eval()
     return run
 
@@ -250,8 +300,13 @@ def _prepared_again(
     try:
         config = OmegaConf.create({**checked_config(stored, trust), **instead})
         return prepare(config, summary.choices)
-    except (InstantiationException, OmegaConfBaseException, ValueError) as error:
+    except RequestError:
+        raise
+    except ValueError as error:
         why = " ".join(str(error).split())
+        raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
+    except Exception as error:  # what is in the folder may be of any kind
+        why = " ".join(error_text(error).split())
         raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
 
 

@@ -15,6 +15,7 @@ from hydra.types import RunMode
 from hydra.version import setbase
 from omegaconf import DictConfig, OmegaConf
 
+from attnexp.config.composition import check_words, composing, create_hydra
 from attnexp.config.groups import conf_dir
 from attnexp.config.hydra_internals import Hydra, create_config_search_path, get_args_parser
 from attnexp.config.job import HYDRA, Job, register_resolvers
@@ -38,8 +39,9 @@ class CommandLine:
 
     @classmethod
     def read(cls, argv: Sequence[str]) -> "CommandLine":
-        """Raises RequestError for flags that make no sense."""
+        """Raises RequestError for flags that make no sense, and settings that cannot be parsed."""
         arguments = parse(argv)
+        check_words(arguments.overrides)
         return cls(start(arguments.config_dir), arguments)
 
     @property
@@ -54,6 +56,10 @@ class CommandLine:
 
     def answer_question(self) -> bool:
         """Answer a question to Hydra that needs no run, and return whether there was one."""
+        with composing():
+            return self._answer()
+
+    def _answer(self) -> bool:
         arguments, name, overrides = self.arguments, self.config_name, self.overrides
         if arguments.shell_completion:
             self.app.shell_completion(config_name=name, overrides=overrides)
@@ -144,7 +150,9 @@ def start(config_dir: str | None) -> Hydra:
         search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
     register_resolvers()
     GlobalHydra.instance().clear()
-    return Hydra.create_main_hydra2(task_name="attnexp", config_search_path=search_path)
+    hydra = create_hydra(search_path)
+    GlobalHydra.instance().initialize(hydra)
+    return hydra
 
 
 def _no_task(config: DictConfig) -> None:

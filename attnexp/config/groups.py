@@ -6,6 +6,8 @@ Each file opens with one comment line that says what it is.
 from dataclasses import dataclass
 from pathlib import Path
 
+from attnexp.runs.files import MIB, UnreadableRunError, read_bytes
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -40,11 +42,18 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
 
 
 def first_line(path: Path) -> str:
-    """The first comment of a YAML file that is not a directive to Hydra."""
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
-        text = line.lstrip("#").strip()
-        if line.startswith("#") and text and not text.startswith("@package"):
-            return text
+    """The first comment of a YAML file that is not a directive to Hydra.
+
+    It is empty where there is none, and for what cannot be read.
+    """
+    try:
+        text = read_bytes(path, MIB).decode(errors="replace")
+    except (OSError, UnreadableRunError):
+        return ""
+    for line in text.splitlines():
+        comment = line.lstrip("#").strip()
+        if line.startswith("#") and comment and not comment.startswith("@package"):
+            return comment
         if not line.startswith("#"):
             break
     return ""

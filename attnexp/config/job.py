@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp.config.hydra_internals import Callbacks, OmegaConfDumper
 from attnexp.config.schema import check_settings
-from attnexp.errors import RunFailedError
+from attnexp.errors import RequestError, RunFailedError
 from attnexp.runs.key import NEUTRAL, run_name
 from attnexp.runs.state import look
 from attnexp.runs.summary import Summary
@@ -84,9 +84,13 @@ def register_resolvers() -> None:
 def resolved(config: DictConfig) -> dict[str, Any]:
     """Return attnexp's part of a configuration as plain values, interpolations resolved.
 
-    Raises RequestError for a setting at the top level that is unknown or of another type.
+    Raises RequestError for a setting at the top level that is unknown or of another type, and for
+    values that refer to each other without an end.
     """
-    plain = _plain(config)
+    try:
+        plain = _plain(config)
+    except RecursionError as error:
+        raise RequestError("the settings are nested too deeply, or refer to each other") from error
     check_settings(plain, Settings, "")
     return plain
 
@@ -161,7 +165,11 @@ class Surroundings:
         if self._handlers and "loggers" not in hydra.job_logging:
             logging.root.handlers[:] = self._handlers
             return
-        configure_log(hydra.job_logging, hydra.verbose)
+        try:
+            configure_log(hydra.job_logging, hydra.verbose)
+        except (ValueError, TypeError, AttributeError, LookupError, ImportError) as error:
+            why = error.__cause__ or error
+            raise RequestError(f"hydra.job_logging cannot be used: {why}") from error
         self._handlers = logging.root.handlers[:]
 
 

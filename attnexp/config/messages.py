@@ -8,8 +8,10 @@ from hydra.errors import HydraException, MissingConfigException, OverrideParseEx
 from omegaconf.errors import OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
+from attnexp.config.groups import choices
 from attnexp.config.schema import unknown_setting
-from attnexp.errors import choices_text, nearest_text
+from attnexp.errors import choices_text, nearest_text, shortened
+from attnexp.runs.settings import GROUPS
 
 EXTRAS = {
     "hydra/launcher/joblib": "joblib",
@@ -35,8 +37,8 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
             return _missing_choice(cause)
         if isinstance(cause, OverrideParseException):
             return (
-                f"'{cause.override}' is not a setting: write name=value, and quote a value that "
-                "holds spaces or brackets, as in 'name=\"a value\"'"
+                f"'{shortened(str(cause.override), 80)}' is not a setting: write name=value, and "
+                "quote a value that holds spaces or brackets, as in 'name=\"a value\"'"
             )
     text = " ".join(str(cause) for cause in chain(error))
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
@@ -44,6 +46,8 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
         path = unknown[1]
         others = [override for override in overrides if _name(override) != path]
         return _unknown(path, settings_of(others))
+    if re.search(r"Config group override (deletion )?(value )?must be a", text):
+        return _bad_choice(overrides)
     group = re.search(r"config group '([^']+)' does not", text)
     if group:
         return _unknown(group[1], settings_of([]))
@@ -53,6 +57,17 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
     if several:
         return f"{several[1]} names several values: add -m to run a job for each of them"
     return _first_words(error)
+
+
+def _bad_choice(overrides: Sequence[str]) -> str:
+    """Return the sentence for a group that is given a number, a list or settings as its choice."""
+    for override in overrides:
+        group, value = _name(override), override.partition("=")[2]
+        names = [choice.name for choice in choices(group)] if group in GROUPS else []
+        if names and value not in names:
+            listed = choices_text(names)
+            return f"{value:.60} is not one of the choices for '{group}': {listed}"
+    return "a group of settings takes the name of one of its choices"
 
 
 def _unknown(path: str, settings: Mapping[str, Any]) -> str:

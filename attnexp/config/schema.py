@@ -5,14 +5,24 @@ another type or a parameter without a value is refused before anything runs.
 """
 
 import inspect
+import math
 import types
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Literal, Union, get_args, get_origin
 
-from attnexp.errors import RequestError, choices_text, nearest_text
+from attnexp.errors import RequestError, choices_text, nearest_text, shortened
 
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+
+OF_HYDRA = {"_target_": str, "_recursive_": bool, "_convert_": str}
+"""The keys of Hydra's that a node may have, and their types."""
+
+LARGEST = 2**63 - 1
+"""The largest whole number that tensors and files of a run can hold."""
+
+SHOWN = 60
+"""Letters of a value in a message."""
 
 
 def check_settings(
@@ -21,13 +31,22 @@ def check_settings(
     """Raise RequestError unless `target(**settings)` can be called.
 
     `where` is the path of the settings, such as `model`; empty at the top. `given` names the
-    parameters that come from elsewhere and must not be set. Keys such as `_target_` are Hydra's.
+    parameters that come from elsewhere and must not be set. Keys such as `_target_` are Hydra's;
+    those that would change how the target is called are refused.
     """
-    parameters = dict(inspect.signature(target).parameters)
+    try:
+        parameters = dict(inspect.signature(target).parameters)
+    except (TypeError, ValueError) as error:
+        raise RequestError(f"{where}._target_ names nothing with settings: {error}") from error
+    for name, value in settings.items():
+        if str(name).startswith("_"):
+            if name not in OF_HYDRA:
+                raise RequestError(f"{where}.{name} cannot be set: settings are given by name")
+            check_type(value, OF_HYDRA[name], f"{where}.{name}")
     for name in given:
         parameters.pop(name, None)
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    own = {name: value for name, value in settings.items() if not name.startswith("_")}
+    own = {name: value for name, value in settings.items() if not str(name).startswith("_")}
     for name, value in own.items():
         path = f"{where}.{name}" if where else name
         if name in given:
@@ -73,11 +92,36 @@ def _nearly_named(name: str, paths: Collection[str]) -> str:
 def check_type(value: object, annotation: Any, path: str) -> None:
     """Raise RequestError unless a value from YAML fits a parameter's annotation.
 
-    Checked are numbers, text, truth values, None, Literal and unions of these. Any other annotation
-    lets everything pass.
+    Checked are numbers, text, truth values, None, Literal, unions and lists of these. Any other
+    annotation lets everything pass. No number may be NaN or longer than 64 bits.
     """
     if not fits(value, annotation):
-        raise RequestError(f"{path} must be {expectation(annotation)}, got {value!r}")
+        raise RequestError(
+            f"{path} must be {expectation(annotation)}, got {shortened(repr(value), SHOWN)}"
+        )
+    for number in numbers_in(value):
+        if isinstance(number, int) and abs(number) > LARGEST:
+            raise RequestError(f"{path} must be within -2^63 and 2^63, got {number:.3e}")
+        if math.isnan(number):
+            raise RequestError(f"{path} must be a number, got nan")
+
+
+def check_finite(value: object, path: str) -> None:
+    """Raise RequestError for a number inside a setting that is infinite."""
+    if isinstance(value, Mapping):
+        for name, inside in value.items():
+            check_finite(inside, f"{path}.{name}")
+    elif any(map(math.isinf, numbers_in(value))):
+        raise RequestError(f"{path} must be finite, got {shortened(str(value), SHOWN)}")
+
+
+def numbers_in(value: object) -> Iterator[int | float]:
+    """Yield the numbers of a value, those in its lists included."""
+    if isinstance(value, list | tuple):
+        for entry in value:
+            yield from numbers_in(entry)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield value
 
 
 def fits(value: object, annotation: Any) -> bool:
@@ -86,7 +130,7 @@ def fits(value: object, annotation: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(fits(value, option) for option in _of_yaml(annotation))
     if origin is Literal:
-        return value in get_args(annotation)
+        return any(value is each or value == each for each in get_args(annotation))
     if annotation is float:
         return isinstance(value, int | float) and not isinstance(value, bool)
     if annotation is int:
@@ -95,7 +139,20 @@ def fits(value: object, annotation: Any) -> bool:
         return isinstance(value, annotation)
     if annotation in (None, type(None)):
         return value is None
+    if origin in (list, Sequence):
+        (inner,) = get_args(annotation)
+        return isinstance(value, list | tuple) and all(fits(entry, inner) for entry in value)
+    if origin is tuple:
+        return isinstance(value, list | tuple) and _fits_tuple(value, get_args(annotation))
+    if origin in (dict, Mapping):
+        return isinstance(value, Mapping)
     return True
+
+
+def _fits_tuple(values: Sequence[object], options: Sequence[Any]) -> bool:
+    if len(options) == 2 and options[1] is Ellipsis:
+        return all(fits(value, options[0]) for value in values)
+    return len(values) == len(options) and all(map(fits, values, options))
 
 
 def _of_yaml(union: Any) -> list[Any]:
@@ -117,4 +174,10 @@ def expectation(annotation: Any) -> str:
         return choices_text(str(choice) for choice in get_args(annotation))
     if annotation in (None, type(None)):
         return "null"
+    if origin in (list, Sequence):
+        return f"a list, each {expectation(get_args(annotation)[0])}"
+    if origin is tuple:
+        return f"a list of {choices_text({expectation(each) for each in get_args(annotation)})}"
+    if origin in (dict, Mapping):
+        return "settings as name: value"
     return NAMES.get(annotation, str(annotation))

@@ -13,10 +13,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from attnexp.config.groups import conf_dir
 from attnexp.errors import RequestError
+from attnexp.runs.documents import read_yaml
+from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import FORMER_TARGETS
 from attnexp.runs.settings import GROUPS
 
@@ -81,7 +81,7 @@ def search_user_modules(config_dir: Path | None) -> None:
     folders = [os.getcwd()]
     if config_dir is not None:
         folder = config_dir.absolute()
-        if not folder.is_dir():
+        if not os.path.isdir(folder):
             raise RequestError(f"--config-dir: there is no folder {folder}")
         folders.append(str(folder.parent))
     for folder_name in reversed(folders):
@@ -95,9 +95,9 @@ def search_user_modules(config_dir: Path | None) -> None:
 def targets_in(path: Path) -> Iterator[str]:
     """The targets that a YAML file names. Raises RequestError for a file that is not YAML."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise RequestError(f"{path}: not valid YAML: {' '.join(str(error).split())}") from error
+        content = read_yaml(path)
+    except (OSError, UnreadableRunError) as error:
+        raise RequestError(str(error)) from error
     found = [content]
     while found:
         node = found.pop()

@@ -9,11 +9,17 @@ from torch import Tensor
 
 from attnexp.batch import Points, RegressionSpec
 from attnexp.data.base import Dataset
-from attnexp.data.memory import available_memory
+from attnexp.data.memory import require_memory
 from attnexp.masks import LeaveOneOut
 
 BYTES_A_POINT = 64
-"""Memory that a training point takes while the data are made, in bytes."""
+"""Memory that a point takes while the data are made, in bytes."""
+
+NARROWEST, FARTHEST = 1e-15, 1e15
+"""The smallest range and the largest number whose squares 32-bit floats hold with room to spare."""
+
+SPACINGS = 1000
+"""The least number of 32-bit floats across the range, so that most points differ."""
 
 
 class Curve(Dataset):
@@ -25,9 +31,9 @@ class Curve(Dataset):
 
     With `num_test` there are that many test points, evenly spaced, whatever the step.
 
-    Raises ValueError for fewer than 2 training points or more than the memory that is available
-    has room for, fewer than 1 test point, a negative noise, a step that is not positive, or an
-    empty range.
+    Raises ValueError for fewer than 2 training points, more points than the memory that is
+    available has room for, fewer than 1 test point, a negative noise, a step that is not positive,
+    an empty range, and numbers that 32-bit floats cannot tell apart or square.
     """
 
     spec: RegressionSpec
@@ -46,13 +52,6 @@ class Curve(Dataset):
             raise ValueError(
                 f"num_train must be at least 2 (each point is hidden from itself), got {num_train}"
             )
-        needed, available = BYTES_A_POINT * num_train, available_memory()
-        if needed > available:
-            raise ValueError(
-                f"data.num_train must be at most {available // BYTES_A_POINT}: {num_train} points "
-                f"need about {needed / 1e9:,.1f} GB of memory, and {available / 1e9:,.1f} GB are "
-                "available"
-            )
         if noise < 0:
             raise ValueError(f"noise must be 0 or more, got {noise}")
         if step <= 0:
@@ -61,9 +60,13 @@ class Curve(Dataset):
             raise ValueError(f"num_test must be at least 1, or null for a step, got {num_test}")
         if low >= high:
             raise ValueError(f"low must be less than high, got low {low} and high {high}")
+        _check_floats(low, high, noise)
+        count = num_test or math.ceil((high - low) / step - 1e-9)
+        require_memory(f"data.num_train={num_train} training points", BYTES_A_POINT * num_train)
+        tested = f"data.num_test={num_test}" if num_test else f"data.step={step}: {count:,}"
+        require_memory(f"{tested} test points", BYTES_A_POINT * count)
         x = torch.rand(num_train, generator=generator).mul(high - low).add(low).sort().values
         y = self.truth(x) + noise * torch.randn(num_train, generator=generator)
-        count = num_test or math.ceil((high - low) / step - 1e-9)
         spacing = step if num_test is None else (high - low) / num_test
         x_test = low + spacing * torch.arange(count)
         self.spec = RegressionSpec(x_dim=1, y_dim=1)
@@ -88,3 +91,16 @@ class Curve(Dataset):
         )
         counts = torch.ones_like(targets[..., 0]).bool()
         return Points(queries, keys, values, targets, mask, counts)
+
+
+def _check_floats(low: float, high: float, noise: float) -> None:
+    """Raise ValueError for a curve that 32-bit floats cannot hold."""
+    for name, value in (("low", low), ("high", high), ("noise", noise)):
+        if not abs(value) <= FARTHEST:
+            raise ValueError(f"{name} must be within -{FARTHEST:g} and {FARTHEST:g}, got {value}")
+    apart = SPACINGS * torch.finfo(torch.float32).eps * max(abs(low), abs(high))
+    if high - low < max(NARROWEST, apart):
+        raise ValueError(
+            f"high - low must be at least {max(NARROWEST, apart):.2g}, for 32-bit floats to tell "
+            f"the points apart, got low {low} and high {high}"
+        )

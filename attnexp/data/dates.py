@@ -96,6 +96,10 @@ class Dates(Dataset):
     ) -> None:
         check_sizes(num_train, num_validation, num_test)
         years = _years(first_year, last_year)
+        if not locales or not formats:
+            raise ValueError(
+                f"locales and formats must name one at least, got {locales}, {formats}"
+            )
         forms = date_forms(locales, formats, years)
         calendar = _calendar(years)
         pieces = {piece for form in forms for piece in form.pieces}

@@ -17,3 +17,13 @@ def available_memory() -> int:
         if kilobytes:
             return 1024 * int(kilobytes[1])
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def require_memory(what: str, needed: float) -> None:
+    """Raise ValueError where `what` needs more bytes than are available."""
+    available = available_memory()
+    if needed > available:
+        raise ValueError(
+            f"{what} need about {needed / 1e9:,.1f} GB of memory, and {available / 1e9:,.1f} GB "
+            "are available"
+        )

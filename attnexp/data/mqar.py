@@ -13,6 +13,7 @@ from attnexp.data.sequences import (
     Families,
     arrangements,
     check_range,
+    check_room,
     check_sizes,
     draw_sets,
     sequence_spec,
@@ -93,6 +94,8 @@ class MultiQueryRecall(Dataset):
             )
         if not 0 <= power <= 1:
             raise ValueError(f"power must be within 0 to 1, got {power}")
+        sizes = (num_train, num_validation, num_test)
+        check_room(sizes, length, most - min_pairs + 1, vocab_size)
         num_values = vocab_size // 2
         num_keys = vocab_size - num_values - 1
 
@@ -107,7 +110,7 @@ class MultiQueryRecall(Dataset):
             )
 
         self.train, self.validation, self.test = draw_sets(
-            (num_train, num_validation, num_test),
+            sizes,
             families(range(min_pairs, max_pairs + 1)),
             None if tested is None else families(tested),
             partial(_streams, length=length, num_keys=num_keys, power=power, generator=generator),

@@ -15,6 +15,7 @@ from attnexp.data.sequences import (
     Families,
     check_positive,
     check_range,
+    check_room,
     check_sizes,
     draw_sets,
     sequence_batch,
@@ -61,6 +62,9 @@ class Rearrangement(Dataset):
         check_positive("vocab_size", vocab_size)
         lengths = range(min_length, max_length + 1)
         tested = tested_range("length", min_length, max_length, test_min_length, test_max_length)
+        longest = max(max_length, tested[-1] if tested else 0)
+        shapes = len(lengths) + (len(tested) if tested else 0)
+        check_room((num_train, num_validation, num_test), longest, shapes, vocab_size)
         self.train, self.validation, self.test = draw_sets(
             (num_train, num_validation, num_test),
             _families(lengths, vocab_size),

@@ -14,6 +14,7 @@ from attnexp.data.sequences import (
     arrangements,
     check_positive,
     check_range,
+    check_room,
     check_sizes,
     draw_sets,
     sequence_batch,
@@ -85,6 +86,9 @@ class Recall(Dataset):
                 f"max_queries must be at most max_pairs ({max_pairs}), because no key is asked "
                 f"for twice, got {max_queries}"
             )
+        shapes = (most - min_pairs + 1) * max_queries
+        sizes = (num_train, num_validation, num_test)
+        check_room(sizes, 3 * most, shapes, num_keys + num_values)
 
         def families(numbers: range) -> Families:
             return Families(
@@ -99,7 +103,7 @@ class Recall(Dataset):
             )
 
         self.train, self.validation, self.test = draw_sets(
-            (num_train, num_validation, num_test),
+            sizes,
             families(range(min_pairs, max_pairs + 1)),
             None if tested is None else families(tested),
             partial(_questions, num_keys=num_keys),

@@ -16,11 +16,18 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.data.memory import require_memory
 
 SPECIALS = ("<pad>", "<bos>", "<eos>")
 PAD, BOS, EOS = range(len(SPECIALS))
 FIRST = len(SPECIALS)
 """Id of the first content symbol."""
+
+MOST_DIGITS = 10**7
+"""The most digits that all families together describe: counting examples takes time with them."""
+
+BYTES_A_SYMBOL, BYTES_A_NAME = 200, 150
+"""Memory of a position of an example, in all tensors made of it, and of a symbol's name."""
 
 MOST_CODES = 2**62
 """The most rows of digits that are numbered by one code, well within 63 bits."""
@@ -114,6 +121,24 @@ def tested_range(
     high = high if test_high is None else test_high
     check_range(f"test_min_{name}", low, f"test_max_{name}", high)
     return range(low, high + 1)
+
+
+def check_room(sizes: tuple[int, int, int], longest: int, shapes: int, symbols: int) -> None:
+    """Raise ValueError for examples that have no room in memory, or too many shapes to count.
+
+    `longest` is the number of symbols of the longest example, `shapes` that of its different
+    shapes, such as lengths, and `symbols` the size of the vocabulary.
+    """
+    if longest * shapes > MOST_DIGITS:
+        raise ValueError(
+            f"examples of up to {longest:,} symbols in {shapes:,} shapes are more than can be "
+            f"counted: choose shorter ones, so that their product is at most {MOST_DIGITS:,}"
+        )
+    require_memory(f"{symbols:,} symbols", BYTES_A_NAME * symbols)
+    require_memory(
+        f"{sum(sizes):,} examples of up to {longest:,} symbols",
+        BYTES_A_SYMBOL * sum(sizes) * longest,
+    )
 
 
 @dataclass(frozen=True)

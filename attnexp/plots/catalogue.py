@@ -88,7 +88,8 @@ def draw(
     names end with their data.
 
     Raises RequestError for a kind of which there is nothing to draw, and for what cannot be drawn
-    of a single run or was asked for by kind or view. Otherwise that is a warning.
+    of a single run or was asked for by kind or view. Otherwise that is a warning, and the other
+    pictures are drawn. Raises OSError where the folder cannot be written.
     """
     written: list[Path] = []
     for picture in PICTURES:
@@ -102,10 +103,16 @@ def draw(
                         paths = [into / f"{name}{ending}.{each}" for each in formats]
                         style.save(figure, paths)
                         written += paths
-            except RequestError as error:
-                if kinds or options.view != View() or isinstance(subject, Run):
+            except (OSError, RequestError) as error:
+                asked = kinds or options.view != View() or isinstance(subject, Run)
+                if asked or isinstance(error, OSError):
                     raise
                 console.warn(f"no {picture.name}{ending}: {error}")
+            except Exception as error:  # stored numbers may be beyond what can be drawn
+                why = f"{type(error).__name__}: {error}".partition("\n")[0]
+                if kinds or isinstance(subject, Run):
+                    raise RequestError(f"no {picture.name} can be drawn: {why:.160}") from error
+                console.warn(f"no {picture.name}{ending}: {why:.160}")
         if kinds and len(written) == before:
             raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
     return written

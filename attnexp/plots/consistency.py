@@ -64,7 +64,7 @@ def compare_sizes(comparisons: Sequence["Comparison"], options: Options) -> Figu
 
 def _surroundings(run: Run) -> Mapping[str, object]:
     """Return the settings of the data but for their size."""
-    data = run.summary.config.get("data", {})
+    data = run.group("data")
     return {name: value for name, value in sorted(data.items()) if name != "num_train"}
 
 
@@ -72,7 +72,7 @@ def _by_model(runs: Sequence[Run]) -> Mapping[str, Mapping[int, Mapping[int, Run
     """Return the best run by scoring function, number of training points and seed."""
     tables: dict[str, dict[int, dict[int, Run]]] = {}
     for run in runs:
-        size = run.summary.config.get("data", {}).get("num_train")
+        size = run.group("data").get("num_train")
         if not isinstance(size, int) or ERROR not in run.summary.metrics:
             continue
         seeds = tables.setdefault(run.model, {}).setdefault(size, {})

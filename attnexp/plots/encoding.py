@@ -14,6 +14,9 @@ from attnexp.runs.run import Run
 SHOWN = 60
 """Positions that are shown where there is no last one, as in the textbook."""
 
+WIDEST = 10_000
+"""Dimensions up to which vectors are computed anew for a picture."""
+
 CURVES = 4
 """Dimensions of which a curve is drawn."""
 
@@ -37,9 +40,9 @@ def sinusoids(count: int, dim: int) -> NDArray[np.float64]:
 
 def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
     """Return the vectors (positions, dim) by the name of their parameter; one of sinusoids."""
-    settings = run.config.get("arch", {})
+    settings = run.group("arch")
     kind, dim = settings.get("positions"), settings.get("dim")
-    if kind == "sinusoidal" and isinstance(dim, int):
+    if kind == "sinusoidal" and isinstance(dim, int) and 0 < dim <= WIDEST:
         return {"positions": sinusoids(SHOWN, dim)}
     if kind != "learned":
         return {}
@@ -47,14 +50,14 @@ def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
     return {
         name.removesuffix(ending): values.astype(np.float64)
         for name, values in run.parameters.items()
-        if name.endswith(f"positions{ending}")
+        if name.endswith(f"positions{ending}") and values.ndim == 2 and values.size
     }
 
 
 def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     """Return the heat map, a row a position, beside the curves."""
     count, dim = table.shape
-    kind = f"{run.config['arch']['positions']} positions"
+    kind = f"{run.group('arch')['positions']} positions"
     width, height, bottom = 7.6, 3.7, 0.52
     figure = new_figure(width, height, run.title, f"{kind}{f' of the {side}' if side else ''}")
     up = height - bottom - HEAD

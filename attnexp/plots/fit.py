@@ -8,7 +8,14 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.lines import fitted_curve, has_fit, names_of, runs_of, training_points
+from attnexp.plots.lines import (
+    compared_curves,
+    fitted_curve,
+    has_fit,
+    names_of,
+    runs_of,
+    training_points,
+)
 from attnexp.plots.style import (
     FAINT,
     INK,
@@ -49,12 +56,11 @@ def compare_fits(comparison: "Comparison", options: Options) -> Figures:
         return
     figure = new_figure(5.6, 4.2, f"Fit{comparison.scope}", bands_of(comparison))
     shared = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
-    x, truth, _ = fitted_curve(runs[0])
+    x, truth, predictions = compared_curves(comparison)
     axes = _axes(figure, training_points(runs[0]) if shared else None, x, truth)
     looks, names = line_styles(len(comparison.configurations)), names_of(comparison)
-    for one, name, look in zip(comparison.configurations, names, looks, strict=True):
-        predictions = np.stack([fitted_curve(run)[2] for run in one.runs])
-        draw_band(axes, x, predictions, name, look)
+    for place, values in predictions.items():
+        draw_band(axes, x, values, names[place], looks[place])
     name_lines(axes, beside=True)
     yield "fit", figure
 

@@ -4,6 +4,7 @@ This module does not import matplotlib: the report and `attnexp show` draw the s
 """
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -100,13 +101,30 @@ def fitted_curve(
     try:
         rows = np.array(
             [[float(row[name]) for name in names] for row in run.prediction_rows[:count]]
-        )
+        ).reshape(count, len(names))
     except (KeyError, TypeError, ValueError):
         raise RequestError(
             f"{run.folder / files.PREDICTIONS} does not hold numbers for {', '.join(names)}"
         ) from None
     x, truth, prediction = rows[np.argsort(rows[:, 0], kind="stable")].T
     return x, truth, prediction
+
+
+def compared_curves(
+    comparison: "Comparison",
+) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[int, NDArray[np.float64]]]:
+    """Return x, truth, and the predictions of configurations by their place, a row a run.
+
+    Runs that predicted at other points than most are left out: lines over different points have no
+    mean. Raises RequestError as `fitted_curve`.
+    """
+    curves = [[fitted_curve(run) for run in one.runs] for one in comparison.configurations]
+    points = Counter(x.tobytes() for own in curves for x, _, _ in own)
+    ((most, _),) = points.most_common(1)
+    kept = [[curve for curve in own if curve[0].tobytes() == most] for own in curves]
+    x, truth, _ = next(curve for own in kept for curve in own)
+    stacked = {i: np.stack([curve[2] for curve in own]) for i, own in enumerate(kept) if own}
+    return x, truth, stacked
 
 
 def training_points(run: Run) -> NDArray[np.float64]:

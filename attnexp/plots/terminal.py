@@ -3,7 +3,7 @@
 Where there are colours, they are those of the other pictures; otherwise darker letters mean more.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,7 @@ def draw_curve(
 def draw_map(one: Map, means: Means) -> list[Text]:
     """Return a map in lines: a cell for every weight of symbols, a reduced map for numbers."""
     end, beyond = scale_end(one.weights)
+    one = replace(one, weights=np.nan_to_num(one.weights, nan=0.0).clip(0, None))
     if one.rows.symbols and one.columns.symbols:
         lines = _symbols(one, end, means)
     else:

@@ -12,7 +12,7 @@ from attnexp.errors import RequestError
 from attnexp.plots.colours import VIRIDIS, hexadecimal
 from attnexp.plots.lines import (
     asked_columns,
-    fitted_curve,
+    compared_curves,
     has_fit,
     runs_of,
     training_points,
@@ -92,11 +92,11 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
     """Yield a chart of truth and predictions, with the training points if all runs share them."""
     if not all(has_fit(run) for run in runs):
         return
-    x, truth, _ = fitted_curve(runs[0])
+    x, truth, predictions = compared_curves(comparison)
     same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
     lines = [
-        _line(place, one, x, np.stack([fitted_curve(run)[2] for run in one.runs]))
-        for place, one in enumerate(comparison.configurations)
+        _line(place, comparison.configurations[place], x, values)
+        for place, values in predictions.items()
     ]
     yield {
         "title": "Fit",
@@ -183,7 +183,7 @@ def _frame(
 ) -> dict[str, Any]:
     """Return the maps of one epoch. Weights are bytes from 0 to 255, for 0 to the `largest`."""
     weights = attention.weights[name][:EXAMPLES]
-    largest = float(weights.max(initial=0)) or 1.0
+    largest = float(weights[np.isfinite(weights)].max(initial=0)) or 1.0
     layers, heads = weights.shape[1:3]
     maps = []
     for example in range(len(weights)):
@@ -192,7 +192,8 @@ def _frame(
             for layer in range(layers)
             for head in range(heads)
         ]
-        cells = np.stack([one.weights for one in all_heads]) / largest * 255
+        shares = np.stack([one.weights for one in all_heads]) / largest
+        cells = np.nan_to_num(shares, nan=0.0).clip(0, 1) * 255
         first = all_heads[0]
         maps.append(
             {

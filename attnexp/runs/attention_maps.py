@@ -7,7 +7,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.errors import RequestError, choices_text
+from attnexp.errors import RequestError, choices_text, shortened
+from attnexp.runs.settings import clean
 
 FIRST = ("pooling", "cross")
 """The attentions that a picture shows where it shows one: from queries to what they ask."""
@@ -17,6 +18,12 @@ NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
 
 FEW = 0.002
 """The share of weights that may be above the end of a scale."""
+
+MOST_MAPS = 1024
+"""The most layers times heads of an attention that are shown."""
+
+LONGEST_SYMBOL = 40
+"""Letters of a symbol that are shown."""
 
 SPACE = "\N{OPEN BOX}"
 
@@ -180,14 +187,15 @@ class Attention:
 
 
 def visible(symbol: str) -> str:
-    """Return a symbol that can be seen: a blank becomes an open box."""
-    return SPACE if symbol.isspace() else symbol
+    """Return a symbol that can be seen: a blank becomes an open box, a long one is cut."""
+    return SPACE if symbol.isspace() else clean(shortened(symbol, LONGEST_SYMBOL))
 
 
 def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Attention:
     """Return stored arrays as weights and batch.
 
-    Raises RequestError for arrays that are not those of a run.
+    Raises RequestError for arrays that are not those of a run: missing ones, and shapes, types,
+    ids and symbols that do not belong together.
     """
     prefix = "weights."
     weights = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
@@ -195,16 +203,125 @@ def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
     missing = sorted(NEEDED - set(batch))
     if missing or not weights:
         raise RequestError(f"the stored attention has no {' and no '.join(missing or ['weights'])}")
-    return Attention(
-        weights,
-        batch,
-        source_vocab=tuple(metadata.get("source_vocab", ())),
-        target_vocab=tuple(metadata.get("target_vocab", ())),
+    vocabs = [_symbols_of(metadata, side) for side in ("source_vocab", "target_vocab")]
+    attention = Attention(weights, batch, *vocabs)
+    _check_batch(attention)
+    for name in weights:
+        _check_weights(attention, name)
+    return attention
+
+
+def as_snapshots(
+    arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+) -> dict[int, Attention]:
+    """Return stored arrays, whose weights have an axis of epochs in front, by epoch.
+
+    Raises RequestError as `as_attention`, and for epochs that are not those of the weights.
+    """
+    prefix = "weights."
+    several = {k: v for k, v in arrays.items() if k.startswith(prefix)}
+    batch = {k: v for k, v in arrays.items() if not k.startswith(prefix) and k != "epochs"}
+    epochs = arrays.get("epochs", np.zeros(0, int))
+    if epochs.ndim != 1 or epochs.dtype.kind not in "iu" or len(set(epochs.tolist())) < len(epochs):
+        raise RequestError("the stored epochs are not whole numbers, each once")
+    if not all(weights.ndim == 6 and len(weights) == len(epochs) for weights in several.values()):
+        raise RequestError("the stored attention does not have the stored epochs")
+    return {
+        epoch: as_attention(batch | {name: w[i] for name, w in several.items()}, metadata)
+        for i, epoch in enumerate(epochs.tolist())
+    }
+
+
+def _symbols_of(metadata: Mapping[str, Any], side: str) -> tuple[str, ...]:
+    symbols = metadata.get(side) or ()
+    if not (isinstance(symbols, list | tuple) and all(isinstance(each, str) for each in symbols)):
+        raise RequestError(f"the stored {side} is no list of symbols")
+    return tuple(symbols)
+
+
+def _check_batch(attention: Attention) -> None:
+    """Raise RequestError unless the fields of the batch belong together."""
+    batch, ids = attention.batch, bool(attention.source_vocab)
+    dims = (
+        {"queries": 2, "keys": 2, "targets": 2} if ids else {"queries": 3, "keys": 3, "targets": 3}
     )
+    dims |= {"mask": 3, "target_mask": 2, "alignment": 2, "asked": 2}
+    for name, dim in dims.items():
+        if name in batch and (batch[name].ndim != dim or not batch[name].size):
+            raise RequestError(f"the stored {name} have the shape {batch[name].shape}")
+    (count, queries), keys, targets = (
+        batch["queries"].shape[:2],
+        batch["keys"].shape[1],
+        batch["targets"].shape[1],
+    )
+    shapes = {
+        "keys": (count, keys),
+        "values": (count, keys),
+        "targets": (count, targets),
+        "target_mask": (count, targets),
+        "alignment": (count, targets),
+        "asked": (count, targets),
+    }
+    for name, shape in shapes.items():
+        if name in batch and batch[name].shape[:2] != shape:
+            raise RequestError(f"the stored {name} do not fit the stored queries and keys")
+    mask = batch["mask"]
+    if (
+        mask.shape[0] != count
+        or mask.shape[1] not in (1, queries, targets)
+        or mask.shape[2] != keys
+    ):
+        raise RequestError("the stored mask does not fit the stored queries and keys")
+    if mask.dtype.kind != "b" or batch["target_mask"].dtype.kind != "b":
+        raise RequestError("the stored masks are not true or false")
+    whole = {"alignment": keys, "asked": queries}
+    if ids:
+        source, target = len(attention.source_vocab), len(attention.target_vocab)
+        whole |= {"queries": target, "keys": source, "targets": target}
+    elif not all(_is_finite(batch[name]) for name in ("queries", "keys")):
+        raise RequestError("the stored queries and keys are not finite numbers")
+    elif "values" in batch and batch["values"].ndim != 3:
+        raise RequestError(f"the stored values have the shape {batch['values'].shape}")
+    for name, end in whole.items():
+        if name in batch and not _is_within(batch[name], end):
+            raise RequestError(f"the stored {name} are not within what they stand for")
+
+
+def _check_weights(attention: Attention, name: str) -> None:
+    """Raise RequestError unless the weights of an attention fit the examples."""
+    weights, batch = attention.weights[name], attention.batch
+    sizes = {
+        "target": batch["targets"].shape[1],
+        "source": batch["keys"].shape[1],
+        "input": batch["queries"].shape[1],
+    }
+    sizes["source and input"] = sizes["source"] + sizes["input"]
+    sides = SIDES.get(name, ("target", "source")) if attention.source_vocab else ("input", "source")
+    wanted = tuple(sizes[side] for side in sides)
+    fits = weights.ndim == 5 and weights.dtype.kind == "f" and weights.shape[3:] == wanted
+    if not (fits and weights.shape[0] == len(batch["queries"]) and weights.size):
+        raise RequestError(
+            f"the stored {clean(name):.60} attention does not fit the examples stored with it: it "
+            f"is {weights.dtype} {weights.shape}"
+        )
+    if weights.shape[1] * weights.shape[2] > MOST_MAPS:
+        raise RequestError(
+            f"the stored {clean(name):.60} attention has more than {MOST_MAPS} heads"
+        )
+
+
+def _is_finite(numbers: NDArray[Any]) -> bool:
+    return numbers.dtype.kind == "f" and bool(np.isfinite(numbers).all())
+
+
+def _is_within(ids: NDArray[Any], end: int) -> bool:
+    """Return whether ids are whole numbers below an end, -1 included."""
+    return ids.dtype.kind in "iu" and bool((ids >= -1).all() and (ids < end).all())
 
 
 def scale_end(weights: NDArray[np.float64]) -> tuple[float, bool]:
     """Return where a scale from 0 ends, and whether a few far larger weights are beyond it."""
+    weights = weights[np.isfinite(weights)]
     largest = float(weights.max(initial=0))
     most = float(np.quantile(weights, 1 - FEW)) if weights.size else 0.0
     beyond = 0 < most < largest / 2

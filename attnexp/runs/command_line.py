@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from attnexp.runs.documents import MOST_BYTES, parse_yaml
+from attnexp.runs.files import UnreadableRunError, read_bytes
 
 OVERRIDES = Path(".hydra", "overrides.yaml")
 """The file in which Hydra records what was typed for a run."""
@@ -20,8 +21,6 @@ NOT_REPEATED = ("seed", "rerun", "figures", "fail_fast")
 
 MOST_LINES = 2
 """Configurations that get a command each where one sweep cannot say them."""
-
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True)
@@ -126,7 +125,7 @@ def _read(path: Path, needed: bytes = b"") -> Any:
     Parsing takes a hundred times as long as looking for a word.
     """
     try:
-        text = path.read_bytes()
-        return yaml.load(text, Loader=_LOADER) if needed in text else None
-    except (OSError, yaml.YAMLError, UnicodeError, RecursionError):
+        content = read_bytes(path, MOST_BYTES)
+        return parse_yaml(path, content) if needed in content else None
+    except (OSError, UnreadableRunError):
         return None

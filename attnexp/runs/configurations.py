@@ -10,7 +10,6 @@ from attnexp.console import setting_text
 from attnexp.runs.frame import Frame, make_frame, varying
 from attnexp.runs.names import short_names
 from attnexp.runs.run import Run
-from attnexp.runs.settings import clean
 
 
 @dataclass(frozen=True)
@@ -95,8 +94,7 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     """
     finished = [run for run in runs if run.finished]
     frame, _ = without_repeats(without_trials(make_frame(finished))[0])
-    by_folder = {clean(run.path): run for run in finished}
-    found = [by_folder[folder] for folder in frame.column("folder")]
+    found = [finished[row] for row in frame.rows]
     data = frame.codes(name for name in frame.telling if name.partition(".")[0] == "data")
     configurations = frame.codes(frame.telling)
     gathered: dict[int, dict[int, list[Run]]] = {}

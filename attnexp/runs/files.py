@@ -11,7 +11,9 @@ import json
 import math
 import os
 import secrets
+import stat
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -30,8 +32,72 @@ ASIDE = ".tmp"
 METADATA = "attnexp"
 
 
+MIB = 2**20
+
+MOST = {SUMMARY: 16 * MIB, METRICS: 64 * MIB, PREDICTIONS: 64 * MIB}
+"""Bytes of each text file of a run that are read; a run writes a hundredth of that."""
+
+MOST_TENSORS = {ATTENTION: 512 * MIB, SNAPSHOTS: 1024 * MIB, MODEL: 8192 * MIB}
+"""Bytes of each file of tensors that are read."""
+
+
 class UnreadableRunError(Exception):
     """The folder does not hold a run that this version can read. The text says why."""
+
+
+def open_regular(path: Path | str, most: int) -> tuple[int, os.stat_result]:
+    """Open a regular file for reading and return it with its state. All reads begin here.
+
+    Raises FileNotFoundError where there is none, and UnreadableRunError for a pipe, a device or a
+    folder, which could be waited for without an end, for a file of more bytes than `most`, and for
+    one that may not be read.
+    """
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(f"{path} is not there") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise UnreadableRunError(f"{path} cannot be opened: {reason}") from error
+    state = os.fstat(file)
+    if stat.S_ISREG(state.st_mode) and state.st_size <= most:
+        return file, state
+    os.close(file)
+    if not stat.S_ISREG(state.st_mode):
+        raise UnreadableRunError(f"{path} is not a file")
+    raise UnreadableRunError(
+        f"{path} is larger than a run's: {state.st_size / MIB:,.0f} MiB, at most {most // MIB:,} "
+        "are read"
+    )
+
+
+def read_open(path: Path | str, file: int, size: int) -> bytes:
+    """Return `size` bytes of an opened file, fewer at its end. Raises UnreadableRunError."""
+    parts = []
+    try:
+        while size > 0 and (part := os.read(file, size)):
+            parts.append(part)
+            size -= len(part)
+    except OSError as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
+    return b"".join(parts)
+
+
+def read_bytes(path: Path | str, most: int) -> bytes:
+    """Return the content of a regular file. Raises as `open_regular` and `read_open`."""
+    file, state = open_regular(path, most)
+    try:
+        return read_open(path, file, state.st_size)
+    finally:
+        os.close(file)
+
+
+def text_of(path: Path | str, content: bytes) -> str:
+    """Return UTF-8 as text, without a byte order mark. Raises UnreadableRunError for others."""
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UnreadableRunError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -76,12 +142,35 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file of `write_rows` as text; none where there is no file."""
+    """Return the rows of a CSV file of `write_rows` as text; none where there is no file.
+
+    Raises UnreadableRunError for what is no table.
+    """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = text_of(path, read_bytes(path, MOST[path.name]))
     except FileNotFoundError:
         return []
-    return list(csv.DictReader(io.StringIO(text, newline="")))
+    return _rows(path, text)
+
+
+def _rows(path: Path, text: str) -> list[dict[str, str]]:
+    """Return the rows of CSV text, each with every column of the header.
+
+    Raises UnreadableRunError where a row has more or fewer, and for what is no CSV.
+    """
+    lines = csv.reader(io.StringIO(text, newline=""))
+    try:
+        columns = next(lines, [])
+        rows = [row for row in lines if row]
+    except csv.Error as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(columns):
+            raise UnreadableRunError(
+                f"{path} cannot be read: row {number} has {len(row)} values, the header "
+                f"{len(columns)}"
+            )
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def write_tensors(
@@ -100,16 +189,23 @@ def write_tensors(
 def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]:
     """Return the arrays and the metadata of a file that `write_tensors` wrote.
 
-    Raises FileNotFoundError where there is none, and UnreadableRunError for any other content.
+    Raises FileNotFoundError where there is none, and UnreadableRunError for any other content, such
+    as numbers of a type that NumPy does not have.
     """
     from safetensors import SafetensorError, safe_open
 
+    file, _ = open_regular(path, MOST_TENSORS[path.name])
+    os.close(file)
     try:
-        with safe_open(path, framework="numpy") as file:
-            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-            metadata = json.loads((file.metadata() or {}).get(METADATA, "{}"))
-    except (SafetensorError, ValueError) as error:
+        with safe_open(path, framework="numpy") as tensors:
+            arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
+            metadata = json.loads((tensors.metadata() or {}).get(METADATA, "{}"))
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, OSError) as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+    except (RecursionError, MemoryError) as error:
+        raise UnreadableRunError(f"{path} is too large to be read") from error
+    if not isinstance(metadata, dict):
+        raise UnreadableRunError(f"{path} cannot be read: its metadata are no object")
     return arrays, metadata
 
 
@@ -139,31 +235,38 @@ class MetricsFile:
 def read_metrics(folder: Path) -> list[dict[str, float]]:
     """Return the rows of metrics.csv as numbers, without a last row that was cut short.
 
-    Raises UnreadableRunError where a value is not a number.
+    Raises UnreadableRunError where epochs are not ascending, and for a value that is no number.
     """
+    path = folder / METRICS
     try:
-        text = (folder / METRICS).read_text(encoding="utf-8", errors="replace")
+        content = read_bytes(path, MOST[METRICS])
     except FileNotFoundError:
         return []
-    whole = text[: text.rfind("\n") + 1]
-    rows = csv.DictReader(io.StringIO(whole))
+    rows = _rows(path, text_of(path, content[: content.rfind(b"\n") + 1]))
+    if rows and "epoch" not in rows[0]:
+        raise UnreadableRunError(f"{path} cannot be read: it has no column epoch")
     try:
-        return [
+        numbers = [
             {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
         ]
-    except (TypeError, ValueError) as error:
-        raise UnreadableRunError(f"{folder / METRICS} cannot be read: {error}") from error
+    except ValueError as error:
+        raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+    epochs = [row["epoch"] for row in numbers]
+    if not all(one < other < math.inf for one, other in pairwise([-math.inf, *epochs])):
+        raise UnreadableRunError(f"{path} cannot be read: its epochs do not ascend")
+    return numbers
 
 
 def last_metrics(folder: Path) -> dict[str, str]:
     """Return the last whole row of metrics.csv as text, empty where there is none yet."""
     try:
-        with (folder / METRICS).open("rb") as file:
-            head = file.readline()
-            file.seek(max(len(head), file.seek(0, os.SEEK_END) - 4 * len(head) - 1000))
-            lines = file.read().split(b"\n")
-    except OSError:
+        file, state = open_regular(folder / METRICS, MOST[METRICS])
+    except (OSError, UnreadableRunError):
         return {}
+    with os.fdopen(file, "rb") as opened:
+        head = opened.readline(state.st_size)
+        opened.seek(max(len(head), state.st_size - 4 * len(head) - 1000))
+        lines = opened.read(state.st_size).split(b"\n")
     if len(lines) < 2 or not lines[-2]:
         return {}
     columns, values = (line.decode(errors="replace").strip() for line in (head, lines[-2]))

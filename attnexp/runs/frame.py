@@ -58,7 +58,9 @@ class Frame:
     order. `choices` are the columns with the names chosen in the groups, `settings` those with a
     setting by dotted path, `metrics` those with a metric. `better` is the direction of each metric
     that ranks, `units` the unit of each that has one, `beside` the metrics that stand beside
-    another, by the heads of their columns. `tuned` are the settings that were tuned.
+    another, by the heads of their columns. `tuned` are the settings that were tuned. `paths` are
+    the folders as they are called, for more runs than are meant too: the column `folder` is for
+    display.
     """
 
     columns: Mapping[str, NDArray[Any]]
@@ -70,6 +72,7 @@ class Frame:
     units: dict[str, str]
     beside: dict[str, dict[str, str]]
     tuned: frozenset[str]
+    paths: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -181,6 +184,7 @@ def make_frame(runs: Sequence[Run]) -> Frame:
             if name in beside
         },
         frozenset(name for one in summaries if one.tuning for name in one.tuning.values),
+        tuple(run.path for run in runs),
     )
 
 

@@ -1,9 +1,11 @@
 """One run as it lies on disk. Reading it needs NumPy, and neither torch nor the run's own code."""
 
+import io
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +15,7 @@ from numpy.typing import NDArray
 
 from attnexp.errors import RequestError
 from attnexp.runs import files
-from attnexp.runs.attention_maps import Attention, as_attention
+from attnexp.runs.attention_maps import Attention, as_attention, as_snapshots
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import Value, cells, clean
 from attnexp.runs.state import RunState, state_of
@@ -112,10 +114,8 @@ class Run:
     @cached_property
     def epochs(self) -> dict[str, NDArray[np.float64]]:
         """metrics.csv by column; empty where nothing was trained."""
-        try:
+        with _readable():
             rows = files.read_metrics(self.folder)
-        except files.UnreadableRunError as error:
-            raise RequestError(str(error)) from error
         return {key: np.array([row[key] for row in rows]) for key in rows[0]} if rows else {}
 
     @cached_property
@@ -128,22 +128,28 @@ class Run:
     @cached_property
     def prediction_rows(self) -> list[dict[str, str]]:
         """The rows of predictions.csv as text."""
-        return files.read_rows(self.folder / files.PREDICTIONS)
+        with _readable():
+            return files.read_rows(self.folder / files.PREDICTIONS)
 
     @cached_property
     def predictions(self) -> "pd.DataFrame":
         """predictions.csv as a DataFrame: numbers as numbers, text (`null`, `NA`) as it stands."""
         import pandas as pd
 
+        path = self.folder / files.PREDICTIONS
         try:
-            return pd.read_csv(self.folder / files.PREDICTIONS, keep_default_na=False)
+            with _readable():
+                content = files.read_bytes(path, files.MOST[files.PREDICTIONS])
+            return pd.read_csv(io.BytesIO(content), keep_default_na=False, encoding="utf-8-sig")
         except (FileNotFoundError, pd.errors.EmptyDataError):
             return pd.DataFrame()
+        except (ValueError, OverflowError) as error:
+            raise RequestError(f"{path} cannot be read: {error}") from error
 
     @property
     def has_attention(self) -> bool:
-        """Whether the run came far enough to store its attention."""
-        return (self.folder / files.ATTENTION).is_file()
+        """Whether there is something in the place of the stored attention."""
+        return os.path.lexists(self.folder / files.ATTENTION)
 
     @cached_property
     def attention(self) -> Attention:
@@ -155,7 +161,8 @@ class Run:
         tensors = self._tensors(files.ATTENTION)
         if tensors is None:
             raise RequestError(f"{self.folder} holds no {files.ATTENTION}")
-        return as_attention(*tensors)
+        with self._named(files.ATTENTION):
+            return as_attention(*tensors)
 
     @cached_property
     def snapshots(self) -> dict[int, Attention]:
@@ -164,12 +171,8 @@ class Run:
         if tensors is None:
             return {}
         arrays, metadata = tensors
-        epochs = arrays.pop("epochs").tolist()
-        whole = as_attention(arrays, metadata)
-        return {
-            epoch: replace(whole, weights={name: w[i] for name, w in whole.weights.items()})
-            for i, epoch in enumerate(epochs)
-        }
+        with self._named(files.SNAPSHOTS):
+            return as_snapshots(arrays, metadata)
 
     @cached_property
     def parameters(self) -> Mapping[str, NDArray[Any]]:
@@ -179,11 +182,38 @@ class Run:
 
     def _tensors(self, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
         try:
-            return files.read_tensors(self.folder / name)
+            with _readable():
+                return files.read_tensors(self.folder / name)
         except FileNotFoundError:
             return None
-        except files.UnreadableRunError as error:
-            raise RequestError(str(error)) from error
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Name the file in a sentence about what it holds."""
+        try:
+            yield
+        except RequestError as error:
+            raise RequestError(f"{self.folder / name}: {error}") from error
+
+    def check_files(self) -> None:
+        """Read what pictures are drawn from. Raises RequestError for what is damaged."""
+        _ = self.epochs, self.prediction_rows, self.snapshots
+        if self.has_attention:
+            _ = self.attention
+
+    def group(self, name: str) -> Mapping[str, Any]:
+        """Return the settings of a group, none where the summary holds something else there."""
+        settings = self.summary.config.get(name)
+        return settings if isinstance(settings, Mapping) else {}
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Make it a RequestError that a file of the run cannot be read."""
+    try:
+        yield
+    except files.UnreadableRunError as error:
+        raise RequestError(str(error)) from error
 
 
 @lru_cache(maxsize=4096)

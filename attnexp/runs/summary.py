@@ -5,8 +5,9 @@ msgspec checks the types while it parses, which takes less time than parsing alo
 standard library, and says which field does not fit.
 """
 
+import codecs
 import os
-import stat
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +16,14 @@ from typing import Any, Literal
 import msgspec
 
 from attnexp.errors import RequestError
-from attnexp.runs.files import SUMMARY, UnreadableRunError, write_json
+from attnexp.runs.files import (
+    MOST,
+    SUMMARY,
+    UnreadableRunError,
+    open_regular,
+    read_open,
+    write_json,
+)
 from attnexp.runs.key import RESULTS_VERSION, complete, run_key
 from attnexp.runs.provenance import GitState, git_state, now, versions
 from attnexp.runs.settings import clean
@@ -193,9 +201,7 @@ class OpenSummary:
         """Close the file and return its content as `read_summary` does, with the same errors."""
         path = f"{self.folder}/{SUMMARY}"
         try:
-            content = os.read(self._file, self.state.st_size)
-        except OSError as error:
-            raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
+            content = read_open(path, self._file, self.state.st_size)
         finally:
             self.close()
         return _summary(path, content)
@@ -210,18 +216,10 @@ def open_summary(folder: Path | str) -> OpenSummary | None:
 
     Raises UnreadableRunError for what cannot be opened or is not a file.
     """
-    path = f"{folder}/{SUMMARY}"
     try:
-        # Without O_NONBLOCK a named pipe would be waited for.
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-    except (FileNotFoundError, NotADirectoryError):
+        file, state = open_regular(f"{folder}/{SUMMARY}", MOST[SUMMARY])
+    except FileNotFoundError:
         return None
-    except OSError as error:
-        raise UnreadableRunError(f"{path} cannot be opened: {error.strerror}") from error
-    state = os.fstat(file)
-    if not stat.S_ISREG(state.st_mode):
-        os.close(file)
-        raise UnreadableRunError(f"{path} is not a file")
     if sys.platform != "darwin":
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_WILLNEED)
     return OpenSummary(os.fspath(folder), file, state)
@@ -229,6 +227,9 @@ def open_summary(folder: Path | str) -> OpenSummary | None:
 
 def _summary(path: str, content: bytes) -> Summary:
     """Return the content of a file as a summary."""
+    content = content.removeprefix(codecs.BOM_UTF8)
+    if content.count(b"[") + content.count(b"{") > BRACKETS and _depth(content) > DEEPEST:
+        raise UnreadableRunError(f"{path} is nested deeper than {DEEPEST} levels")
     try:
         summary = _DECODER.decode(content)
     except msgspec.ValidationError as error:
@@ -258,6 +259,21 @@ class _Header(msgspec.Struct):
 
 
 _DECODER = msgspec.json.Decoder(Summary)
+
+DEEPEST = 50
+"""Levels of nesting that a summary may have."""
+
+BRACKETS = 200
+"""Brackets up to which nesting is not counted: a run of ours has a quarter of that."""
+
+
+def _depth(content: bytes) -> int:
+    """Return how many brackets are open at once in JSON, outside its strings."""
+    depth = deepest = 0
+    for bracket in re.sub(rb'"(?:[^"\\]|\\.)*"|[^\[\]{}"]+', b"", content):
+        depth += 1 if bracket in b"[{" else -1
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _misfit(path: str, content: bytes, error: msgspec.ValidationError) -> str:

@@ -1,5 +1,6 @@
 """The overrides of a sweep: each `name=values` of the command line, and its single values."""
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -7,6 +8,9 @@ from typing import Any, cast
 from hydra.core.override_parser.types import Override as ParsedOverride
 from hydra.core.override_parser.types import QuotedString, Transformer
 from hydra.errors import HydraException
+
+MOST_VALUES = 100_000
+"""The most values of one override."""
 
 PLAIN = (bool, int, float, str, type(None))
 """Types of values that can be set on a composed configuration."""
@@ -52,7 +56,7 @@ def axes_of(
 def expand(override: ParsedOverride) -> tuple[Override, ...]:
     """Return an override for each value of a parsed override.
 
-    Raises HydraException for an interval, which has no list of values.
+    Raises HydraException for an interval, which has no list of values, and for too many values.
     """
     name = override.get_key_element()
     if not override.is_sweep_override():
@@ -62,9 +66,15 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
         raise HydraException(
             f"{override.input_line} names no list of values: hydra/sweeper=optuna searches it"
         )
-    values = cast(Iterable[Any], override.sweep_iterator())
+    try:
+        values = cast(Iterable[Any], override.sweep_iterator())
+        first = list(itertools.islice(values, MOST_VALUES + 1))
+    except (ValueError, TypeError) as error:
+        raise HydraException(f"{override.input_line} names no list of values: {error}") from error
+    if len(first) > MOST_VALUES:
+        raise HydraException(f"{override.input_line} names more than {MOST_VALUES:,} values")
     return tuple(
-        Override(f"{name}={Transformer.str(value)}", _plain_value(value)) for value in values
+        Override(f"{name}={Transformer.str(value)}", _plain_value(value)) for value in first
     )
 
 

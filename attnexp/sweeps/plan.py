@@ -30,6 +30,8 @@ from attnexp.sweeps.overrides import Axis, Override, axes_of, expand
 DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
 """The default of hydra.sweep. The folders it gives are computed without OmegaConf's resolution."""
 
+MOST_JOBS = 1_000_000
+"""The most jobs of a sweep."""
 
 BATCHED = "attnexp.sweeps.executors.batched.BatchedExecutor"
 """The target of hydra/launcher=batched, whose jobs all have batched=true."""
@@ -225,10 +227,16 @@ def make_plan(
     rerun: bool,
     on_job: Callable[[PlannedJob], None] = lambda _: None,
 ) -> Plan:
-    """Return the plan of all combinations of the axes. See `plan_of`."""
+    """Return the plan of all combinations of the axes. See `plan_of`.
+
+    Raises RequestError for more of them than MOST_JOBS.
+    """
+    named = math.prod(len(axis.overrides) for axis in axes)
+    if named > MOST_JOBS:
+        raise RequestError(f"the sweep names {named:,} jobs: at most {MOST_JOBS:,} can be planned")
     combinations = itertools.product(*(axis.overrides for axis in axes))
     planned = (composer.planned(axes, each, number) for number, each in enumerate(combinations))
-    return plan_of(planned, math.prod(len(axis.overrides) for axis in axes), rerun, on_job)
+    return plan_of(planned, named, rerun, on_job)
 
 
 def plan_of(

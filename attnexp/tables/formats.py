@@ -13,21 +13,32 @@ from typing import Any
 from attnexp.tables.table import Grid, Head, Report
 from attnexp.tables.terminal import as_text
 
+FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+"""How text begins that a spreadsheet computes."""
+
 TEMPLATES = Path(__file__).parent / "templates"
 """The page and the LaTeX tables, each a file of its own."""
 
 
 def as_csv(report: Report) -> str:
-    """Return the records, a line each, under their names. What is missing is empty."""
+    """Return the records, a line each, under their names. What is missing is empty.
+
+    Text that a spreadsheet would compute has an apostrophe in front, which makes it text there.
+    """
     text = io.StringIO()
     if report.records:
-        writer = csv.DictWriter(text, list(report.records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(
-            {name: "" if _missing(value) else value for name, value in row.items()}
-            for row in report.records
-        )
+        names = list(report.records[0])
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(map(csv_text, names))
+        for row in report.records:
+            values = [row[name] for name in names]
+            writer.writerow("" if _missing(value) else csv_text(value) for value in values)
     return text.getvalue()
+
+
+def csv_text(value: object) -> object:
+    """Return a value that no spreadsheet takes for a formula."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULAS) else value
 
 
 def as_json(report: Report) -> str:

@@ -120,7 +120,7 @@ def _best(standing: Standings, entry: Entry) -> Entry:
 
 def _how(part: Part, entries: list[Entry], seeds: list[int]) -> str:
     """Return the command that runs the rows at the seeds, after a colon, where there is one."""
-    folders = part.frame.column("folder")
+    folders = [part.frame.paths[row] for row in part.frame.rows]
     one_each = {
         (n, int(part.gathered.settings[i])): folders[i]
         for n, entry in enumerate(entries)

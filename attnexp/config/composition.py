@@ -1,0 +1,125 @@
+"""Hydra's composing of a configuration, held within bounds.
+
+Hydra raises its own errors for most of what is wrong, and for the rest whatever Python raises where
+it happens. Here all of that becomes `ConfigCompositionException`, and a file is looked at before it
+is loaded.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.errors import ConfigCompositionException
+from hydra.plugins.config_source import ConfigResult
+from omegaconf import DictConfig, OmegaConf
+
+from attnexp.config.hydra_internals import (
+    ConfigLoaderImpl,
+    FileConfigSource,
+    Hydra,
+    SourcesRegistry,
+)
+from attnexp.config.messages import ComposeErrors
+from attnexp.errors import RequestError
+from attnexp.runs.documents import DEEPEST, check_settings_file
+from attnexp.runs.files import UnreadableRunError
+
+LONGEST_WORD = 20_000
+"""Letters of one override. Hydra's parser takes a second for ten times as many."""
+
+
+def create_hydra(search_path: ConfigSearchPath) -> Hydra:
+    """Return Hydra with our loader, and have it read files through ours."""
+    SourcesRegistry.instance().types["file"] = SettingsFiles
+    return ComposingHydra(task_name="attnexp", config_loader=Loader(search_path))
+
+
+class SettingsFiles(FileConfigSource):
+    """A folder of YAML files, of which none is larger, deeper or of another kind than settings."""
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """Return the content of a file. Raises RequestError for one that cannot be settings."""
+        if self.provider != "main":  # those are our own
+            path = Path(self.path, self._normalize_file_name(config_path))
+            try:
+                check_settings_file(path)
+            except FileNotFoundError:
+                pass  # Hydra says so
+            except UnreadableRunError as error:
+                raise RequestError(str(error)) from error
+        return super().load_config(config_path)
+
+
+class Loader(ConfigLoaderImpl):
+    """Composes a configuration. Raises RequestError or one of ComposeErrors, and nothing else."""
+
+    def load_configuration(self, *arguments: Any, **named: Any) -> DictConfig:
+        with composing():
+            config: DictConfig = super().load_configuration(*arguments, **named)
+            _check_hydra(config.hydra)
+            return config
+
+
+class ComposingHydra(Hydra):
+    """Hydra, whose composing raises RequestError or one of ComposeErrors, and nothing else."""
+
+    def compose_config(self, *arguments: Any, **named: Any) -> DictConfig:
+        with composing():
+            config: DictConfig = super().compose_config(*arguments, **named)
+            return config
+
+
+@contextmanager
+def composing() -> Iterator[None]:
+    """Make whatever Hydra raises in a block one of ComposeErrors, but for broken pipes."""
+    try:
+        yield
+    except (RequestError, BrokenPipeError, *ComposeErrors):
+        raise
+    except RecursionError as error:
+        raise RequestError(
+            "the configuration is nested too deeply, or its values refer to each other"
+        ) from error
+    except Exception as error:
+        raise ConfigCompositionException() from error
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Raise RequestError for an override that the parser of overrides could not follow."""
+    for word in words:
+        name = word.partition("=")[0]
+        if len(word) > LONGEST_WORD:
+            raise RequestError(
+                f"{name:.60} is given {len(word):,} letters: at most {LONGEST_WORD:,} can be read"
+            )
+        depth = deepest = 0
+        for bracket in re.findall(r"[(\[{]|[)\]}]", word):
+            depth += 1 if bracket in "([{" else -1
+            deepest = max(deepest, depth)
+        if deepest > DEEPEST:
+            raise RequestError(f"{name:.60} is nested deeper than {DEEPEST} brackets")
+
+
+def _check_hydra(hydra: DictConfig) -> None:
+    """Raise RequestError for settings of Hydra's that we read before Hydra does."""
+    verbose = hydra.get("verbose")
+    named = OmegaConf.is_list(verbose) and all(isinstance(name, str) for name in verbose)
+    if not (named or isinstance(verbose, bool | str)):
+        raise RequestError(
+            "hydra.verbose must be true, false, the name of a logger or a list of names, "
+            f"got {verbose}"
+        )
+    for name in ("sweeper", "launcher"):
+        node = hydra.get(name)
+        if not (OmegaConf.is_dict(node) and isinstance(node.get("_target_"), str)):
+            raise RequestError(
+                f"hydra.{name} must be settings with a _target_: choose one with hydra/{name}=NAME"
+            )
+    params = hydra.sweeper.get("params")
+    if not (params is None or OmegaConf.is_dict(params)):
+        raise RequestError(
+            f"hydra.sweeper.params must be settings with their values as name: values, got {params}"
+        )

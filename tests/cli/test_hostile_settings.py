@@ -1,0 +1,132 @@
+"""No command line ends in a traceback, takes the memory of the machine or steers the terminal.
+
+Each case is drawn by its seed: overrides, YAML files and flags that nobody should write. What can
+be composed is built as for a run, and not trained.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pytest
+from command_outcome import run_here
+from mutated_settings import as_line, draw_case, laughs, write_files
+
+SECONDS = 30
+"""Time that a command may take on a busy machine."""
+
+BLOCK = 500
+
+
+@pytest.fixture
+def faults_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
+    """Carries out the case of a seed in an empty folder, and returns what was wrong with it."""
+    from attnexp.training import run
+
+    monkeypatch.setattr(
+        run,
+        "execute",
+        lambda prepared, folder: msgspec.structs.replace(
+            run.opening_summary(prepared), status="finished"
+        ),
+    )
+    path = list(sys.path)
+    monkeypatch.setenv("PYTHONPATH", "")
+
+    def faults(seed: int) -> list[str]:
+        case = draw_case(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "path", list(path))
+        write_files(folder, case.files)
+        found = run_here(case.words, SECONDS).faults()
+        return [f"case {seed}, {as_line(case.words)}: {fault}" for fault in found]
+
+    return faults
+
+
+def test_mutated_settings(faults_of):
+    assert [fault for seed in range(20) for fault in faults_of(seed)] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(20))
+def test_ten_thousand_mutated_settings(faults_of, block):
+    seeds = range(block * BLOCK, (block + 1) * BLOCK)
+    assert [fault for seed in seeds for fault in faults_of(seed)] == []
+
+
+SEQUENCES = "data.num_train=40 data.num_validation=8 data.num_test=8"
+
+SENTENCES = [
+    ("model=3", "3 is not one of the choices for 'model': additive, "),
+    ("data=null", "null is not one of the choices for 'data': copy, "),
+    ("train=true", "true is not one of the choices for 'train': long, regression or seq2seq"),
+    ("data.noise=inf", "data.noise must be finite, got inf"),
+    ("data.noise=nan", "data.noise must be a number, got nan"),
+    ("data.high=-.inf", "data.high must be"),
+    ("data.high=1e-30", "high - low must be at least 1e-15, for 32-bit floats to tell the points"),
+    ("data.low=1e9 data.high=1000000001.0", "for 32-bit floats to tell the points apart, got low"),
+    ("data.noise=1e30", "noise must be within -1e+15 and 1e+15, got 1e+30"),
+    ("data.step=1e-9", "5,000,000,000 test points need about 320.0 GB of memory, and"),
+    ("data.num_test=1000000000000", "data.num_test=1000000000000 test points need about"),
+    ("data.num_train=1000000000000", "training points need about 64,000.0 GB of memory, and"),
+    ("model=additive model.hidden_dim=1000000000000", "the model needs more than 16,000.0 GB"),
+    ("arch.features=10000000", "the model needs more than"),
+    (f"data=copy {SEQUENCES} arch.layers=1000000000", "has more than 3,000 tensors of parameters"),
+    (f"data=copy {SEQUENCES} data.max_length=1000000000", "shapes are more than can be counted"),
+    (f"data=copy {SEQUENCES} data.vocab_size=1000000000000", "symbols need about 150,000.0 GB"),
+    ("data=copy data.num_train=1000000000000", "examples of up to 10 symbols need about"),
+    (
+        "data=dates data.locales=[de,null]",
+        "data.locales must be a list, each text, got ['de', None]",
+    ),
+    ("data=dates data.formats=3", "data.formats must be a list, each text, got 3"),
+    ("seed=99999999999999999999", "seed must be within -2^63 and 2^63, got 1.000e+20"),
+    ("+model._args_=[1]", "model._args_ cannot be set: settings are given by name"),
+    ("+model._partial_=true", "model._partial_ cannot be set: settings are given by name"),
+    ("+model._recursive_=3", "model._recursive_ must be true or false, got 3"),
+    ("model=average model._target_=argparse.Namespace", "makes a Namespace, and model"),
+    ("hydra.verbose=3.7", "hydra.verbose must be true, false, the name of a logger or a list of"),
+    ("hydra.sweeper.params=3", "hydra.sweeper.params must be settings with their values"),
+    ("threads=100000", "threads must be at most "),
+    ("-m seed=range(1000000000)", "seed=range(1000000000) names more than 100,000 values"),
+    ("seed=\x1b[2J", r"\x1b[2J"),
+]
+
+
+@pytest.mark.parametrize(("line", "sentence"), SENTENCES, ids=[ascii(s[0]) for s in SENTENCES])
+def test_what_cannot_be_is_refused_by_name(line, sentence, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = run_here(line.split(" "), SECONDS)
+    assert outcome.code == 2
+    assert sentence in outcome.err
+    assert outcome.faults() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+FILES = {
+    "a number": (b"3\n", "holds a single value: settings are lines of `name: value`"),
+    "a list": (b"- 1\n", "holds a list: settings are lines"),
+    "itself": (b"data: &a {noise: *a}\n", "contains itself: *a is inside it"),
+    "laughs": (laughs().encode(), "describes more than 100,000 values"),
+    "nested": (b"a: " + b"[" * 5000, "is nested deeper than 50 levels"),
+    "large": (b"a: " + b"x" * 2**21, "is larger than a run's: 2 MiB, at most 1 are read"),
+    "latin": ("a: é\n".encode("latin-1"), "is not UTF-8 text (byte 4)"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_cannot_be_settings_is_named(name, tmp_path, monkeypatch):
+    content, sentence = FILES[name]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("PYTHONPATH", "")
+    write_files(tmp_path, {"experiment/hostile.yaml": content})
+    outcome = run_here(["--config-dir", "mine", "experiment=hostile"], SECONDS)
+    assert outcome.code == 2
+    assert "mine/experiment/hostile.yaml" in outcome.err
+    assert sentence in outcome.err
+    assert outcome.faults() == []
