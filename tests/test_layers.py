@@ -38,7 +38,17 @@ LAYERS = {
         "tasks",
         "trackers",
     },
-    "config": {"architectures", "batch", "data", "runs", "tasks", "trackers", "training"},
+    "config": {
+        "architectures",
+        "batch",
+        "data",
+        "normalizers",
+        "runs",
+        "scores",
+        "tasks",
+        "trackers",
+        "training",
+    },
     "sweeps": {"config", "console", "plots", "runs", "tables", "training"},
     "cli": {
         "architectures",

@@ -32,12 +32,12 @@ ASIDE = ".tmp"
 METADATA = "attnexp"
 
 
-MIB = 2**20
+MIB, GIB = 2**20, 2**30
 
 MOST = {SUMMARY: 16 * MIB, METRICS: 64 * MIB, PREDICTIONS: 64 * MIB}
 """Bytes of each text file of a run that are read; a run writes a hundredth of that."""
 
-MOST_TENSORS = {ATTENTION: 512 * MIB, SNAPSHOTS: 1024 * MIB, MODEL: 8192 * MIB}
+MOST_TENSORS = {ATTENTION: 512 * MIB, SNAPSHOTS: GIB, MODEL: 8 * GIB}
 """Bytes of each file of tensors that are read."""
 
 
@@ -147,7 +147,7 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     Raises UnreadableRunError for what is no table.
     """
     try:
-        text = text_of(path, read_bytes(path, MOST[path.name]))
+        text = text_of(path, read_bytes(path, MOST.get(path.name, MOST[PREDICTIONS])))
     except FileNotFoundError:
         return []
     return _rows(path, text)
@@ -194,7 +194,7 @@ def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]
     """
     from safetensors import SafetensorError, safe_open
 
-    file, _ = open_regular(path, MOST_TENSORS[path.name])
+    file, _ = open_regular(path, MOST_TENSORS.get(path.name, GIB))
     os.close(file)
     try:
         with safe_open(path, framework="numpy") as tensors:

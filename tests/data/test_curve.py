@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attnexp.data import curve as curves
+from attnexp.data import memory
 from attnexp.data.sine import Sine
 from attnexp.data.sine_v1 import SineV1
 
@@ -89,11 +90,11 @@ def test_settings_that_cannot_work_are_refused(curve, generator, settings, sente
 
 
 def test_more_points_than_the_memory_has_room_for_are_refused(curve, generator, monkeypatch):
-    monkeypatch.setattr(curves, "available_memory", lambda: 3000 * curves.BYTES_A_POINT)
+    monkeypatch.setattr(memory, "available_memory", lambda: 3000 * curves.BYTES_A_POINT)
     assert len(curve(generator(), num_train=3000).train) == 3000
     message = (
-        "data.num_train must be at most 3000: 1000000 points need about 0.1 GB of memory, and "
-        "0.0 GB are available"
+        "data.num_train=1000000 training points need about 0.1 GB of memory, and 0.0 GB are "
+        "available"
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         curve(generator(), num_train=1_000_000)

@@ -31,7 +31,8 @@ def run(write_run: Callable[..., Path]) -> Path:
         "mask": np.ones((1, 3, 5), dtype=bool),
         "target_mask": np.ones((1, 3), dtype=bool),
     }
-    files.write_tensors(folder / files.ATTENTION, arrays, {"axes": {}})
+    symbols = {"source_vocab": ["a"], "target_vocab": ["a"]}
+    files.write_tensors(folder / files.ATTENTION, arrays, {"axes": {}, **symbols})
     return folder
 
 

@@ -60,7 +60,7 @@ def test_a_run_opens_and_ends_early(tmp_path):
         ("{", "cannot be read"),
         ('{"schema": 1, "conf', "cannot be read"),
         ('{"schema": null, "conf', "cannot be read"),
-        ("[" * 100_000, "is not the summary of a run"),
+        ("[" * 100_000, "is nested deeper than 50 levels"),
         (b"\xff\xfe", "cannot be read"),
         ("[]", "is not the summary of a run"),
         ("{}", "is not the summary of a run"),
