@@ -37,7 +37,7 @@ MIB, GIB = 2**20, 2**30
 MOST = {SUMMARY: 16 * MIB, METRICS: 64 * MIB, PREDICTIONS: 64 * MIB}
 """Bytes of each text file of a run that are read; a run writes a hundredth of that."""
 
-MOST_TENSORS = {ATTENTION: 512 * MIB, SNAPSHOTS: GIB, MODEL: 8 * GIB}
+MOST_TENSORS = {ATTENTION: 512 * MIB, SNAPSHOTS: GIB, MODEL: 8 * GIB, CHECKPOINT: 32 * GIB}
 """Bytes of each file of tensors that are read."""
 
 
