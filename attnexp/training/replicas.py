@@ -114,6 +114,10 @@ class Replicas:
         After the last row of a run comes None, or the error that ended it. `before_epoch` is
         called when all runs stand at the end of an epoch, or at the beginning.
         """
+        for replica in self._replicas:
+            if replica.course.over:  # it was left after its last epoch
+                self._end(replica)
+                yield replica.number, None
         while self._drop_left():
             before_epoch()
             updates = math.ceil(len(self._first.dataset.train) / self._size)
@@ -180,9 +184,13 @@ class Replicas:
             yield error
         else:
             if replica.course.over:
-                self.leave(replica.number)
-                replica.course.best.restore()
+                self._end(replica)
                 yield None
+
+    def _end(self, replica: Replica) -> None:
+        """Leave a run that is over with the parameters of its best epoch."""
+        self.leave(replica.number)
+        replica.course.best.restore()
 
     def _update(self, batch: dict[str, Tensor], factor: float) -> Float[Tensor, " rows"]:
         """Update all parameters once, and return the losses from before."""

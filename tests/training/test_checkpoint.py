@@ -30,7 +30,10 @@ SMALL = (
 )
 """Little data, a checkpoint after each update."""
 
-REVERSE = ("data=reverse", "model=additive", "arch.hidden_dim=8", "arch.embed_dim=8", *SMALL)
+REVERSE = (
+    *("data=reverse", "model=additive", "arch.hidden_dim=8", "arch.embed_dim=8", *SMALL),
+    "data.max_length=4",
+)
 
 CASES = {
     "full batch, rprop": ("model=gaussian_learned", "figures=false", "checkpoint_every=0"),
@@ -49,7 +52,7 @@ CASES = {
     ),
     "several optimizers' kinds of state": (
         *REVERSE,
-        *("optim._target_=torch.optim.NAdam", "~optim.betas", "train.max_epochs=3"),
+        *("optim._target_=torch.optim.NAdam", "~optim.fused", "train.max_epochs=3"),
     ),
     "replicas": (*REVERSE, "batched=true", "train.max_epochs=4"),
 }
@@ -89,14 +92,17 @@ def in_child(fresh: PreparedRun, folder: Path, seconds: float | None) -> bool:
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         os.dup2(1, 2)
+        code = 1
         try:
             run.execute(fresh, folder)
+            code = 0
         finally:
-            os._exit(0)
+            os._exit(code)
     if seconds is not None:
         time.sleep(seconds)
         os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
+    _, how = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(how) or os.WEXITSTATUS(how) == 0, read_summary(folder).error
     return read_status(folder) == "finished"
 
 
