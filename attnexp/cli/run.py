@@ -10,7 +10,7 @@ from attnexp import console
 from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, at_work, finished_before, run_callbacks
 from attnexp.config.messages import ComposeErrors
-from attnexp.errors import RequestError, RunFailedError, shortened
+from attnexp.errors import LONGEST, RequestError, RunFailedError, shortened
 from attnexp.runs.files import SUMMARY, UnreadableRunError
 from attnexp.runs.lock import hold
 from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
@@ -104,8 +104,9 @@ def _failure(folder: Path) -> str:
         error = read_summary(folder).error
     except UnreadableRunError as unreadable:
         error = str(unreadable)
-    why = shortened(str(error), 120)
-    return f"the run failed: {why}. The traceback is in {folder / 'attnexp.log'}"
+    place = f"The traceback is in {folder / 'attnexp.log'}"
+    why = shortened(str(error), max(60, LONGEST - len(place) - len("the run failed: . ")))
+    return f"the run failed: {why}. {place}"
 
 
 def show_run(folder: Path, summary: Summary) -> None:

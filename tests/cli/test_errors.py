@@ -28,7 +28,7 @@ SENTENCES = [
     ("output_dir=2026", "output_dir must be text, got 2026"),
     (
         "reslts",
-        "'reslts' is not a verb: choose decode, plot, report, results or show. "
+        "'reslts' is not a verb: choose decode, plot, report, results, show or verify. "
         "Did you mean 'results'?",
     ),
     ("result outputs", "'result' is not a verb: .* Did you mean 'results'?"),
@@ -126,7 +126,7 @@ def test_folder_that_cannot_be_written(in_process, tmp_path):
 def test_failed_run_says_where_the_traceback_is(in_process, tmp_path):
     answer = in_process("model=additive", "optim=sgd", "optim.lr=inf", "figures=false")
     assert answer.returncode == 1
-    assert "the run failed: TrainingDivergedError: the loss is nan" in answer.stderr
+    assert "the run failed: TrainingDivergedError: parameters are no longer finite" in answer.stderr
     assert "Traceback" not in answer.stdout + answer.stderr
     (folder,) = (tmp_path / "outputs").iterdir()
     assert "Traceback (most recent call last)" in (folder / "attnexp.log").read_text()

@@ -67,6 +67,7 @@ def test_what_came_later_is_added_where_it_belongs_and_overwrites_nothing():
         "arch": {"_target_": "a.B"},
         "precision": "fp64",
         "batched": True,
+        "checkpoint_every": None,
     }
     chosen, before = {"normalizer": "hard"}, dict(other)
     complete(other, chosen)

@@ -16,6 +16,7 @@ def test_what_is_written_comes_back(summary, tmp_path):
             "normalizer._target_": "a.Soft",
             "precision": "fp64",
             "batched": False,
+            "checkpoint_every": 30,
         },
         choices={"normalizer": "soft"},
         notes=["a note"],
@@ -43,6 +44,7 @@ def test_a_run_opens_and_ends_early(tmp_path):
         "normalizer": {"_target_": "a.Soft"},
         "precision": "fp64",
         "batched": False,
+        "checkpoint_every": 30,
     }
     opened = first_summary(config, {"model": "gaussian", "normalizer": "soft"})
     assert (opened.status, opened.seed, opened.ended) == ("running", 3, None)

@@ -132,7 +132,7 @@ def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkey
 
 
 @pytest.mark.parametrize(
-    "words", [("threads=1000",), ("hydra.sweeper.max_batch_size=1",)], ids=["threads", "batches"]
+    "words", [("threads=256",), ("hydra.sweeper.max_batch_size=1",)], ids=["threads", "batches"]
 )
 def test_there_are_no_more_jobs_at_once_than_were_asked_for(start, home, words):
     command = start("-m", "hydra/launcher=parallel", *words, "seed=0,1,2", "model.seconds=0.3")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
 
 from attnexp.config import build
 from attnexp.config.groups import conf_dir
@@ -58,8 +59,14 @@ CASES = {
 }
 
 
+@pytest.fixture(autouse=True)
+def _a_checkpoint_after_each_update(monkeypatch):
+    monkeypatch.setattr(run, "SHARE", 0.0)
+
+
 def prepared(words: tuple[str, ...]) -> PreparedRun:
     register_resolvers()
+    GlobalHydra.instance().clear()  # a test beside this one may have left its own
     with initialize_config_dir(str(conf_dir()), version_base="1.3"):
         config = compose("config", [*words, "device=cpu"], return_hydra_config=True)
     return build.prepare(config, chosen_of(config.hydra.runtime.choices))
