@@ -280,6 +280,6 @@ def test_parameters_that_are_nan_after_the_last_update_fail_the_run(tmp_path, mo
         executed(words, tmp_path)
     assert read_status(tmp_path) == "failed"
     assert read_checkpoint(tmp_path)["training"]["step"] == 5
-    rows = list(csv.DictReader((tmp_path / files.METRICS).open()))
+    rows = files.read_rows(tmp_path / files.METRICS)
     assert rows[-1]["val_loss"] == ""
     assert json.loads((tmp_path / files.SUMMARY).read_text())["metrics"] == {}
