@@ -63,7 +63,7 @@ SEQUENCES = "data.num_train=40 data.num_validation=8 data.num_test=8"
 SENTENCES = [
     ("model=3", "3 is not one of the choices for 'model': additive, "),
     ("data=null", "null is not one of the choices for 'data': copy, "),
-    ("train=true", "true is not one of the choices for 'train': long, regression, seq2seq or short"),
+    ("train=true", "true is not one of the choices for 'train': long, regression, seq2seq "),
     ("data.noise=inf", "data.noise must be finite, got inf"),
     ("data.noise=nan", "data.noise must be a number, got nan"),
     ("data.high=-.inf", "data.high must be"),
