@@ -39,29 +39,32 @@ def run(argv: Sequence[str]) -> int:
         _check_text(argv)
         _command(argv)(argv)
         sys.stdout.flush()
-    except (RequestError, RunFailedError) as error:
-        from attnexp.console import complain
-
-        complain(str(error))
-        return REQUEST if isinstance(error, RequestError) else FAILURE
-    except KeyboardInterrupt as interrupt:
-        from attnexp.console import complain
-
-        number = signal_behind(interrupt)
-        how = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
-        own = "" if isinstance(interrupt, Stopped) else str(interrupt)
-        complain(own or f"interrupted{how}; what had finished is kept")
-        return SIGNAL + number
     except BrokenPipeError:
         # Whoever read our output has left. Python would complain again when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILURE
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         from attnexp.console import complain
 
-        complain(_fault(error))
-        return FAULT
+        code, sentence = _ending(error)
+        complain(sentence)
+        return code
     return 0
+
+
+def _ending(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
+    """Return the exit code of a command that an error has ended, and the sentence that says why."""
+    number = signal_behind(error)
+    if number is not None:
+        own = "" if isinstance(error, Exception | Stopped) else str(error)
+        how = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
+        return SIGNAL + number, own or f"interrupted{how}; what had finished is kept"
+    if isinstance(error, RequestError):
+        return REQUEST, str(error)
+    if isinstance(error, RunFailedError):
+        return FAILURE, str(error)
+    assert isinstance(error, Exception)
+    return FAULT, _fault(error)
 
 
 def _fault(error: Exception) -> str:

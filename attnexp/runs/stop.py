@@ -27,14 +27,20 @@ def heed_signals() -> None:
             signal.signal(number, _raise)
 
 
-def signal_behind(interrupt: BaseException) -> int:
-    """Return the number of the signal that has caused an interrupt."""
-    cause: BaseException | None = interrupt
+def signal_behind(error: BaseException) -> int | None:
+    """Return the number of the signal that has caused an error, or None where none has.
+
+    An interrupt within a library may come out as an error of the library.
+    """
+    number: int | None = None
+    cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, Stopped):
             return cause.number
+        if isinstance(cause, KeyboardInterrupt):
+            number = signal.SIGINT
         cause = cause.__cause__ or cause.__context__
-    return signal.SIGINT
+    return number
 
 
 def _raise(number: int, _: FrameType | None) -> None:

@@ -1,12 +1,15 @@
 """What every command line has in common."""
 
 import os
+import signal
 import subprocess
 import sys
 
 import pytest
 
+from attnexp.cli import main
 from attnexp.cli.main import run
+from attnexp.runs.stop import Stopped
 
 
 def test_help_is_a_verb(in_process):
@@ -65,3 +68,26 @@ def test_characters_that_a_stream_cannot_carry_are_escaped():
 def test_an_undecodable_word_is_refused(capfd):
     assert run(["output_dir=\udce6"]) == 2
     assert "is not text in the encoding" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("interrupt", "code", "how"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted; "),
+        (Stopped(signal.SIGTERM), 143, "interrupted by SIGTERM; "),
+    ],
+)
+@pytest.mark.parametrize("hidden", [False, True], ids=["itself", "as an error of a library"])
+def test_a_signal_is_no_fault(in_process, monkeypatch, interrupt, code, how, hidden):
+    def interrupted(argv):
+        try:
+            raise interrupt
+        except KeyboardInterrupt:
+            if hidden:
+                raise AttributeError("half of it is done") from None
+            raise
+
+    monkeypatch.setattr(main, "_command", lambda argv: interrupted)
+    answer = in_process("seed=0")
+    assert answer.returncode == code
+    assert answer.stderr == f"attnexp: {how}what had finished is kept\n"
