@@ -2,6 +2,7 @@
 
 import argparse
 import math
+from pathlib import Path
 from typing import NoReturn
 
 from attnexp.errors import RequestError
@@ -59,3 +60,21 @@ def module_name(text: str) -> str:
     if not all(part.isidentifier() for part in text.split(".")):
         raise argparse.ArgumentTypeError(f"'{text}' is not the name of a module, such as my_scores")
     return text
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments by which a command line trusts code that a run folder names."""
+    parser.add_argument(
+        "--trust",
+        action="append",
+        default=[],
+        type=module_name,
+        metavar="MODULE",
+        help="a module of your own that the run may import; can be repeated",
+    )
+    parser.add_argument(
+        "--config-dir",
+        type=Path,
+        metavar="DIR",
+        help="the configuration of your own that the run was trained with",
+    )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, module_name, place
+from attnexp.cli.arguments import Arguments, add_trust, place
 from attnexp.errors import RequestError
 from attnexp.runs.files import PREDICTIONS
 from attnexp.runs.run import load_run
@@ -80,18 +80,5 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder or self")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
-    parser.add_argument(
-        "--trust",
-        action="append",
-        default=[],
-        type=module_name,
-        metavar="MODULE",
-        help="a module of your own that the run may import; can be repeated",
-    )
-    parser.add_argument(
-        "--config-dir",
-        type=Path,
-        metavar="DIR",
-        help="the configuration of your own that the run was trained with",
-    )
+    add_trust(parser)
     return parser.parse_intermixed_args(argv)

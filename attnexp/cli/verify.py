@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, fraction, module_name
+from attnexp.cli.arguments import Arguments, add_trust, fraction
 from attnexp.cli.selection import selected
 from attnexp.errors import RequestError, RunFailedError
 from attnexp.runs.repeat import Repetition, compare
@@ -78,18 +78,5 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         metavar="SHARE",
         help="largest |a - b| / max(1, |a|) within tolerance (default 0.0001)",
     )
-    parser.add_argument(
-        "--trust",
-        action="append",
-        default=[],
-        type=module_name,
-        metavar="MODULE",
-        help="a module of your own that a run may import; can be repeated",
-    )
-    parser.add_argument(
-        "--config-dir",
-        type=Path,
-        metavar="DIR",
-        help="the configuration of your own that the runs were trained with",
-    )
+    add_trust(parser)
     return parser.parse_intermixed_args(argv)

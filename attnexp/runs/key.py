@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from copy import copy
 from typing import Any
 
@@ -99,14 +99,23 @@ def run_key(config: Mapping[str, Any], results_version: int | None = None) -> st
 
     The version is this code's unless another is given.
     """
-    version = results_version or RESULTS_VERSION
-    later = {path for path, first in BROUGHT_BY.items() if first > version}
-    whole = {
-        "results": version,
-        **_canonical(without(config, NEUTRAL | _as_before(config) | later)),
-    }
-    text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:10]
+    (key,) = run_keys(config, [results_version or RESULTS_VERSION])
+    return key
+
+
+def run_keys(config: Mapping[str, Any], versions: Iterable[int]) -> list[str]:
+    """Return the key in each of several results versions, most of which have the same settings."""
+    absent = NEUTRAL | _as_before(config)
+    settings: dict[frozenset[str], dict[str, Any]] = {}
+    keys = []
+    for version in versions:
+        later = frozenset(path for path, first in BROUGHT_BY.items() if first > version)
+        if later not in settings:
+            settings[later] = _canonical(without(config, absent | later))
+        whole = {"results": version, **settings[later]}
+        text = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        keys.append(hashlib.sha256(text.encode()).hexdigest()[:10])
+    return keys
 
 
 def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None]) -> str:

@@ -10,7 +10,7 @@ from attnexp import console
 from attnexp.errors import RequestError
 from attnexp.runs import lock
 from attnexp.runs.files import SUMMARY, UnreadableRunError, finite
-from attnexp.runs.key import RESULTS_VERSION, identity, run_key
+from attnexp.runs.key import RESULTS_VERSION, identity, run_key, run_keys
 from attnexp.runs.settings import leaves
 from attnexp.runs.summary import Status, Summary, read_summary
 
@@ -92,8 +92,7 @@ def stamp(folder: Path) -> Stamp:
 
 def old_folders(folder: Path, config: Mapping[str, Any]) -> list[Path]:
     """Return the folders that hold results of older versions for the same configuration."""
-    key = run_key(config)
-    olds = [run_key(config, version) for version in range(1, RESULTS_VERSION)]
+    key, *olds = run_keys(config, [RESULTS_VERSION, *range(1, RESULTS_VERSION)])
     named = [folder.with_name(folder.name.replace(key, old)) for old in olds if key in folder.name]
     return [old for old in named if old.is_dir()]
 

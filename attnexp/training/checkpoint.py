@@ -38,11 +38,6 @@ def read_checkpoint(folder: Path) -> State | None:
     return state
 
 
-def remove_checkpoint(folder: Path) -> None:
-    """Remove the checkpoint of a run that needs it no more."""
-    (folder / files.CHECKPOINT).unlink(missing_ok=True)
-
-
 def _plain(value: Any, tensors: dict[str, Any]) -> Any:
     """Return a value as JSON holds it. Its tensors are put beside it, under numbers."""
     if isinstance(value, Tensor):

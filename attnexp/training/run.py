@@ -155,7 +155,7 @@ class Recording:
         """The state in which an earlier attempt left the training, where one did."""
         return None if self._earlier is None else self._earlier.training
 
-    def _go_on(self, earlier: "Earlier") -> None:
+    def _go_on(self, earlier: Earlier) -> None:
         """Record again what the checkpoint holds."""
         last = earlier.attempts[-1]
         console.say(f"This run goes on after update {last.updates}, where it was left.")

@@ -177,6 +177,14 @@ class Interrupting:
         monkeypatch.setattr(run.Recording, "keep_if_due", keep_if_due)
 
 
+def stopped_after(updates: int, words: tuple[str, ...], folder: Path, monkeypatch) -> None:
+    """Run until a signal stops it after some updates."""
+    with monkeypatch.context() as patch:
+        Interrupting(patch, updates, signal.SIGTERM)
+        with pytest.raises(Stopped):
+            executed(words, folder)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("case", ["adam, dropout", "replicas"])
 def test_a_signal_leaves_a_checkpoint_and_an_interrupted_run(case, number, tmp_path, monkeypatch):
@@ -197,10 +205,7 @@ def test_a_signal_leaves_a_checkpoint_and_an_interrupted_run(case, number, tmp_p
 
 def test_rerun_starts_anew(tmp_path, monkeypatch):
     words = CASES["adam, dropout"]
-    with monkeypatch.context() as patch:
-        Interrupting(patch, 2, signal.SIGTERM)
-        with pytest.raises(Stopped):
-            executed(words, tmp_path)
+    stopped_after(2, words, tmp_path, monkeypatch)
     executed((*words, "rerun=true"), tmp_path)
     assert read_summary(tmp_path).attempts == []
 
@@ -219,10 +224,7 @@ def test_rerun_starts_anew(tmp_path, monkeypatch):
 def test_a_damaged_checkpoint_is_said_and_not_used(damage, why, tmp_path, monkeypatch):
     words = CASES["adam, dropout"]
     executed(words, tmp_path / "whole")
-    with monkeypatch.context() as patch:
-        Interrupting(patch, 4, signal.SIGTERM)
-        with pytest.raises(Stopped):
-            executed(words, tmp_path / "cut")
+    stopped_after(4, words, tmp_path / "cut", monkeypatch)
     damage(tmp_path / "cut" / files.CHECKPOINT)
     summary = executed(words, tmp_path / "cut")
     (note,) = (note for note in summary.notes if "anew" in note)
@@ -238,10 +240,7 @@ def change(path: Path, name: str, value: object) -> None:
 
 def test_a_run_that_goes_on_with_another_version_says_so(tmp_path, monkeypatch):
     words = CASES["adam, dropout"]
-    with monkeypatch.context() as patch:
-        Interrupting(patch, 2, signal.SIGTERM)
-        with pytest.raises(Stopped):
-            executed(words, tmp_path)
+    stopped_after(2, words, tmp_path, monkeypatch)
     state = read_checkpoint(tmp_path)
     state["attempts"][0]["versions"]["torch"] = "1.0"
     write_checkpoint(tmp_path, state)
