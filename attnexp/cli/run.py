@@ -78,10 +78,10 @@ def run_once(line: CommandLine, job: Job) -> None:
 
 
 def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
-    from attnexp.training import run
+    from attnexp.training.run import execute
 
     try:
-        return run.execute(prepared, folder)
+        return execute(prepared, folder)
     except (Exception, SystemExit) as error:
         raise RunFailedError(_failure(folder)) from error
 
