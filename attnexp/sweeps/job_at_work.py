@@ -48,10 +48,11 @@ def build(job: Job) -> "PreparedRun":
     from attnexp.training.recording import record_end
 
     try:
-        return build.prepare(job.config, job.chosen)
+        return build.prepare(job.config, job.chosen, job.command)
     except BaseException as error:
         files.clear(job.folder)
-        record_end(job.folder, first_summary(job.settings, job.chosen), error)
+        opening = first_summary(job.settings, job.chosen, job.command)
+        record_end(job.folder, opening, error)
         raise
 
 

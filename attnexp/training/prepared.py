@@ -18,7 +18,8 @@ from attnexp.training.precision import Precision
 class PreparedRun:
     """A run that is built and has not begun.
 
-    `untrained` makes models of the same shape with other first parameters, one at a time.
+    `untrained` makes models of the same shape with other first parameters, one at a time. `command`
+    is what was typed for the run.
     """
 
     config: Mapping[str, Any]
@@ -35,6 +36,7 @@ class PreparedRun:
     tracker: Tracker
     order: torch.Generator
     untrained: Iterable[Architecture]
+    command: str | None = None
 
 
 def trainable(model: Architecture) -> bool:

@@ -14,7 +14,7 @@ from torch import Tensor
 from attnexp import console
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
-from attnexp.runs.provenance import now
+from attnexp.runs.provenance import differences, now
 from attnexp.runs.stop import Stop
 from attnexp.runs.summary import Attempt, Summary, error_text, first_summary
 from attnexp.tasks.base import Attended, Task
@@ -88,6 +88,8 @@ class Recording:
         run = self.run
         files.clear(self.folder, keep={files.CHECKPOINT} if self._earlier else ())
         self.summary.write(self.folder)
+        if text := differences():
+            files.write_bytes(self.folder / files.DIFF, text.encode())
         opening = (
             f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
             f"device {run.device} ({run.why_device})"
@@ -311,7 +313,7 @@ class Recording:
 def opening_summary(run: PreparedRun) -> Summary:
     """Return what is known of a run before it begins."""
     return msgspec.structs.replace(
-        first_summary(run.config, run.chosen),
+        first_summary(run.config, run.chosen, run.command),
         primary=run.task.primary,
         selection=run.task.selection,
         better=dict(run.task.better),
