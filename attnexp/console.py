@@ -16,6 +16,7 @@ from rich.segment import Segment
 from rich.table import Table
 
 from attnexp.errors import shortened
+from attnexp.redaction import redacted
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
@@ -77,17 +78,17 @@ def say(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a sentence that begins with `note:`."""
-    out.print(f"[yellow]note:[/] {escape(escaped(text))}", soft_wrap=True)
+    out.print(f"[yellow]note:[/] {escape(escaped(redacted(text)))}", soft_wrap=True)
 
 
 def warn_aside(text: str) -> None:
     """Print a note on the standard error, which keeps it out of output that a program reads."""
-    err.print(f"[yellow]note:[/] {escape(escaped(text))}", soft_wrap=True)
+    err.print(f"[yellow]note:[/] {escape(escaped(redacted(text)))}", soft_wrap=True)
 
 
 def complain(text: str) -> None:
     """Print on the standard error what went wrong, in one line of at most 300 letters."""
-    err.print(f"[red]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
+    err.print(f"[red]attnexp:[/] {escape(shortened(escaped(redacted(text))))}", soft_wrap=True)
 
 
 def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:

@@ -19,7 +19,7 @@ from attnexp.config import build
 from attnexp.config.groups import conf_dir
 from attnexp.config.job import chosen_of, register_resolvers
 from attnexp.console import out, plain_table
-from attnexp.training.loop import fit
+from attnexp.training.loop import Training
 from attnexp.training.prepared import PreparedRun
 from attnexp.training.replicas import Replicas
 
@@ -58,7 +58,7 @@ def apart(runs: list[PreparedRun]) -> None:
     """Train the runs one after another."""
     for run in runs:
         rest = (run.optimizer, run.schedule, run.settings, run.order)
-        for _ in fit(run.model, run.dataset, run.task, *rest):
+        for _ in Training(run.model, run.dataset, run.task, *rest).epochs():
             pass
 
 

@@ -13,7 +13,7 @@ from hydra.utils import get_object
 
 from attnexp.runs import files
 from attnexp.training.base import TrainSettings
-from attnexp.training.loop import fit
+from attnexp.training.loop import Training
 from attnexp.training.schedules import Constant
 
 CONF = Path(__file__).resolve().parent.parent / "conf"
@@ -112,7 +112,7 @@ def test_one_step(chosen_model, chosen_normalizer, chosen_data, chosen_arch, hea
     task = small("task", task_of(chosen_data))()
     if task.loss(model(data.train), data.train).requires_grad:
         recipe = (partial(torch.optim.SGD, lr=0.1), Constant(), TrainSettings(max_epochs=1))
-        (row,) = fit(model, data, task, *recipe, torch.Generator())
+        (row,) = Training(model, data, task, *recipe, torch.Generator()).epochs()
         assert torch.isfinite(torch.tensor(row.loss))
     assert all(parameter.isfinite().all() for parameter in model.parameters())
     with torch.no_grad():

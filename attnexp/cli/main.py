@@ -16,6 +16,7 @@ from importlib import import_module
 
 from attnexp.cli.verbs import VERBS
 from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_text
+from attnexp.redaction import redacted
 from attnexp.runs.stop import Stopped, heed_signals, signal_behind
 from attnexp.version import __version__
 
@@ -74,11 +75,11 @@ def _fault(error: Exception) -> str:
     """
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(last.filename)}, line {last.lineno}"
-    what = f"{type(error).__name__}: {' '.join(str(error).split()):.100} ({where})"
+    what = f"{type(error).__name__}: {' '.join(redacted(str(error)).split()):.100} ({where})"
     try:
         file, path = tempfile.mkstemp(prefix="attnexp-", suffix=".log")
         with open(file, "w", encoding="utf-8", errors="backslashreplace") as log:
-            log.writelines(traceback.format_exception(error))
+            log.write(redacted("".join(traceback.format_exception(error))))
     except OSError:
         return f"a fault of attnexp: {what}"
     return f"a fault of attnexp: {what}. Please report it with {path}"

@@ -51,7 +51,7 @@ def tables(runs: Sequence["Run"]) -> "Report":
     """Return the configurations with their statistics and costs, and then every run."""
     from attnexp.runs.frame import make_frame
     from attnexp.runs.order import sort_runs
-    from attnexp.tables.groups import Request
+    from attnexp.tables.comparison import Request
     from attnexp.tables.tables import configurations_report, runs_report
 
     frame = sort_runs(make_frame(runs), None)

@@ -60,7 +60,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     from attnexp.runs.frame import make_frame
     from attnexp.runs.names import meant
     from attnexp.runs.order import sort_runs
-    from attnexp.tables.groups import Request
+    from attnexp.tables.comparison import Request
     from attnexp.tables.tables import configurations_report, pivot_report, runs_report
 
     frame = make_frame(runs)

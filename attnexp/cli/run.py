@@ -11,6 +11,7 @@ from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, at_work, finished_before, run_callbacks
 from attnexp.config.messages import ComposeErrors
 from attnexp.errors import LONGEST, RequestError, RunFailedError, shortened
+from attnexp.redaction import MASK
 from attnexp.runs.files import SUMMARY, UnreadableRunError
 from attnexp.runs.lock import hold
 from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
@@ -29,6 +30,11 @@ def main(argv: Sequence[str]) -> None:
     try:
         if line.answer_question():
             return
+        if named := ", ".join(line.secrets):
+            console.warn(
+                f"{named} is written as {MASK} wherever this run is recorded; ${{oc.env:NAME}} "
+                "takes it from the environment instead"
+            )
         job = None if line.arguments.multirun else line.compose()
         if job is None:
             line.sweep()
@@ -60,7 +66,7 @@ def run_once(line: CommandLine, job: Job) -> None:
         from attnexp.config import build
 
     try:
-        prepared = build.prepare(config, job.chosen)
+        prepared = build.prepare(config, job.chosen, job.command)
     except ValueError as error:
         raise RequestError(str(error)) from error
     with run_callbacks(job, line.config_name) as returned:
@@ -78,10 +84,10 @@ def run_once(line: CommandLine, job: Job) -> None:
 
 
 def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
-    from attnexp.training import run
+    from attnexp.training.run import execute
 
     try:
-        return run.execute(prepared, folder)
+        return execute(prepared, folder)
     except (Exception, SystemExit) as error:
         raise RunFailedError(_failure(folder)) from error
 

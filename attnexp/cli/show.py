@@ -1,6 +1,7 @@
 """`attnexp show`: prints the losses and the attention of a run as text."""
 
 import argparse
+import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,11 @@ from attnexp import console
 from attnexp.cli.arguments import Arguments, place
 from attnexp.plots.lines import asked_columns, words
 from attnexp.plots.terminal import Means, draw_curve, draw_map
+from attnexp.runs import files
 from attnexp.runs.attention_maps import SPACE, Attention, View
+from attnexp.runs.command_line import Typed
 from attnexp.runs.run import Run, load_run
+from attnexp.runs.settings import clean
 
 WIDTH, HEIGHT = 80, 10
 """Columns at most, and lines of a curve."""
@@ -41,6 +45,8 @@ def main(argv: Sequence[str]) -> None:
         say(Text(f"\n{words(column)}", style="bold"))
         for line in draw_curve(run.epochs["epoch"], run.epochs[column], HEIGHT, means):
             say(Text(line))
+    for line in origin(run):
+        say(Text(line))
     examples = () if arguments.example is None else (arguments.example,)
     view = View(arguments.attention, arguments.layer, arguments.head, examples)
     if run.has_attention or view != View():
@@ -74,6 +80,26 @@ def means_of(console: Console) -> Means:
     letters = console.encoding.lower().startswith("utf")
     colours = console.is_terminal and console.color_system is not None and not console.no_color
     return Means(colours, letters, min(console.width, WIDTH))
+
+
+def origin(run: Run) -> list[str]:
+    """Return lines that say what was typed for a run, and which code and machine computed it."""
+    own = run.summary
+    typed = Typed.read(run.folder)
+    overrides = shlex.join(name + value for name, value in typed.overrides) if typed else ""
+    command = own.command or ""
+    differing = f", as in {files.DIFF}" if (run.folder / files.DIFF).exists() else ""
+    told = {
+        "command": command,
+        "this job": overrides if overrides not in command else "",
+        "code": f"{own.git}{differing}" if own.git else None,
+        "attnexp": str(own.source) if own.source and own.source != own.git else None,
+        "versions": ", ".join(f"{name} {version}" for name, version in own.versions.items()),
+        "machine": ", ".join(filter(None, [own.host, own.platform, own.processor])),
+        "device": f"{own.device}, {own.config.get('threads', 1)} threads" if own.device else None,
+    }
+    lines = [f"{name}: {clean(text)}" for name, text in told.items() if text]
+    return ["", *lines] if own.host else []
 
 
 def attention_lines(attention: Attention, view: View, means: Means) -> list[Text]:

@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -21,15 +21,15 @@ from omegaconf import DictConfig, OmegaConf
 from attnexp.architectures.base import Architecture
 from attnexp.batch import Points
 from attnexp.config.groups import choices
-from attnexp.config.job import resolved
+from attnexp.config.job import register_resolvers, resolved
 from attnexp.config.room import require_room
 from attnexp.config.schema import check_finite, check_settings
-from attnexp.config.trust import Trust, checked_config
+from attnexp.config.trust import VARIABLE, Trust, checked_config
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
 from attnexp.normalizers.base import Normalizer
 from attnexp.runs.files import UnreadableRunError
-from attnexp.runs.key import ADDED
+from attnexp.runs.key import ADDED, run_key
 from attnexp.runs.summary import Summary, error_text
 from attnexp.scores.base import Score
 from attnexp.tasks.base import Task
@@ -82,11 +82,13 @@ FINITE = ("model", "normalizer", "arch", "data")
 """Groups in whose formulas an infinite number has no meaning."""
 
 
-def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
+def prepare(
+    config: DictConfig, chosen: Mapping[str, str], command: str | None = None
+) -> PreparedRun:
     """Build everything that a run needs, and write nothing.
 
-    `chosen` holds the names of the choices, a group each. Raises RequestError or ValueError for a
-    configuration that cannot work.
+    `chosen` holds the names of the choices, a group each, `command` is what was typed. Raises
+    RequestError or ValueError for a configuration that cannot work.
     """
     plain = resolved(config)
     if plain["seed"] < 0:
@@ -145,6 +147,7 @@ def prepare(config: DictConfig, chosen: Mapping[str, str]) -> PreparedRun:
         tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
         untrained=Untrained(make_model, seed, device, precision.dtype),
+        command=command,
     )
 
 
@@ -250,19 +253,16 @@ def seeded(seed: int, stream: str) -> Iterator[None]:
         torch.default_generator.set_state(before)
 
 
-RESTORED = {
-    "device": "cpu",
-    "batched": False,
-    "tracker": {"_target_": "attnexp.trackers.none.NoTracker"},
-}
-"""Settings that a restored run has whatever its folder says."""
-
 REPEATED = {
     "figures": False,
     "checkpoint_every": None,
+    "output_dir": "outputs",
     "tracker": {"_target_": "attnexp.trackers.none.NoTracker"},
 }
-"""Settings that a repeated run has whatever its folder says."""
+"""Settings that a repeated run has whatever its folder says. They change no number."""
+
+RESTORED = {**REPEATED, "device": "cpu", "batched": False}
+"""Settings that a restored run has whatever its folder says."""
 
 
 def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
@@ -296,10 +296,13 @@ def _prepared_again(
     summary: Summary, folder: Path, trust: Trust, instead: Mapping[str, Any]
 ) -> PreparedRun:
     """Build what a folder describes, with some settings in place of its own."""
-    stored = {name: value for name, value in summary.config.items() if name not in instead}
+    stored = {name: value for name, value in summary.config.items() if name not in REPEATED}
+    register_resolvers()
     try:
-        config = OmegaConf.create({**checked_config(stored, trust), **instead})
-        return prepare(config, summary.choices)
+        checked = checked_config(stored, trust)
+        if variables := sorted(set(VARIABLE.findall(str(checked)))):
+            _require_variables(variables, {**checked, **REPEATED}, summary)
+        return prepare(OmegaConf.create({**checked, **instead}), summary.choices)
     except RequestError:
         raise
     except ValueError as error:
@@ -308,6 +311,20 @@ def _prepared_again(
     except Exception as error:  # what is in the folder may be of any kind
         why = " ".join(error_text(error).split())
         raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
+
+
+def _require_variables(names: Sequence[str], config: dict[str, Any], summary: Summary) -> None:
+    """Raise ValueError unless the environment has what a run read from it.
+
+    Its key says so, which a folder that only names a variable of ours cannot know.
+    """
+    missing = [name for name in names if name not in os.environ]
+    if missing:
+        raise ValueError(f"it needs {choices_text(missing)} in the environment, which is not set")
+    if run_key(resolved(OmegaConf.create(config)), summary.results_version) != summary.key:
+        raise ValueError(
+            f"{choices_text(names)} in the environment has another value than for the run"
+        )
 
 
 def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:

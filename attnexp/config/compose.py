@@ -4,6 +4,7 @@
 we want to explain. So this module drives Hydra itself.
 """
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,7 @@ from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.config.messages import ComposeErrors, explanation
 from attnexp.config.trust import search_user_modules
 from attnexp.errors import RequestError
+from attnexp.redaction import recorded, remember_words
 
 CONFIG = "config"
 """Name of the primary configuration file."""
@@ -31,18 +33,22 @@ CONFIG = "config"
 class CommandLine:
     """A command line that is Hydra's to answer, and Hydra, started for it.
 
-    `arguments` holds Hydra's own flags and ours, `overrides` the words that are settings.
+    `arguments` holds Hydra's own flags and ours, `overrides` the words that are settings, `command`
+    the whole line as it is recorded.
     """
 
     app: Hydra
     arguments: Any
+    command: str
 
     @classmethod
     def read(cls, argv: Sequence[str]) -> "CommandLine":
         """Raises RequestError for flags that make no sense, and settings that cannot be parsed."""
         arguments = parse(argv)
         check_words(arguments.overrides)
-        return cls(start(arguments.config_dir), arguments)
+        remember_words(arguments.overrides)
+        command = shlex.join(recorded(["attnexp", *argv]))
+        return cls(start(arguments.config_dir, command), arguments, command)
 
     @property
     def config_name(self) -> str:
@@ -53,6 +59,11 @@ class CommandLine:
     def overrides(self) -> list[str]:
         """The words that are settings."""
         return list(self.arguments.overrides)
+
+    @property
+    def secrets(self) -> list[str]:
+        """The names of the settings that are given a secret."""
+        return [word.partition("=")[0] for word in self.overrides if recorded(word) != word]
 
     def answer_question(self) -> bool:
         """Answer a question to Hydra that needs no run, and return whether there was one."""
@@ -79,7 +90,7 @@ class CommandLine:
         if config.hydra.mode == RunMode.MULTIRUN:
             return None
         config.hydra.mode = RunMode.RUN
-        return Job(config, Path(config.hydra.run.dir).absolute())
+        return Job(config, Path(config.hydra.run.dir).absolute(), self.command)
 
     def sweep(self) -> None:
         """Run a job for every combination of the overrides' values, through Hydra's sweeper."""
@@ -140,7 +151,7 @@ def parse(argv: Sequence[str]) -> Any:
     return arguments
 
 
-def start(config_dir: str | None) -> Hydra:
+def start(config_dir: str | None, command: str | None = None) -> Hydra:
     """Hydra with our configuration, and the user's folder in front of it."""
     setbase("1.3")
     folder = None if config_dir is None else Path(config_dir).absolute()
@@ -150,7 +161,7 @@ def start(config_dir: str | None) -> Hydra:
         search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
     register_resolvers()
     GlobalHydra.instance().clear()
-    hydra = create_hydra(search_path)
+    hydra = create_hydra(search_path, command)
     GlobalHydra.instance().initialize(hydra)
     return hydra
 

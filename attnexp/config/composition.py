@@ -24,6 +24,7 @@ from attnexp.config.hydra_internals import (
 )
 from attnexp.config.messages import ComposeErrors
 from attnexp.errors import RequestError
+from attnexp.redaction import recorded
 from attnexp.runs.documents import DEEPEST, check_settings_file
 from attnexp.runs.files import UnreadableRunError
 
@@ -31,10 +32,10 @@ LONGEST_WORD = 20_000
 """Letters of one override. Hydra's parser takes a second for ten times as many."""
 
 
-def create_hydra(search_path: ConfigSearchPath) -> Hydra:
+def create_hydra(search_path: ConfigSearchPath, command: str | None) -> Hydra:
     """Return Hydra with our loader, and have it read files through ours."""
     SourcesRegistry.instance().types["file"] = SettingsFiles
-    return ComposingHydra(task_name="attnexp", config_loader=Loader(search_path))
+    return ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
 
 
 class SettingsFiles(FileConfigSource):
@@ -54,13 +55,28 @@ class SettingsFiles(FileConfigSource):
 
 
 class Loader(ConfigLoaderImpl):
-    """Composes a configuration. Raises RequestError or one of ComposeErrors, and nothing else."""
+    """Composes a configuration. Raises RequestError or one of ComposeErrors, and nothing else.
+
+    `command` is the command line that it composes for.
+    """
+
+    def __init__(self, search_path: ConfigSearchPath, command: str | None) -> None:
+        super().__init__(search_path)
+        self.command = command
 
     def load_configuration(self, *arguments: Any, **named: Any) -> DictConfig:
         with composing():
             config: DictConfig = super().load_configuration(*arguments, **named)
             _check_hydra(config.hydra)
+            dirname = config.hydra.job._get_node("override_dirname")
+            config.hydra.job.override_dirname = as_folder(dirname._value())
             return config
+
+
+def as_folder(overrides: str) -> str:
+    """Return overrides as the name of a folder: without secrets, and resolving to itself."""
+    text: str = recorded(overrides)
+    return text.replace("${", "{")
 
 
 class ComposingHydra(Hydra):

@@ -13,10 +13,19 @@ import yaml
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import JobReturn, JobStatus, configure_log, env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+from omegaconf.resolvers import oc
 
 from attnexp.config.hydra_internals import Callbacks, OmegaConfDumper
 from attnexp.config.schema import check_settings
 from attnexp.errors import RequestError, RunFailedError
+from attnexp.redaction import (
+    from_environment,
+    knows_variables,
+    recorded,
+    redacted,
+    remember_secrets,
+    remember_variable,
+)
 from attnexp.runs.key import NEUTRAL, run_name
 from attnexp.runs.state import look
 from attnexp.runs.summary import Summary
@@ -55,10 +64,14 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Job:
-    """A composed configuration, Hydra's node included, and the folder of the run."""
+    """A composed configuration, Hydra's node included, and the folder of the run.
+
+    `command` is what was typed for it.
+    """
 
     config: DictConfig
     folder: Path
+    command: str | None = None
 
     @cached_property
     def settings(self) -> dict[str, Any]:
@@ -77,8 +90,9 @@ class Job:
 
 
 def register_resolvers() -> None:
-    """Register the resolver that attnexp's configuration refers to, `${run_name:}`."""
+    """Register `${run_name:}`, and `${oc.env:NAME}` that is remembered where it was asked for."""
     OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
+    OmegaConf.register_new_resolver("oc.env", _environment, replace=True)
 
 
 def resolved(config: DictConfig) -> dict[str, Any]:
@@ -91,6 +105,7 @@ def resolved(config: DictConfig) -> dict[str, Any]:
         plain = _plain(config)
     except RecursionError as error:
         raise RequestError("the settings are nested too deeply, or refer to each other") from error
+    remember_secrets(plain)
     check_settings(plain, Settings, "")
     return plain
 
@@ -162,6 +177,7 @@ class Surroundings:
     def _direct_messages(self) -> None:
         """Configure the log; later, where only the root has handlers, set them, which is quick."""
         hydra = self._job.config.hydra
+        logging.setLogRecordFactory(RedactedRecord)
         if self._handlers and "loggers" not in hydra.job_logging:
             logging.root.handlers[:] = self._handlers
             return
@@ -173,11 +189,31 @@ class Surroundings:
         self._handlers = logging.root.handlers[:]
 
 
+class RedactedRecord(logging.LogRecord):
+    """A message of the log without secrets, its traceback included."""
+
+    _traceback: str | None = None
+
+    def getMessage(self) -> str:
+        return redacted(super().getMessage())
+
+    @property
+    def exc_text(self) -> str | None:
+        """The traceback, which a formatter sets."""
+        return self._traceback
+
+    @exc_text.setter
+    def exc_text(self, text: str | None) -> None:
+        self._traceback = redacted(text) if text else text
+
+
 def write_composition(job: Job, folder: Path) -> None:
     """Write the three files in which Hydra records how a configuration came about."""
     folder.mkdir(parents=True, exist_ok=True)
     whole = OmegaConf.to_container(job.config, resolve=False, enum_to_str=True)
     assert isinstance(whole, dict)
+    remember_secrets(whole)
+    whole = recorded(whole)
     files = {
         "config.yaml": {name: node for name, node in whole.items() if name != HYDRA},
         "hydra.yaml": {HYDRA: whole[HYDRA]},
@@ -265,11 +301,42 @@ def _run_name(*, _root_: DictConfig) -> str:
     return run_name(_plain(_root_), chosen_of(_root_.hydra.runtime.choices))
 
 
+def _environment(name: str, *default: Any) -> str | None:
+    value: str | None = oc.env(name, *default)
+    if name in os.environ:
+        remember_variable(name, os.environ[name])
+    return value
+
+
 def _plain(config: DictConfig) -> dict[str, Any]:
-    return {str(name): _resolved(config[name]) for name in config if name != HYDRA}
+    plain = {str(name): _resolved(config[name]) for name in config if name != HYDRA}
+    if not knows_variables():
+        return plain
+    typed = {str(name): config._get_node(name) for name in plain}
+    return {name: _of_environment(value, _typed(typed[name])) for name, value in plain.items()}
 
 
 def _resolved(value: Any) -> Any:
     if OmegaConf.is_config(value):
         return OmegaConf.to_container(value, resolve=True, throw_on_missing=True)
+    return value
+
+
+def _typed(node: Any) -> Any:
+    """Return a node as it was typed, with its interpolations."""
+    if OmegaConf.is_config(node) and not node._is_interpolation():
+        return OmegaConf.to_container(node, resolve=False)
+    return node._value()
+
+
+def _of_environment(value: Any, typed: Any) -> Any:
+    """Return a setting whose texts know which of them come from the environment."""
+    if isinstance(value, Mapping):
+        inside = typed if isinstance(typed, Mapping) else dict.fromkeys(value, typed)
+        return {name: _of_environment(own, inside.get(name)) for name, own in value.items()}
+    if isinstance(value, list):
+        within = typed if isinstance(typed, list) else [typed] * len(value)
+        return [_of_environment(own, raw) for own, raw in zip(value, within, strict=True)]
+    if isinstance(value, str) and isinstance(typed, str) and "${" in typed:
+        return from_environment(value)
     return value

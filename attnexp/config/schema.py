@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from typing import Any, Literal, Union, get_args, get_origin
 
 from attnexp.errors import RequestError, choices_text, nearest_text, shortened
+from attnexp.redaction import redacted
 
 NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
@@ -97,7 +98,8 @@ def check_type(value: object, annotation: Any, path: str) -> None:
     """
     if not fits(value, annotation):
         raise RequestError(
-            f"{path} must be {expectation(annotation)}, got {shortened(repr(value), SHOWN)}"
+            f"{path} must be {expectation(annotation)}, "
+            f"got {shortened(redacted(repr(value)), SHOWN)}"
         )
     for number in numbers_in(value):
         if isinstance(number, int) and abs(number) > LARGEST:

@@ -6,6 +6,7 @@ trusts, before anything is imported.
 """
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from typing import Any
 
 from attnexp.config.groups import conf_dir
 from attnexp.errors import RequestError
+from attnexp.redaction import MASK
 from attnexp.runs.documents import read_yaml
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import FORMER_TARGETS
@@ -22,6 +24,10 @@ from attnexp.runs.settings import GROUPS
 
 TARGET = "_target_"
 """The key whose value Hydra imports and calls."""
+
+
+VARIABLE = re.compile(r"\$\{oc\.env:(\w+)\}")
+"""What stands in a run folder in place of the value of an environment variable."""
 
 
 @dataclass(frozen=True)
@@ -130,11 +136,12 @@ def shipped_targets(group: str) -> set[str]:
 def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
     """The configuration of a run folder, under today's names, if all that it names is trusted.
 
-    A folder holds plain data: interpolations were resolved when the run began. Nothing is imported
-    before every name has been checked.
+    A folder holds plain data: interpolations were resolved when the run began, apart from the names
+    of environment variables. Nothing is imported before every name has been checked.
 
     Raises ValueError for a target that attnexp does not ship for its group and that is not trusted,
-    for another key of Hydra's in a node that is not the user's own, and for an interpolation.
+    for another key of Hydra's in a node that is not the user's own, for another interpolation, and
+    for a secret.
     """
     used: list[str] = []
     checked = {
@@ -148,8 +155,10 @@ def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
 
 def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[str]) -> Any:
     """The value under today's names. Appends to `used` the targets that are the user's own."""
-    if isinstance(value, str) and "${" in value:
-        raise ValueError(f"{path} is {value!r}, and a run folder holds no interpolations")
+    if isinstance(value, str) and MASK in value:
+        raise ValueError(f"{path} was a secret, which no folder holds")
+    if isinstance(value, str) and "${" in VARIABLE.sub("", value):
+        raise ValueError(f"{path} is {value!r}, and a run folder holds no such interpolations")
     if isinstance(value, list):
         return [
             _checked(entry, f"{path}[{place}]", shipped, trust, used)

@@ -27,6 +27,7 @@ SNAPSHOTS = "attention_snapshots.safetensors"
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 CHECKPOINT = "checkpoint.safetensors"
+DIFF = "code.diff"
 FIGURES = "figures"
 ASIDE = ".tmp"
 METADATA = "attnexp"
@@ -278,7 +279,7 @@ def clear(folder: Path, keep: Collection[str] = ()) -> None:
 
     Folders stay, such as one that somebody has made below `figures/`.
     """
-    for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL, CHECKPOINT):
+    for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL, CHECKPOINT, DIFF):
         if name not in keep:
             (folder / name).unlink(missing_ok=True)
     for leftover in [*(folder / FIGURES).glob("*"), *folder.glob(f".*{ASIDE}")]:

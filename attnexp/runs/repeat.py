@@ -57,15 +57,19 @@ def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
 
 def surroundings(stored: Run, again: Run) -> list[str]:
     """Return what differs between the machines and versions of two runs."""
+    old, new = stored.summary, again.summary
     pairs = [
-        ("results version", stored.summary.results_version, again.summary.results_version),
-        ("device", stored.summary.device, again.summary.device),
-        *(
-            (name, old, again.summary.versions.get(name))
-            for name, old in stored.summary.versions.items()
-        ),
+        ("results version", old.results_version, new.results_version),
+        ("device", old.device, new.device),
+        *((name, version, new.versions.get(name)) for name, version in old.versions.items()),
     ]
-    return [f"{name} was {old} and is {new}" for name, old, new in pairs if old != new]
+    later = [
+        ("processor", old.processor, new.processor),
+        ("attnexp's checkout", old.source, new.source),
+        ("the checkout of the working directory", old.git, new.git),
+    ]
+    pairs += [(name, str(own), str(other or "none")) for name, own, other in later if own]
+    return [f"{name} was {own} and is {other}" for name, own, other in pairs if own != other]
 
 
 def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from attnexp import console
 from attnexp.errors import RequestError
+from attnexp.redaction import recorded
 from attnexp.runs import lock
 from attnexp.runs.files import SUMMARY, UnreadableRunError, finite
 from attnexp.runs.key import RESULTS_VERSION, identity, run_key, run_keys
@@ -71,12 +72,17 @@ def look(folder: Path, config: Mapping[str, Any]) -> Found:
     except UnreadableRunError as error:
         return Found("unreadable", str(error))
     stored, asked = finite(identity(summary.config)), finite(identity(config))
-    if stored != asked:
+    if stored != asked and stored != (asked := finite(identity(recorded(config)))):
         raise OtherRunError(
             f"{folder} holds a run with another configuration ({_difference(stored, asked)}): "
             "move it away, or overwrite it with rerun=true"
         )
     if summary.key != run_key(config):
+        if summary.results_version == RESULTS_VERSION and recorded(config) != config:
+            raise OtherRunError(
+                f"{folder} holds a run with another value of a secret or of an environment "
+                "variable: move it away, or overwrite it with rerun=true"
+            )
         return Found("stale", summary=summary)
     return Found(state_of(folder, summary.status), summary.error, summary)
 

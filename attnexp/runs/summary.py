@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from attnexp.errors import RequestError
+from attnexp.redaction import recorded, redacted
 from attnexp.runs.files import (
     MOST,
     SUMMARY,
@@ -25,7 +26,7 @@ from attnexp.runs.files import (
     write_json,
 )
 from attnexp.runs.key import RESULTS_VERSION, complete, run_key
-from attnexp.runs.provenance import GitState, git_state, now, versions
+from attnexp.runs.provenance import GitState, code, host, now, processor, system, versions
 from attnexp.runs.settings import clean
 
 SCHEMA = 1
@@ -79,7 +80,8 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The content of summary.json.
 
-    - `config` is the resolved configuration, `choices` the name chosen in each group.
+    - `config` is the resolved configuration, with `${oc.env:NAME}` for what comes from the
+      environment and `***` for a secret; `choices` is the name chosen in each group.
     - `metrics` are the final metrics, None for one that is not a finite number; `details` are
       metrics cut into parts, such as exact match by length.
     - `primary` is the metric by which runs are compared first, `selection` the one by which a
@@ -90,6 +92,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     - `tuning` says how settings of the run were chosen, None where no sweep has tuned them.
     - `attempts` are the earlier attempts at the run, each of which went on where the last was left.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
+    - `command` is the command line as it was typed, for a job of a sweep that of the sweep.
+    - `git` is the state of the checkout that the working directory is in, `source` that of the one
+      from which attnexp ran; `host`, `platform` and `processor` say on which machine.
     - `error` says in a line what ended the run early.
     """
 
@@ -116,6 +121,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     device: str | None = None
     versions: dict[str, str] = {}
     git: GitState | None = None
+    source: GitState | None = None
+    command: str | None = None
+    host: str | None = None
+    platform: str | None = None
+    processor: str | None = None
     started: str | None = None
     ended: str | None = None
     error: str | None = None
@@ -136,7 +146,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     ) -> "Summary":
         """Return the summary of the same run, failed or interrupted."""
         return msgspec.structs.replace(
-            self, status=status, error=error, seconds=seconds, ended=now()
+            self, status=status, error=redacted(error), seconds=seconds, ended=now()
         )
 
     def write(self, folder: Path) -> None:
@@ -144,21 +154,30 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         write_json(folder / SUMMARY, msgspec.to_builtins(self))
 
 
-def first_summary(config: Mapping[str, Any], choices: Mapping[str, str]) -> Summary:
+def first_summary(
+    config: Mapping[str, Any], choices: Mapping[str, str], command: str | None = None
+) -> Summary:
     """Return what is known of a run before anything of it is built.
 
-    `config` is the resolved configuration, `choices` the name chosen in each group.
+    `config` is the resolved configuration, `choices` the name chosen in each group, `command` what
+    was typed. What is a secret stays out, and so do values from the environment.
     """
+    working, own = code()
     return Summary(
         schema=SCHEMA,
         status="running",
         key=run_key(config),
         results_version=RESULTS_VERSION,
         choices=dict(choices),
-        config=dict(config),
+        config=recorded(config),
         metrics={},
         versions=versions(),
-        git=git_state(),
+        git=working.state if working else None,
+        source=own.state if own else None,
+        command=command,
+        host=host(),
+        platform=system(),
+        processor=processor(),
         started=now(),
     )
 
@@ -243,12 +262,13 @@ def _summary(path: str, content: bytes) -> Summary:
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error in a line: its type and its text; of a RequestError, which is a sentence
-    already, the text alone.
+    """Return an error as text without secrets: its type and its message.
+
+    Of a RequestError, which is a sentence already, the message alone.
     """
     if isinstance(error, RequestError):
-        return str(error)
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+        return redacted(str(error))
+    return redacted(f"{type(error).__name__}: {error}".rstrip(": "))
 
 
 class _Header(msgspec.Struct):

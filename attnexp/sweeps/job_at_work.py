@@ -45,20 +45,21 @@ def outcome_of(error: BaseException) -> Outcome:
 def build(job: Job) -> "PreparedRun":
     """Build the run of a job. What is wrong with it is written into its summary and raised."""
     from attnexp.config import build
-    from attnexp.training import run
+    from attnexp.training.recording import record_end
 
     try:
-        return build.prepare(job.config, job.chosen)
+        return build.prepare(job.config, job.chosen, job.command)
     except BaseException as error:
         files.clear(job.folder)
-        run.record_end(job.folder, first_summary(job.settings, job.chosen), error)
+        opening = first_summary(job.settings, job.chosen, job.command)
+        record_end(job.folder, opening, error)
         raise
 
 
 def _build_and_train(job: Job) -> None:
-    from attnexp.training import run
+    from attnexp.training.run import execute
 
-    run.execute(build(job), job.folder)
+    execute(build(job), job.folder)
 
 
 @contextmanager

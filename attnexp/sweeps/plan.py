@@ -21,8 +21,10 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
+from attnexp.config.composition import Loader, as_folder
 from attnexp.config.job import Job, chosen_of, resolved
 from attnexp.errors import RequestError
+from attnexp.redaction import recorded
 from attnexp.runs.key import run_key, run_name
 from attnexp.runs.state import Found, look, old_folders
 from attnexp.sweeps.overrides import Axis, Override, axes_of, expand
@@ -101,6 +103,8 @@ class Composer:
         self.context = context
         self.config = config
         self._loader = context.config_loader
+        assert isinstance(self._loader, Loader)
+        self.command = self._loader.command
         self._compositions: dict[tuple[str, ...], Composition] = {}
 
     def __enter__(self) -> "Composer":
@@ -168,7 +172,8 @@ class Composer:
         """Return the job that a worker process runs for a planned job."""
         config = self._compose(axes, planned.overrides, planned.number).config
         _set_job(config, axes, planned.overrides, planned.number)
-        return Job(pickle.loads(pickle.dumps(config)), planned.folder)  # faster than deepcopy
+        copied = pickle.loads(pickle.dumps(config))  # faster than deepcopy
+        return Job(copied, planned.folder, self.command)
 
     def _compose(
         self, axes: Sequence[Axis], overrides: Sequence[Override], number: int
@@ -297,9 +302,10 @@ def _set_job(
     texts = [override.text for override in overrides]
     form = config.hydra.job.config.override_dirname
     named = zip(axes, texts, strict=True)
-    lines = sorted(text for axis, text in named if axis.path not in form.exclude_keys)
+    lines = sorted(recorded(text) for axis, text in named if axis.path not in form.exclude_keys)
     with open_dict(config.hydra):
         config.hydra.overrides.task = texts
-        config.hydra.job.override_dirname = re.sub("=", form.kv_sep, form.item_sep.join(lines))
+        dirname = re.sub("=", form.kv_sep, form.item_sep.join(lines))
+        config.hydra.job.override_dirname = as_folder(dirname)
         config.hydra.job.num = number
         config.hydra.job.id = str(number)

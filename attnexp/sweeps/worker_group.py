@@ -11,8 +11,9 @@ from attnexp.sweeps.job_at_work import Report, build, outcome_of, output_to_log
 from attnexp.sweeps.outcome import Outcome
 from attnexp.training.base import Epoch
 from attnexp.training.prepared import PreparedRun
+from attnexp.training.recording import Recording
 from attnexp.training.replicas import NotReplicableError, Replicas, likeness
-from attnexp.training.run import ALONE, Recording, execute
+from attnexp.training.run import ALONE, execute
 from attnexp.training.state import State, whole_or_not_at_all
 
 

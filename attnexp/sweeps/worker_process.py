@@ -21,6 +21,7 @@ from typing import IO, Any, Literal
 
 from attnexp.config.job import Job
 from attnexp.errors import RunFailedError
+from attnexp.redaction import redacted
 from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.state import Stamp, stamp
@@ -257,12 +258,12 @@ def record_end(
         try:
             summary = read_summary(job.folder)
         except UnreadableRunError:
-            summary = first_summary(job.settings, job.chosen)
+            summary = first_summary(job.settings, job.chosen, job.command)
         if summary.status == "finished":
             return outcome if stamp(job.folder) == before else Outcome("done")
         summary.ended_early(status, error).write(job.folder)
         with job.log.open("a", encoding="utf-8") as log:
-            log.write(f"{error}\n")
+            log.write(f"{redacted(error)}\n")
     return outcome
 
 

@@ -9,7 +9,8 @@ from operator import attrgetter
 from typing import Literal
 
 from attnexp.console import number_text
-from attnexp.tables.groups import LOST, Entry, Part
+from attnexp.tables.comparison import Entry, Part
+from attnexp.tables.groups import LOST
 from attnexp.tables.table import NOTHING, Cell, cell
 
 

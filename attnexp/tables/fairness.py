@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from attnexp.console import setting_text
 from attnexp.runs.frame import Frame
-from attnexp.tables.groups import Gathered, Part, Row, is_data, panels
+from attnexp.tables.comparison import Part
+from attnexp.tables.groups import Gathered, Row, is_data, panels
 from attnexp.tables.table import count_text
 
 CODE = {

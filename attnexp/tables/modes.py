@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from attnexp.console import number_text
-from attnexp.tables.groups import Entry, Part, is_share
+from attnexp.tables.comparison import Entry, Part
+from attnexp.tables.groups import is_share
 from attnexp.tables.power import name
 from attnexp.tables.significance import seed_means
 from attnexp.tables.statistics import two_groups

@@ -7,7 +7,7 @@ from typing import Any
 from attnexp.console import setting_text
 from attnexp.runs import command_line
 from attnexp.runs.names import short_names
-from attnexp.tables.groups import Entry, Part, paired_test
+from attnexp.tables.comparison import Entry, Part, paired_test
 from attnexp.tables.significance import least_seeds
 
 SHOWN = 3

@@ -12,8 +12,9 @@ from attnexp.runs.frame import UNTOLD, Frame, depends_only_on, make_frame, varyi
 from attnexp.runs.names import short_names
 from attnexp.runs.order import natural, sort_runs
 from attnexp.tables.columns import COLUMNS, lost_text, mean_text
+from attnexp.tables.comparison import Entry, Part, Request, divide
 from attnexp.tables.fairness import warnings
-from attnexp.tables.groups import Entry, Part, Request, divide, is_share
+from attnexp.tables.groups import is_share
 from attnexp.tables.modes import split_rows
 from attnexp.tables.power import advice
 from attnexp.tables.statistics import WIDENING

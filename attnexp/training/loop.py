@@ -39,35 +39,17 @@ from attnexp.training.state import (
 from attnexp.training.steps import Gradient, training_step
 
 
-def fit(
-    model: Architecture,
-    dataset: Dataset,
-    task: Task,
-    optimizer: OptimizerFactory,
-    schedule: Schedule,
-    settings: TrainSettings,
-    generator: torch.Generator,
-    autocast: Autocast = nullcontext,
-) -> Iterator[Epoch]:
-    """Train the model in place, and yield a row an epoch.
+class Training:
+    """The training of a model, in place, which may be left after any update and taken up again.
 
     `generator` orders the examples. The learning rate of step s of n planned ones is
     lr * schedule(s / n). The model computes in blocks of `autocast`.
 
-    Raises TrainingDivergedError when the loss is infinite or NaN, and ValueError when the model
-    has nothing to train, or no direction says when `stop_metric` has reached its target.
-    """
-    training = Training(model, dataset, task, optimizer, schedule, settings, generator, autocast)
-    yield from training.epochs()
+    `state` is all that the training depends on, so that one that was taken up has the bits of one
+    that was never left. `left` is such a state.
 
-
-class Training:
-    """The training of a model, which may be left after any update and taken up again.
-
-    `state` is all that it depends on, so that one that was taken up has the bits of one that was
-    never left. `left` is such a state.
-
-    Raises ValueError as `fit` does, and any error for a state that is not one of this training.
+    Raises ValueError when the model has nothing to train, or no direction says when `stop_metric`
+    has reached its target, and any error for a state that is not one of this training.
     """
 
     def __init__(
@@ -103,7 +85,10 @@ class Training:
         self._update = training_step(gradient, self._descent)
 
     def epochs(self, after_update: Callable[[], None] = lambda: None) -> Iterator[Epoch]:
-        """Train, and yield a row an epoch; `after_update` is called after each update."""
+        """Train, and yield a row an epoch; `after_update` is called after each update.
+
+        Raises TrainingDivergedError when the loss or a parameter becomes infinite or NaN.
+        """
         course = self._course
         while not course.over:
             batches = portions(self._train, self._size, self._generator)

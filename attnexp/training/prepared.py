@@ -18,7 +18,8 @@ from attnexp.training.precision import Precision
 class PreparedRun:
     """A run that is built and has not begun.
 
-    `untrained` makes models of the same shape with other first parameters, one at a time.
+    `untrained` makes models of the same shape with other first parameters, one at a time. `command`
+    is what was typed for the run.
     """
 
     config: Mapping[str, Any]
@@ -35,8 +36,21 @@ class PreparedRun:
     tracker: Tracker
     order: torch.Generator
     untrained: Iterable[Architecture]
+    command: str | None = None
 
 
 def trainable(model: Architecture) -> bool:
-    """Whether there is a parameter to train."""
+    """Return whether there is a parameter to train."""
     return any(parameter.requires_grad for parameter in model.parameters())
+
+
+def nothing_to_train(run: PreparedRun) -> str:
+    """Return why training would change nothing, or an empty text where it would."""
+    if not trainable(run.model):
+        return f"model={run.chosen['model']} has no parameters here"
+    example = run.dataset.train.select(slice(1))
+    with run.precision.autocast():
+        loss = run.task.loss(run.model(example), example)
+    if not loss.requires_grad:
+        return f"with model={run.chosen['model']} the loss depends on no parameter"
+    return ""

@@ -23,12 +23,13 @@ BLOCK = 500
 def faults_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
     """Carries out the case of a seed in an empty folder, and returns what was wrong with it."""
     from attnexp.training import run
+    from attnexp.training.recording import opening_summary
 
     monkeypatch.setattr(
         run,
         "execute",
         lambda prepared, folder: msgspec.structs.replace(
-            run.opening_summary(prepared), status="finished"
+            opening_summary(prepared), status="finished"
         ),
     )
     path = list(sys.path)

@@ -17,8 +17,8 @@ from attnexp.runs import files
 from attnexp.runs.collection import collect
 from attnexp.runs.frame import make_frame
 from attnexp.runs.summary import Summary
+from attnexp.tables.comparison import Request
 from attnexp.tables.formats import WRITERS
-from attnexp.tables.groups import Request
 from attnexp.tables.tables import configurations_report, pivot_report, runs_report
 
 STEADY = settings(

@@ -15,7 +15,7 @@ from attnexp.scores.parabola_learned import ParabolaLearned
 from attnexp.scores.triweight_learned import TriweightLearned
 from attnexp.tasks.regression import Regression
 from attnexp.training.base import TrainSettings
-from attnexp.training.loop import fit
+from attnexp.training.loop import Training
 from attnexp.training.optimizers import Rprop
 from attnexp.training.schedules import Constant
 
@@ -93,7 +93,7 @@ def test_learning_the_width_is_leave_one_out_cross_validation(kernel):
     model = KernelRegression(data.spec, partial(kernel, initial_width=0.5))
     descent = partial(Rprop, lr=0.01, scalar_lr=1.0, max_step=1.0)
     recipe = (descent, Constant(), TrainSettings(max_epochs=100, tolerance=0.001))
-    for row in fit(model, data, Regression(), *recipe, torch.Generator()):
+    for row in Training(model, data, Regression(), *recipe, torch.Generator()).epochs():
         loss = row.loss
     learned = abs(model.pooling.score.width.item())
     assert error(learned) == pytest.approx(loss, rel=1e-3)

@@ -2,7 +2,7 @@
 
 from attnexp.tables import tables
 from attnexp.tables.columns import COLUMNS, Column
-from attnexp.tables.groups import Request
+from attnexp.tables.comparison import Request
 
 
 def test_one_entry_adds_a_column_everywhere(sweep_of, monkeypatch):

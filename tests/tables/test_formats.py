@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from attnexp.tables.comparison import Request
 from attnexp.tables.formats import WRITERS, as_html, latex_text, markdown_text
-from attnexp.tables.groups import Request
 from attnexp.tables.table import Cell, Grid, Head, Report
 from attnexp.tables.tables import configurations_report, pivot_report, runs_report
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnexp.tables.groups import Request, divide
+from attnexp.tables.comparison import Request, divide
 from attnexp.tables.modes import split_rows
 
 

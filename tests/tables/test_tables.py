@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from attnexp.runs.provenance import GitState
-from attnexp.tables.groups import Request
+from attnexp.tables.comparison import Request
 from attnexp.tables.table import NOTHING, Grid, Report
 from attnexp.tables.tables import configurations_report, pivot_report
 

@@ -6,7 +6,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from attnexp.tables.groups import Request
+from attnexp.tables.comparison import Request
 from attnexp.tables.table import Cell, Grid, Head, Report
 from attnexp.tables.tables import configurations_report
 from attnexp.tables.terminal import fitting, show

@@ -11,7 +11,7 @@ from attnexp.scores.gaussian_learned import GaussianLearned
 from attnexp.tasks.base import Metric
 from attnexp.tasks.regression import METRICS, Regression
 from attnexp.training.base import TrainSettings
-from attnexp.training.loop import fit, planned_steps
+from attnexp.training.loop import Training, planned_steps
 from attnexp.training.schedules import Constant, Cosine
 
 
@@ -44,7 +44,7 @@ def data():
 
 def train(data, task, schedule=None, **settings):
     model = KernelRegression(data.spec, partial(GaussianLearned, initial_width=0.5))
-    rows = fit(
+    rows = Training(
         model,
         data,
         task,
@@ -52,7 +52,7 @@ def train(data, task, schedule=None, **settings):
         schedule or Constant(),
         TrainSettings(**settings),
         torch.Generator(),
-    )
+    ).epochs()
     return model, list(rows)
 
 

@@ -20,7 +20,7 @@ from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.stop import Stopped
 from attnexp.runs.summary import Summary, read_summary
-from attnexp.training import run
+from attnexp.training import recording, run
 from attnexp.training.base import TrainingDivergedError
 from attnexp.training.checkpoint import read_checkpoint, write_checkpoint
 from attnexp.training.prepared import PreparedRun
@@ -61,7 +61,7 @@ CASES = {
 
 @pytest.fixture(autouse=True)
 def _a_checkpoint_after_each_update(monkeypatch):
-    monkeypatch.setattr(run, "SHARE", 0.0)
+    monkeypatch.setattr(recording, "SHARE", 0.0)
 
 
 def prepared(words: tuple[str, ...]) -> PreparedRun:
@@ -166,7 +166,7 @@ class Interrupting:
 
     def __init__(self, monkeypatch, updates: int, number: int) -> None:
         self.left, self.number = updates, number
-        keep = run.Recording.keep_if_due
+        keep = recording.Recording.keep_if_due
 
         def keep_if_due(record, state):
             self.left -= 1
@@ -174,7 +174,7 @@ class Interrupting:
                 os.kill(os.getpid(), self.number)
             keep(record, state)
 
-        monkeypatch.setattr(run.Recording, "keep_if_due", keep_if_due)
+        monkeypatch.setattr(recording.Recording, "keep_if_due", keep_if_due)
 
 
 def stopped_after(updates: int, words: tuple[str, ...], folder: Path, monkeypatch) -> None:

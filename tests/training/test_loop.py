@@ -13,7 +13,7 @@ from attnexp.scores.average import Average
 from attnexp.scores.gaussian_learned import GaussianLearned
 from attnexp.tasks.regression import Regression
 from attnexp.training.base import TrainingDivergedError, TrainSettings
-from attnexp.training.loop import fit, portions
+from attnexp.training.loop import Training, portions
 from attnexp.training.optimizers import Rprop
 from attnexp.training.schedules import Constant, Cosine
 
@@ -35,7 +35,7 @@ def train(data, score, seed=0, **recipe):
     torch.manual_seed(seed)
     model = KernelRegression(data.spec, score)
     order = torch.Generator().manual_seed(seed)
-    return model, list(fit(model, data, Regression(), generator=order, **recipe))
+    return model, list(Training(model, data, Regression(), generator=order, **recipe).epochs())
 
 
 def sine(seed, **settings):
@@ -71,7 +71,9 @@ def test_the_textbooks_recipe_equals_the_textbooks_loop():
     model = KernelRegression(data.spec, partial(GaussianLearned, initial_width=0.4))
     recipe = {"optimizer": partial(torch.optim.SGD, lr=0.5), "schedule": Constant()}
     rows = list(
-        fit(model, data, task, generator=torch.Generator(), settings=TrainSettings(5), **recipe)
+        Training(
+            model, data, task, generator=torch.Generator(), settings=TrainSettings(5), **recipe
+        ).epochs()
     )
     x, y = data.train.keys[0, :, 0].double(), data.train.values[0, :, 0].double()
     width = torch.tensor(0.4, dtype=torch.float64, requires_grad=True)

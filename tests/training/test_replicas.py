@@ -13,7 +13,7 @@ from attnexp.config.groups import conf_dir
 from attnexp.config.job import chosen_of, register_resolvers
 from attnexp.scores.base import Score
 from attnexp.training.base import Epoch, TrainingDivergedError
-from attnexp.training.loop import fit
+from attnexp.training.loop import Training
 from attnexp.training.replicas import NotReplicableError, Replicas, likeness
 
 SMALL = ("data.num_train=37", "arch.features=7", "train.max_epochs=3", "train.tolerance=null")
@@ -62,7 +62,9 @@ def rows(events):
 def alone(*overrides):
     run = prepared(*overrides)
     epochs = list(
-        fit(run.model, run.dataset, run.task, run.optimizer, run.schedule, run.settings, run.order)
+        Training(
+            run.model, run.dataset, run.task, run.optimizer, run.schedule, run.settings, run.order
+        ).epochs()
     )
     return [p.detach() for p in run.model.parameters()], epochs
 
@@ -215,7 +217,7 @@ def test_tensors_that_a_score_holds_stay_its_own():
             losses[number].append(event.loss)
     for number, run in enumerate(runs()):
         rest = (run.optimizer, run.schedule, run.settings, run.order)
-        own = [row.loss for row in fit(run.model, run.dataset, run.task, *rest)]
+        own = [row.loss for row in Training(run.model, run.dataset, run.task, *rest).epochs()]
         assert losses[number] == pytest.approx(own, rel=1e-4)
 
 

@@ -20,7 +20,7 @@ from attnexp.tasks.regression import Regression
 from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.base import TrainSettings
 from attnexp.training.graphs import WARM_UPS, Captured
-from attnexp.training.loop import fit
+from attnexp.training.loop import Training
 from attnexp.training.optimizers import Rprop
 from attnexp.training.precision import choose_precision
 from attnexp.training.schedules import Cosine
@@ -177,7 +177,11 @@ def test_a_training_of_captured_steps_is_that_of_eager_ones(data, monkeypatch):
         settings = TrainSettings(max_epochs=4, batch_size=5, clip_norm=1.0)
         order = torch.Generator().manual_seed(1)
         optimizer = partial(torch.optim.Adam, lr=0.03)
-        rows = list(fit(model, data, SequenceToSequence(), optimizer, Cosine(), settings, order))
+        rows = list(
+            Training(
+                model, data, SequenceToSequence(), optimizer, Cosine(), settings, order
+            ).epochs()
+        )
         return [(row.loss, row.lr, row.validation["loss"]) for row in rows], model
 
     def captured(gradient, optimizer):

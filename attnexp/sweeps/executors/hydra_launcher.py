@@ -16,23 +16,30 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.types import HydraContext
-from omegaconf import DictConfig, open_dict, read_write
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp import console
+from attnexp.config.composition import Loader
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import HYDRA, Job, register_resolvers
+from attnexp.errors import RequestError
+from attnexp.redaction import recorded
 from attnexp.runs import lock
+from attnexp.runs.settings import leaves
 from attnexp.runs.state import look
 from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob, folder_of, make_portable
 from attnexp.sweeps.worker_process import WorkerProcess
+
+OF_OVERRIDES = ("hydra.overrides.", "hydra.job.override_dirname")
+"""What Hydra copies from overrides: the settings themselves are elsewhere."""
 
 POLL = 1.0
 """Seconds between two checks, beside a running job, of whether the sweep is still active."""
@@ -55,10 +62,12 @@ class HydraLauncherExecutor(Executor):
     ) -> None:
         super().__init__(job_of, max_batch_size)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
-        loader = EncodedConfigLoader(context.config_loader.get_search_path())
+        composed = context.config_loader
+        assert isinstance(composed, Loader)
+        loader = EncodedConfigLoader(composed.get_search_path())
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=loader, callbacks=context.callbacks),
-            task_function=LauncherTask(config.hydra, self._marker.path),
+            task_function=LauncherTask(config.hydra, self._marker.path, composed.command),
             config=config,
         )
         self._launched: list[PlannedJob] = []
@@ -117,6 +126,7 @@ class EncodedConfigLoader(ConfigLoaderImpl):
         the original settings back, and the worker process writes the files.
         """
         hydra = job.config.hydra
+        require_no_secrets(job)
         with read_write(hydra), open_dict(hydra):
             hydra.sweep.subdir = "."
             hydra.output_subdir = None
@@ -127,6 +137,20 @@ class EncodedConfigLoader(ConfigLoaderImpl):
         self, master_config: DictConfig, sweep_overrides: list[str]
     ) -> DictConfig:
         return cast(DictConfig, pickle.loads(base64.b64decode(sweep_overrides[0])))
+
+
+def require_no_secrets(job: Job) -> None:
+    """Raise RequestError for a secret among the settings, which a launcher may write to files."""
+    typed = cast(
+        dict[str, Any], OmegaConf.to_container(job.config, resolve=False, enum_to_str=True)
+    )
+    written = dict(leaves(recorded(typed)))
+    for name, value in leaves(typed):
+        if not name.startswith(OF_OVERRIDES) and written[name] != value:
+            raise RequestError(
+                f"{name} is a secret, and this launcher writes settings into files: give it as "
+                f"{name}='${{oc.env:NAME}}', and NAME in the environment"
+            )
 
 
 class ActiveMarker:
@@ -162,10 +186,11 @@ class ActiveMarker:
 class LauncherTask:
     """The function that a launcher calls, in a process of its own, with a job's configuration."""
 
-    def __init__(self, hydra: DictConfig, marker: Path) -> None:
+    def __init__(self, hydra: DictConfig, marker: Path, command: str | None) -> None:
         self._hydra = copy.deepcopy(hydra)
         make_portable(self._hydra)
         self._marker = marker
+        self._command = command
 
     def __call__(self, config: DictConfig) -> Outcome:
         """Run the job in a worker process and return its outcome."""
@@ -198,7 +223,7 @@ class LauncherTask:
             hydra.runtime.choices = composed.runtime.choices
             hydra.job.override_dirname = composed.job.override_dirname
             hydra.job.num, hydra.job.id = composed.job.num, composed.job.id
-        return Job(config, folder_of(config))
+        return Job(config, folder_of(config), self._command)
 
 
 @cache

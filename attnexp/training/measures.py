@@ -1,0 +1,63 @@
+"""What is measured of a run besides its epochs: its evaluation, milestones and memory."""
+
+import math
+import resource
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import torch
+
+from attnexp.architectures.base import Architecture
+from attnexp.data.base import Dataset
+from attnexp.tasks.base import Task
+from attnexp.training.base import Epoch, TrainingDivergedError
+from attnexp.training.prepared import PreparedRun
+
+Measured = TypeVar("Measured")
+
+
+def measure(run: PreparedRun, how: Callable[[Architecture, Dataset], Measured]) -> Measured:
+    """Measure the model as it is, without gradients, and leave it in the mode it was in."""
+    training = run.model.training
+    run.model.eval()
+    try:
+        with torch.no_grad(), run.precision.autocast():
+            return how(run.model, run.dataset)
+    finally:
+        run.model.train(training)
+
+
+def require_finite(metrics: Mapping[str, float], task: Task) -> None:
+    """Raise TrainingDivergedError where a metric that ranks runs is infinite or NaN."""
+    for name, value in metrics.items():
+        if name in task.better and not math.isfinite(value):
+            raise TrainingDivergedError(f"{name} of the trained model is {value}")
+
+
+def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
+    """Return the steps at which training converged, and validated metrics passed their milestones.
+
+    Only of those that did.
+    """
+    passed: dict[str, float] = {}
+    for row in rows:
+        for name, metric in task.validated.items():
+            if metric.milestone is not None and row.validation.get(name, 0.0) > metric.milestone:
+                passed.setdefault(f"{name}_{100 * metric.milestone:.0f}_step", row.step)
+        if row.converged:
+            passed["converged_step"] = row.step
+    return passed
+
+
+def learned_scalars(model: Architecture) -> dict[str, float]:
+    """The parameters that are one number, such as a kernel's width, by their path in the model."""
+    return {name: p.item() for name, p in model.named_parameters() if p.dim() == 0}
+
+
+def peak_memory_mb(device: torch.device) -> float:
+    """Most memory in use so far, in units of 2^20 bytes: of the GPU, else of the process."""
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 2**20
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used / (2**20 if sys.platform == "darwin" else 2**10)
