@@ -74,10 +74,10 @@ class ComposingHydra(Hydra):
 
 @contextmanager
 def composing() -> Iterator[None]:
-    """Make whatever Hydra raises in a block one of ComposeErrors, but for broken pipes."""
+    """Make whatever Hydra raises in a block one of ComposeErrors."""
     try:
         yield
-    except (RequestError, BrokenPipeError, *ComposeErrors):
+    except (RequestError, *ComposeErrors):
         raise
     except RecursionError as error:
         raise RequestError(

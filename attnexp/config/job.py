@@ -17,6 +17,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from attnexp.config.hydra_internals import Callbacks, OmegaConfDumper
 from attnexp.config.schema import check_settings
 from attnexp.errors import RequestError, RunFailedError
+from attnexp.runs.files import writing
 from attnexp.runs.key import NEUTRAL, run_name
 from attnexp.runs.state import look
 from attnexp.runs.summary import Summary
@@ -169,6 +170,8 @@ class Surroundings:
             configure_log(hydra.job_logging, hydra.verbose)
         except (ValueError, TypeError, AttributeError, LookupError, ImportError) as error:
             why = error.__cause__ or error
+            if isinstance(why, OSError):
+                raise why from error
             raise RequestError(f"hydra.job_logging cannot be used: {why}") from error
         self._handlers = logging.root.handlers[:]
 
@@ -184,7 +187,14 @@ def write_composition(job: Job, folder: Path) -> None:
         "overrides.yaml": whole[HYDRA]["overrides"]["task"],
     }
     for name, content in files.items():
-        (folder / name).write_text(yaml_text(content), encoding="utf-8")
+        path = folder / name
+        path.unlink(missing_ok=True)
+        with writing(path):
+            try:
+                path.write_text(yaml_text(content), encoding="utf-8")
+            except OSError:
+                path.unlink(missing_ok=True)
+                raise
 
 
 def yaml_text(content: Any) -> str:

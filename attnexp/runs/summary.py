@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from attnexp.errors import RequestError
+from attnexp.errors import FULL, RequestError
 from attnexp.runs.files import (
     MOST,
     SUMMARY,
@@ -244,10 +244,13 @@ def _summary(path: str, content: bytes) -> Summary:
 
 def error_text(error: BaseException) -> str:
     """Return an error in a line: its type and its text; of a RequestError, which is a sentence
-    already, the text alone.
+    already, the text alone; of a full disk, a sentence.
     """
     if isinstance(error, RequestError):
         return str(error)
+    if isinstance(error, OSError) and error.errno in FULL:
+        what = f": {error.filename} cannot be written" if error.filename else ""
+        return f"{FULL[error.errno]}{what}"
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 

@@ -16,7 +16,7 @@ from functools import partial
 from rich.markup import escape
 
 from attnexp import console
-from attnexp.errors import RequestError, RunFailedError
+from attnexp.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
 from attnexp.runs.summary import Tuning, record_tuning
 from attnexp.sweeps.executors.base import Executor, JobOf
@@ -276,7 +276,7 @@ def _record(jobs: Iterable[PlannedJob], tuning: Tuning) -> None:
             with lock.hold(job.folder, on_busy=lambda _: None):
                 record_tuning(job.folder, tuning)
         except OSError as error:
-            console.warn(f"{job.folder} cannot be marked as tuned: {error.strerror}")
+            console.warn(f"{job.folder} cannot be marked as tuned: {refusal(error)}")
 
 
 def _value(override: Override) -> str:
