@@ -10,7 +10,7 @@ from attnexp.cli.arguments import Arguments, listed, place, places
 from attnexp.cli.selection import intact, selected
 from attnexp.errors import RequestError, choices_text, nearest_text, refusal
 from attnexp.plots.base import Options
-from attnexp.plots.catalogue import PICTURES, draw
+from attnexp.plots.catalogue import PICTURES, drawn
 from attnexp.plots.lines import asked_columns
 from attnexp.plots.style import FORMATS
 from attnexp.runs import files
@@ -54,11 +54,10 @@ def main(argv: Sequence[str]) -> None:
     folder = arguments.output or folder
     subjects = runs if len(runs) == 1 else comparisons(runs)
     try:
-        written = draw(subjects, folder, Options(view, arguments.metric), kinds, formats)
+        for file in drawn(subjects, folder, Options(view, arguments.metric), kinds, formats):
+            console.say(console.near(file))
     except OSError as error:
         raise RequestError(f"--output: {folder} cannot be written: {refusal(error)}") from error
-    for file in written:
-        console.say(console.near(file))
 
 
 def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:
