@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from attnexp.errors import FULL, RequestError
+from attnexp.errors import FULL, RequestError, refusal
 from attnexp.runs.files import (
     MOST,
     SUMMARY,
@@ -250,7 +250,7 @@ def error_text(error: BaseException) -> str:
         return str(error)
     if isinstance(error, OSError) and error.errno in FULL:
         what = f": {error.filename} cannot be written" if error.filename else ""
-        return f"{FULL[error.errno]}{what}"
+        return f"{refusal(error)}{what}"
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
