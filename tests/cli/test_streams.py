@@ -60,8 +60,8 @@ def test_a_lost_output_is_said_and_nothing_else(shell, line, code, sentence):
 
 
 def test_a_reader_that_has_left_ends_the_command_as_it_ends_others(shell):
-    answer = shell("{ $A --help; echo $? >code; } | head -1; cat code")
-    assert answer.stdout.splitlines()[1:] == [b"141"]
+    answer = shell("{ $A --help; echo $? >code; } | true; cat code")
+    assert answer.stdout == b"141\n"
     assert answer.stderr == b""
 
 
