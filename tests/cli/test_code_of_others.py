@@ -10,8 +10,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.machinery import PathFinder
 from importlib.metadata import packages_distributions
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,9 +23,12 @@ from attnexp.config.trust import shipped_targets
 STORED = Path(__file__).parents[1] / "runs" / "stored"
 RUN = STORED / "additive-reverse-transformer-seed0-29f3c1eebb"
 HARM = "harmed"
-CANARY = (
-    f"open({HARM!r}, 'w')\nclass Score:\n    def __init__(self, *_, **__): open({HARM!r}, 'w')\n"
-)
+CANARY = f"""
+open({HARM!r}, "w").close()
+class Score:
+    def __init__(self, *_, **__):
+        open({HARM!r}, "w").close()
+"""
 
 ALARMING = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class")
 """Events of Python that no verb causes on such a folder."""
@@ -61,7 +64,7 @@ def targets() -> list[str]:
     found = [f"builtins.{name}" for name in dir(builtins) if name.islower()]
     for module in sorted({*packages_distributions(), *sys.stdlib_module_names}):
         try:
-            spec = find_spec(module) if module.isidentifier() else None
+            spec = PathFinder.find_spec(module) if module.isidentifier() else None
             tree = ast.parse(Path(spec.origin).read_text())
         except (AttributeError, ImportError, OSError, SyntaxError, TypeError, ValueError):
             continue
