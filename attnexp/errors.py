@@ -1,5 +1,6 @@
 """The errors that a user can mend, and the parts of their sentences."""
 
+import errno
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -16,6 +17,19 @@ class RequestError(Exception):
 
 class RunFailedError(Exception):
     """A run began and did not end well. The text is for the user; exit code 1."""
+
+
+FULL = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "no file may grow that large",
+}
+"""What the system says where there is no room left, in words."""
+
+
+def refusal(error: OSError) -> str:
+    """Return why the system has refused to read or write, in words: `the disk is full`."""
+    return FULL.get(error.errno or 0, error.strerror or str(error))
 
 
 def choices_text(names: Iterable[str]) -> str:

@@ -3,8 +3,6 @@
 The module of a verb is imported when the verb is called, so that `--help` starts without PyTorch.
 """
 
-import codecs
-import io
 import os
 import re
 import signal
@@ -14,8 +12,9 @@ import traceback
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from attnexp.cli.streams import open_streams
 from attnexp.cli.verbs import VERBS
-from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_text
+from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_text, refusal
 from attnexp.redaction import redacted
 from attnexp.runs.stop import Stopped, heed_signals, signal_behind
 from attnexp.version import __version__
@@ -25,39 +24,48 @@ REQUEST, FAILURE, SIGNAL, FAULT = 2, 1, 128, 70
 
 
 def main() -> None:
-    """Run the command line of this process and exit with its code."""
+    """Run the command line of this process and exit with its code.
+
+    Where output is lost, the command does its work nevertheless, and then says so.
+    """
+    outlet = open_streams()
     heed_signals()
-    codecs.register_error("escaped", _escaped)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="escaped")
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if outlet.lost is not None and code == 0:
+        from attnexp.console import complain
+
+        complain(f"standard output cannot be written: {refusal(outlet.lost)}")
+        code = FAILURE
+    sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:
     """Carry out one command line and return its exit code, having said what went wrong."""
     try:
         _check_text(argv)
+        _check_directory()
         _command(argv)(argv)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output has left. Python would complain again when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILURE
     except (Exception, KeyboardInterrupt) as error:
         from attnexp.console import complain
 
         code, sentence = _ending(error)
-        complain(sentence)
+        if sentence:
+            complain(sentence)
         return code
     return 0
 
 
 def _ending(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
-    """Return the exit code of a command that an error has ended, and the sentence that says why."""
+    """Return the exit code of a command that an error has ended, and the sentence that says why.
+
+    A command whose output nobody reads any more ends without one, as other programs do.
+    """
     number = signal_behind(error)
     if number is not None:
         own = "" if isinstance(error, Exception | Stopped) else str(error)
+        if number == signal.SIGPIPE:
+            return SIGNAL + number, own
         how = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
         return SIGNAL + number, own or f"interrupted{how}; what had finished is kept"
     if isinstance(error, RequestError):
@@ -112,13 +120,11 @@ def _check_text(argv: Sequence[str]) -> None:
             )
 
 
-def _escaped(error: UnicodeError) -> tuple[str | bytes, int]:
-    """What stands for characters that a stream cannot carry.
-
-    The bytes of a path that the locale could not decode stand for themselves; other characters are
-    escaped, as in `\\xe9`.
-    """
+def _check_directory() -> None:
+    """Raise RequestError where the current directory has been removed."""
     try:
-        return codecs.lookup_error("surrogateescape")(error)
-    except UnicodeError:
-        return codecs.backslashreplace_errors(error)
+        os.getcwd()
+    except FileNotFoundError:
+        raise RequestError(
+            "the current directory has been removed: change to one that is there"
+        ) from None

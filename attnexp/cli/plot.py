@@ -8,9 +8,9 @@ from pathlib import Path
 from attnexp import console
 from attnexp.cli.arguments import Arguments, listed, place, places
 from attnexp.cli.selection import intact, selected
-from attnexp.errors import RequestError, choices_text, nearest_text
+from attnexp.errors import RequestError, choices_text, nearest_text, refusal
 from attnexp.plots.base import Options
-from attnexp.plots.catalogue import PICTURES, draw
+from attnexp.plots.catalogue import PICTURES, drawn
 from attnexp.plots.lines import asked_columns
 from attnexp.plots.style import FORMATS
 from attnexp.runs import files
@@ -47,14 +47,17 @@ def main(argv: Sequence[str]) -> None:
         folder = runs[0].folder / files.FIGURES
     else:
         folder = (paths[0] if len(paths) == 1 else Path()) / files.FIGURES
+    if arguments.output is None and folder.is_symlink():
+        raise RequestError(
+            f"{folder} is a symbolic link, which is not followed: name a folder with --output"
+        )
     folder = arguments.output or folder
     subjects = runs if len(runs) == 1 else comparisons(runs)
     try:
-        written = draw(subjects, folder, Options(view, arguments.metric), kinds, formats)
+        for file in drawn(subjects, folder, Options(view, arguments.metric), kinds, formats):
+            console.say(console.near(file))
     except OSError as error:
-        raise RequestError(f"--output: {folder} cannot be written: {error.strerror}") from error
-    for file in written:
-        console.say(console.near(file))
+        raise RequestError(f"--output: {folder} cannot be written: {refusal(error)}") from error
 
 
 def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:

@@ -10,12 +10,12 @@ from attnexp import console
 from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, at_work, finished_before, run_callbacks
 from attnexp.config.messages import ComposeErrors
-from attnexp.errors import LONGEST, RequestError, RunFailedError, shortened
+from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, refusal, shortened
 from attnexp.redaction import MASK
-from attnexp.runs.files import SUMMARY, UnreadableRunError
+from attnexp.runs.files import SUMMARY
 from attnexp.runs.lock import hold
 from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
-from attnexp.runs.summary import Summary, read_summary
+from attnexp.runs.summary import Summary, error_text
 
 if TYPE_CHECKING:
     from attnexp.training.prepared import PreparedRun
@@ -78,7 +78,7 @@ def run_once(line: CommandLine, job: Job) -> None:
                 returned(summary)
         except OSError as error:
             raise RequestError(
-                f"output_dir: {job.folder} cannot be written: {error.strerror}"
+                f"output_dir: {job.folder} cannot be written: {refusal(error)}"
             ) from error
     show_run(job.folder, summary)
 
@@ -89,7 +89,7 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
     try:
         return execute(prepared, folder)
     except (Exception, SystemExit) as error:
-        raise RunFailedError(_failure(folder)) from error
+        raise RunFailedError(_failure(folder, error)) from error
 
 
 def _shown_before(job: Job) -> bool:
@@ -105,13 +105,11 @@ def _waiting(holder: str) -> None:
     console.say(f"{holder} is at work on this run; waiting for it")
 
 
-def _failure(folder: Path) -> str:
-    try:
-        error = read_summary(folder).error
-    except UnreadableRunError as unreadable:
-        error = str(unreadable)
+def _failure(folder: Path, error: BaseException) -> str:
+    if isinstance(error, OSError) and error.errno in FULL:
+        return f"the run failed: {error_text(error)}"
     place = f"The traceback is in {folder / 'attnexp.log'}"
-    why = shortened(str(error), max(60, LONGEST - len(place) - len("the run failed: . ")))
+    why = shortened(error_text(error), max(60, LONGEST - len(place) - len("the run failed: . ")))
     return f"the run failed: {why}. {place}"
 
 

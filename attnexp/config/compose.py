@@ -155,8 +155,8 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
     """Hydra with our configuration, and the user's folder in front of it."""
     setbase("1.3")
     folder = None if config_dir is None else Path(config_dir).absolute()
+    search_path = create_config_search_path(str(conf_dir()))  # finds plugins, the user's not yet
     search_user_modules(folder)
-    search_path = create_config_search_path(str(conf_dir()))
     if folder is not None:
         search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
     register_resolvers()

@@ -18,8 +18,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from attnexp.config.hydra_internals import (
     ConfigLoaderImpl,
-    FileConfigSource,
     Hydra,
+    HydraFileConfigSource,
     SourcesRegistry,
 )
 from attnexp.config.messages import ComposeErrors
@@ -34,12 +34,16 @@ LONGEST_WORD = 20_000
 
 def create_hydra(search_path: ConfigSearchPath, command: str | None) -> Hydra:
     """Return Hydra with our loader, and have it read files through ours."""
-    SourcesRegistry.instance().types["file"] = SettingsFiles
+    SourcesRegistry.instance().types["file"] = FileConfigSource
     return ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
 
 
-class SettingsFiles(FileConfigSource):
-    """A folder of YAML files, of which none is larger, deeper or of another kind than settings."""
+class FileConfigSource(HydraFileConfigSource):
+    """A folder of YAML files, of which none is larger, deeper or of another kind than settings.
+
+    It has the name of Hydra's, because a launcher's process that finds another name registered for
+    files refuses to start.
+    """
 
     def load_config(self, config_path: str) -> ConfigResult:
         """Return the content of a file. Raises RequestError for one that cannot be settings."""
@@ -90,10 +94,10 @@ class ComposingHydra(Hydra):
 
 @contextmanager
 def composing() -> Iterator[None]:
-    """Make whatever Hydra raises in a block one of ComposeErrors, but for broken pipes."""
+    """Make whatever Hydra raises in a block one of ComposeErrors."""
     try:
         yield
-    except (RequestError, BrokenPipeError, *ComposeErrors):
+    except (RequestError, *ComposeErrors):
         raise
     except RecursionError as error:
         raise RequestError(

@@ -8,7 +8,9 @@ composed already, or to write YAML as OmegaConf does. Written for Hydra 1.3 and 
 
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra._internal.core_plugins.file_config_source import (
+    FileConfigSource as HydraFileConfigSource,
+)
 from hydra._internal.hydra import Hydra
 from hydra._internal.sources_registry import SourcesRegistry
 from hydra._internal.utils import create_config_search_path, get_args_parser
@@ -19,8 +21,8 @@ __all__ = [
     "WRITTEN_FOR",
     "Callbacks",
     "ConfigLoaderImpl",
-    "FileConfigSource",
     "Hydra",
+    "HydraFileConfigSource",
     "OmegaConfDumper",
     "SourcesRegistry",
     "create_config_search_path",

@@ -26,6 +26,7 @@ from attnexp.redaction import (
     remember_secrets,
     remember_variable,
 )
+from attnexp.runs.files import writing
 from attnexp.runs.key import NEUTRAL, run_name
 from attnexp.runs.state import look
 from attnexp.runs.summary import Summary
@@ -185,6 +186,8 @@ class Surroundings:
             configure_log(hydra.job_logging, hydra.verbose)
         except (ValueError, TypeError, AttributeError, LookupError, ImportError) as error:
             why = error.__cause__ or error
+            if isinstance(why, OSError):
+                raise why from error
             raise RequestError(f"hydra.job_logging cannot be used: {why}") from error
         self._handlers = logging.root.handlers[:]
 
@@ -220,7 +223,14 @@ def write_composition(job: Job, folder: Path) -> None:
         "overrides.yaml": whole[HYDRA]["overrides"]["task"],
     }
     for name, content in files.items():
-        (folder / name).write_text(yaml_text(content), encoding="utf-8")
+        path = folder / name
+        path.unlink(missing_ok=True)
+        with writing(path):
+            try:
+                path.write_text(yaml_text(content), encoding="utf-8")
+            except OSError:
+                path.unlink(missing_ok=True)
+                raise
 
 
 def yaml_text(content: Any) -> str:

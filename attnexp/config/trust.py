@@ -81,8 +81,9 @@ def read_trust(modules: Sequence[str], config_dir: Path | None) -> Trust:
 def search_user_modules(config_dir: Path | None) -> None:
     """Put the current directory, and the folder that holds `config_dir`, on the import path.
 
-    So `_target_: mine.MyScore` finds mine.py, in this process and in the processes that it starts.
-    Raises RequestError where `config_dir` is not there.
+    So `_target_: mine.MyScore` finds mine.py, in this process and in its workers. They stand at its
+    end: a random.py there does not take the place of Python's. Raises RequestError where
+    `config_dir` is not there.
     """
     folders = [os.getcwd()]
     if config_dir is not None:
@@ -90,12 +91,7 @@ def search_user_modules(config_dir: Path | None) -> None:
         if not os.path.isdir(folder):
             raise RequestError(f"--config-dir: there is no folder {folder}")
         folders.append(str(folder.parent))
-    for folder_name in reversed(folders):
-        if folder_name not in sys.path:
-            sys.path.insert(0, folder_name)
-    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    searched = dict.fromkeys([*folders, *filter(None, inherited)])
-    os.environ["PYTHONPATH"] = os.pathsep.join(searched)
+    sys.path += [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
 
 
 def targets_in(path: Path) -> Iterator[str]:

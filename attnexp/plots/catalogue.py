@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnexp import console
 from attnexp.errors import RequestError
@@ -75,47 +75,55 @@ def draw_comparisons(folders: Sequence[str | Path], into: Path) -> list[Path]:
     return draw(comparisons([load_run(folder) for folder in folders]), into)
 
 
-def draw(
+def draw(subjects: "Sequence[Run] | Sequence[Comparison]", into: Path, **asked: Any) -> list[Path]:
+    """Draw as `drawn` does, and return all files."""
+    return list(drawn(subjects, into, **asked))
+
+
+def drawn(
     subjects: "Sequence[Run] | Sequence[Comparison]",
     into: Path,
     options: Options = Options(),  # noqa: B008  it is immutable
     kinds: Collection[str] = (),
     formats: Sequence[str] = ("png",),
-) -> list[Path]:
-    """Draw runs or comparisons into a folder, in every format, and return the files.
+) -> Iterator[Path]:
+    """Draw runs or comparisons into a folder, in every format, and yield each file.
 
     The pictures are those of the kinds, or all where no kind is given. With several subjects, file
     names end with their data.
 
-    Raises RequestError for a kind of which there is nothing to draw, and for what cannot be drawn
-    of a single run or was asked for by kind or view. Otherwise that is a warning, and the other
-    pictures are drawn. Raises OSError where the folder cannot be written.
+    Raises RequestError for a kind of which there is nothing to draw, and, after the other pictures
+    are drawn, for what cannot be drawn of a single run or was asked for by kind or view. Otherwise
+    that is a warning. Raises OSError where the folder cannot be written.
     """
-    written: list[Path] = []
+    refused: list[str] = []
     for picture in PICTURES:
         if kinds and picture.name not in kinds:
             continue
-        before = len(written)
+        drawn = False
         for subject, ending in _named(subjects):
             try:
                 with style.style():
                     for name, figure in picture.figures(subject, options):
                         paths = [into / f"{name}{ending}.{each}" for each in formats]
                         style.save(figure, paths)
-                        written += paths
-            except (OSError, RequestError) as error:
-                asked = kinds or options.view != View() or isinstance(subject, Run)
-                if asked or isinstance(error, OSError):
-                    raise
-                console.warn(f"no {picture.name}{ending}: {error}")
+                        yield from paths
+                        drawn = True
+            except OSError:
+                raise
             except Exception as error:  # stored numbers may be beyond what can be drawn
-                why = f"{type(error).__name__}: {error}".partition("\n")[0]
-                if kinds or isinstance(subject, Run):
-                    raise RequestError(f"no {picture.name} can be drawn: {why:.160}") from error
-                console.warn(f"no {picture.name}{ending}: {why:.160}")
-        if kinds and len(written) == before:
+                why = str(error)
+                if not isinstance(error, RequestError):
+                    why = f"{type(error).__name__}: {why}".partition("\n")[0][:160]
+                sentence = f"no {picture.name}{ending}: {why}"
+                if kinds or options.view != View() or isinstance(subject, Run):
+                    refused.append(sentence)
+                else:
+                    console.warn(sentence)
+        if kinds and not drawn and not refused:
             raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
-    return written
+    if refused:
+        raise RequestError("; ".join(dict.fromkeys(refused)))
 
 
 def _named(

@@ -6,13 +6,15 @@ is pickled. This module imports neither torch nor pandas.
 """
 
 import csv
+import errno
 import io
 import json
 import math
 import os
 import secrets
 import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -101,18 +103,44 @@ def text_of(path: Path | str, content: bytes) -> str:
         raise UnreadableRunError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, replacing what was there."""
-    aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{ASIDE}")
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Name a file in the errors of the system that a block raises."""
     try:
-        with aside.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    except BaseException:
-        aside.unlink(missing_ok=True)
-        raise
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all, replacing what was there. A link is not followed.
+
+    Raises OSError where it cannot be written, and for a device or a folder in its place.
+    """
+    aside = path.parent / f".{path.name}.{secrets.token_hex(4)}{ASIDE}"
+    with writing(path):
+        require_file(path)
+        try:
+            with aside.open("xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            aside.replace(path)
+        except BaseException:
+            aside.unlink(missing_ok=True)
+            raise
+
+
+def require_file(path: Path) -> None:
+    """Raise OSError where there is something that a file must not replace, such as a device."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
+        raise OSError(errno.EINVAL, "it is not a file")
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
@@ -214,23 +242,25 @@ class MetricsFile:
     """metrics.csv, a row an epoch, each written as soon as it is known."""
 
     def __init__(self, folder: Path) -> None:
-        self._file: TextIO = (folder / METRICS).open("w", newline="", encoding="utf-8")
+        self._path = folder / METRICS
+        self._file: TextIO = self._path.open("w", newline="", encoding="utf-8")
         self._writer = csv.writer(self._file, lineterminator="\n")
         self._columns: list[str] = []
 
     def append(self, row: Mapping[str, object]) -> None:
         """Write a row; the first one decides the columns. What a row lacks stays empty."""
-        if not self._columns:
-            self._columns = list(row)
-            self._writer.writerow(self._columns)
-        self._writer.writerow([row.get(column, "") for column in self._columns])
-        self._file.flush()
+        with writing(self._path):
+            if not self._columns:
+                self._columns = list(row)
+                self._writer.writerow(self._columns)
+            self._writer.writerow([row.get(column, "") for column in self._columns])
+            self._file.flush()
 
     def close(self) -> None:
         """Make sure that every row is on disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
+        with writing(self._path), self._file:
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
 
 def read_metrics(folder: Path) -> list[dict[str, float]]:

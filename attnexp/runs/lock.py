@@ -27,6 +27,9 @@ RETRY = 0.5
 _PATIENCE = 2.0
 """Seconds to wait while other processes only test the lock with `is_held`."""
 
+CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+"""Flags for the file of a lock: it may be in a folder that somebody else has made."""
+
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -39,10 +42,12 @@ def hold(folder: Path, on_busy: Callable[[str], None] | None = None) -> Iterator
     """Create the folder and hold its lock during the block.
 
     Where another process holds it, call `on_busy` with the name of that process and wait. Raises
-    BusyError instead if there is no `on_busy`, and OSError where the file cannot be written.
+    BusyError instead if there is no `on_busy`, and OSError where the file cannot be written or the
+    folder holds a symbolic link.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+    require_own(folder)
+    file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | CAREFUL, 0o666)
     try:
         if not _taken(file):
             holder = _holder(file)
@@ -57,10 +62,26 @@ def hold(folder: Path, on_busy: Callable[[str], None] | None = None) -> Iterator
         os.close(file)
 
 
+def require_own(folder: Path) -> None:
+    """Raise OSError where a folder that is to be written in holds a symbolic link.
+
+    The folder may be somebody else's, and what is written there would go elsewhere. The folder
+    itself may be reached through links.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            links = sorted(entry.name for entry in entries if entry.is_symlink())
+    except FileNotFoundError:
+        return
+    if links:
+        why = f"{links[0]} in it is a symbolic link, which is not followed: remove it"
+        raise OSError(errno.ELOOP, why, str(folder))
+
+
 def is_held(folder: Path) -> bool:
     """Return whether a process holds the lock at this moment. The lock is not taken for that."""
     try:
-        file = os.open(folder / LOCK, os.O_RDWR)
+        file = os.open(folder / LOCK, os.O_RDWR | CAREFUL)
     except OSError:
         return False
     try:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from attnexp.errors import RequestError
+from attnexp.errors import FULL, RequestError, refusal
 from attnexp.redaction import recorded, redacted
 from attnexp.runs.files import (
     MOST,
@@ -262,12 +262,15 @@ def _summary(path: str, content: bytes) -> Summary:
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error as text without secrets: its type and its message.
+    """Return an error in a line, without secrets: its type and its message.
 
-    Of a RequestError, which is a sentence already, the message alone.
+    Of a RequestError, which is a sentence already, the message alone; of a full disk, a sentence.
     """
     if isinstance(error, RequestError):
         return redacted(str(error))
+    if isinstance(error, OSError) and error.errno in FULL:
+        what = f": {error.filename} cannot be written" if error.filename else ""
+        return redacted(f"{refusal(error)}{what}")
     return redacted(f"{type(error).__name__}: {error}".rstrip(": "))
 
 

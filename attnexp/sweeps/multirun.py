@@ -16,7 +16,7 @@ from attnexp.sweeps.executors.batched import BatchedExecutor
 from attnexp.sweeps.executors.hydra_launcher import HydraLauncherExecutor
 from attnexp.sweeps.executors.local import LocalExecutor
 from attnexp.sweeps.executors.parallel import ParallelExecutor
-from attnexp.sweeps.plan import BATCHED, Composer, Plan, make_plan
+from attnexp.sweeps.plan import BATCHED, Composer, Plan, make_plan, require_places
 from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
 
@@ -44,6 +44,7 @@ def sweep(
     executor = choose_executor(composer, job_of, max_batch_size)
     try:
         plan = make_plan(composer, axes, config.rerun, executor.prepare)
+        require_places(plan)
         show_remarks(plan)
         try:
             Scheduler(plan, executor, job_of, config.fail_fast).run()

@@ -8,6 +8,7 @@ import itertools
 import math
 import pickle
 import re
+import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.composition import Loader, as_folder
 from attnexp.config.job import Job, chosen_of, resolved
-from attnexp.errors import RequestError
+from attnexp.errors import RequestError, refusal
 from attnexp.redaction import recorded
 from attnexp.runs.key import run_key, run_name
 from attnexp.runs.state import Found, look, old_folders
@@ -264,6 +265,19 @@ def plan_of(
             on_job(jobs[-1])
         old += old_folders(job.folder, job.settings)
     return Plan(tuple(jobs), named - len(jobs), tuple(old))
+
+
+def require_places(plan: Plan) -> None:
+    """Raise RequestError where the folders of the jobs that are to do could not be written."""
+    for place in dict.fromkeys(job.folder.parent for job in plan.to_do):
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=place):
+                pass
+        except OSError as error:
+            raise RequestError(
+                f"output_dir: {place} cannot be written: {refusal(error)}"
+            ) from error
 
 
 def distinct(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:

@@ -16,14 +16,14 @@ from functools import partial
 from rich.markup import escape
 
 from attnexp import console
-from attnexp.errors import RequestError, RunFailedError
+from attnexp.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
 from attnexp.runs.summary import Tuning, record_tuning
 from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.measure import NotMeasuredError, finished, selection_of, value_of
 from attnexp.sweeps.multirun import choose_executor, show_results
 from attnexp.sweeps.overrides import Axis, Override, expand
-from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of
+from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
 from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
 
@@ -89,6 +89,7 @@ def tuned_sweep(
         else:
             show_plan(plan_of(jobs.compared(jobs.choose(trials)), jobs.num_compared, rerun))
         return
+    require_places(plan)
     job_of = partial(composer.job, jobs.axes)
     executor = choose_executor(composer, job_of, max_batch_size)
     try:
@@ -276,7 +277,7 @@ def _record(jobs: Iterable[PlannedJob], tuning: Tuning) -> None:
             with lock.hold(job.folder, on_busy=lambda _: None):
                 record_tuning(job.folder, tuning)
         except OSError as error:
-            console.warn(f"{job.folder} cannot be marked as tuned: {error.strerror}")
+            console.warn(f"{job.folder} cannot be marked as tuned: {refusal(error)}")
 
 
 def _value(override: Override) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from torch import Tensor
 
 from attnexp import console
+from attnexp.errors import refusal
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.provenance import differences, now
@@ -217,7 +218,7 @@ class Recording:
                     },
                 )
             except OSError as error:
-                console.warn(f"no checkpoint could be written: {error.strerror}")
+                console.warn(f"no checkpoint could be written: {refusal(error)}")
         self._kept = time.perf_counter()
         self._pause = SHARE * (self._kept - began)
 
@@ -294,20 +295,23 @@ class Recording:
         return self.summary
 
     def end_early(self, error: BaseException) -> None:
-        """Record what ended the run."""
-        self._close_training()
+        """Record what ended the run, as far as it can be written."""
+        try:
+            self._close_training()
+        except OSError as lost:
+            console.warn(f"what the run had recorded is incomplete: {error_text(lost)}")
         if isinstance(error, KeyboardInterrupt) and (self.folder / files.CHECKPOINT).exists():
             console.say("A checkpoint is kept: the same command goes on from there.")
         ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
         self.run.tracker.end(self.folder, ending)
 
     def _close_training(self) -> None:
-        if self._metrics is not None:
-            self._metrics.close()
-            self._metrics = None
-        if self._snapshots:
-            write_snapshots(self._snapshots, self.run.dataset.spec, self.folder)
-            self._snapshots.clear()
+        metrics, self._metrics = self._metrics, None
+        if metrics is not None:
+            metrics.close()
+        snapshots, self._snapshots = self._snapshots, {}
+        if snapshots:
+            write_snapshots(snapshots, self.run.dataset.spec, self.folder)
 
 
 def opening_summary(run: PreparedRun) -> Summary:
@@ -341,20 +345,29 @@ def draw(summary: Summary, folder: Path) -> Summary:
             f"the pictures could not be drawn ({error_text(error)}); attnexp plot draws them again"
         )
         summary = msgspec.structs.replace(summary, notes=[*summary.notes, note])
-        summary.write(folder)
+        try:
+            summary.write(folder)
+        except OSError as lost:
+            console.warn(f"the summary lacks the last of its notes: {error_text(lost)}")
     return summary
 
 
 def record_end(
     folder: Path, summary: Summary, error: BaseException, seconds: float | None = None
 ) -> Summary:
-    """Record what ended a run early: the traceback in its log, the error in its summary."""
+    """Record what ended a run early: the traceback in its log, the error in its summary.
+
+    Where neither can be written, a warning says so.
+    """
     log.info("the run ended early", exc_info=error)
     status: Literal["failed", "interrupted"] = (
         "interrupted" if isinstance(error, KeyboardInterrupt) else "failed"
     )
     ending = summary.ended_early(status, error_text(error), seconds)
-    ending.write(folder)
+    try:
+        ending.write(folder)
+    except OSError as lost:
+        console.warn(f"how the run ended could not be recorded: {error_text(lost)}")
     return ending
 
 

@@ -250,3 +250,35 @@ class TestModules:
         (tmp_path / "conf" / "broken.yaml").write_text("a: [1\n")
         with pytest.raises(RequestError, match=r"broken\.yaml: not valid YAML"):
             read_trust([], tmp_path / "conf")
+
+
+SHADOW = """
+import os, sys
+with open(os.path.join({place!r}, "imported"), "a") as file:
+    file.write(__name__ + "\\n")
+raise SystemExit("a module of the current directory was imported")
+"""
+
+
+@pytest.mark.parametrize(
+    "launcher",
+    [
+        "basic",
+        "parallel",
+        pytest.param("joblib", marks=pytest.mark.slow),
+        pytest.param("submitit_local", marks=pytest.mark.slow),
+    ],
+)
+def test_modules_in_the_current_directory_take_nobodys_place(attnexp, tmp_path, launcher):
+    if launcher in ("joblib", "submitit_local"):
+        package = {"joblib": "joblib", "submitit_local": "submitit"}[launcher]
+        pytest.importorskip(f"hydra_plugins.hydra_{package}_launcher")
+    for name in ("random", "json", "torch", "numpy", "logging", "pickle", "yaml", "hydra"):
+        (tmp_path / f"{name}.py").write_text(SHADOW.format(place=str(tmp_path)))
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "config.yaml").write_text("seed: 7\n")
+    words = ("seed=0,1", "figures=false", "train.max_epochs=2")
+    answer = attnexp("-m", f"hydra/launcher={launcher}", *words)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert not (tmp_path / "imported").exists()
+    assert len(list(tmp_path.glob("outputs/*-seed[01]-*/predictions.csv"))) == 2

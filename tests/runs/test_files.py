@@ -1,6 +1,7 @@
 import json
 import math
 import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,3 +63,24 @@ def test_clearing_removes_a_runs_files_and_no_others(tmp_path):
     files.clear(tmp_path)
     kept = {"mine.txt", files.FIGURES, "for_the_paper", "fit.pdf"}
     assert {p.name for p in tmp_path.rglob("*")} == kept
+
+
+@pytest.mark.parametrize("place", ["/", ".", "/dev/null", "folder"])
+def test_neither_a_device_nor_a_folder_is_replaced(tmp_path, monkeypatch, place):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match=r"Is a directory|not a file"):
+        files.require_file(Path(place))
+    if place == "folder":
+        with pytest.raises(OSError, match="folder"):
+            files.write_bytes(Path(place), b"content")
+        assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path):
+    other = tmp_path / "other"
+    other.write_text("kept")
+    (tmp_path / "link").symlink_to(other)
+    files.write_bytes(tmp_path / "link", b"new")
+    assert other.read_text() == "kept"
+    assert (tmp_path / "link").read_text() == "new"

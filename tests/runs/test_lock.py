@@ -102,3 +102,21 @@ def test_a_lock_file_with_anything_in_it_is_only_a_lock(tmp_path):
         assert lock.is_held(tmp_path)
         with pytest.raises(lock.BusyError, match=r"process \d+"), lock.hold(tmp_path):
             pass
+
+
+@pytest.mark.parametrize("name", ["figures", ".hydra", "attnexp.log", ".lock", "metrics.csv"])
+def test_a_folder_with_a_link_in_it_is_not_written(tmp_path, name):
+    folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (folder / name).symlink_to(elsewhere)
+    with pytest.raises(OSError, match=f"{name} in it is a symbolic link"), lock.hold(folder):
+        pass
+    assert not list(elsewhere.iterdir())
+
+
+def test_a_folder_may_be_reached_through_a_link(tmp_path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "link").symlink_to("run")
+    with lock.hold(tmp_path / "link"):
+        assert lock.is_held(tmp_path / "run")

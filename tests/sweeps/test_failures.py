@@ -130,7 +130,7 @@ def small_disk(home):
 def test_a_full_disk_fails_what_does_not_fit_and_spoils_nothing(fragile, home, small_disk):
     answer = fragile("-m", "seed=range(0,8)")
     assert answer.returncode == 1
-    assert "No space left on device" in answer.stdout
+    assert "the disk is full: " in answer.stdout
     assert "Traceback" not in answer.stdout + answer.stderr
     ends = statuses(home)
     assert 0 < list(ends.values()).count("finished") < 8

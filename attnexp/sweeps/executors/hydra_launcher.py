@@ -8,9 +8,10 @@ jobs would be lost.
 import base64
 import copy
 import logging
+import os
 import pickle
 import secrets
-import shutil
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -71,6 +72,8 @@ class HydraLauncherExecutor(Executor):
             config=config,
         )
         self._launched: list[PlannedJob] = []
+        # Its processes would otherwise look for modules in the current directory first.
+        os.environ["PYTHONSAFEPATH"] = "1"
 
     def _run_batch(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
@@ -169,18 +172,26 @@ class ActiveMarker:
         """Create the folder unless it was created before, and remove those that are left over."""
         if self._created:
             return
+        lock.require_own(self.path.parent)
         for other in self.path.parent.glob("*"):
             if not lock.is_held(other):
-                shutil.rmtree(other, ignore_errors=True)
+                _remove(other)
         self._lock.enter_context(lock.hold(self.path))
         self._created = True
 
     def remove(self) -> None:
         """Remove the folder. Running jobs are interrupted then, and waiting jobs do not start."""
         self._lock.close()  # NFS keeps a file that is open
-        shutil.rmtree(self.path, ignore_errors=True)
+        _remove(self.path)
         with suppress(OSError):  # another sweep may have a folder there
             self.path.parent.rmdir()
+
+
+def _remove(marker: Path) -> None:
+    """Remove a marker. A folder that holds anything but a lock is none of ours, and stays."""
+    with suppress(OSError):
+        (marker / lock.LOCK).unlink(missing_ok=True)
+        marker.rmdir()
 
 
 class LauncherTask:
@@ -191,11 +202,13 @@ class LauncherTask:
         make_portable(self._hydra)
         self._marker = marker
         self._command = command
+        self._path = tuple(sys.path)
 
     def __call__(self, config: DictConfig) -> Outcome:
         """Run the job in a worker process and return its outcome."""
         if not self._marker.exists():
             return Outcome("not run")
+        sys.path += [folder for folder in self._path if folder not in sys.path]
         last_check = time.monotonic()
 
         def interrupt_if_inactive() -> None:

@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial, Trial
 from rich.markup import escape
 
 from attnexp import console
-from attnexp.errors import RunFailedError
+from attnexp.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import files, lock
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import without
@@ -59,18 +59,21 @@ def search(
     """Search the space that the arguments span.
 
     With `dry_run` only the trials so far are shown. Raises RunFailedError where no point could be
-    measured.
+    measured, and RequestError where the search cannot be written.
     """
     space = Space(composer, arguments)
     names = [each.name.rpartition(".")[2] for each in space.dimensions]
     by = [f"by_{settings.metric}"] if settings.metric else []
     root = Path(composer.config.hydra.sweep.dir).absolute()
     folder = root / "-".join(["search", *names, *by, space.key])
-    with nullcontext() if dry_run else lock.hold(folder, on_busy=_announce_wait):
-        trials = TrialStore(folder, space.dimensions, settings.sampler_seed, settings.at_once)
-        executor = choose_executor(composer, space.job, None)
-        found = Search(space, trials, executor, settings, folder)
-        found.show() if dry_run else found.run()
+    try:
+        with nullcontext() if dry_run else lock.hold(folder, on_busy=_announce_wait):
+            trials = TrialStore(folder, space.dimensions, settings.sampler_seed, settings.at_once)
+            executor = choose_executor(composer, space.job, None)
+            found = Search(space, trials, executor, settings, folder)
+            found.show() if dry_run else found.run()
+    except OSError as error:
+        raise RequestError(f"output_dir: {folder} cannot be written: {refusal(error)}") from error
 
 
 def _announce_wait(holder: str) -> None:

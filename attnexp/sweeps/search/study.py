@@ -1,5 +1,6 @@
 """The stored trials of a search, in the file format of Optuna's journal storage."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -11,6 +12,8 @@ from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
+from attnexp.errors import RequestError
+from attnexp.runs.files import require_file
 from attnexp.sweeps.search.space import Dimension, Values
 
 JOURNAL = "trials.journal"
@@ -55,9 +58,8 @@ class TrialStore:
         random = RandomSampler(seed=sampler_seed)
         self._random_study = optuna.create_study(sampler=random)
         self._study: Study | None = None
-        if self._file.exists():
-            self._drop_partial_line()
-            self._study = optuna.load_study(study_name=NAME, storage=self._storage())
+        if os.path.lexists(self._file):
+            self._study = self._loaded()
             self._study.sampler = self._sampler()
 
     @property
@@ -151,6 +153,36 @@ class TrialStore:
     def _storage(self) -> JournalStorage:
         file = str(self._file)
         return JournalStorage(JournalFileBackend(file, lock_obj=NoLock(file)))
+
+    def _loaded(self) -> Study:
+        """Return the study of the file. Raises RequestError for what no such search has written.
+
+        The file is lines of JSON; nothing in it is code. What it says of the space must be what the
+        command line says, because its values become settings.
+        """
+        require_file(self._file)
+        try:
+            self._drop_partial_line()
+            study = optuna.load_study(study_name=NAME, storage=self._storage())
+            strange = [
+                name
+                for trial in study.get_trials(deepcopy=False)
+                for name, distribution in trial.distributions.items()
+                if self._distributions.get(name) != distribution
+                or not distribution._contains(distribution.to_internal_repr(trial.params[name]))
+            ]
+            if strange:
+                raise ValueError(f"it has other values of {strange[0]:.60}")
+            if not isinstance(study.user_attrs[METRIC], str):
+                raise TypeError("its metric is not a name")
+        except OSError:
+            raise
+        except Exception as error:  # Optuna checks little of what it reads
+            why = f"{type(error).__name__}: {error}"
+            raise RequestError(
+                f"{self._file} is not the journal of this search ({why:.120}): move it away"
+            ) from error
+        return study
 
     def _drop_partial_line(self) -> None:
         """Drop a last line that a killed process left incomplete, before more is appended to it."""

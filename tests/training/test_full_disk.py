@@ -1,0 +1,80 @@
+"""A disk that is full at any moment of a run leaves a true sentence and nothing by halves."""
+
+import errno
+import json
+import os
+
+import pytest
+from safetensors.numpy import load_file
+
+WORDS = ("train.max_epochs=2", "data.num_train=20", "data.num_test=10")
+WRITES = 9
+"""How often a run asks the system to keep a file: summary, predictions, ..., three pictures."""
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """Fills the disk from the n-th file on."""
+
+    def fill(first):
+        asked = 0
+        keep = os.fsync
+
+        def keep_or_fail(file):
+            nonlocal asked
+            asked += 1
+            if asked >= first:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            keep(file)
+
+        monkeypatch.setattr(os, "fsync", keep_or_fail)
+        return lambda: asked
+
+    return fill
+
+
+@pytest.mark.parametrize("first", range(1, WRITES + 1))
+def test_a_run_on_a_full_disk(in_process, disk, tmp_path, first):
+    disk(first)
+    answer = in_process(*WORDS)
+    said = answer.stdout + answer.stderr
+    assert "the disk is full: " in said
+    assert "None" not in said
+    assert "Traceback" not in said
+    assert "Logging error" not in said
+    finished = list(tmp_path.glob("outputs/*/figures")) or "the pictures could not" in said
+    assert answer.returncode == (0 if finished else 1)
+    assert not list(tmp_path.rglob(".*.tmp"))
+    for path in tmp_path.rglob("*.json"):
+        assert json.loads(path.read_text())["status"] == ("finished" if finished else "running")
+    for path in tmp_path.rglob("*.safetensors"):
+        load_file(path)
+
+
+def test_a_run_asks_that_often(in_process, disk):
+    asked = disk(10**6)
+    assert in_process(*WORDS).returncode == 0
+    assert asked() == WRITES
+
+
+def test_what_was_there_before_stays(in_process, disk, tmp_path):
+    assert in_process(*WORDS).returncode == 0
+    (folder,) = (tmp_path / "outputs").iterdir()
+    before = {path: path.read_bytes() for path in (folder / "figures").iterdir()}
+    disk(1)
+    assert in_process("plot", str(folder)).returncode == 2
+    assert before == {path: path.read_bytes() for path in (folder / "figures").iterdir()}
+    report = in_process("report", "--output", "page.html")
+    assert report.returncode == 2
+    assert report.stderr == "attnexp: --output: page.html cannot be written: the disk is full\n"
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_search_whose_journal_does_not_fit_says_so(in_process, disk, tmp_path):
+    pytest.importorskip("optuna")
+    disk(1)
+    words = ("model=gaussian", "model.width=interval(1,5)", "hydra.sweeper.n_trials=2")
+    answer = in_process("-m", "hydra/sweeper=optuna", "figures=false", *words, *WORDS)
+    assert answer.returncode == 2
+    assert answer.stderr.count("\n") == 1
+    assert answer.stderr.rstrip().endswith("cannot be written: the disk is full")
