@@ -12,6 +12,7 @@ from attnexp.config.job import Job, at_work, finished_before, run_callbacks
 from attnexp.config.messages import ComposeErrors
 from attnexp.errors import LONGEST, RequestError, RunFailedError, shortened
 from attnexp.runs.files import SUMMARY, UnreadableRunError
+from attnexp.runs.lease import TakenOverError
 from attnexp.runs.lock import hold
 from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
 from attnexp.runs.summary import Summary, read_summary
@@ -82,6 +83,8 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
 
     try:
         return run.execute(prepared, folder)
+    except TakenOverError:
+        raise
     except (Exception, SystemExit) as error:
         raise RunFailedError(_failure(folder)) from error
 

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from attnexp.errors import RequestError
+from attnexp.runs import lease
 from attnexp.runs.files import (
     MOST,
     SUMMARY,
@@ -140,7 +141,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def write(self, folder: Path) -> None:
-        """Write summary.json, whole or not at all."""
+        """Write summary.json, whole or not at all.
+
+        Raises TakenOverError where this process has lost the folder to another.
+        """
+        lease.confirm(folder)
         write_json(folder / SUMMARY, msgspec.to_builtins(self))
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 from attnexp import console
 from attnexp.architectures.base import Architecture
 from attnexp.data.base import Dataset
-from attnexp.runs import files
+from attnexp.runs import files, lease
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.provenance import now
 from attnexp.runs.stop import Stop
@@ -111,6 +111,7 @@ class Recording:
     def begin(self) -> None:
         """Clear the folder, and write that the run has begun, or goes on from its checkpoint."""
         run = self.run
+        lease.confirm(self.folder)
         files.clear(self.folder, keep={files.CHECKPOINT} if self._earlier else ())
         self.summary.write(self.folder)
         opening = (
@@ -214,8 +215,10 @@ class Recording:
     def keep_if_due(self, state: Callable[[], State]) -> None:
         """Keep a checkpoint if it is time for one, or a signal has asked the run to end.
 
-        `state` returns that of the training. It is called between two updates.
+        `state` returns that of the training. It is called between two updates. Raises
+        TakenOverError where another process has the folder by now.
         """
+        lease.check(self.folder)
         every = self.run.config["checkpoint_every"]
         pause = time.perf_counter() - self._kept
         if self.stop.wished or (every is not None and pause >= max(every, self._pause)):
@@ -224,6 +227,7 @@ class Recording:
     def _keep(self, state: State) -> None:
         """Write a checkpoint, unless the parameters are not finite: the last good one stays."""
         began = time.perf_counter()
+        lease.confirm(self.folder)
         if is_finite(self.run.model):
             attempts = [*self.summary.attempts, self._attempt(state["step"])]
             weights = {epoch: dict(each.weights) for epoch, each in self._snapshots.items()}
@@ -289,8 +293,10 @@ class Recording:
                 self.notes.append(f"training ended early: {last.ended}")
         evaluation = measure(run, partial(run.task.evaluate, untrained=run.untrained))
         require_finite(evaluation.metrics, run.task)
+        attended = measure(run, run.task.attend)
+        lease.confirm(self.folder)
         files.write_rows(self.folder / files.PREDICTIONS, evaluation.rows)
-        write_attention(measure(run, run.task.attend), run.dataset.spec, self.folder)
+        write_attention(attended, run.dataset.spec, self.folder)
         write_parameters(run.model, self.folder)
         finished = msgspec.structs.replace(
             self.summary,
@@ -317,8 +323,12 @@ class Recording:
         return self.summary
 
     def end_early(self, error: BaseException) -> None:
-        """Record what ended the run."""
-        self._close_training()
+        """Record what ended the run, unless another process has the folder by now."""
+        try:
+            self._close_training()
+        except lease.TakenOverError as taken:
+            log.info("%s", taken)
+            return
         if isinstance(error, KeyboardInterrupt) and (self.folder / files.CHECKPOINT).exists():
             console.say("A checkpoint is kept: the same command goes on from there.")
         ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
@@ -328,6 +338,7 @@ class Recording:
         if self._metrics is not None:
             self._metrics.close()
             self._metrics = None
+        lease.confirm(self.folder)
         if self._snapshots:
             write_snapshots(self._snapshots, self.run.dataset.spec, self.folder)
             self._snapshots.clear()
