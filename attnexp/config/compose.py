@@ -21,6 +21,7 @@ from attnexp.config.hydra_internals import Hydra, create_config_search_path, get
 from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.config.messages import ComposeErrors, explanation
 from attnexp.config.trust import search_user_modules
+from attnexp.config.workers import register_workers
 from attnexp.errors import RequestError
 
 CONFIG = "config"
@@ -151,6 +152,7 @@ def start(config_dir: str | None) -> Hydra:
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = create_hydra(search_path)
+    register_workers()
     GlobalHydra.instance().initialize(hydra)
     return hydra
 

@@ -37,6 +37,21 @@ def create_hydra(search_path: ConfigSearchPath) -> Hydra:
     return ComposingHydra(task_name="attnexp", config_loader=Loader(search_path))
 
 
+@contextmanager
+def state_for_others() -> Iterator[None]:
+    """Let Hydra read files by itself in a block, in which its state is handed to other processes.
+
+    They register Hydra's own reader, and Hydra raises where another is registered already.
+    """
+    types = SourcesRegistry.instance().types
+    ours = types["file"]
+    types["file"] = FileConfigSource
+    try:
+        yield
+    finally:
+        types["file"] = ours
+
+
 class SettingsFiles(FileConfigSource):
     """A folder of YAML files, of which none is larger, deeper or of another kind than settings."""
 

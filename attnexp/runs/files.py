@@ -12,7 +12,7 @@ import math
 import os
 import secrets
 import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -100,24 +100,34 @@ def text_of(path: Path | str, content: bytes) -> str:
         raise UnreadableRunError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """Write a file whole or not at all, replacing what was there."""
+def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = lambda: None) -> None:
+    """Write a file whole or not at all, replacing what was there.
+
+    `just_before` is called when all that is left is to rename it; an error of it leaves the file
+    as it was.
+    """
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}{ASIDE}")
     try:
         with aside.open("xb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        just_before()
         aside.replace(path)
     except BaseException:
         aside.unlink(missing_ok=True)
         raise
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON that any reader takes: NaN and infinities become null, broken letters `?`."""
+def write_json(
+    path: Path, content: Mapping[str, Any], just_before: Callable[[], None] = lambda: None
+) -> None:
+    """Write JSON that any reader takes: NaN and infinities become null, broken letters `?`.
+
+    `just_before` is as in `write_bytes`.
+    """
     text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    write_bytes(path, (text + "\n").encode(errors="replace"))
+    write_bytes(path, (text + "\n").encode(errors="replace"), just_before)
 
 
 def finite(value: Any) -> Any:

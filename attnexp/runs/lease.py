@@ -125,7 +125,9 @@ def machine() -> tuple[str, str]:
 
 def read(folder: Path, name: str = LEASE) -> Lease | None:
     """Return the lease of a folder, None where there is none."""
-    path = folder / name
+    path = f"{folder}/{name}"
+    if not os.path.lexists(path):
+        return None
     try:
         file, state = open_regular(path, _MOST)
         try:

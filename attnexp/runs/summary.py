@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -145,8 +146,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises TakenOverError where this process has lost the folder to another.
         """
-        lease.confirm(folder)
-        write_json(folder / SUMMARY, msgspec.to_builtins(self))
+        write_json(
+            folder / SUMMARY, msgspec.to_builtins(self), partial(lease.confirm, Path(folder))
+        )
 
 
 def first_summary(config: Mapping[str, Any], choices: Mapping[str, str]) -> Summary:

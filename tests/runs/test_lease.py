@@ -85,7 +85,9 @@ def test_a_pause_of_the_looker_proves_nothing(run, clock):
     assert lock.is_held(run)
 
 
-@pytest.mark.parametrize("content", [b"", b"\xff no json", b'{"token": 3}', b"[" * 4000, b"x" * 9000])
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff no json", b'{"token": 3}', b"[" * 4000, b"x" * 9000]
+)
 def test_a_file_that_is_no_lease_expires_like_one(run, clock, content):
     (run / lease.LEASE).write_bytes(content)
     with pytest.raises(lock.BusyError, match="another process"), lock.hold(run):

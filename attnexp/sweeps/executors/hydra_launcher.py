@@ -25,11 +25,13 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, open_dict, read_write
 
 from attnexp import console
+from attnexp.config.composition import state_for_others
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.runs import lock
 from attnexp.runs.state import look
 from attnexp.sweeps.executors.base import Executor, JobOf
+from attnexp.sweeps.executors.workers import SETTINGS
 from attnexp.sweeps.outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob, folder_of, make_portable
 from attnexp.sweeps.worker_process import WorkerProcess
@@ -55,6 +57,7 @@ class HydraLauncherExecutor(Executor):
     ) -> None:
         super().__init__(job_of, max_batch_size)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
+        config = _without_workers(config)
         loader = EncodedConfigLoader(context.config_loader.get_search_path())
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=loader, callbacks=context.callbacks),
@@ -94,12 +97,23 @@ class HydraLauncherExecutor(Executor):
     def _launch(self, jobs: Sequence[PlannedJob]) -> Sequence[JobReturn]:
         overrides = [[EncodedConfigLoader.encode(self._job_of(job))] for job in jobs]
         try:
-            return self._launcher.launch(overrides, initial_job_idx=jobs[0].number)
+            with state_for_others():
+                return self._launcher.launch(overrides, initial_job_idx=jobs[0].number)
         except Exception as error:
             # Launchers drop all results when one of their processes dies. The run folders show
             # which jobs have ended, and the scheduler launches the others again.
             console.warn(f"the launcher stopped early: {first_line(str(error))}")
             return []
+
+
+def _without_workers(config: DictConfig) -> DictConfig:
+    """Return the configuration without settings of workers, which no launcher knows."""
+    config = copy.deepcopy(config)
+    make_portable(config.hydra)
+    with read_write(config.hydra), open_dict(config.hydra):
+        for name in SETTINGS:
+            config.hydra.launcher.pop(name, None)
+    return config
 
 
 class EncodedConfigLoader(ConfigLoaderImpl):
