@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -124,20 +125,17 @@ def has_namespaces() -> bool:
     indirect=["machines"],
     ids=["local", "none", "namespaces"],
 )
-def test_a_storm_over_three_machines_loses_and_doubles_no_job(
-    machines, namespaces, home, seed, record_property
-):
+def test_a_storm_over_three_machines_loses_and_doubles_no_job(machines, namespaces, home, seed):
     """Machines are killed with all their processes, and begin anew, or stand still for a while."""
     chance = random.Random(seed)
-    jobs = ("-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "fail_fast=false")
-    jobs = (*jobs, "seed=range(0,30)", "model.seconds=0.4")
+    jobs = ("-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "seed=range(0,80)")
+    jobs = (*jobs, f"model.seconds={chance.choice((0.2, 1, 2))}")
     running = {name: machines.run(name, *jobs, namespaces=namespaces) for name in "abc"}
     counts: Counter[str] = Counter()
-    until(lambda: len(begun(home)) > 3, seconds=120)
-    end = time.monotonic() + 240
-    for _ in range(8):
-        if len(machines.finished()) == 30 or time.monotonic() > end:
-            break
+    until(lambda: begun(home), seconds=120)
+    end = time.monotonic() + 200
+    while len(machines.finished()) < 80 and time.monotonic() < end:
+        time.sleep(chance.uniform(0.1, 3))
         name = chance.choice("abc")
         if chance.random() < 0.5:
             machines.send(name, signal.SIGKILL)
@@ -149,14 +147,11 @@ def test_a_storm_over_three_machines_loses_and_doubles_no_job(
             time.sleep(chance.uniform(0.5, 2.5) * EXPIRY)
             machines.send(name, signal.SIGCONT)
             counts["stopped"] += 1
-        time.sleep(chance.uniform(0.2, 1.5))
-    ends = {name: command.end(timeout=240) for name, command in running.items()}
+    ends = {name: command.end(timeout=300) for name, command in running.items()}
     assert {code for code, *_ in ends.values()} == {0}, ends
     assert set(statuses(home).values()) == {"finished"}
-    assert len(statuses(home)) == 30
+    assert len(statuses(home)) == 80
     assert max(machines.finished().values()) == 1
     assert not list(home.glob("outputs/*/.lease*"))
-    counts["begun"] = len(begun(home))
-    for name, count in counts.items():
-        record_property(name, count)
-    print(dict(counts))
+    assert not (home / "outputs" / ".plans").exists()
+    sys.stdout.write(f"{dict(counts)}, {len(begun(home))} attempts\n")  # shown by -rP
