@@ -15,10 +15,10 @@ def outputs(write_run, tmp_path, monkeypatch):
     """Two finished runs, one that failed, one that died; and a plan with two jobs more."""
     monkeypatch.chdir(tmp_path)
     folders = [
-        write_run("outputs/a", {"seed": 0}, seconds=10.0),
-        write_run("outputs/b", {"seed": 1}, seconds=20.0),
-        write_run("outputs/c", {"seed": 2}, status="failed", error="ValueError: no\nmore"),
-        write_run("outputs/d", {"seed": 3}, status="running", started="yesterday"),
+        write_run("a", {"seed": 0}, seconds=10.0),
+        write_run("b", {"seed": 1}, seconds=20.0),
+        write_run("c", {"seed": 2}, status="failed", error="ValueError: no\nmore"),
+        write_run("d", {"seed": 3}, status="running", started="yesterday"),
     ]
     root = tmp_path / "outputs"
     StoredPlan.of(root, [*folders, root / "e", root / "f\x1b[2J"]).write()

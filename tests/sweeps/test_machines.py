@@ -152,6 +152,5 @@ def test_a_storm_over_three_machines_loses_and_doubles_no_job(machines, namespac
     assert set(statuses(home).values()) == {"finished"}
     assert len(statuses(home)) == 80
     assert max(machines.finished().values()) == 1
-    assert not list(home.glob("outputs/*/.lease*"))
     assert not (home / "outputs" / ".plans").exists()
     sys.stdout.write(f"{dict(counts)}, {len(begun(home))} attempts\n")  # shown by -rP
