@@ -188,7 +188,13 @@ def take(folder: Path, locked: bool) -> OwnLease | None:
 
 
 def remove(folder: Path, content: bytes) -> None:
-    """Remove the lease with this content. That of another process stays."""
+    """Remove the lease with this content. That of another process stays.
+
+    Between the look and the renaming another may have come: what was moved is looked at again.
+    """
+    found = read(folder)
+    if found is None or found.content != content:
+        return
     path, aside = folder / LEASE, folder / _aside()
     try:
         path.rename(aside)

@@ -155,8 +155,16 @@ def test_of_many_who_take_over_one_succeeds(run):
         write(run, ELSEWHERE)
 
 
-def test_the_lease_of_another_is_put_back(run):
+def test_the_lease_of_another_stays(run):
     lease.remove(run, b"what has expired")
+    assert lease.read(run).owner == ELSEWHERE
+
+
+def test_a_lease_that_came_between_look_and_renaming_is_put_back(run, monkeypatch):
+    expired, read = lease.Lease(b"what has expired", (0, 0), None), lease.read
+    looks = [expired]
+    monkeypatch.setattr(lease, "read", lambda *where: looks.pop() if looks else read(*where))
+    lease.remove(run, expired.content)
     assert lease.read(run).owner == ELSEWHERE
     assert left(run) == {lease.LEASE}
 

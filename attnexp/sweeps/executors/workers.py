@@ -79,9 +79,10 @@ class WorkersExecutor(Executor):
         while not all(worker.done() for worker in self._submitted):
             on_wait()
             time.sleep(POLL)
-        for worker in self._submitted:
-            if said := _last_line(worker.paths.stderr):
-                console.warn(f"a worker ended with: {said} (all it said: {worker.paths.stdout})")
+        said = {_last_line(worker.paths.stderr): worker.paths.stdout for worker in self._submitted}
+        for last, path in said.items():
+            if last:
+                console.warn(f"a worker ended with: {last} (what else it said: {path})")
         self._submitted = ()
         yield from ()
 
