@@ -6,7 +6,7 @@ import pytest
 
 from attnexp.cli import main as cli
 from attnexp.cli import status
-from attnexp.runs import files, lease, lock, progress
+from attnexp.runs import files, lease, lock
 from attnexp.runs.stored_plan import StoredPlan
 
 
@@ -80,15 +80,3 @@ def test_plans_that_cannot_be_read_are_named(outputs, capsys):
     (outputs / ".plans" / "broken.json").write_text("{")
     assert cli.run(["status"]) == 0
     assert "broken.json is not the plan of a sweep" in capsys.readouterr().err
-
-
-def test_a_sweep_keeps_its_plan_while_jobs_are_missing(in_process, tmp_path):
-    words = ("-m", "figures=false", "train.max_epochs=1", "seed=0,1,2")
-    assert in_process(*words, "data.noise=0.1").returncode == 0
-    assert not (tmp_path / "outputs" / ".plans").exists()
-    refused = in_process(*words, "data.noise=0.2", "optim.lr=1e30", "fail_fast=true")
-    if refused.returncode == 0:
-        pytest.skip("this learning rate did not fail")
-    counts = progress.look_at(tmp_path / "outputs").counts
-    assert counts["done"] == 3
-    assert counts["failed"] + counts.get("to do", 0) == 3

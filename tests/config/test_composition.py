@@ -1,9 +1,9 @@
 """Composing, within bounds."""
 
-import pickle
 import subprocess
 import sys
 
+import pytest
 from hydra.core.singleton import Singleton
 
 from attnexp.config.composition import state_for_others
@@ -17,11 +17,12 @@ Singleton.set_state(pickle.load(sys.stdin.buffer))
 
 def test_a_process_of_a_launcher_can_take_up_hydras_state(in_process):
     """Launchers hand it to their processes, which register Hydra's plugins once more."""
+    cloudpickle = pytest.importorskip("cloudpickle")
     assert in_process("--cfg", "job").returncode == 0
     with state_for_others():
-        state = pickle.dumps(Singleton.get_state())
+        state = cloudpickle.dumps(Singleton.get_state())
     taken = [sys.executable, "-c", TAKE_UP]
     answer = subprocess.run(taken, input=state, capture_output=True, timeout=60, check=False)
     assert answer.returncode == 0, answer.stderr
-    without = pickle.dumps(Singleton.get_state())
+    without = cloudpickle.dumps(Singleton.get_state())
     assert subprocess.run(taken, input=without, capture_output=True, check=False).returncode == 1
