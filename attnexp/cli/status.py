@@ -83,8 +83,8 @@ def show(progress: Progress) -> None:
         _more(progress.running)
     if progress.ended_early:
         table = console.plain_table(["to look at", "state", "why"])
-        for run in progress.ended_early[:SHOWN]:
-            table.add_row(*(escape(cell) for cell in (run.name, run.state, run.why)))
+        for ended in progress.ended_early[:SHOWN]:
+            table.add_row(*(escape(cell) for cell in (ended.name, ended.state, ended.why)))
         console.out.print(table)
         _more(progress.ended_early)
     if progress.rest is not None:
