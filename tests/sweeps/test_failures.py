@@ -155,4 +155,4 @@ def test_a_plan_is_on_disk_while_jobs_are_missing(fragile, home):
     (plan,) = (home / "outputs" / ".plans").iterdir()
     plan.unlink()
     assert fragile("-m", "model.how=fine", "seed=0,1").returncode == 0
-    assert not any((home / "outputs" / ".plans").iterdir())
+    assert not (home / "outputs" / ".plans").exists()
