@@ -72,18 +72,58 @@ how: fine
 seconds: 0.0
 """
 
+MACHINE = '''
+"""Makes this process and its children those of a machine of its own, before they run anything."""
+
+import errno
+import fcntl
+import os
+
+from attnexp.runs import lease, lock, summary
+
+name = os.environ["MACHINE"]
+lease.BEAT, lease.EXPIRY = 0.2, 2.0
+if os.environ["LOCKS"] == "local":
+    lock.LOCK = f".lock-{name}"
+else:
+    def refuse(file, how):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    fcntl.flock = refuse
+if not os.environ.get("NAMESPACES"):
+    lease.machine = lambda: (name, f"a boot of {name}")
+
+write = summary.Summary.write
+
+def write_down(self, folder):
+    write(self, folder)
+    if self.status == "finished":
+        with open(os.environ["AUDIT"], "a") as file:
+            file.write(f"{self.seed} {name} {os.getpid()}\\n")
+
+summary.Summary.write = write_down
+'''
+
 ARGUMENTS = ("--config-dir", "mine", "model=fragile", "figures=false")
 
 
 class Started:
     """A command in a process group of its own, with files for what it says."""
 
-    def __init__(self, home: Path, arguments: tuple[str, ...], mark: str) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "ATTNEXP_TEST": mark}
+    def __init__(
+        self,
+        home: Path,
+        arguments: tuple[str, ...],
+        mark: str,
+        within: tuple[str, ...] = (),
+        **more: str,
+    ) -> None:
+        """`within` are words before the command, `more` environment variables besides ours."""
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "ATTNEXP_TEST": mark, **more}
         self._out = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._err = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "attnexp", *arguments],
+            [*within, sys.executable, "-m", "attnexp", *arguments],
             cwd=home,
             env=environment,
             stdout=self._out,

@@ -115,6 +115,7 @@ def test_only_what_drives_runs_imports_the_composition_root():
         (["--help"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["--version"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf", "rich"}),
         (["results"], {"torch", "matplotlib", "hydra"}),
+        (["status"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["--cfg", "job"], {"torch", "matplotlib", "pandas"}),
         (["-sc", "query=bash"], {"torch", "matplotlib", "pandas"}),
         (["model=dott"], {"torch", "matplotlib", "pandas"}),

@@ -13,6 +13,7 @@ from attnexp.config.messages import ComposeErrors
 from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, refusal, shortened
 from attnexp.redaction import MASK
 from attnexp.runs.files import SUMMARY
+from attnexp.runs.lease import TakenOverError
 from attnexp.runs.lock import hold
 from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
 from attnexp.runs.summary import Summary, error_text
@@ -88,6 +89,8 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
 
     try:
         return execute(prepared, folder)
+    except TakenOverError:
+        raise
     except (Exception, SystemExit) as error:
         raise RunFailedError(_failure(folder, error)) from error
 

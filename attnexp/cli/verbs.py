@@ -6,6 +6,7 @@ VERBS = {
     "report": ("attnexp.cli.report", "write one page with tables, curves and attention"),
     "decode": ("attnexp.cli.decode", "answer a source with a run's trained sequence model"),
     "verify": ("attnexp.cli.verify", "do finished runs again and compare the numbers"),
+    "status": ("attnexp.cli.status", "show how far sweeps are, while they run and after"),
     "show": ("attnexp.cli.show", "show a run's losses and attention in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""

@@ -22,6 +22,7 @@ from attnexp.config.hydra_internals import Hydra, create_config_search_path, get
 from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.config.messages import ComposeErrors, explanation
 from attnexp.config.trust import search_user_modules
+from attnexp.config.workers import register_workers
 from attnexp.errors import RequestError
 from attnexp.redaction import recorded, remember_words
 
@@ -162,6 +163,7 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = create_hydra(search_path, command)
+    register_workers()
     GlobalHydra.instance().initialize(hydra)
     return hydra
 

@@ -13,7 +13,7 @@ import math
 import os
 import secrets
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -112,10 +112,11 @@ def writing(path: Path) -> Iterator[None]:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = lambda: None) -> None:
     """Write a file whole or not at all, replacing what was there. A link is not followed.
 
-    Raises OSError where it cannot be written, and for a device or a folder in its place.
+    `just_before` is called when all that is left is to rename it; an error of it leaves the file
+    as it was. Raises OSError where it cannot be written, and for a device or a folder in its place.
     """
     aside = path.parent / f".{path.name}.{secrets.token_hex(4)}{ASIDE}"
     with writing(path):
@@ -125,6 +126,7 @@ def write_bytes(path: Path, content: bytes) -> None:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
+            just_before()
             aside.replace(path)
         except BaseException:
             aside.unlink(missing_ok=True)
@@ -143,10 +145,15 @@ def require_file(path: Path) -> None:
         raise OSError(errno.EINVAL, "it is not a file")
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Write JSON that any reader takes: NaN and infinities become null, broken letters `?`."""
+def write_json(
+    path: Path, content: Mapping[str, Any], just_before: Callable[[], None] = lambda: None
+) -> None:
+    """Write JSON that any reader takes: NaN and infinities become null, broken letters `?`.
+
+    `just_before` is as in `write_bytes`.
+    """
     text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    write_bytes(path, (text + "\n").encode(errors="replace"))
+    write_bytes(path, (text + "\n").encode(errors="replace"), just_before)
 
 
 def finite(value: Any) -> Any:

@@ -1,23 +1,21 @@
 """The lock of a run folder, which one process at a time holds.
 
-It is the kernel's lock (flock) on a file in the folder, so it is released when its holder dies,
-however it dies. The file stays, because two processes could otherwise lock two files of the same
-name. On a network file system the lock holds between machines if that file system supports flock:
-NFS does since Linux 2.6.12, Lustre when mounted with `flock`. Where a file system has no locks, the
-run continues without one after a warning.
+It is the kernel's lock (flock) on a file in the folder, and a lease beside it. The kernel releases
+its lock when the holder dies, however it dies. The lease keeps machines apart whose file system
+has no locks, or locks that other machines do not see: see `attnexp.runs.lease`. The file `.lock`
+stays, because two processes could otherwise lock two files of the same name.
 """
 
 import errno
 import fcntl
-import json
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from attnexp import console
+from attnexp.runs import lease
 
 LOCK = ".lock"
 
@@ -31,6 +29,7 @@ CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 """Flags for the file of a lock: it may be in a folder that somebody else has made."""
 
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
+_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
 class BusyError(Exception):
@@ -49,15 +48,16 @@ def hold(folder: Path, on_busy: Callable[[str], None] | None = None) -> Iterator
     require_own(folder)
     file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | CAREFUL, 0o666)
     try:
-        if not _taken(file):
-            holder = _holder(file)
+        held = _taken(folder, file)
+        if held is None:
+            holder = str(lease.read(folder) or "another process")
             if on_busy is None:
                 raise BusyError(holder)
             on_busy(holder)
-            while not _taken(file):
+            while (held := _taken(folder, file)) is None:
                 time.sleep(RETRY)
-        _sign(file)
-        yield
+        with held:
+            yield
     finally:
         os.close(file)
 
@@ -79,32 +79,72 @@ def require_own(folder: Path) -> None:
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether a process holds the lock at this moment. The lock is not taken for that."""
+    """Return whether a process holds the lock at this moment. The lock is not taken for that.
+
+    A lease that is over is removed, so that all others know at once.
+    """
     try:
-        file = os.open(folder / LOCK, os.O_RDWR | CAREFUL)
+        file = os.open(folder / LOCK, os.O_RDONLY | CAREFUL)
     except OSError:
         return False
     try:
-        return not _locked(file, fcntl.LOCK_SH)
+        free = _locked(file, fcntl.LOCK_SH)
+        found = lease.read(folder)
+        if found is None:
+            return free is False
+        if not lease.is_over(folder, found, free):
+            return True
+        with suppress(OSError):  # in a folder of somebody else
+            lease.remove(folder, found.content)
+        return False
     finally:
         os.close(file)
 
 
-def _taken(file: int) -> bool:
-    """Take the lock and return whether that succeeded.
+def _taken(folder: Path, file: int) -> AbstractContextManager[None] | None:
+    """Take the lock and the lease. Return what keeps them, or None where another process does.
+
+    A file server may keep the lock of a machine that is gone: its lease then expires.
+    """
+    locked = _locked_alone(file)
+    found = lease.read(folder)
+    if lease.is_over(folder, found, locked) if found else locked is not False:
+        try:
+            if found:
+                lease.remove(folder, found.content)
+            own = lease.take(folder, locked is True)
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            if locked is None:
+                why = "neither locks nor hard links: two commands"
+            else:
+                why = "no hard links: where its locks are local to a machine, two machines"
+            console.warn(f"this file system has {why} at once may run the same job twice")
+            return nullcontext()
+        if own is not None:
+            return own.kept()
+    if locked:
+        fcntl.flock(file, fcntl.LOCK_UN)
+    return None
+
+
+def _locked_alone(file: int) -> bool | None:
+    """Lock the file for this process alone, and return whether that succeeded, as `_locked`.
 
     Where a shared lock can be had, nobody holds the folder: others only call `is_held`.
     """
     end = time.monotonic() + _PATIENCE
-    while not _locked(file, fcntl.LOCK_EX):
+    while (locked := _locked(file, fcntl.LOCK_EX)) is False:
         if not _locked(file, fcntl.LOCK_SH) or time.monotonic() > end:
             return False
         fcntl.flock(file, fcntl.LOCK_UN)
         time.sleep(0.001)
-    return True
+    return locked
 
 
-def _locked(file: int, how: int) -> bool:
+def _locked(file: int, how: int) -> bool | None:
+    """Lock the file and return whether that succeeded, None where there are no locks."""
     try:
         fcntl.flock(file, how | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -112,23 +152,5 @@ def _locked(file: int, how: int) -> bool:
     except OSError as error:
         if error.errno not in _NO_LOCKS:
             raise
-        console.warn(
-            "this file system has no locks: two commands at once may run the same job twice"
-        )
+        return None
     return True
-
-
-def _sign(file: int) -> None:
-    """Write the name of this process into the file, for messages."""
-    content = json.dumps({"process": os.getpid(), "host": socket.gethostname()}).encode()
-    with suppress(OSError):  # a full disk must not look like a lock that was not given
-        os.pwrite(file, content, 0)
-        os.ftruncate(file, len(content))
-
-
-def _holder(file: int) -> str:
-    try:
-        holder = json.loads(os.pread(file, 1000, 0))
-        return f"process {holder['process']} on {holder['host']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process"

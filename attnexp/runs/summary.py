@@ -10,6 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ import msgspec
 
 from attnexp.errors import FULL, RequestError, refusal
 from attnexp.redaction import recorded, redacted
+from attnexp.runs import lease
 from attnexp.runs.files import (
     MOST,
     SUMMARY,
@@ -150,8 +152,13 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def write(self, folder: Path) -> None:
-        """Write summary.json, whole or not at all."""
-        write_json(folder / SUMMARY, msgspec.to_builtins(self))
+        """Write summary.json, whole or not at all.
+
+        Raises TakenOverError where this process has lost the folder to another.
+        """
+        write_json(
+            folder / SUMMARY, msgspec.to_builtins(self), partial(lease.confirm, Path(folder))
+        )
 
 
 def first_summary(

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from attnexp.config.job import Job, at_work, finished_before
-from attnexp.runs import files, lock
+from attnexp.runs import files, lease, lock
 from attnexp.runs.summary import error_text, first_summary
 from attnexp.sweeps.outcome import Outcome
 
@@ -35,7 +35,7 @@ def run_job(job: Job) -> Outcome:
 
 def outcome_of(error: BaseException) -> Outcome:
     """Return the outcome of a job that an error has ended."""
-    if isinstance(error, lock.BusyError):
+    if isinstance(error, lock.BusyError | lease.TakenOverError):
         return Outcome("busy", str(error))
     if isinstance(error, KeyboardInterrupt):
         return Outcome("interrupted")
@@ -50,6 +50,7 @@ def build(job: Job) -> "PreparedRun":
     try:
         return build.prepare(job.config, job.chosen, job.command)
     except BaseException as error:
+        lease.confirm(job.folder)
         files.clear(job.folder)
         opening = first_summary(job.settings, job.chosen, job.command)
         record_end(job.folder, opening, error)

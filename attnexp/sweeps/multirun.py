@@ -1,6 +1,7 @@
 """A sweep over all combinations of the values that `attnexp -m` names."""
 
 import logging
+import shlex
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -10,12 +11,14 @@ from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
 from attnexp.errors import RunFailedError
 from attnexp.runs.files import FIGURES
+from attnexp.runs.stored_plan import StoredPlan
 from attnexp.runs.summary import error_text
 from attnexp.sweeps.executors.base import Executor, JobOf
 from attnexp.sweeps.executors.batched import BatchedExecutor
 from attnexp.sweeps.executors.hydra_launcher import HydraLauncherExecutor
 from attnexp.sweeps.executors.local import LocalExecutor
 from attnexp.sweeps.executors.parallel import ParallelExecutor
+from attnexp.sweeps.executors.workers import WorkersExecutor
 from attnexp.sweeps.plan import BATCHED, Composer, Plan, make_plan, require_places
 from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
@@ -46,14 +49,57 @@ def sweep(
         plan = make_plan(composer, axes, config.rerun, executor.prepare)
         require_places(plan)
         show_remarks(plan)
+        if isinstance(executor, WorkersExecutor) and executor.detach:
+            submit_and_leave(composer, plan, executor)
+            return
         try:
-            Scheduler(plan, executor, job_of, config.fail_fast).run()
+            run_plan(composer, plan, executor, job_of, config.fail_fast)
         except RunFailedError:
             show_results(composer, plan)
             raise
         show_results(composer, plan)
     finally:
         executor.stop()
+
+
+def run_plan(
+    composer: Composer, plan: Plan, executor: Executor, job_of: JobOf, fail_fast: bool
+) -> None:
+    """Run the jobs of a plan that have not finished, with the plan on disk until all have.
+
+    Raises as `Scheduler.run`.
+    """
+    stored = store(composer, plan)
+    Scheduler(plan, executor, job_of, fail_fast).run()
+    if stored is not None:
+        stored.remove()
+
+
+def store(composer: Composer, plan: Plan) -> StoredPlan | None:
+    """Write a plan that has jobs to do for `attnexp status`, without which a sweep can do."""
+    if not plan.to_do:
+        return None
+    root = Path(composer.config.hydra.sweep.dir).absolute()
+    stored = StoredPlan.of(root, [job.folder for job in plan.jobs])
+    try:
+        stored.write()
+    except OSError as error:
+        console.warn(f"attnexp status will not know what is to do: {stored.path}: {error.strerror}")
+    return stored
+
+
+def submit_and_leave(composer: Composer, plan: Plan, executor: WorkersExecutor) -> None:
+    """Submit workers for the jobs of a plan, and say where to look at them."""
+    if not plan.to_do:
+        console.say(f"all {len(plan.jobs)} jobs are done: nothing is submitted")
+        return
+    store(composer, plan)
+    count = executor.submit(plan.to_do)
+    folder = shlex.quote(str(composer.config.hydra.sweep.dir))
+    console.say(
+        f"{len(plan.to_do)} jobs for {count} worker{'s' if count > 1 else ''} are submitted: "
+        f"attnexp status {folder} shows how far they are"
+    )
 
 
 def show_results(composer: Composer, plan: Plan) -> None:
@@ -100,4 +146,6 @@ def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | Non
     if launcher["_target_"] == BATCHED:
         check_settings(launcher, BatchedExecutor, "hydra.launcher", ("job_of", "max_batch_size"))
         return BatchedExecutor(job_of, max_batch_size, launcher["size"], launcher["n_jobs"])
+    if launcher.get("workers") is not None:
+        return WorkersExecutor(composer.config, job_of)
     return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)

@@ -20,11 +20,16 @@ from attnexp.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
 from attnexp.runs.summary import Tuning, record_tuning
 from attnexp.sweeps.executors.base import Executor, JobOf
+from attnexp.sweeps.executors.workers import WorkersExecutor
 from attnexp.sweeps.measure import NotMeasuredError, finished, selection_of, value_of
-from attnexp.sweeps.multirun import choose_executor, show_results
+from attnexp.sweeps.multirun import (
+    choose_executor,
+    run_plan,
+    show_results,
+    submit_and_leave,
+)
 from attnexp.sweeps.overrides import Axis, Override, expand
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
-from attnexp.sweeps.scheduler import Scheduler
 from attnexp.sweeps.summary import show_plan, show_remarks
 
 SEED = "seed"
@@ -92,9 +97,14 @@ def tuned_sweep(
     require_places(plan)
     job_of = partial(composer.job, jobs.axes)
     executor = choose_executor(composer, job_of, max_batch_size)
+    if isinstance(executor, WorkersExecutor) and executor.detach:
+        if not plan.to_do:
+            plan = plan_of(jobs.compared(jobs.choose(trials)), jobs.num_compared, rerun)
+        submit_and_leave(composer, plan, executor)
+        return
     try:
         try:
-            _run(plan, executor, job_of, fail_fast=False)
+            _run(composer, plan, executor, job_of, fail_fast=False)
         except RunFailedError as error:
             _check_ended(tried, error)
         chosen = jobs.choose(trials)
@@ -104,7 +114,7 @@ def tuned_sweep(
         plan = plan_of(jobs.compared(chosen), jobs.num_compared, rerun)
         show_remarks(plan)
         try:
-            _run(plan, executor, job_of, composer.config.fail_fast)
+            _run(composer, plan, executor, job_of, composer.config.fail_fast)
         except RunFailedError:
             _finish(composer, plan, jobs.tuning(metric, trial=False))
             raise
@@ -243,11 +253,13 @@ class TunedJobs:
         return [self._composer.planned(self.axes, line, next(self._numbers)) for line in lines]
 
 
-def _run(plan: Plan, executor: Executor, job_of: JobOf, fail_fast: bool) -> None:
+def _run(
+    composer: Composer, plan: Plan, executor: Executor, job_of: JobOf, fail_fast: bool
+) -> None:
     """Run the jobs of a plan that have not finished. Raises RunFailedError where one failed."""
     for job in plan.to_do:
         executor.prepare(job)
-    Scheduler(plan, executor, job_of, fail_fast).run()
+    run_plan(composer, plan, executor, job_of, fail_fast)
 
 
 def _finish(composer: Composer, plan: Plan, tuning: Tuning) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attnexp import console
 from attnexp.errors import refusal
-from attnexp.runs import files
+from attnexp.runs import files, lease
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.provenance import differences, now
 from attnexp.runs.stop import Stop
@@ -87,6 +87,7 @@ class Recording:
     def begin(self) -> None:
         """Clear the folder, and write that the run has begun, or goes on from its checkpoint."""
         run = self.run
+        lease.confirm(self.folder)
         files.clear(self.folder, keep={files.CHECKPOINT} if self._earlier else ())
         self.summary.write(self.folder)
         if text := differences():
@@ -192,8 +193,10 @@ class Recording:
     def keep_if_due(self, state: Callable[[], State]) -> None:
         """Keep a checkpoint if it is time for one, or a signal has asked the run to end.
 
-        `state` returns that of the training. It is called between two updates.
+        `state` returns that of the training. It is called between two updates. Raises
+        TakenOverError where another process has the folder by now.
         """
+        lease.check(self.folder)
         every = self.run.config["checkpoint_every"]
         pause = time.perf_counter() - self._kept
         if self.stop.wished or (every is not None and pause >= max(every, self._pause)):
@@ -202,6 +205,7 @@ class Recording:
     def _keep(self, state: State) -> None:
         """Write a checkpoint, unless the parameters are not finite: the last good one stays."""
         began = time.perf_counter()
+        lease.confirm(self.folder)
         if is_finite(self.run.model):
             attempts = [*self.summary.attempts, self._attempt(state["step"])]
             weights = {epoch: dict(each.weights) for epoch, each in self._snapshots.items()}
@@ -267,8 +271,10 @@ class Recording:
                 self.notes.append(f"training ended early: {last.ended}")
         evaluation = measure(run, partial(run.task.evaluate, untrained=run.untrained))
         require_finite(evaluation.metrics, run.task)
+        attended = measure(run, run.task.attend)
+        lease.confirm(self.folder)
         files.write_rows(self.folder / files.PREDICTIONS, evaluation.rows)
-        write_attention(measure(run, run.task.attend), run.dataset.spec, self.folder)
+        write_attention(attended, run.dataset.spec, self.folder)
         write_parameters(run.model, self.folder)
         finished = msgspec.structs.replace(
             self.summary,
@@ -295,9 +301,15 @@ class Recording:
         return self.summary
 
     def end_early(self, error: BaseException) -> None:
-        """Record what ended the run, as far as it can be written."""
+        """Record what ended the run, as far as it can be written.
+
+        Nothing is recorded where another process has the folder by now.
+        """
         try:
             self._close_training()
+        except lease.TakenOverError as taken:
+            log.info("%s", taken)
+            return
         except OSError as lost:
             console.warn(f"what the run had recorded is incomplete: {error_text(lost)}")
         if isinstance(error, KeyboardInterrupt) and (self.folder / files.CHECKPOINT).exists():
@@ -309,6 +321,7 @@ class Recording:
         metrics, self._metrics = self._metrics, None
         if metrics is not None:
             metrics.close()
+        lease.confirm(self.folder)
         snapshots, self._snapshots = self._snapshots, {}
         if snapshots:
             write_snapshots(snapshots, self.run.dataset.spec, self.folder)

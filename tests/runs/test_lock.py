@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -86,14 +87,60 @@ def test_looking_does_not_keep_others_out(tmp_path):
             looker.join()
 
 
-def test_where_there_are_no_locks_the_run_goes_on_and_says_so(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def no_locks(monkeypatch):
+    """A file system that has no locks."""
+
     def refuse(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "flock", refuse)
+
+
+@pytest.fixture
+def no_links(monkeypatch):
+    """A file system that has no hard links."""
+
+    def refuse(source, target):
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+def test_where_there_are_no_locks_the_lease_keeps_others_out(tmp_path, no_locks, capsys):
+    with lock.hold(tmp_path):
+        assert lock.is_held(tmp_path)
+        with pytest.raises(lock.BusyError, match=rf"process {os.getpid()} on"), lock.hold(tmp_path):
+            pass
+    assert not lock.is_held(tmp_path)
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("death", [signal.SIGKILL, signal.SIGTERM])
+def test_without_locks_the_lease_of_a_dead_process_is_free(tmp_path, holder, no_locks, death):
+    assert lock.is_held(tmp_path / "run")
+    holder.send_signal(death)
+    holder.wait()
+    with lock.hold(tmp_path / "run"):
+        pass
+
+
+def test_without_hard_links_the_lock_keeps_others_out_and_a_note_says_so(
+    tmp_path, no_links, capsys
+):
+    with (
+        lock.hold(tmp_path),
+        pytest.raises(lock.BusyError, match="another process"),
+        lock.hold(tmp_path),
+    ):
+        pass
+    assert "no hard links: where its locks are local to a machine" in capsys.readouterr().out
+
+
+def test_without_locks_and_links_the_run_goes_on_and_says_so(tmp_path, no_locks, no_links, capsys):
     with lock.hold(tmp_path):
         pass
-    assert "this file system has no locks" in capsys.readouterr().out
+    assert "neither locks nor hard links: two commands" in capsys.readouterr().out
 
 
 def test_a_lock_file_with_anything_in_it_is_only_a_lock(tmp_path):

@@ -32,8 +32,8 @@ def start(home: Path) -> Iterator[Callable[..., Started]]:
 
     commands = []
 
-    def begin(*arguments: str) -> Started:
-        commands.append(Started(home, (*ARGUMENTS, *arguments), mark))
+    def begin(*arguments: str, **options: object) -> Started:
+        commands.append(Started(home, (*ARGUMENTS, *arguments), mark, **options))
         return commands[-1]
 
     begin.mark = mark

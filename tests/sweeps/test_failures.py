@@ -7,6 +7,8 @@ import subprocess
 import pytest
 from sweeping import begun, folder_of, statuses, summaries
 
+from attnexp.runs.progress import look_at
+
 WAYS = {
     "raise": "ZeroDivisionError: division by zero",
     "exit": "SystemExit: 3",
@@ -142,3 +144,15 @@ def test_a_full_disk_fails_what_does_not_fit_and_spoils_nothing(fragile, home, s
     assert statuses(home) == {f"fine-{seed}": "finished" for seed in range(8)}
     kept = [path for path, time in finished.items() if path.stat().st_mtime_ns == time]
     assert len(kept) >= list(ends.values()).count("finished")
+
+
+def test_a_plan_is_on_disk_while_jobs_are_missing(fragile, home):
+    words = ("-m", "model.how=raise,fine", "fail_fast=true", "seed=0")
+    assert fragile(*words).returncode == 1
+    assert look_at(home / "outputs").counts == {"failed": 1, "to do": 1}
+    assert fragile("-m", "model.how=fine", "seed=0").returncode == 0
+    assert look_at(home / "outputs").counts == {"done": 1, "failed": 1}
+    (plan,) = (home / "outputs" / ".plans").iterdir()
+    plan.unlink()
+    assert fragile("-m", "model.how=fine", "seed=0,1").returncode == 0
+    assert not (home / "outputs" / ".plans").exists()

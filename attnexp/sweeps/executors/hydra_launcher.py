@@ -35,6 +35,7 @@ from attnexp.runs import lock
 from attnexp.runs.settings import leaves
 from attnexp.runs.state import look
 from attnexp.sweeps.executors.base import Executor, JobOf
+from attnexp.sweeps.executors.workers import SETTINGS
 from attnexp.sweeps.outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob, folder_of, make_portable
 from attnexp.sweeps.worker_process import WorkerProcess
@@ -63,6 +64,7 @@ class HydraLauncherExecutor(Executor):
     ) -> None:
         super().__init__(job_of, max_batch_size)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
+        config = _without_workers(config)
         composed = context.config_loader
         assert isinstance(composed, Loader)
         loader = EncodedConfigLoader(composed.get_search_path())
@@ -112,6 +114,16 @@ class HydraLauncherExecutor(Executor):
             # which jobs have ended, and the scheduler launches the others again.
             console.warn(f"the launcher stopped early: {first_line(str(error))}")
             return []
+
+
+def _without_workers(config: DictConfig) -> DictConfig:
+    """Return the configuration without settings of workers, which no launcher knows."""
+    config = copy.deepcopy(config)
+    make_portable(config.hydra)
+    with read_write(config.hydra), open_dict(config.hydra):
+        for name in SETTINGS:
+            config.hydra.launcher.pop(name, None)
+    return config
 
 
 class EncodedConfigLoader(ConfigLoaderImpl):

@@ -21,7 +21,7 @@ def test_markers_of_sweeps_that_are_gone_are_removed(tmp_path):
     assert not new.path.exists()
 
 
-def test_a_marker_needs_no_locks(tmp_path, monkeypatch, capsys):
+def test_a_marker_needs_no_locks(tmp_path, monkeypatch):
     def refuse(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
 
@@ -29,4 +29,3 @@ def test_a_marker_needs_no_locks(tmp_path, monkeypatch, capsys):
     marker = ActiveMarker(tmp_path)
     marker.create()
     assert marker.path.exists()
-    assert "this file system has no locks" in capsys.readouterr().out

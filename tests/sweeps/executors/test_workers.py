@@ -1,0 +1,154 @@
+"""Workers in place of jobs, tried with submitit on this machine."""
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from sweeping import begun, marked, statuses, until
+
+from attnexp.sweeps.executors import workers
+
+pytestmark = pytest.mark.skipif(find_spec("submitit") is None, reason="submitit is not installed")
+
+LOCAL = ("-m", "hydra/launcher=submitit_local", "hydra.launcher.workers=2")
+
+
+class Worker:
+    """A worker of a queue that has ended as soon as it is submitted."""
+
+    def __init__(self, line, folder, said: Path) -> None:
+        self.line, self.folder = line, folder
+        self.paths = type("Paths", (), {"stderr": said, "stdout": said})
+
+    def done(self) -> bool:
+        return True
+
+    def cancel(self, check: bool) -> None:
+        raise AssertionError("it is not to be cancelled")
+
+
+class Queue:
+    """A queue that keeps what is submitted, and runs nothing."""
+
+    def __init__(self, said: Path) -> None:
+        self.said = said
+        self.submitted: list[Worker] = []
+
+    def map_array(self, function, *arguments):
+        assert function is workers.work
+        found = [Worker(line, folder, self.said) for line, folder in zip(*arguments, strict=True)]
+        self.submitted += found
+        return found
+
+
+@pytest.fixture
+def queue(monkeypatch, tmp_path) -> Queue:
+    queue = Queue(tmp_path / "worker.err")
+    monkeypatch.setattr(workers, "_queue", lambda launcher: queue)
+    return queue
+
+
+def test_a_worker_is_the_same_line_on_a_part_of_the_cores(queue, fragile, home):
+    answer = fragile(
+        *LOCAL, "hydra.launcher.jobs_at_once=2", "hydra.launcher.detach=true", "seed=range(0,3)"
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "3 jobs for 2 workers are submitted: attnexp status outputs shows" in answer.stdout
+    first, second = queue.submitted
+    assert first.line == second.line
+    assert first.line == [
+        "-m",
+        f"--config-dir={home / 'mine'}",
+        "--config-name=config",
+        "model=fragile",
+        "figures=false",
+        "seed=range(0,3)",
+        "hydra/launcher=parallel",
+        "hydra.launcher.n_jobs=2",
+    ]
+    assert first.folder == str(home)
+    planned = fragile(*first.line, "--dry-run")
+    assert re.search(r"to do +3\n", planned.stdout), planned.stderr
+    assert (home / "outputs" / ".plans").exists()
+
+
+def test_there_are_no_more_workers_than_jobs_for_them(queue, fragile):
+    fragile(*LOCAL, "hydra.launcher.jobs_at_once=4", "hydra.launcher.detach=true", "seed=0,1,2")
+    assert len(queue.submitted) == 1
+
+
+def test_a_tuned_sweep_is_submitted_whole(queue, fragile):
+    answer = fragile(*LOCAL, "hydra.launcher.detach=true", "hydra/sweeper=tuned", "seed=0,1")
+    assert answer.returncode == 0, answer.stderr
+    assert "hydra/sweeper=tuned" in queue.submitted[0].line
+
+
+def test_what_a_worker_complains_of_is_told(queue, fragile):
+    queue.said.write_text("a line\nsrun: no such partition\n")
+    answer = fragile(*LOCAL, "seed=0,1")
+    assert answer.returncode == 1
+    assert "a worker ended with: srun: no such partition" in answer.stdout
+    assert "2 of 2 jobs have not run to the end" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "refusal"),
+    [
+        (("hydra.launcher.workers=0",), "hydra.launcher.workers must be 1 or more, got 0"),
+        (("hydra.launcher.jobs_at_once=-1",), "hydra.launcher.jobs_at_once must be 1 or more"),
+        (("hydra.launcher.workers=two",), "hydra.launcher.workers: Value 'two'"),
+        (("rerun=true",), "rerun=true and workers: each would run every job"),
+    ],
+)
+def test_what_workers_cannot_do_is_refused(queue, fragile, words, refusal):
+    answer = fragile(*LOCAL, *words, "seed=0,1")
+    assert answer.returncode == 2
+    assert refusal in answer.stderr
+    assert queue.submitted == []
+
+
+def test_a_search_hands_out_its_points_itself(queue, fragile):
+    answer = fragile(*LOCAL, "hydra/sweeper=optuna", "model.seconds=interval(0,1)")
+    assert answer.returncode == 2
+    assert "leave workers out" in answer.stderr
+
+
+def test_without_the_queue_it_is_said(fragile):
+    answer = fragile("-m", "hydra/launcher=slurm", "hydra.launcher.workers=2", "seed=0,1")
+    assert answer.returncode == 2
+    assert "workers cannot be submitted: " in answer.stderr
+
+
+@pytest.mark.slow
+def test_workers_share_the_jobs_and_each_runs_several(start, home):
+    command = start(*LOCAL, "hydra.launcher.jobs_at_once=2", "seed=range(0,8)", "model.seconds=1")
+    code, out, err = command.end(timeout=240)
+    assert code == 0, out + err
+    assert re.search(r"done +8\n", out)
+    assert len(begun(home)) == 8
+    assert len({process for _, _, process, *_ in begun(home)}) == 4
+    until(lambda: marked(start.mark) == [], seconds=20)
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_the_workers(start, home):
+    command = start(*LOCAL, "seed=0,1", "model.seconds=60")
+    until(lambda: len(begun(home)) == 2, seconds=120)
+    command.interrupt()
+    code, out, err = command.end(timeout=60)
+    assert code == 130, out + err
+    until(lambda: marked(start.mark) == [], seconds=30)
+    assert set(statuses(home).values()) == {"interrupted"}
+
+
+@pytest.mark.slow
+def test_detached_workers_go_on_when_the_command_has_ended(start, home):
+    command = start(*LOCAL, "hydra.launcher.detach=true", "seed=0,1,2", "model.seconds=1")
+    code, out, err = command.end(timeout=60)
+    assert code == 0, out + err
+    assert len(begun(home)) == 0
+    until(lambda: len(statuses(home)) == 3, seconds=120)
+    until(lambda: marked(start.mark) == [], seconds=60)
+    assert set(statuses(home).values()) == {"finished"}
+    assert not (home / "outputs" / ".plans").exists()
