@@ -7,9 +7,11 @@ import os
 import pytest
 from safetensors.numpy import load_file
 
+from attnexp.training import recording
+
 WORDS = ("train.max_epochs=2", "data.num_train=20", "data.num_test=10")
-WRITES = 9
-"""How often a run asks the system to keep a file: summary, predictions, ..., three pictures."""
+WRITES = 10
+"""How often a run asks the system to keep a file: summary, code.diff, ..., three pictures."""
 
 
 @pytest.fixture
@@ -28,6 +30,7 @@ def disk(monkeypatch):
             keep(file)
 
         monkeypatch.setattr(os, "fsync", keep_or_fail)
+        monkeypatch.setattr(recording, "differences", lambda: "+1\n")
         return lambda: asked
 
     return fill

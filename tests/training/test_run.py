@@ -16,8 +16,7 @@ def test_a_picture_that_fails_leaves_a_finished_run_with_a_note(in_process, monk
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["status"] == "finished"
     note = (
-        "the pictures could not be drawn (no odd can be drawn: ValueError: weights have 3 "
-        "dimensions); "
+        "the pictures could not be drawn (no odd: ValueError: weights have 3 dimensions); "
         "attnexp plot draws them again"
     )
     assert note in summary["notes"]
