@@ -3,7 +3,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Three on two cores: tests that start processes or wait take a third of the time.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-all test-ray snapshots lint types format bench clean

@@ -40,7 +40,9 @@ def in_c_locale(tmp_path):
 
 
 def test_a_folder_that_the_locale_cannot_name(in_c_locale):
-    code, out, err = in_c_locale("data=reverse", "train.max_epochs=1", "data.num_train=20")
+    code, out, err = in_c_locale(
+        "data=reverse", "train.max_epochs=1", "data.num_train=20", "figures=false"
+    )
     assert (code, err) == (0, ""), out + err
     (run_folder,) = (in_c_locale.folder / "outputs").iterdir()
     recorded = (run_folder / ".hydra" / "hydra.yaml").read_text(encoding="utf-8")

@@ -80,7 +80,7 @@ def test_few_letters_do(shell, tmp_path):
     """Tables, maps and sentences come out in ASCII; nothing in them cannot be encoded."""
     few = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii:strict", "PYTHONUTF8": "0"}
     lines = (
-        "$A -m seed=0,1 train.max_epochs=2",
+        "$A -m seed=0,1 train.max_epochs=2 figures=false",
         "$A results",
         "$A show outputs/*seed0*",
         "$A results --format markdown",
