@@ -34,6 +34,9 @@ _FORM = re.compile(
 )
 """Keys of known services, and the user and password in an address."""
 
+_WITHIN = re.compile(r"([\w.@/-]+)=([^\s'\"\]]*)")
+"""A setting and its values in the text of another."""
+
 _INTERPOLATION = re.compile(r"\$\{.*\}", re.DOTALL)
 
 _secrets: set[str] = set()
@@ -70,10 +73,20 @@ def remember_secrets(settings: Any, name: str = "") -> None:
 
 
 def remember_words(words: Sequence[str]) -> None:
-    """Remember the values in `name=value` words, or `name=value,value`, that are secrets."""
+    """Remember the values in `name=value` words that are secrets.
+
+    There may be several, as in `name=value,value`, and words within, as in `tune=["name=value"]`.
+    """
     for word in words:
         name, _, values = word.partition("=")
-        remember_secrets([values, *values.split(",")], name)
+        remember_secrets([values, *_values(values)], name)
+        for inner, own in _WITHIN.findall(values):
+            remember_secrets(_values(own), inner)
+
+
+def _values(text: str) -> list[str]:
+    """Return the values that a text lists, as in `a,b` and `choice(a,b)`."""
+    return re.split(r"[\s,()\[\]'\"]+", re.sub(r"\w+\(", "", text))
 
 
 def is_secret(name: str) -> bool:

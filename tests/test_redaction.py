@@ -98,6 +98,45 @@ def test_a_sweep_leaves_no_secret(attnexp, home, launcher):
     assert all(each["command"].startswith("attnexp -m --config-dir mine") for each in summaries)
 
 
+def test_a_tuned_sweep_leaves_no_secret(in_process, home):
+    words = [word for word in WORDS if TYPED not in word]
+    tuned = f'hydra.sweeper.tune=["model.password={TYPED},{TYPED}-too"]'
+    answer = in_process("-m", *words, "hydra/sweeper=tuned", tuned)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert leaks(home / "outputs") == []
+    assert TYPED not in answer.stdout + answer.stderr
+    tunings = [
+        json.loads(path.read_text())["tuning"] for path in home.glob("outputs/*/summary.json")
+    ]
+    assert {str(tuning["values"]) for tuning in tunings} == {"{'model.password': ['***', '***']}"}
+
+
+def test_a_search_leaves_no_secret(in_process, home):
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    words = ("-m", *WORDS, "hydra/sweeper=optuna", "hydra.sweeper.n_trials=2")
+    answer = in_process(*words, "model.fails=false,true")
+    assert "1 measured, 1 failed" in answer.stdout, answer.stderr
+    (journal,) = home.glob("outputs/search-*/trials.journal")
+    assert "cannot say" in journal.read_text()
+    assert (journal.parent / "experiment" / "best.yaml").exists()
+    assert leaks(home / "outputs") == []
+    refused = in_process(*words, f"model.password={TYPED},{TYPED}-too")
+    assert refused.returncode == 2
+    assert "model.password is a secret, and the journal of a search holds" in refused.stderr
+    assert leaks(home / "outputs") == []
+
+
+@pytest.mark.filterwarnings("ignore")  # what libraries of others do to each other
+def test_mlflow_is_given_no_secret(in_process, home, monkeypatch):
+    for name in ("mlflow", "sqlalchemy", "alembic"):
+        pytest.importorskip(name, reason=f"{name} is not installed")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+    answer = in_process(*WORDS, "tracker=mlflow")
+    assert answer.returncode == 0, answer.stderr
+    assert (home / "outputs" / "mlflow.db").exists()
+    assert leaks(home / "outputs") == []
+
+
 def test_a_launcher_that_writes_settings_is_given_no_secret(in_process, home):
     pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
     answer = in_process("-m", *WORDS, "hydra/launcher=submitit_local")
@@ -178,3 +217,11 @@ def test_a_typed_secret_is_left_out_of_every_text(monkeypatch):
     remember_words(["+tracker.password=hunter22,swordfish", "model=dot"])
     assert redacted("no hunter22 or swordfish on dot") == f"no {MASK} or {MASK} on dot"
     assert recorded(["+tracker.password=hunter22"]) == [f"+tracker.password={MASK}"]
+
+
+def test_a_secret_within_a_word_is_remembered(monkeypatch):
+    monkeypatch.setattr(redaction, "_secrets", set())
+    words = ['hydra.sweeper.tune=["model.password=hunter22,swordfish"]']
+    remember_words([*words, "tracker.api_key=choice(rosebud,open sesame)"])
+    assert recorded(words) == [f'hydra.sweeper.tune=["model.password={MASK},{MASK}"]']
+    assert redacted("a choice of rosebud or sesame") == f"a choice of {MASK} or {MASK}"

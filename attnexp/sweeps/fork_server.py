@@ -175,7 +175,9 @@ def serve(requests_number: int) -> None:
     requests = socket.socket(fileno=requests_number)
     os.set_inheritable(requests_number, False)
     from attnexp.config import build  # noqa: F401  torch, and what else jobs need
+    from attnexp.runs import provenance
 
+    provenance.code()  # git is asked once for all workers, whose code is that of this moment
     gc.freeze()  # pages that the garbage collector does not write to stay shared
     woken, wake = os.pipe()
     os.set_blocking(woken, False)

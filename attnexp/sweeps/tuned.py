@@ -17,6 +17,7 @@ from rich.markup import escape
 
 from attnexp import console
 from attnexp.errors import RequestError, RunFailedError, refusal
+from attnexp.redaction import recorded
 from attnexp.runs import lock
 from attnexp.runs.summary import Tuning, record_tuning
 from attnexp.sweeps.executors.base import Executor, JobOf
@@ -293,8 +294,9 @@ def _record(jobs: Iterable[PlannedJob], tuning: Tuning) -> None:
 
 
 def _value(override: Override) -> str:
-    """Return the value of an override as it stands on the command line."""
-    return override.text.partition("=")[2]
+    """Return the value of an override as it stands on the command line, unless it is a secret."""
+    text: str = recorded(override.text)
+    return text.partition("=")[2]
 
 
 def _at_end(axis: Axis, place: int, tuned: Tuned) -> bool:

@@ -33,7 +33,7 @@ class Score:
 ALARMING = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class")
 """Events of Python that no verb causes on such a folder."""
 
-DRAWN = 40
+DRAWN = 12
 """Targets of a fast run."""
 
 ears: list[list[str]] = []

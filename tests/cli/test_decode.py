@@ -1,5 +1,6 @@
 """`attnexp decode` on a model that has learned to copy two symbols."""
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from attnexp.architectures.rnn import Rnn
+from attnexp.cli import main
 from attnexp.config.build import restore
 from attnexp.config.trust import Trust
 from attnexp.runs import files
@@ -16,9 +18,12 @@ ROOT = Path(__file__).parents[2]
 CONF, STORED = ROOT / "conf", ROOT / "tests" / "runs" / "stored"
 
 
-@pytest.fixture
-def run(in_process, tmp_path):
-    answer = in_process(
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """The folder of a run; each test has a copy."""
+    outputs = tmp_path_factory.mktemp("trained")
+    words = (
+        f"output_dir={outputs}",
         "data=reverse",
         "data.num_train=200",
         "data.num_validation=20",
@@ -30,9 +35,14 @@ def run(in_process, tmp_path):
         "arch.heads=2",
         "figures=false",
     )
-    assert answer.returncode == 0, answer.stderr
-    (folder,) = (tmp_path / "outputs").iterdir()
+    assert main.run(words) == 0
+    (folder,) = outputs.iterdir()
     return folder
+
+
+@pytest.fixture
+def run(trained, in_process, tmp_path):
+    return shutil.copytree(trained, tmp_path / "outputs" / trained.name)
 
 
 def test_answers_and_shows_the_map(in_process, run):

@@ -11,6 +11,8 @@ from attnexp.cli import main
 from attnexp.cli.main import run
 from attnexp.runs.stop import Stopped
 
+FEW = ("train.max_epochs=1", "data.num_train=20", "data.num_validation=4", "data.num_test=4")
+
 
 def test_help_is_a_verb(in_process):
     assert in_process("help").stdout == in_process("--help").stdout
@@ -40,9 +42,7 @@ def in_c_locale(tmp_path):
 
 
 def test_a_folder_that_the_locale_cannot_name(in_c_locale):
-    code, out, err = in_c_locale(
-        "data=reverse", "train.max_epochs=1", "data.num_train=20", "figures=false"
-    )
+    code, out, err = in_c_locale("data=reverse", "arch.hidden_dim=8", *FEW)
     assert (code, err) == (0, ""), out + err
     (run_folder,) = (in_c_locale.folder / "outputs").iterdir()
     recorded = (run_folder / ".hydra" / "hydra.yaml").read_text(encoding="utf-8")

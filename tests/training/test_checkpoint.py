@@ -6,6 +6,8 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -131,29 +133,34 @@ def killed_until_it_ends(
     return kills
 
 
-def undisturbed(words: tuple[str, ...], folder: Path) -> tuple[dict[str, object], float]:
-    """Return the numbers of a run that is not disturbed, and its seconds."""
-    ready = prepared(words)
-    folder.mkdir()
-    began = time.perf_counter()
-    run.execute(ready, folder)
-    return numbers(folder), time.perf_counter() - began
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory) -> Callable[[str], tuple[dict[str, object], float]]:
+    """Return the numbers and the seconds of a case that is not disturbed, run once."""
+
+    @cache
+    def of_case(case: str) -> tuple[dict[str, object], float]:
+        ready, folder = prepared(CASES[case]), tmp_path_factory.mktemp("whole")
+        began = time.perf_counter()
+        run.execute(ready, folder)
+        return numbers(folder), time.perf_counter() - began
+
+    return of_case
 
 
-@pytest.mark.parametrize("words", CASES.values(), ids=CASES)
-def test_a_killed_run_ends_with_the_same_bits(words, tmp_path):
-    expected, seconds = undisturbed(words, tmp_path / "whole")
+@pytest.mark.parametrize("case", CASES)
+def test_a_killed_run_ends_with_the_same_bits(case, undisturbed, tmp_path):
+    (expected, seconds), words = undisturbed(case), CASES[case]
     chance = random.Random(len(words))
-    kills = killed_until_it_ends(prepared(words), tmp_path / "cut", seconds, 6, chance)
+    kills = killed_until_it_ends(prepared(words), tmp_path / "cut", seconds, 2, chance)
     assert numbers(tmp_path / "cut") == expected
     assert kills >= 1
     assert not (tmp_path / "cut" / files.CHECKPOINT).exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", CASES.values(), ids=CASES)
-def test_a_run_killed_a_hundred_and_seventy_times(words, tmp_path):
-    expected, seconds = undisturbed(words, tmp_path / "whole")
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_killed_a_hundred_and_seventy_times(case, undisturbed, tmp_path):
+    (expected, seconds), words = undisturbed(case), CASES[case]
     chance, kills, attempt, fresh = random.Random(7), 0, 0, prepared(words)
     while kills < 170:
         attempt += 1
@@ -185,11 +192,19 @@ def stopped_after(updates: int, words: tuple[str, ...], folder: Path, monkeypatc
             executed(words, folder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("case", ["adam, dropout", "replicas"])
-def test_a_signal_leaves_a_checkpoint_and_an_interrupted_run(case, number, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("case", "number"),
+    [
+        ("adam, dropout", signal.SIGINT),
+        ("adam, dropout", signal.SIGTERM),
+        ("adam, dropout", signal.SIGHUP),
+        ("replicas", signal.SIGTERM),
+    ],
+)
+def test_a_signal_leaves_a_checkpoint_and_an_interrupted_run(
+    case, number, undisturbed, tmp_path, monkeypatch
+):
     words = (*CASES[case], "checkpoint_every=null")
-    executed(words, tmp_path / "whole")
     with monkeypatch.context() as patch:
         Interrupting(patch, 2, number)
         with pytest.raises(Stopped) as stopped:
@@ -198,7 +213,7 @@ def test_a_signal_leaves_a_checkpoint_and_an_interrupted_run(case, number, tmp_p
     assert read_status(tmp_path / "cut") == "interrupted"
     assert read_checkpoint(tmp_path / "cut")["training"]["step"] in (2, 6)
     executed(words, tmp_path / "cut")
-    assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
+    assert numbers(tmp_path / "cut") == undisturbed(case)[0]
     (attempt,) = read_summary(tmp_path / "cut").attempts
     assert attempt.updates in (2, 6)
 
@@ -221,15 +236,14 @@ def test_rerun_starts_anew(tmp_path, monkeypatch):
     ],
     ids=["other content", "cut short", "another run", "rows", "tensors"],
 )
-def test_a_damaged_checkpoint_is_said_and_not_used(damage, why, tmp_path, monkeypatch):
+def test_a_damaged_checkpoint_is_said_and_not_used(damage, why, undisturbed, tmp_path, monkeypatch):
     words = CASES["adam, dropout"]
-    executed(words, tmp_path / "whole")
     stopped_after(4, words, tmp_path / "cut", monkeypatch)
     damage(tmp_path / "cut" / files.CHECKPOINT)
     summary = executed(words, tmp_path / "cut")
     (note,) = (note for note in summary.notes if "anew" in note)
     assert why in note
-    assert numbers(tmp_path / "cut") == numbers(tmp_path / "whole")
+    assert numbers(tmp_path / "cut") == undisturbed("adam, dropout")[0]
 
 
 def change(path: Path, name: str, value: object) -> None:

@@ -28,6 +28,7 @@ from optuna.distributions import (
 
 from attnexp.config.job import Job
 from attnexp.errors import RequestError
+from attnexp.redaction import recorded
 from attnexp.sweeps.overrides import Override, expand
 from attnexp.sweeps.plan import Composer, PlannedJob, distinct
 
@@ -58,7 +59,7 @@ class Space:
 
     Seeds are not a dimension: each point has a job for every seed of the command line.
 
-    Raises RequestError where the arguments span no dimension.
+    Raises RequestError where the arguments span no dimension, or search a secret.
     """
 
     def __init__(self, composer: Composer, arguments: Sequence[str]) -> None:
@@ -71,6 +72,12 @@ class Space:
                 "several choices"
             )
         self.dimensions = [dimension(parsed[name]) for name in searched]
+        for each in self.dimensions:
+            if any(recorded(corner.text) != corner.text for corner in each.corners):
+                raise RequestError(
+                    f"{each.name} is a secret, and the journal of a search holds the values that "
+                    "it tries: give it one value"
+                )
         fixed = {name: expand(each) for name, each in parsed.items() if name not in searched}
         corners = {each.name: each.corners for each in self.dimensions}
         self._axes = composer.axes_of(fixed | corners)
