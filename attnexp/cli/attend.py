@@ -18,7 +18,7 @@ from attnexp import console
 from attnexp.cli.arguments import Arguments
 from attnexp.config.groups import choices, first_line
 from attnexp.errors import RequestError, choices_text, nearest_text, refusal
-from attnexp.plots.terminal import Means, draw_map
+from attnexp.plots.terminal import draw_map
 from attnexp.runs.attention_maps import Axis, Map
 from attnexp.runs.documents import read_yaml
 from attnexp.runs.files import UnreadableRunError, finite
@@ -106,8 +106,7 @@ def main(argv: Sequence[str]) -> None:
     if arguments.format == "json":
         sys.stdout.write(json.dumps(finite(record_of(outcome)), allow_nan=False) + "\n")
     else:
-        extra = arguments.config_dir
-        show(outcome, request.tensors, extra)
+        show(outcome, request.tensors, arguments.config_dir)
     if picture is not None:
         draw(outcome, picture)
         if arguments.format != "json":
@@ -386,6 +385,10 @@ def show(outcome: Outcome, described: "Mapping[str, Description]", config_dir: P
         say(Text(f"and {sequences - MOST_MAPS:,} more sequences; --format json has all"))
 
 
+THRESHOLD, EDGE = 200, 3
+"""Numbers of an array that are printed, and those at each end of an axis of a larger one."""
+
+
 def array_text(array: NDArray[Any], width: int) -> str:
     """Return an array as NumPy prints it, four digits a number; a large one has its ends alone."""
     numbers = array.astype(np.float64)
@@ -395,12 +398,9 @@ def array_text(array: NDArray[Any], width: int) -> str:
         numbers,
         max_line_width=width,
         threshold=THRESHOLD,
+        edgeitems=EDGE,
         formatter={"float_kind": lambda number: f"{console.number_text(float(number)):>{cell}}"},
     )
-
-
-THRESHOLD, EDGE = 200, 3
-"""Numbers of an array that are printed, and those at each end of an axis of a larger one."""
 
 
 def _ends(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -414,11 +414,8 @@ def _ends(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
 def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
     """Yield the map of each of the first sequences, with its name."""
     for i, weights in enumerate(outcome.tensors["weights"][:MOST_MAPS]):
-        queries, keys = (_axis(name, size) for name, size in zip(SIDES, weights.shape, strict=True))
+        queries, keys = _axis("query", weights.shape[0]), _axis("key", weights.shape[1])
         yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys)
-
-
-SIDES = ("query", "key")
 
 
 def _axis(name: str, size: int) -> Axis:
