@@ -423,7 +423,7 @@ def _axis(name: str, size: int) -> Axis:
     order = np.arange(size)
     if size <= MOST_SYMBOLS:
         return Axis(name, order, symbols=tuple(str(place + 1) for place in order))
-    return Axis(name, order, numbers=order + 1.0)
+    return Axis(name, order, numbers=(order + 1).astype(np.float64))
 
 
 def draw(outcome: Outcome, path: Path) -> None:

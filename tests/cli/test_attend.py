@@ -134,7 +134,7 @@ def test_every_example_is_shown_with_its_shapes(in_process, example):
 def test_a_normalizer_that_learns(attended):
     record = attended("--scores", "1,2,3;0,0,0", "--normalizer", "sink")
     assert (record["score"], record["normalizer"]) == (None, "sink")
-    assert record["parameters"] == {"sinks": [1]}
+    assert record["parameters"] == {"s": []}
     assert np.array(record["weights"]).sum(axis=-1).max() < 1
 
 
@@ -193,6 +193,7 @@ def test_the_map_as_a_picture(in_process, tmp_path, ending):
 
 QUERIES = ("--queries", "ones:2")
 PAIR = (*QUERIES, "--keys", "ones:3")
+WIDE = ("model=additive", "model.hidden_dim=999")
 
 
 @pytest.mark.parametrize(
@@ -228,14 +229,7 @@ PAIR = (*QUERIES, "--keys", "ones:3")
             "queries 2 x 1 x 3, keys 3 x 2 x 3, values 4",
         ),
         (
-            (
-                "--queries",
-                "ones:1000",
-                "--keys",
-                "ones:1000",
-                "model=additive",
-                "model.hidden_dim=999",
-            ),
+            ("--queries", "ones:1000", "--keys", "ones:1000", *WIDE),
             "compares 1,000,000 pairs by 999 numbers each, and at most",
         ),
         ((*PAIR, "--score", "additive", "model.hidden_dim=99999999999"), "GB"),
