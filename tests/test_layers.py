@@ -53,6 +53,7 @@ LAYERS = {
     "sweeps": {"config", "console", "plots", "runs", "tables", "training"},
     "cli": {
         "architectures",
+        "attention",
         "batch",
         "config",
         "console",

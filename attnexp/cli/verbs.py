@@ -1,6 +1,7 @@
 """The verbs of the command line."""
 
 VERBS = {
+    "attend": ("attnexp.cli.attend", "compute attention once and show every step of it"),
     "results": ("attnexp.cli.results", "compare runs in a table"),
     "plot": ("attnexp.cli.plot", "draw pictures of runs"),
     "report": ("attnexp.cli.report", "write one page with tables, curves and attention"),

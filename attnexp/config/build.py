@@ -6,7 +6,7 @@ import inspect
 import math
 import os
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -91,8 +91,7 @@ def prepare(
     RequestError or ValueError for a configuration that cannot work.
     """
     plain = resolved(config)
-    if plain["seed"] < 0:
-        raise RequestError(f"seed must be 0 or more, got {plain['seed']}")
+    _check_seed(plain["seed"])
     if plain["threads"] < 1:
         raise RequestError(f"threads must be 1 or more, got {plain['threads']}")
     if plain["threads"] > MOST_THREADS:
@@ -105,12 +104,8 @@ def prepare(
             f"batched=true needs threads=1 on a CPU, got threads={plain['threads']}: with more, a "
             "replica's last digits would depend on the replicas beside it"
         )
-    for group, given in GIVEN.items():
-        check_settings(plain[group], _target(plain[group], group), group, given)
-    for group in FINITE:
-        check_finite(plain[group], group)
     seed = plain["seed"]
-    made = {group: partial(_made, group, config[group], plain[group]) for group in GIVEN}
+    made = _checked_makers(config, plain, GIVEN)
     dataset: Dataset = made["data"](generator=generator(seed, "data"))
     task: Task = made["task"]()
     _check_fit(plain, chosen, dataset)
@@ -149,6 +144,50 @@ def prepare(
         untrained=Untrained(make_model, seed, device, precision.dtype),
         command=command,
     )
+
+
+def make_score(config: DictConfig, query_dim: int, key_dim: int) -> Score:
+    """Build the score of a configuration alone, untrained, for queries and keys of these sizes.
+
+    Raises RequestError or ValueError for settings that cannot work.
+    """
+    return _make_alone(config, "model", query_dim=query_dim, key_dim=key_dim)
+
+
+def make_normalizer(config: DictConfig) -> Normalizer:
+    """Build the normalizer of a configuration alone, for one head. Raises as `make_score`."""
+    return _make_alone(config, "normalizer", heads=1)
+
+
+def _make_alone(config: DictConfig, group: str, **given: int) -> Any:
+    plain = resolved(config)
+    seed = plain["seed"]
+    _check_seed(seed)
+    make = partial(_checked_makers(config, plain, [group])[group], **given)
+    with seeded(seed, "room"):
+        require_room(make, torch.float32)
+    with seeded(seed, "initialisation"):
+        return make()
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise RequestError(f"seed must be 0 or more, got {seed}")
+
+
+def _checked_makers(
+    config: DictConfig, plain: Mapping[str, Any], groups: Collection[str]
+) -> dict[str, Callable[..., Any]]:
+    """Return what makes the object of each group, whose settings have been checked.
+
+    Raises RequestError for settings that its target does not take.
+    """
+    for group in groups:
+        check_settings(plain[group], _target(plain[group], group), group, GIVEN[group])
+    for group in FINITE:
+        if group in groups:
+            check_finite(plain[group], group)
+    return {group: partial(_made, group, config[group], plain[group]) for group in groups}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,42 @@
+"""Attention step by step, to be looked at: scores, mask, weights, context."""
+
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from attnexp.masks import ValidLens, fitting_mask
+from attnexp.normalizers.base import Normalizer
+from attnexp.scores.base import batched_product
+
+
+class Steps(NamedTuple):
+    """Holds what attention computes on its way from scores to contexts.
+
+    The mask is true where a query may attend to a key. Without values there is no context.
+    """
+
+    scores: Float[Tensor, "batch queries keys"]
+    mask: Bool[Tensor, "batch queries keys"]
+    weights: Float[Tensor, "batch queries keys"]
+    context: Float[Tensor, "batch queries value_dim"] | None
+
+
+@torch.no_grad()
+def take_steps(
+    scores: Float[Tensor, "batch queries keys"],
+    normalizer: Normalizer,
+    values: Float[Tensor, "batch keys value_dim"] | None = None,
+    valid_lens: ValidLens | None = None,
+) -> Steps:
+    """Return the steps from scores to contexts. They are those of `AttentionPooling`.
+
+    `valid_lens` hold a length a sequence or one a query. Raises ValueError for lengths out of range
+    or of a shape that does not fit.
+    """
+    mask = None if valid_lens is None else fitting_mask(valid_lens, scores)
+    weights = normalizer(scores, mask)
+    shown = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand_as(scores)
+    context = None if values is None else batched_product(weights, values)
+    return Steps(scores, shown, weights, context)

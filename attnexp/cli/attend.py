@@ -1,0 +1,444 @@
+"""`attnexp attend`: computes attention once, and shows every step from scores to contexts."""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.text import Text
+
+from attnexp import console
+from attnexp.cli.arguments import Arguments
+from attnexp.config.groups import choices, first_line
+from attnexp.errors import RequestError, choices_text, nearest_text, refusal
+from attnexp.plots.terminal import draw_map
+from attnexp.runs.attention_maps import Axis, Map
+from attnexp.runs.documents import read_yaml
+from attnexp.runs.files import UnreadableRunError, finite
+
+if TYPE_CHECKING:
+    from attnexp.cli.tensors import Description
+    from attnexp.config.job import Job
+
+TENSORS = ("queries", "keys", "values", "scores", "valid_lens")
+"""What is described on the command line or in a file, in the order in which it is shown."""
+
+SETTING = re.compile(r"(model|normalizer)(\.[A-Za-z]\w*)*|seed")
+"""The names of settings that decide attention. A file may be somebody else's: no `_target_`."""
+
+MOST_FEATURES = 2**28
+"""Numbers that comparing may take, one for each feature of each pair: 1 GB."""
+
+MOST_SYMBOLS = 20
+"""Queries or keys up to which a map names each of them."""
+
+MOST_MAPS = 6
+"""Sequences whose maps are shown."""
+
+EPILOG = """examples:
+  attnexp attend example=additive                  a case of the textbook; {names}
+  attnexp attend example=additive --valid-lens 3,10 model.hidden_dim=64 --seed 1
+  attnexp attend --queries normal:2x1x4 --keys normal:2x5x4 --score scaled_dot
+  attnexp attend --scores "1,2,3;0,0,0" --values 10,20,30 --normalizer sparsemax
+  attnexp attend --queries q.npy --keys k.csv --values v.csv --output map.png
+tensors:
+  normal:2x1x20   a kind and a shape: arange, eye, normal, ones, uniform or zeros
+  1,2;3,4         numbers, the rows between semicolons
+  keys.npy        a file, .npy or .csv without a header
+  Without a batch, a tensor is the same in every sequence. One axis of queries or keys is points of
+  one number; one axis of values is laid out key by key.
+"""
+
+Shown = Mapping[str, NDArray[Any]]
+"""Arrays by their names."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for: settings as words, tensors as they are described, and a title."""
+
+    title: str
+    words: Sequence[str]
+    tensors: "Mapping[str, Description]"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out, for people and for programs: what was chosen, and all tensors in order.
+
+    `parameters` holds the shapes of what is learned, `score` the name of the choice or None where
+    scores were given.
+    """
+
+    title: str
+    score: str | None
+    normalizer: str
+    seed: int
+    parameters: Mapping[str, Sequence[int]]
+    tensors: Shown
+
+
+def main(argv: Sequence[str]) -> None:
+    """Compute the attention that the arguments describe, and show its steps.
+
+    Raises RequestError for arguments that make no sense, and for tensors that do not fit.
+    """
+    arguments = parse(argv)
+    picture = arguments.output
+    if picture is not None:
+        check_ending(picture)
+    request = read_request(arguments)
+    check_complete(request.tensors)
+    job = compose(request.words, arguments.config_dir)
+    with console.status("loading PyTorch"):
+        import torch  # noqa: F401  everything below needs it
+    try:
+        outcome = attend(job, request)
+    except ValueError as error:
+        raise RequestError(" ".join(str(error).split())) from error
+    if arguments.format == "json":
+        sys.stdout.write(json.dumps(finite(record_of(outcome)), allow_nan=False) + "\n")
+    else:
+        show(outcome, request.tensors, arguments.config_dir)
+    if picture is not None:
+        draw(outcome, picture)
+        if arguments.format != "json":
+            console.say(f"the map is in {console.near(picture)}")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments."""
+    names = choices_text(choice.name for choice in choices("attend"))
+    parser = Arguments(
+        "attend",
+        "Compute attention once, and show scores, mask, weights and context.",
+        EPILOG.format(names=names),
+    )
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="NAME=VALUE",
+        help="example=NAME, or settings: model=NAME, model.width=2, normalizer=NAME, seed=1",
+    )
+    for name, what in {
+        "queries": "what asks: batch x queries x features",
+        "keys": "what is compared with the queries: batch x keys x features",
+        "values": "what is averaged: batch x keys x features",
+        "scores": "scores themselves, in place of queries and keys: batch x queries x keys",
+        "valid-lens": "keys that are no padding: 2,6 a sequence, 1,3;2,4 a query",
+    }.items():
+        parser.add_argument(f"--{name}", metavar="TENSOR", help=what)
+    parser.add_argument("--score", metavar="NAME", help="the same as model=NAME")
+    parser.add_argument("--normalizer", metavar="NAME", help="the same as normalizer=NAME")
+    parser.add_argument("--seed", metavar="N", help="the same as seed=N; decides all draws")
+    parser.add_argument(
+        "--from", dest="file", type=Path, metavar="FILE", help="read all this from a YAML file"
+    )
+    parser.add_argument("--format", choices=("table", "json"), default="table")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="the map: .png, .svg or .pdf")
+    parser.add_argument(
+        "--config-dir", type=Path, metavar="DIR", help="a configuration with scores of your own"
+    )
+    return parser.parse_intermixed_args(_joined(argv))
+
+
+def _joined(argv: Sequence[str]) -> list[str]:
+    """Return the arguments with tensors that begin with a minus sign joined to their names."""
+    flags = {f"--{name.replace('_', '-')}" for name in TENSORS}
+    joined: list[str] = []
+    for word in argv:
+        if joined and joined[-1] in flags and re.match(r"-[\d.]", word):
+            joined[-1] = f"{joined[-1]}={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def check_ending(path: Path) -> None:
+    """Raise RequestError for a picture in a format that there is not."""
+    from attnexp.plots.style import FORMATS
+
+    if path.suffix.removeprefix(".") not in FORMATS:
+        raise RequestError(f"--output: {path} must end with .png, .svg or .pdf")
+
+
+def read_request(arguments: argparse.Namespace) -> Request:
+    """Return what an example or a file asks for, and what the command line adds or replaces.
+
+    Raises RequestError for files that cannot be read, and for names that decide nothing here.
+    """
+    from attnexp.cli.tensors import Description
+
+    typed = dict(_split(word) for word in arguments.words)
+    example = typed.pop("example", None)
+    file = arguments.file
+    if example is not None and file is not None:
+        raise RequestError(f"example={example} and --from {file} cannot both be given: choose one")
+    if example is not None:
+        file = _example(example)
+    content = {} if file is None else _read(file)
+    tensors = {}
+    for name in TENSORS:
+        flag = f"--{name.replace('_', '-')}"
+        given = getattr(arguments, name)
+        if given is not None:
+            tensors[name] = Description(flag, given, Path())
+        elif name in content and file is not None:
+            tensors[name] = Description(f"{file.name}: {name}", content[name], file.parent)
+    settings = {name: _word(value) for name, value in content.items() if name not in TENSORS}
+    flags = {
+        "model": arguments.score,
+        "normalizer": arguments.normalizer,
+        "seed": arguments.seed,
+    }
+    settings |= {name: value for name, value in flags.items() if value is not None} | typed
+    for name, value in settings.items():
+        _check_setting(name, value)
+    title = first_line(file) if file is not None else ""
+    words = [f"{name}={value}" for name, value in settings.items()]
+    return Request(title or "Attention", words, tensors)
+
+
+def _split(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not equals:
+        raise RequestError(
+            f"'{word}' is not a setting: write name=value, as in example=additive or model.width=2"
+        )
+    return name, value
+
+
+def _example(name: str) -> Path:
+    """Return the file of an example. Raises RequestError for one that is not shipped."""
+    files = {choice.name: choice.path for choice in choices("attend")}
+    if name not in files:
+        raise RequestError(
+            f"example: '{name}' is none of {choices_text(files)}.{nearest_text(name, files)}"
+        )
+    return files[name]
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        content = read_yaml(file)
+    except (FileNotFoundError, UnreadableRunError) as error:
+        raise RequestError(f"--from: {error}") from error
+    if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
+        raise RequestError(
+            f"--from: {file} must hold lines of `name: value`, such as `keys: ones:2x10x2`"
+        )
+    return content
+
+
+def _word(value: Any) -> str:
+    """Return a value of YAML as it is typed on the command line."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
+
+
+def _check_setting(name: str, value: str) -> None:
+    """Raise RequestError for a setting that attention does not have, or several values of one."""
+    if not SETTING.fullmatch(name):
+        raise RequestError(
+            f"'{name}' decides nothing here: choose model, model.NAME, normalizer, "
+            f"normalizer.NAME, seed or {choices_text(TENSORS)}.{nearest_text(name, TENSORS)}"
+        )
+    if "${" in value or ("," in value and not value.startswith("[")):
+        raise RequestError(f"{name} takes one value here, got '{value:.60}'")
+
+
+def check_complete(tensors: Mapping[str, object]) -> None:
+    """Raise RequestError unless there are queries and keys, or scores in place of both."""
+    pair = [name for name in ("queries", "keys") if name in tensors]
+    if "scores" in tensors and pair:
+        raise RequestError(f"scores are given, so that {pair[0]} have no part: leave one of them")
+    if "scores" not in tensors and len(pair) < 2:
+        missing = " and ".join(f"--{name}" for name in ("queries", "keys") if name not in pair)
+        raise RequestError(
+            f"{missing} must be given, as in --queries normal:2x1x4 --keys ones:2x10x4; or "
+            "--scores in place of both, or example=NAME"
+        )
+
+
+def compose(words: Sequence[str], config_dir: Path | None) -> "Job":
+    """Return the configuration that settings make. Raises RequestError for those that do not."""
+    from attnexp.config.compose import CommandLine
+    from attnexp.config.messages import ComposeErrors
+
+    extra = [] if config_dir is None else ["--config-dir", str(config_dir)]
+    line = CommandLine.read([*extra, *words])
+    try:
+        job = line.compose()
+    except ComposeErrors as error:
+        raise line.request_error(error) from error
+    if job is None:
+        raise RequestError(f"attend takes one value of each setting, got {' '.join(words):.120}")
+    return job
+
+
+def attend(job: "Job", request: Request) -> Outcome:
+    """Compute attention step by step.
+
+    Raises RequestError or ValueError for tensors that cannot be made or do not fit.
+    """
+    from attnexp.attention.steps import take_steps
+    from attnexp.cli.tensors import fitted
+    from attnexp.config.build import generator, make_normalizer, make_score
+    from attnexp.training.tensors import arrays
+
+    seed = job.settings["seed"]
+    made = {}
+    for name, described in request.tensors.items():
+        make = described.whole if name == "valid_lens" else described.tensor
+        made[name] = make(generator(seed, f"attend {name}"))
+    given = fitted(made)
+    normalizer = make_normalizer(job.config)
+    parameters = dict(normalizer.named_parameters())
+    if "scores" in given:
+        scores = given["scores"]
+    else:
+        queries, keys = given["queries"], given["keys"]
+        score = make_score(job.config, queries.shape[-1], keys.shape[-1]).requires_grad_(False)
+        features = score.project_keys(keys[:1, :1]).shape[-1]
+        pairs = queries.shape[0] * queries.shape[1] * keys.shape[1]
+        if pairs * features > MOST_FEATURES:
+            raise RequestError(
+                f"model={job.chosen['model']} compares {pairs:,} pairs by {features:,} numbers "
+                f"each, and at most {MOST_FEATURES:,} are computed: choose smaller sizes"
+            )
+        scores = score(queries, keys)
+        parameters = {**dict(score.named_parameters()), **parameters}
+    steps = take_steps(scores, normalizer, given.get("values"), given.get("valid_lens"))
+    computed = {name: tensor for name, tensor in steps._asdict().items() if tensor is not None}
+    return Outcome(
+        title=request.title,
+        score=None if "scores" in given else job.chosen["model"],
+        normalizer=job.chosen["normalizer"],
+        seed=seed,
+        parameters={
+            name.removesuffix(".weight"): tuple(tensor.shape) for name, tensor in parameters.items()
+        },
+        tensors=arrays({**given, **computed}),
+    )
+
+
+def record_of(outcome: Outcome) -> dict[str, Any]:
+    """Return all that came out, for programs. Scores of minus infinity become null."""
+    return {
+        "score": outcome.score,
+        "normalizer": outcome.normalizer,
+        "seed": outcome.seed,
+        "parameters": outcome.parameters,
+        "shapes": {name: array.shape for name, array in outcome.tensors.items()},
+        **{name: array.tolist() for name, array in outcome.tensors.items()},
+    }
+
+
+def show(outcome: Outcome, described: "Mapping[str, Description]", config_dir: Path | None) -> None:
+    """Print what was chosen, all shapes, the steps, and a map of the weights of each sequence."""
+    from attnexp.cli.show import means_of, print_line
+    from attnexp.cli.tensors import shape_text
+
+    means = means_of(console.out)
+    say = partial(print_line, means)
+    say(Text(outcome.title, style="bold"))
+    for group, name in (("model", outcome.score), ("normalizer", outcome.normalizer)):
+        if name is not None:
+            lines = {choice.name: choice.line for choice in choices(group, config_dir)}
+            say(Text(f"{group}={name}: {lines.get(name, '')}"))
+    if outcome.parameters:
+        shapes = ", ".join(
+            f"{name} {shape_text(shape) or 'a number'}"
+            for name, shape in outcome.parameters.items()
+        )
+        say(Text(f"untrained parameters, from seed {outcome.seed}: {shapes}"))
+    table = console.plain_table(["", "shape", "from"])
+    computed = {
+        "scores": f"model={outcome.score}",
+        "mask": "valid_lens" if "valid_lens" in described else "all keys are valid",
+        "weights": f"normalizer={outcome.normalizer}",
+        "context": "weights times values",
+    }
+    origins = computed | {name: str(own) for name, own in described.items()}
+    for name, array in outcome.tensors.items():
+        table.add_row(name, shape_text(array.shape), Text(origins[name]))
+    console.out.print()
+    console.out.print(table)
+    for name in ("scores", "mask", "weights", "context"):
+        if name in outcome.tensors:
+            say(Text(f"\n{name}", style="bold"))
+            for line in array_text(outcome.tensors[name], means.width).splitlines():
+                say(Text(line))
+    for title, one in maps(outcome):
+        downwards = "downwards" if one.rows.symbols else "upwards"
+        say(Text(f"\nweights of {title}, queries {downwards}, keys across", style="bold"))
+        for text in draw_map(one, means):
+            say(text)
+    sequences = len(outcome.tensors["weights"])
+    if sequences > MOST_MAPS:
+        say(Text(f"and {sequences - MOST_MAPS:,} more sequences; --format json has all"))
+
+
+THRESHOLD, EDGE = 200, 3
+"""Numbers of an array that are printed, and those at each end of an axis of a larger one."""
+
+
+def array_text(array: NDArray[Any], width: int) -> str:
+    """Return an array as NumPy prints it, four digits a number; a large one has its ends alone."""
+    numbers = array.astype(np.float64)
+    ends = numbers if numbers.size <= THRESHOLD else _ends(numbers)
+    cell = max(len(console.number_text(float(number))) for number in ends.ravel())
+    return np.array2string(
+        numbers,
+        max_line_width=width,
+        threshold=THRESHOLD,
+        edgeitems=EDGE,
+        formatter={"float_kind": lambda number: f"{console.number_text(float(number)):>{cell}}"},
+    )
+
+
+def _ends(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the part of an array that NumPy prints of a large one."""
+    shown = [
+        [*range(min(EDGE, size)), *range(max(EDGE, size - EDGE), size)] for size in numbers.shape
+    ]
+    return numbers[np.ix_(*shown)]
+
+
+def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
+    """Yield the map of each of the first sequences, with its name."""
+    for i, weights in enumerate(outcome.tensors["weights"][:MOST_MAPS]):
+        queries, keys = _axis("query", weights.shape[0]), _axis("key", weights.shape[1])
+        yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys)
+
+
+def _axis(name: str, size: int) -> Axis:
+    """Return a side of a map: places from 1, each with its number where they are few."""
+    order = np.arange(size)
+    if size <= MOST_SYMBOLS:
+        return Axis(name, order, symbols=tuple(str(place + 1) for place in order))
+    return Axis(name, order, numbers=(order + 1).astype(np.float64))
+
+
+def draw(outcome: Outcome, path: Path) -> None:
+    """Draw the maps of the first sequences side by side.
+
+    Raises RequestError where the file cannot be written.
+    """
+    from attnexp.plots.heatmap_grid import draw_grid
+    from attnexp.plots.style import save, style
+
+    names, cells = zip(*maps(outcome), strict=True)
+    seen = f"model={outcome.score}, " if outcome.score else ""
+    subtitle = f"{seen}normalizer={outcome.normalizer}, seed {outcome.seed}"
+    try:
+        with style():
+            save(draw_grid([cells], names, [""], outcome.title, subtitle), [path])
+    except OSError as error:
+        raise RequestError(f"--output: {path} cannot be written: {refusal(error)}") from error
