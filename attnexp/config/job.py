@@ -152,14 +152,16 @@ def record_composition(job: Job) -> None:
 
 def check_log(job: Job) -> None:
     """Raise RequestError where the log of a job cannot be configured. No file is opened."""
-    _set_folder(job)
     hydra = job.config.hydra
+    if hydra.job_logging is None:
+        return
+    _set_folder(job)
     with _log_refused():
-        settings = OmegaConf.create(OmegaConf.to_container(hydra.job_logging, resolve=True))
+        settings: Any = OmegaConf.to_container(hydra.job_logging, resolve=True)
         for handler in settings.get("handlers", {}).values():
-            if "filename" in handler and str(handler.get("class")).startswith("logging."):
-                handler.delay = True
-        configure_log(settings, hydra.verbose)
+            if "filename" in handler and handler["class"].startswith(("logging.", "attnexp.")):
+                handler["delay"] = True
+        configure_log(OmegaConf.create(settings), hydra.verbose)
 
 
 @contextmanager
@@ -170,7 +172,7 @@ def _log_refused() -> Iterator[None]:
     except (ValueError, TypeError, AttributeError, LookupError, ImportError) as error:
         why = error.__cause__ or error
         if isinstance(why, OSError):
-            raise why from error
+            raise OSError(why.errno, why.strerror, why.filename) from error
         raise RequestError(f"hydra.job_logging cannot be used: {why}") from error
 
 
