@@ -1,7 +1,8 @@
 """Whatever lies in one run folder, the verbs end soon, in a sentence, and the other runs are there.
 
-Each case is drawn by its seed: one of four runs is damaged, in one of three cases also the plan of a
-sweep, and `results`, `show`, `report`, `decode`, `status` and `plot` read it alone and beside the others.
+Each case is drawn by its seed: one of four runs is damaged, in one of three cases the plan of a
+sweep, too, and `results`, `show`, `report`, `decode`, `status` and `plot` read it alone and beside
+the others.
 """
 
 import os
