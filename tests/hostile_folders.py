@@ -15,7 +15,9 @@ import numpy as np
 SUMMARY, METRICS, PREDICTIONS = "summary.json", "metrics.csv", "predictions.csv"
 TENSORS = ("attention.safetensors", "attention_snapshots.safetensors", "model.safetensors")
 RECORDS = (".hydra/overrides.yaml", ".hydra/hydra.yaml", ".hydra/config.yaml")
-FILES = (SUMMARY, METRICS, PREDICTIONS, *TENSORS, *RECORDS, "figures", ".lock", "attnexp.log")
+OTHERS = ("figures", ".lock", ".lease", "checkpoint.safetensors", "attnexp.log")
+FILES = (SUMMARY, METRICS, PREDICTIONS, *TENSORS, *RECORDS, *OTHERS)
+PLAN = ".plans/plan.json"
 
 STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 TEXTS = ("", "x", "=HYPERLINK(1)", "@SUM(1)", "-1+1", STEERING, "a\nb", "é", "x" * 3000, "../../x")
@@ -52,6 +54,22 @@ def damage(draw: random.Random, folder: Path) -> list[str]:
             _content(draw, path)
         done.append(f"{kind} {name}")
     return done
+
+
+def damage_plan(draw: random.Random, outputs: Path) -> list[str]:
+    """Put a plan of a sweep into an output folder, most often one that is damaged."""
+    path = outputs / PLAN
+    path.parent.mkdir(exist_ok=True)
+    kind = draw.choice((*sorted(PLACES), "content", "content", "bytes", "bytes"))
+    if kind == "content":
+        jobs = draw.choice(([draw.choice(TEXTS), "run"], draw.choice(JUNK)))
+        path.write_text(json.dumps(draw.choice(({"jobs": jobs}, {"jobs": jobs, "x": 1}, jobs))))
+    elif kind == "bytes":
+        path.write_text('{"jobs": ["run", "other"]}')
+        _bytes(draw, path)
+    else:
+        replace(path, PLACES[kind])
+    return [f"{kind} {PLAN}"]
 
 
 def replace(path: Path, make: Callable[[Path], None]) -> None:
@@ -290,6 +308,7 @@ def verbs(draw: random.Random, run: str, outputs: str) -> list[list[str]]:
         ["show", f"./{run}" if run.startswith("-") else run],
         ["report", outputs, "--output", "page.html"],
         ["decode", run, "3 1"],
+        ["status", outputs, "--format", draw.choice(("table", "json"))],
     ]
     if draw.random() < 0.3:
         kind = draw.choice(("fit", "attention", "loss", "growth", "lengths", "difference"))

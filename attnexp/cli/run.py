@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from attnexp import console
 from attnexp.config.compose import CommandLine
-from attnexp.config.job import Job, at_work, finished_before, run_callbacks
+from attnexp.config.job import Job, at_work, check_log, finished_before, run_callbacks
 from attnexp.config.messages import ComposeErrors
 from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, refusal, shortened
 from attnexp.redaction import MASK
@@ -70,6 +70,7 @@ def run_once(line: CommandLine, job: Job) -> None:
         prepared = build.prepare(config, job.chosen, job.command)
     except ValueError as error:
         raise RequestError(str(error)) from error
+    check_log(job)
     with run_callbacks(job, line.config_name) as returned:
         try:
             with hold(job.folder, on_busy=_waiting):

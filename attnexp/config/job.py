@@ -144,11 +144,43 @@ def at_work(job: Job, work: Callable[[], Result]) -> Result:
 def record_composition(job: Job) -> None:
     """Write Hydra's record of the configuration into the folder of a job."""
     hydra = job.config.hydra
-    with read_write(hydra.runtime), open_dict(hydra.runtime):
-        hydra.runtime.output_dir = str(job.folder)
+    _set_folder(job)
     OmegaConf.set_readonly(hydra, True)
     if hydra.output_subdir is not None:
         write_composition(job, job.folder / hydra.output_subdir)
+
+
+def check_log(job: Job) -> None:
+    """Raise RequestError where the log of a job cannot be configured. No file is opened."""
+    hydra = job.config.hydra
+    if hydra.job_logging is None:
+        return
+    _set_folder(job)
+    with _log_refused():
+        settings: Any = OmegaConf.to_container(hydra.job_logging, resolve=True)
+        for handler in settings.get("handlers", {}).values():
+            if "filename" in handler and handler["class"].startswith(("logging.", "attnexp.")):
+                handler["delay"] = True
+        configure_log(OmegaConf.create(settings), hydra.verbose)
+
+
+@contextmanager
+def _log_refused() -> Iterator[None]:
+    """Make what is wrong with the settings of a log a RequestError; errors of the system stay."""
+    try:
+        yield
+    except (ValueError, TypeError, AttributeError, LookupError, ImportError) as error:
+        why = error.__cause__ or error
+        if isinstance(why, OSError):
+            raise OSError(why.errno, why.strerror, why.filename) from error
+        raise RequestError(f"hydra.job_logging cannot be used: {why}") from error
+
+
+def _set_folder(job: Job) -> None:
+    """Set the folder of a job where Hydra has it, for `${hydra:runtime.output_dir}`."""
+    runtime = job.config.hydra.runtime
+    with read_write(runtime), open_dict(runtime):
+        runtime.output_dir = str(job.folder)
 
 
 class Surroundings:
@@ -182,13 +214,8 @@ class Surroundings:
         if self._handlers and "loggers" not in hydra.job_logging:
             logging.root.handlers[:] = self._handlers
             return
-        try:
+        with _log_refused():
             configure_log(hydra.job_logging, hydra.verbose)
-        except (ValueError, TypeError, AttributeError, LookupError, ImportError) as error:
-            why = error.__cause__ or error
-            if isinstance(why, OSError):
-                raise why from error
-            raise RequestError(f"hydra.job_logging cannot be used: {why}") from error
         self._handlers = logging.root.handlers[:]
 
 

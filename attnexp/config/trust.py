@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -91,7 +92,28 @@ def search_user_modules(config_dir: Path | None) -> None:
         if not os.path.isdir(folder):
             raise RequestError(f"--config-dir: there is no folder {folder}")
         folders.append(str(folder.parent))
-    sys.path += [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
+    added = [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
+    sys.path += added
+    _searched.update(added)
+
+
+@contextmanager
+def without_user_modules() -> Iterator[None]:
+    """Take the user's folders off the import path during a block.
+
+    A process that begins in it finds the plugins of Hydra that are installed, and not a folder
+    `hydra_plugins` of the user's, which Python would prefer to them.
+    """
+    before = sys.path[:]
+    sys.path[:] = [folder for folder in before if folder not in _searched]
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+_searched: set[str] = set()
+"""The folders that were put on the import path for modules of the user's."""
 
 
 def targets_in(path: Path) -> Iterator[str]:

@@ -145,6 +145,13 @@ def require_file(path: Path) -> None:
         raise OSError(errno.EINVAL, "it is not a file")
 
 
+def require_no_link(folder: Path) -> None:
+    """Raise OSError for a link: a folder that is written in would be somewhere else."""
+    if folder.is_symlink():
+        why = "it is a symbolic link, which is not followed: remove it"
+        raise OSError(errno.ELOOP, why, str(folder))
+
+
 def write_json(
     path: Path, content: Mapping[str, Any], just_before: Callable[[], None] = lambda: None
 ) -> None:

@@ -10,8 +10,8 @@ from attnexp.errors import refusal
 class LogFile(logging.FileHandler):
     """Appends messages to a file. That it cannot be written is said once, and ends nothing."""
 
-    def __init__(self, filename: str) -> None:
-        super().__init__(filename, encoding="utf-8", errors="surrogateescape")
+    def __init__(self, filename: str, delay: bool = False) -> None:
+        super().__init__(filename, encoding="utf-8", errors="surrogateescape", delay=delay)
         self._told = False
 
     def handleError(self, record: logging.LogRecord) -> None:

@@ -22,6 +22,9 @@ WORDS: dict[RunState, str] = {
 
 TO_DO = "to do"
 
+LONGEST = 1e8
+"""Seconds of a run, three years, beyond which its duration is not believed."""
+
 
 @dataclass(frozen=True)
 class RunningRun:
@@ -114,9 +117,11 @@ def _ended(name: str, run: Run) -> EndedRun:
 def _rest(runs: list[Run], running: int, waiting: int) -> float | None:
     """Return the seconds that what is left takes if it takes as long as what has finished.
 
-    Runs at work are taken to be halfway.
+    Runs at work are taken to be halfway. Durations that no run has, of folders of others, are left
+    out.
     """
-    seconds = [run.summary.seconds for run in runs if run.finished and run.summary.seconds]
+    known = (run.summary.seconds for run in runs if run.finished)
+    seconds = [each for each in known if each is not None and 0 < each < LONGEST]
     if not seconds or not running + waiting:
         return None
     return statistics.fmean(seconds) * (waiting + running / 2) / max(1, running)

@@ -30,11 +30,14 @@ def heed_signals() -> None:
 def signal_behind(error: BaseException) -> int | None:
     """Return the number of the signal that has caused an error, or None where none has.
 
-    An interrupt within a library may come out as an error of the library.
+    An interrupt within a library may come out as an error of the library. Errors may name each
+    other as their causes.
     """
     number: int | None = None
     cause: BaseException | None = error
-    while cause is not None:
+    met: set[int] = set()
+    while cause is not None and id(cause) not in met:
+        met.add(id(cause))
         if isinstance(cause, Stopped):
             return cause.number
         if isinstance(cause, KeyboardInterrupt):

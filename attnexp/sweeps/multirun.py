@@ -9,7 +9,7 @@ from pathlib import Path
 from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
-from attnexp.errors import RunFailedError
+from attnexp.errors import RunFailedError, refusal
 from attnexp.runs.files import FIGURES
 from attnexp.runs.stored_plan import StoredPlan
 from attnexp.runs.summary import error_text
@@ -72,7 +72,10 @@ def run_plan(
     stored = store(composer, plan)
     Scheduler(plan, executor, job_of, fail_fast).run()
     if stored is not None:
-        stored.remove()
+        try:
+            stored.remove()
+        except OSError as error:
+            console.warn(f"the plan of the sweep stays: {stored.path}: {refusal(error)}")
 
 
 def store(composer: Composer, plan: Plan) -> StoredPlan | None:
@@ -84,7 +87,8 @@ def store(composer: Composer, plan: Plan) -> StoredPlan | None:
     try:
         stored.write()
     except OSError as error:
-        console.warn(f"attnexp status will not know what is to do: {stored.path}: {error.strerror}")
+        console.warn(f"attnexp status will not know what is to do: {stored.path}: {refusal(error)}")
+        return None
     return stored
 
 

@@ -1,7 +1,8 @@
 """Whatever lies in one run folder, the verbs end soon, in a sentence, and the other runs are there.
 
-Each case is drawn by its seed: one of four runs is damaged, and `results`, `show`, `report`,
-`decode` and `plot` read it alone and beside the others.
+Each case is drawn by its seed: one of four runs is damaged, in one of three cases the plan of a
+sweep, too, and `results`, `show`, `report`, `decode`, `status` and `plot` read it alone and beside
+the others.
 """
 
 import os
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_outcome import run_here
-from hostile_folders import PLACES, damage, draw_damage, replace, verbs
+from hostile_folders import PLACES, damage, damage_plan, draw_damage, replace, verbs
 
 SECONDS = 30
 """Time that a command may take on a busy machine, pictures included."""
@@ -55,6 +56,8 @@ def faults_of(outputs, trained) -> Callable[[int], list[str]]:
         damaged = Path(os.fsdecode(os.fsencode(outputs) + b"/" + name))
         shutil.copytree(draw.choice((trained[1], trained[4])), damaged)
         done = damage(draw, damaged)
+        if draw.random() < 0.35:
+            done += damage_plan(draw, outputs)
         found = []
         for words in verbs(draw, str(damaged.relative_to(outputs.parent)), "outputs"):
             outcome = run_here(words, SECONDS)
@@ -64,6 +67,7 @@ def faults_of(outputs, trained) -> Callable[[int], list[str]]:
                 wrong.append(f"the sound runs are lost: {outcome.err}")
             found += [f"case {seed}, {done}, {words}: {fault}" for fault in wrong]
         shutil.rmtree(damaged)
+        shutil.rmtree(outputs / ".plans", ignore_errors=True)
         return found
 
     return faults

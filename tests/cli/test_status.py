@@ -80,3 +80,10 @@ def test_plans_that_cannot_be_read_are_named(outputs, capsys):
     (outputs / ".plans" / "broken.json").write_text("{")
     assert cli.run(["status"]) == 0
     assert "broken.json is not the plan of a sweep" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("seconds", [1e300, -5.0])
+def test_durations_that_no_run_has_are_not_believed(outputs, write_run, capsys, seconds):
+    write_run("strange", {"seed": 9}, seconds=seconds)
+    assert record(capsys)["seconds_left"] == pytest.approx(15 * 4)
+    assert cli.run(["status"]) == 0

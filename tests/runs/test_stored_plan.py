@@ -1,5 +1,7 @@
 """The plan of a sweep on disk."""
 
+import pytest
+
 from attnexp.runs.stored_plan import PLANS, StoredPlan, read_plans
 
 
@@ -38,3 +40,23 @@ def test_what_is_no_plan_is_named_and_the_others_are_read(tmp_path):
         "the plan of a sweep",
         "the plan of a sweep",
     ]
+
+
+def test_a_link_in_the_place_of_the_plans_is_not_followed(tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (tmp_path / PLANS).symlink_to(elsewhere)
+    plan = StoredPlan.of(tmp_path, [tmp_path / "a"])
+    (elsewhere / plan.path.name).touch()
+    with pytest.raises(OSError, match="symbolic link"):
+        plan.remove()
+    (elsewhere / plan.path.name).unlink()
+    with pytest.raises(OSError, match="symbolic link"):
+        plan.write()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_a_plan_that_is_nested_without_an_end_is_named(tmp_path):
+    (tmp_path / PLANS).mkdir()
+    (tmp_path / PLANS / "deep.json").write_bytes(b'{"x":' + b"[" * 100_000)
+    assert [str(each).endswith("is not the plan of a sweep") for each in read_plans(tmp_path)]

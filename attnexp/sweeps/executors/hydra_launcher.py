@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
@@ -29,9 +30,11 @@ from attnexp import console
 from attnexp.config.composition import Loader
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import HYDRA, Job, register_resolvers
+from attnexp.config.trust import without_user_modules
 from attnexp.errors import RequestError
 from attnexp.redaction import recorded
 from attnexp.runs import lock
+from attnexp.runs.files import require_no_link
 from attnexp.runs.settings import leaves
 from attnexp.runs.state import look
 from attnexp.sweeps.executors.base import Executor, JobOf
@@ -108,7 +111,8 @@ class HydraLauncherExecutor(Executor):
     def _launch(self, jobs: Sequence[PlannedJob]) -> Sequence[JobReturn]:
         overrides = [[EncodedConfigLoader.encode(self._job_of(job))] for job in jobs]
         try:
-            return self._launcher.launch(overrides, initial_job_idx=jobs[0].number)
+            with without_user_modules():
+                return self._launcher.launch(overrides, initial_job_idx=jobs[0].number)
         except Exception as error:
             # Launchers drop all results when one of their processes dies. The run folders show
             # which jobs have ended, and the scheduler launches the others again.
@@ -131,7 +135,17 @@ class EncodedConfigLoader(ConfigLoaderImpl):
 
     A launcher composes every job again, in its own process or one after another in this one, and
     passes on nothing but overrides. The override of a job is therefore its encoded configuration.
+    A process that receives the loader finds the user's modules from then on, as callbacks need
+    them.
     """
+
+    def __init__(self, search_path: ConfigSearchPath) -> None:
+        super().__init__(search_path)
+        self._path = tuple(sys.path)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        sys.path += [folder for folder in self._path if folder not in sys.path]
 
     @staticmethod
     def encode(job: Job) -> str:
@@ -184,6 +198,7 @@ class ActiveMarker:
         """Create the folder unless it was created before, and remove those that are left over."""
         if self._created:
             return
+        require_no_link(self.path.parent)
         lock.require_own(self.path.parent)
         for other in self.path.parent.glob("*"):
             if not lock.is_held(other):
@@ -214,13 +229,11 @@ class LauncherTask:
         make_portable(self._hydra)
         self._marker = marker
         self._command = command
-        self._path = tuple(sys.path)
 
     def __call__(self, config: DictConfig) -> Outcome:
         """Run the job in a worker process and return its outcome."""
         if not self._marker.exists():
             return Outcome("not run")
-        sys.path += [folder for folder in self._path if folder not in sys.path]
         last_check = time.monotonic()
 
         def interrupt_if_inactive() -> None:

@@ -105,6 +105,7 @@ class Search:
         Raises RunFailedError where no point could be measured, and KeyboardInterrupt with the
         number of finished points where the search was interrupted.
         """
+        self._trials.mend()
         try:
             self._measure(self._resume())
             while proposed := self._propose():

@@ -13,13 +13,16 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from attnexp.errors import RequestError
-from attnexp.runs.files import require_file
+from attnexp.runs.files import MIB, UnreadableRunError, open_regular
 from attnexp.sweeps.search.space import Dimension, Values
 
 JOURNAL = "trials.journal"
 
 NAME = "attnexp"
 """The name of the study in the file."""
+
+MOST = 256 * MIB
+"""Bytes of a journal that are read; a thousand points have a hundredth of that."""
 
 REPEATED = "repeated"
 """The attribute of a trial that proposed an old point. Such trials are not counted."""
@@ -66,6 +69,19 @@ class TrialStore:
     def metric(self) -> str | None:
         """The metric of the search, or None before a point has been measured."""
         return None if self._study is None else str(self._study.user_attrs[METRIC])
+
+    def mend(self) -> None:
+        """Drop a last line that a killed process left incomplete, before more is appended to it.
+
+        The caller holds the lock of the folder.
+        """
+        if self._study is None:
+            return
+        content = self._file.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        if whole != content:
+            with self._file.open("r+b") as file:
+                file.truncate(len(whole))
 
     def counted(self) -> list[FrozenTrial]:
         """Return the trials that have ended, without those that proposed an old point."""
@@ -160,21 +176,19 @@ class TrialStore:
         The file is lines of JSON; nothing in it is code. What it says of the space must be what the
         command line says, because its values become settings.
         """
-        require_file(self._file)
         try:
-            self._drop_partial_line()
+            file, _ = open_regular(self._file, MOST)
+            os.close(file)
+        except UnreadableRunError as error:
+            raise RequestError(str(error)) from error
+        try:
             study = optuna.load_study(study_name=NAME, storage=self._storage())
-            strange = [
-                name
-                for trial in study.get_trials(deepcopy=False)
-                for name, distribution in trial.distributions.items()
-                if self._distributions.get(name) != distribution
-                or not distribution._contains(distribution.to_internal_repr(trial.params[name]))
-            ]
-            if strange:
-                raise ValueError(f"it has other values of {strange[0]:.60}")
+            if len(study.directions) != 1:
+                raise ValueError("it has several values a point")
             if not isinstance(study.user_attrs[METRIC], str):
                 raise TypeError("its metric is not a name")
+            for trial in study.get_trials(deepcopy=False):
+                self._check(trial)
         except OSError:
             raise
         except Exception as error:  # Optuna checks little of what it reads
@@ -184,13 +198,18 @@ class TrialStore:
             ) from error
         return study
 
-    def _drop_partial_line(self) -> None:
-        """Drop a last line that a killed process left incomplete, before more is appended to it."""
-        content = self._file.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        if whole != content:
-            with self._file.open("r+b") as file:
-                file.truncate(len(whole))
+    def _check(self, trial: FrozenTrial) -> None:
+        """Raise ValueError for a trial with other values than the space has.
+
+        `fixed_params` are values that Optuna takes for a trial that waits to be begun.
+        """
+        given = {**trial.system_attrs.get("fixed_params", {}), **trial.params}
+        for name, value in given.items():
+            own = self._distributions[name]
+            number = own.to_internal_repr(value)
+            same = own._contains(number) and own.to_external_repr(number) == value
+            if not same or trial.distributions.get(name, own) != own:
+                raise ValueError(f"it has other values of {name:.60}")
 
 
 def error_of(trial: FrozenTrial) -> str:
