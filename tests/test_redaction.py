@@ -126,6 +126,7 @@ def test_a_search_leaves_no_secret(in_process, home):
     assert leaks(home / "outputs") == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what libraries of others do to each other
 def test_mlflow_is_given_no_secret(in_process, home, monkeypatch):
     for name in ("mlflow", "sqlalchemy", "alembic"):

@@ -38,7 +38,7 @@ ALARMING = ("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickl
 
 needs_optuna = pytest.mark.skipif(find_spec("optuna") is None, reason="Optuna is not installed")
 
-DRAWN, SWEPT = 12, 4
+DRAWN, SWEPT = 6, 1
 """Targets of a fast run, for runs and for sweeps."""
 
 ears: list[list[str]] = []

@@ -11,7 +11,13 @@ from attnexp.cli import main
 from attnexp.cli.main import run
 from attnexp.runs.stop import Stopped
 
-FEW = ("train.max_epochs=1", "data.num_train=20", "data.num_validation=4", "data.num_test=4")
+FEW = (
+    "train.max_epochs=1",
+    "data.num_train=20",
+    "data.num_validation=4",
+    "data.num_test=4",
+    "figures=false",
+)
 
 
 def test_help_is_a_verb(in_process):
