@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from command_outcome import run_here
 
 from attnexp.architectures.rnn import Rnn
-from attnexp.cli import main
 from attnexp.config.build import restore
 from attnexp.config.trust import Trust
 from attnexp.runs import files
@@ -35,7 +35,7 @@ def trained(tmp_path_factory):
         "arch.heads=2",
         "figures=false",
     )
-    assert main.run(words) == 0
+    assert run_here(words, 120).faults() == []
     (folder,) = outputs.iterdir()
     return folder
 
