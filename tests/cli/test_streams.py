@@ -65,6 +65,7 @@ def test_a_reader_that_has_left_ends_the_command_as_it_ends_others(shell):
     assert answer.stderr == b""
 
 
+@pytest.mark.slow
 @full
 def test_a_sweep_and_a_search_go_on_under_a_full_disk(shell, tmp_path):
     words = "figures=false train.max_epochs=2"

@@ -129,6 +129,7 @@ def small_disk(home):
     subprocess.run(["umount", "-l", str(outputs)], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_fails_what_does_not_fit_and_spoils_nothing(fragile, home, small_disk):
     answer = fragile("-m", "seed=range(0,8)")
     assert answer.returncode == 1
@@ -146,6 +147,7 @@ def test_a_full_disk_fails_what_does_not_fit_and_spoils_nothing(fragile, home, s
     assert len(kept) >= list(ends.values()).count("finished")
 
 
+@pytest.mark.slow
 def test_a_plan_is_on_disk_while_jobs_are_missing(fragile, home):
     words = ("-m", "model.how=raise,fine", "fail_fast=true", "seed=0")
     assert fragile(*words).returncode == 1

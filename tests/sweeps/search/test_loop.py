@@ -115,6 +115,7 @@ def test_points_that_would_share_a_folder_are_refused(in_process):
     assert "would share the folder" in answer.stderr
 
 
+@pytest.mark.slow
 def test_a_trial_that_was_cut_short_while_it_was_proposed_is_dropped(in_process, tmp_path):
     words = (*KERNEL, "model.width=1,2", "data.noise=0.1,0.2")
     assert in_process(*words, "hydra.sweeper.n_trials=1").returncode == 0
