@@ -32,6 +32,11 @@ def refusal(error: OSError) -> str:
     return FULL.get(error.errno or 0, error.strerror or str(error))
 
 
+def unwritable(option: str, path: object, error: OSError) -> RequestError:
+    """Return the error for a path that an option gives and the system refuses to write."""
+    return RequestError(f"{option}: {path} cannot be written: {refusal(error)}")
+
+
 def choices_text(names: Iterable[str]) -> str:
     """Return the sorted names as `a, b or c`, or `none` where there are none."""
     *head, last = sorted(names) or ["none"]

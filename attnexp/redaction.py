@@ -89,13 +89,9 @@ def _values(text: str) -> list[str]:
     return re.split(r"[\s,()\[\]'\"]+", re.sub(r"\w+\(", "", text))
 
 
+@lru_cache(maxsize=4096)
 def is_secret(name: str) -> bool:
     """Return whether the value of a setting is a secret by the setting's name."""
-    return _is_secret(name)
-
-
-@lru_cache(maxsize=4096)
-def _is_secret(name: str) -> bool:
     own = name.rpartition(".")[2]
     return bool(_NAME.search(own)) and not _SYMBOL.search(own)
 

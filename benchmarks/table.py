@@ -23,6 +23,8 @@ from pathlib import Path
 
 from rows import ENVIRONMENT, HEADS, ROOT, Row
 
+from attnexp.runs.provenance import processor
+
 FOLDER = Path(__file__).parent
 
 MEASURE = "import sys, table; table.measure(sys.argv[1], sys.argv[2] == 'quick')"
@@ -56,13 +58,9 @@ def measured(name: str, quick: bool) -> list[Row] | None:
 
 def machine() -> str:
     """Return the processor, its cores, and what runs on it."""
-    processor = platform.processor() or platform.machine()
-    cpus = Path("/proc/cpuinfo")
-    if cpus.exists():
-        models = [line for line in cpus.read_text().splitlines() if line.startswith("model name")]
-        processor = models[0].partition(": ")[2] if models else processor
+    name = processor() or platform.machine()
     return (
-        f"{processor}, {os.cpu_count()} cores; {platform.system()}, Python "
+        f"{name}, {os.cpu_count()} cores; {platform.system()}, Python "
         f"{platform.python_version()}, PyTorch {version('torch')}"
     )
 

@@ -17,7 +17,7 @@ from rich.text import Text
 from attnexp import console
 from attnexp.cli.arguments import Arguments
 from attnexp.config.groups import choices, first_line
-from attnexp.errors import RequestError, choices_text, nearest_text, refusal
+from attnexp.errors import RequestError, choices_text, nearest_text, unwritable
 from attnexp.plots.terminal import draw_map
 from attnexp.runs.attention_maps import Axis, Map
 from attnexp.runs.documents import read_yaml
@@ -441,4 +441,4 @@ def draw(outcome: Outcome, path: Path) -> None:
         with style():
             save(draw_grid([cells], names, [""], outcome.title, subtitle), [path])
     except OSError as error:
-        raise RequestError(f"--output: {path} cannot be written: {refusal(error)}") from error
+        raise unwritable("--output", path, error) from error

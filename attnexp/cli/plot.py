@@ -8,7 +8,7 @@ from pathlib import Path
 from attnexp import console
 from attnexp.cli.arguments import Arguments, listed, place, places
 from attnexp.cli.selection import intact, selected
-from attnexp.errors import RequestError, choices_text, nearest_text, refusal
+from attnexp.errors import RequestError, choices_text, nearest_text, unwritable
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import PICTURES, drawn
 from attnexp.plots.lines import asked_columns
@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
         for file in drawn(subjects, folder, Options(view, arguments.metric), kinds, formats):
             console.say(console.near(file))
     except OSError as error:
-        raise RequestError(f"--output: {folder} cannot be written: {refusal(error)}") from error
+        raise unwritable("--output", folder, error) from error
 
 
 def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:

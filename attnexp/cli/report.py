@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments
-from attnexp.errors import RequestError, refusal
+from attnexp.errors import RequestError, unwritable
 from attnexp.runs import files
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ def main(argv: Sequence[str]) -> None:
     try:
         files.write_bytes(arguments.output, page(content).encode("utf-8", "replace"))
     except OSError as error:
-        raise RequestError(
-            f"--output: {arguments.output} cannot be written: {refusal(error)}"
-        ) from error
+        raise unwritable("--output", arguments.output, error) from error
     console.say(f"{len(runs)} runs in {console.near(arguments.output)}")
 
 

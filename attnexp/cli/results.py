@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, listed
-from attnexp.errors import RequestError, choices_text, refusal
+from attnexp.errors import RequestError, choices_text, unwritable
 from attnexp.runs import files
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
     try:
         files.write_bytes(output, text.encode())
     except OSError as error:
-        raise RequestError(f"--output: {output} cannot be written: {refusal(error)}") from error
+        raise unwritable("--output", output, error) from error
     console.say(f"{len(report.records)} rows in {output}")
 
 

@@ -10,7 +10,7 @@ from attnexp import console
 from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, at_work, check_log, finished_before, run_callbacks
 from attnexp.config.messages import ComposeErrors
-from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, refusal, shortened
+from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, unwritable
 from attnexp.redaction import MASK
 from attnexp.runs.files import SUMMARY
 from attnexp.runs.lease import TakenOverError
@@ -79,9 +79,7 @@ def run_once(line: CommandLine, job: Job) -> None:
                 summary = at_work(job, lambda: _executed(prepared, job.folder))
                 returned(summary)
         except OSError as error:
-            raise RequestError(
-                f"output_dir: {job.folder} cannot be written: {refusal(error)}"
-            ) from error
+            raise unwritable("output_dir", job.folder, error) from error
     show_run(job.folder, summary)
 
 

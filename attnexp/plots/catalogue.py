@@ -100,7 +100,7 @@ def drawn(
     for picture in PICTURES:
         if kinds and picture.name not in kinds:
             continue
-        drawn = False
+        there = False
         for subject, ending in _named(subjects):
             try:
                 with style.style():
@@ -108,7 +108,7 @@ def drawn(
                         paths = [into / f"{name}{ending}.{each}" for each in formats]
                         style.save(figure, paths)
                         yield from paths
-                        drawn = True
+                        there = True
             except OSError:
                 raise
             except Exception as error:  # stored numbers may be beyond what can be drawn
@@ -120,7 +120,7 @@ def drawn(
                     refused.append(sentence)
                 else:
                     console.warn(sentence)
-        if kinds and not drawn and not refused:
+        if kinds and not there and not refused:
             raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
     if refused:
         raise RequestError("; ".join(dict.fromkeys(refused)))

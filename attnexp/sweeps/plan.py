@@ -24,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.composition import Loader, as_folder
 from attnexp.config.job import Job, chosen_of, resolved
-from attnexp.errors import RequestError, refusal
+from attnexp.errors import RequestError, unwritable
 from attnexp.redaction import recorded
 from attnexp.runs.key import run_key, run_name
 from attnexp.runs.state import Found, look, old_folders
@@ -275,9 +275,7 @@ def require_places(plan: Plan) -> None:
             with tempfile.TemporaryFile(dir=place):
                 pass
         except OSError as error:
-            raise RequestError(
-                f"output_dir: {place} cannot be written: {refusal(error)}"
-            ) from error
+            raise unwritable("output_dir", place, error) from error
 
 
 def distinct(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:

@@ -16,7 +16,7 @@ from optuna.trial import FrozenTrial, Trial
 from rich.markup import escape
 
 from attnexp import console
-from attnexp.errors import RequestError, RunFailedError, refusal
+from attnexp.errors import RunFailedError, unwritable
 from attnexp.runs import files, lock
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import without
@@ -73,7 +73,7 @@ def search(
             found = Search(space, trials, executor, settings, folder)
             found.show() if dry_run else found.run()
     except OSError as error:
-        raise RequestError(f"output_dir: {folder} cannot be written: {refusal(error)}") from error
+        raise unwritable("output_dir", folder, error) from error
 
 
 def _announce_wait(holder: str) -> None:
