@@ -97,31 +97,31 @@ def drawn(
     that is a warning. Raises OSError where the folder cannot be written.
     """
     refused: list[str] = []
-    for picture in PICTURES:
-        if kinds and picture.name not in kinds:
-            continue
-        there = False
-        for subject, ending in _named(subjects):
-            try:
-                with style.style():
+    with style.style():
+        for picture in PICTURES:
+            if kinds and picture.name not in kinds:
+                continue
+            there = False
+            for subject, ending in _named(subjects):
+                try:
                     for name, figure in picture.figures(subject, options):
                         paths = [into / f"{name}{ending}.{each}" for each in formats]
                         style.save(figure, paths)
                         yield from paths
                         there = True
-            except OSError:
-                raise
-            except Exception as error:  # stored numbers may be beyond what can be drawn
-                why = str(error)
-                if not isinstance(error, RequestError):
-                    why = f"{type(error).__name__}: {why}".partition("\n")[0][:160]
-                sentence = f"no {picture.name}{ending}: {why}"
-                if kinds or options.view != View() or isinstance(subject, Run):
-                    refused.append(sentence)
-                else:
-                    console.warn(sentence)
-        if kinds and not there and not refused:
-            raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
+                except OSError:
+                    raise
+                except Exception as error:  # stored numbers may be beyond what can be drawn
+                    why = str(error)
+                    if not isinstance(error, RequestError):
+                        why = f"{type(error).__name__}: {why}".partition("\n")[0][:160]
+                    sentence = f"no {picture.name}{ending}: {why}"
+                    if kinds or options.view != View() or isinstance(subject, Run):
+                        refused.append(sentence)
+                    else:
+                        console.warn(sentence)
+            if kinds and not there and not refused:
+                raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
     if refused:
         raise RequestError("; ".join(dict.fromkeys(refused)))
 

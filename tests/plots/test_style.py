@@ -34,6 +34,25 @@ def test_the_label_of_a_colour_bar_is_not_cut(tmp_path, signed):
     assert is_whole(tmp_path / "grid.png")
 
 
+@pytest.mark.parametrize(("place", "inches"), [(-5.0, 5.4), (6.0, 6.7)])
+def test_what_stands_far_apart_is_in_the_picture(tmp_path, place, inches):
+    with style.style():
+        figure = style.new_figure(2, 2, "title")
+        figure.text(place / 2, 0.5, "far away")
+        style.save(figure, [tmp_path / "far.png"])
+    assert is_whole(tmp_path / "far.png")
+    assert imread(tmp_path / "far.png").shape[1] / style.DPI == pytest.approx(inches, abs=0.3)
+
+
+def test_a_long_label_of_an_axis_is_in_the_picture(tmp_path):
+    with style.style():
+        figure = style.new_figure(2, 2, "title")
+        style.plot_axes(figure).set_xlabel("a long label " * 20)
+        style.save(figure, [tmp_path / "long.png"])
+    assert is_whole(tmp_path / "long.png")
+    assert imread(tmp_path / "long.png").shape[1] / style.DPI > 15
+
+
 def test_two_colour_bars_stand_apart():
     with style.style():
         figure = draw_grid([[tiny_map()] * 4], list("abcd"), [""], "t", "s", signed=1)
