@@ -9,6 +9,7 @@ from attnexp import console
 from attnexp.errors import RequestError
 from attnexp.runs.settings import leaves
 from attnexp.sweeps.executors.base import JobOf
+from attnexp.sweeps.executors.gpus import visible_gpus
 from attnexp.sweeps.executors.parallel import ParallelExecutor
 from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import PlannedJob
@@ -17,18 +18,22 @@ MAY_DIFFER = ("model", "data", "optim")
 """The groups of settings whose plain numbers may differ between replicas."""
 
 
+LEAST = 4
+"""Replicas from which on a group is worth a worker of its own."""
+
+
 class BatchedExecutor(ParallelExecutor):
     """Trains jobs that differ in their seeds and in plain numbers as replicas of one program.
 
     A worker process receives up to `size` such jobs at a time, and there are `n_jobs` workers, read
-    as by `ParallelExecutor`. Jobs of other shapes are in other groups.
+    as by `ParallelExecutor`; a negative number is limited by the GPUs too, where there are any. No
+    worker stays without a group while another could be parted. Jobs of other shapes are in other
+    groups.
 
     Raises RequestError for a `size` below 1 and an `n_jobs` of 0.
     """
 
-    def __init__(
-        self, job_of: JobOf, max_batch_size: int | None, size: int, n_jobs: int = 1
-    ) -> None:
+    def __init__(self, job_of: JobOf, max_batch_size: int | None, size: int, n_jobs: int) -> None:
         super().__init__(job_of, max_batch_size, n_jobs)
         if size < 1:
             raise RequestError(f"hydra.launcher.size must be 1 or more, got {size}")
@@ -44,14 +49,20 @@ class BatchedExecutor(ParallelExecutor):
                 console.warn(outcome.remark)
             yield job, outcome
 
+    def _worker_count(self, jobs: Sequence[PlannedJob]) -> int:
+        count = super()._worker_count(jobs)
+        gpus = len(visible_gpus()) if any(map(self._uses_gpu, jobs)) else 0
+        return min(count, gpus) if self._limited_by_cores and gpus else count
+
     def _groups(self, jobs: Sequence[PlannedJob]) -> Sequence[Sequence[PlannedJob]]:
         kinds: dict[str, list[PlannedJob]] = {}
         for job in jobs:
             kinds.setdefault(_common(job.settings), []).append(job)
-        groups = []
+        groups, workers = [], self._worker_count(jobs)
         for kind in kinds.values():
             kind.sort(key=lambda job: _whole_numbers(job.settings))
-            share = math.ceil(len(kind) / math.ceil(len(kind) / self._size))
+            parts = max(math.ceil(len(kind) / self._size), min(workers, len(kind) // LEAST))
+            share = math.ceil(len(kind) / parts)
             groups += [kind[first : first + share] for first in range(0, len(kind), share)]
         return groups
 

@@ -1,11 +1,16 @@
 """hydra/launcher=batched: ordinary run folders from jobs that train as replicas."""
 
 import json
+from pathlib import Path
 
 import pytest
 from sweeping import Started, until
 
+from attnexp.config.job import resolved
 from attnexp.runs.command_line import command
+from attnexp.runs.state import Found
+from attnexp.sweeps.executors import batched, parallel
+from attnexp.sweeps.plan import PlannedJob
 
 SHORT = ("train.max_epochs=6", "train.tolerance=null", "figures=false")
 LAUNCHER = "hydra/launcher=batched"
@@ -59,6 +64,29 @@ def summaries(folder):
         width = summary["config"]["model"].get("initial_width")
         found[summary["config"]["seed"], width] = (path.parent, summary)
     return found
+
+
+@pytest.mark.parametrize(
+    ("count", "cores", "gpus", "sizes"),
+    [
+        (64, 2, [], [16, 16, 16, 16]),
+        (16, 2, [], [8, 8]),
+        (16, 1, [], [16]),
+        (16, 8, [], [4, 4, 4, 4]),
+        (5, 2, [], [5]),
+        (16, 8, ["0"], [16]),
+        (16, 8, ["0", "1"], [8, 8]),
+    ],
+)
+def test_jobs_are_dealt_out_to_all_workers(monkeypatch, count, cores, gpus, sizes):
+    monkeypatch.setattr(parallel, "core_count", lambda: cores)
+    monkeypatch.setattr(batched, "visible_gpus", lambda: gpus)
+    executor = batched.BatchedExecutor(resolved, max_batch_size=None, size=16, n_jobs=-1)
+    jobs = [
+        PlannedJob(i, (), "", Path(str(i)), "", {"seed": i, "device": "auto"}, Found("new"))
+        for i in range(count)
+    ]
+    assert [len(group) for group in executor._groups(jobs)] == sizes
 
 
 def test_a_batched_sweep_leaves_ordinary_folders_that_can_be_repeated_alone(in_process, tmp_path):
