@@ -1,7 +1,8 @@
 """The errors that a user can mend, and the parts of their sentences."""
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 LONGEST = 280
@@ -35,6 +36,18 @@ def refusal(error: OSError) -> str:
 def unwritable(option: str, path: object, error: OSError) -> RequestError:
     """Return the error for a path that an option gives and the system refuses to write."""
     return RequestError(f"{option}: {path} cannot be written: {refusal(error)}")
+
+
+@contextmanager
+def temporary() -> Iterator[None]:
+    """Make it a RequestError that the block cannot make its temporary file or folder."""
+    try:
+        yield
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise RequestError(
+            f"no temporary file can be made: {refusal(error)}{where}. TMPDIR names another folder"
+        ) from error
 
 
 def choices_text(names: Iterable[str]) -> str:

@@ -114,6 +114,25 @@ def knows_variables() -> bool:
     return bool(_variables)
 
 
+def remembered() -> frozenset[tuple[str, str]]:
+    """Return each value that texts leave out with what is written for it, as `redacted` depends on.
+
+    A text that was redacted before stays so while this is the same.
+    """
+    return frozenset((_variables | dict.fromkeys(_secrets, MASK)).items())
+
+
+def is_masked(settings: Any) -> bool:
+    """Return whether nested settings hold MASK, but for values that the environment has."""
+    if isinstance(settings, Mapping):
+        return any(map(is_masked, settings.values()))
+    if isinstance(settings, list | tuple):
+        return any(map(is_masked, settings))
+    if isinstance(settings, FromEnvironment):
+        return False
+    return isinstance(settings, str) and MASK in settings
+
+
 def recorded(settings: Any, secret: bool = False) -> Any:
     """Return nested settings, or words of a command line, as they are written."""
     if isinstance(settings, Mapping):

@@ -176,6 +176,31 @@ def test_a_run_with_a_masked_setting_is_not_repeated(in_process, home):
     assert "model.password was a secret, which no folder holds" in answer.stderr
 
 
+def test_a_mask_is_not_taken_for_a_secret(in_process, home):
+    """A record of settings, such as best.yaml, may be given as an experiment."""
+    words = [word for word in WORDS if TYPED not in word and KEY not in word]
+    experiment = home / "mine" / "experiment" / "best.yaml"
+    experiment.parent.mkdir()
+    experiment.write_text("# @package _global_\n# The best.\nmodel: {password: '***'}\n")
+    wanted = "model.password='${oc.env:NAME}', and NAME in the environment\n"
+    for given in (["experiment=best"], ["model.password=***"], ["-m", "experiment=best"]):
+        answer = in_process(*words, *given)
+        assert answer.returncode == 2
+        assert "model.password is '***', and *** is only written in place" in answer.stderr
+        assert answer.stderr.endswith(wanted)
+    address = in_process(*words, "model.address=http://***@x")
+    assert "model.address is 'http://***@x', and ***" in address.stderr
+    assert not (home / "outputs").exists()
+    given = "model.password=${oc.env:CANARY}"
+    assert in_process(*words, "experiment=best", given).returncode == 0
+
+
+def test_the_environment_may_hold_what_looks_like_a_mask(in_process, home, monkeypatch):
+    monkeypatch.setenv("STARS", "a***b")
+    words = [word for word in WORDS if TYPED not in word and KEY not in word]
+    assert in_process(*words, "model.password=${oc.env:STARS}").returncode == 0
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

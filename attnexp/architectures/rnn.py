@@ -13,7 +13,7 @@ from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
 from attnexp.architectures.unrolled import Unrolled
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import single_or_multihead
+from attnexp.attention.multihead import MultiHead, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.normalizers.base import NormalizerFactory
@@ -108,6 +108,18 @@ class Rnn(Seq2Seq[RnnState]):
         logits = self._logits(batch.due(outputs), batch.due(contexts))
         cross = {"cross": batch.due(torch.cat(maps, dim=-2)).unsqueeze(1)} if maps else {}
         return Prediction(logits, cross)
+
+    def kept(self, queries: int, keys: int, examples: int) -> int:
+        """Return the least that is kept, with what each step keeps of its weights and scores."""
+        heads = self.attention.heads if isinstance(self.attention, MultiHead) else 1
+        pooling = self._pooling_with_derivative()
+        of_score = 0
+        if pooling is not None and pooling.score.derivative is not None:
+            score = pooling.score
+            key = score.project_keys(self.W_c.new_empty(1, 1, self.W_c.shape[0]))
+            of_score = pooling.score.derivative(key, *score.own_parameters()).room(1).numel()
+        pairs = examples * queries * keys
+        return super().kept(queries, keys, examples) + pairs * (heads + of_score)
 
     def encode(
         self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]

@@ -111,7 +111,8 @@ def _failure(folder: Path, error: BaseException) -> str:
     if isinstance(error, OSError) and error.errno in FULL:
         return f"the run failed: {error_text(error)}"
     place = f"The traceback is in {folder / 'attnexp.log'}"
-    why = shortened(error_text(error), max(60, LONGEST - len(place) - len("the run failed: . ")))
+    first = error_text(error).partition("\n")[0]
+    why = shortened(first, max(60, LONGEST - len(place) - len("the run failed: . ")))
     return f"the run failed: {why}. {place}"
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, fraction
 from attnexp.cli.selection import selected
-from attnexp.errors import RequestError, RunFailedError
+from attnexp.errors import RequestError, RunFailedError, shortened, temporary
 from attnexp.runs.repeat import Repetition, compare
 from attnexp.runs.run import Run, load_run
+from attnexp.runs.summary import error_text
 
 EPILOG = """examples:
   attnexp verify outputs/RUN                          one run
@@ -39,11 +40,15 @@ def main(argv: Sequence[str]) -> None:
         from attnexp.training.run import execute
 
         prepared = rebuild(run.summary, run.folder, trust)
-        with tempfile.TemporaryDirectory(prefix="attnexp-verify-") as place:
-            folder = Path(place)
-            execute(prepared, folder)
-            again = load_run(folder)
-            return compare(run, again, arguments.tolerance)
+        with temporary():
+            place = tempfile.TemporaryDirectory(prefix="attnexp-verify-")
+        with place as folder:
+            try:
+                execute(prepared, Path(folder))
+            except Exception as error:
+                why = shortened(error_text(error), 160)
+                raise RunFailedError(f"{run.path} cannot be done again: {why}") from error
+            return compare(run, load_run(folder), arguments.tolerance)
 
     table = console.plain_table(["run", "numbers"])
     beside: dict[str, list[str]] = {}

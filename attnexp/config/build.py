@@ -22,7 +22,7 @@ from attnexp.architectures.base import Architecture
 from attnexp.batch import Points
 from attnexp.config.groups import choices
 from attnexp.config.job import register_resolvers, resolved
-from attnexp.config.room import require_room
+from attnexp.config.room import require_room, require_room_for_step
 from attnexp.config.schema import check_finite, check_settings
 from attnexp.config.trust import VARIABLE, Trust, checked_config
 from attnexp.data.base import Dataset
@@ -112,11 +112,14 @@ def prepare(
     make_model = partial(
         made["arch"], spec=dataset.spec, score=made["model"], **_normalizer(plain, chosen, made)
     )
+    settings: TrainSettings = made["train"]()
     with seeded(seed, "room"):
-        require_room(make_model, precision.dtype)
+        empty = require_room(make_model, precision.dtype)
+    if empty is not None and trainable(empty) and device.type == "cpu":
+        itemsize = 2 if plain["precision"] == "bf16" else precision.dtype.itemsize
+        require_room_for_step(empty, dataset.train, settings.batch_size, itemsize)
     with seeded(seed, "initialisation"):
         model = make_model().to(device, precision.dtype)
-    settings: TrainSettings = made["train"]()
     Target(settings, task, dataset)  # a target that cannot be reached is refused now
     optimizer, schedule = made["optim"], made["schedule"]()
     if trainable(model):

@@ -19,7 +19,9 @@ from attnexp.config.hydra_internals import Callbacks, OmegaConfDumper
 from attnexp.config.schema import check_settings
 from attnexp.errors import RequestError, RunFailedError
 from attnexp.redaction import (
+    MASK,
     from_environment,
+    is_masked,
     knows_variables,
     recorded,
     redacted,
@@ -28,6 +30,7 @@ from attnexp.redaction import (
 )
 from attnexp.runs.files import writing
 from attnexp.runs.key import NEUTRAL, run_name
+from attnexp.runs.settings import leaves
 from attnexp.runs.state import look
 from attnexp.runs.summary import Summary
 
@@ -99,16 +102,27 @@ def register_resolvers() -> None:
 def resolved(config: DictConfig) -> dict[str, Any]:
     """Return attnexp's part of a configuration as plain values, interpolations resolved.
 
-    Raises RequestError for a setting at the top level that is unknown or of another type, and for
-    values that refer to each other without an end.
+    Raises RequestError for a setting at the top level that is unknown or of another type, for
+    values that refer to each other without an end, and for the mask of a secret.
     """
     try:
         plain = _plain(config)
     except RecursionError as error:
         raise RequestError("the settings are nested too deeply, or refer to each other") from error
     remember_secrets(plain)
+    _require_no_mask(plain)
     check_settings(plain, Settings, "")
     return plain
+
+
+def _require_no_mask(settings: Mapping[str, Any]) -> None:
+    """Raise RequestError for what a record of settings holds in place of a secret."""
+    for name, value in leaves(settings):
+        if is_masked(value):
+            raise RequestError(
+                f"{name} is {value!r:.60}, and {MASK} is only written in place of a secret: give "
+                f"the secret as {name}='${{oc.env:NAME}}', and NAME in the environment"
+            )
 
 
 def chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
@@ -159,7 +173,8 @@ def check_log(job: Job) -> None:
     with _log_refused():
         settings: Any = OmegaConf.to_container(hydra.job_logging, resolve=True)
         for handler in settings.get("handlers", {}).values():
-            if "filename" in handler and handler["class"].startswith(("logging.", "attnexp.")):
+            own = handler.get("class", "").startswith(("logging.", "attnexp."))
+            if "filename" in handler and own:
                 handler["delay"] = True
         configure_log(OmegaConf.create(settings), hydra.verbose)
 

@@ -11,12 +11,12 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
 
-from attnexp.redaction import redacted
+from attnexp.redaction import redacted, remembered
 from attnexp.version import __version__
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -113,9 +113,16 @@ def differences() -> str:
     That is what `git diff` says, which names binary files, and the names of untracked ones. It has
     at most MOST_DIFF bytes, and says where it was cut.
     """
+    return _differences(code(), remembered())
+
+
+@lru_cache(maxsize=1)  # a sweep has many runs, and a checkout may differ by many megabytes
+def _differences(
+    checkouts: tuple[Checkout | None, Checkout | None], _remembered: frozenset[tuple[str, str]]
+) -> str:
     parts = dict.fromkeys(
         f"# {each.folder}, {each.state}\n{each.differences}"
-        for each in code()
+        for each in checkouts
         if each is not None and each.differences
     )
     text = redacted("\n".join(parts)).encode(errors="replace")

@@ -20,6 +20,8 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import IO
 
+from attnexp.errors import temporary
+
 PROGRAM = "import sys; sys.path[:] = {path}; import attnexp.sweeps.fork_server as s; s.serve({fd})"
 """The program of a fork server. It has this process's import path."""
 
@@ -138,8 +140,9 @@ class ForkServer:
         self._process = self._requests = self.output = None
 
     def _start(self) -> None:
+        with temporary():
+            self.output = tempfile.TemporaryFile()  # noqa: SIM115
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.output = tempfile.TemporaryFile()  # noqa: SIM115
         self._process = start_python(
             PROGRAM.format(path=sys.path, fd=theirs.fileno()),
             {"OMP_NUM_THREADS": "1"},  # a fork would not have the threads of numpy
@@ -177,7 +180,7 @@ def serve(requests_number: int) -> None:
     from attnexp.config import build  # noqa: F401  torch, and what else jobs need
     from attnexp.runs import provenance
 
-    provenance.code()  # git is asked once for all workers, whose code is that of this moment
+    provenance.differences()  # asked once for all workers, whose code is that of this moment
     gc.freeze()  # pages that the garbage collector does not write to stay shared
     woken, wake = os.pipe()
     os.set_blocking(woken, False)

@@ -20,7 +20,7 @@ from multiprocessing.connection import wait
 from typing import IO, Any, Literal
 
 from attnexp.config.job import Job
-from attnexp.errors import RunFailedError
+from attnexp.errors import RunFailedError, temporary
 from attnexp.redaction import redacted
 from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
@@ -72,8 +72,9 @@ class WorkerProcess:
         """Start the process unless it has been started. Returns before it is ready."""
         if self._process is not None:
             return
+        with temporary():
+            self._output = tempfile.TemporaryFile()  # noqa: SIM115
         self._pipe, theirs = Pipe()
-        self._output = tempfile.TemporaryFile()  # noqa: SIM115
         program = PROGRAM.format(path=sys.path, pipe=theirs.fileno())
         with _delayed_interrupt():
             self._process = (

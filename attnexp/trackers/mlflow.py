@@ -25,6 +25,13 @@ STORE, ARTIFACTS = "mlflow.db", "mlflow-artifacts"
 MOST = 100
 """Parameters that MLflow takes at once."""
 
+LEVELS = {
+    "mlflow": logging.WARNING,
+    "mlflow.store.db.utils": logging.CRITICAL,
+    "alembic": logging.WARNING,
+}
+"""What MLflow prints. The store's own errors it prints with their tracebacks, and raises, too."""
+
 STATUSES = {
     "finished": "FINISHED",
     "failed": "FAILED",
@@ -55,8 +62,8 @@ class MLflow(Tracker):
         from mlflow import MlflowClient
         from mlflow.entities import Param
 
-        for name in ("mlflow", "alembic"):
-            logging.getLogger(name).setLevel(logging.WARNING)
+        for name, level in LEVELS.items():
+            logging.getLogger(name).setLevel(level)
         beside = folder.resolve().parent
         # Two processes that make the local store at once would leave half of one.
         with hold(beside / ARTIFACTS, _wait) if self.uri is None else nullcontext():

@@ -1,5 +1,6 @@
 """TensorBoard."""
 
+import threading
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
@@ -36,6 +37,7 @@ class TensorBoard(Tracker):
 
         for old in (folder / PLACE).glob("events.out.tfevents.*"):
             old.unlink()
+        threading.excepthook = _say_nothing_of_writers
         self._writer = SummaryWriter(str(folder / PLACE))
 
     def epoch(self, row: Mapping[str, Any]) -> None:
@@ -56,7 +58,17 @@ class TensorBoard(Tracker):
         self._writer.add_text("status", summary.status)
         for path in pictures(folder):
             self._writer.add_image(path.stem, _pixels(path), self._last, dataformats="HWC")
+        self._writer.flush()  # to close it would not say that something could not be written
         self._writer.close()
+
+
+def _say_nothing_of_writers(failure: threading.ExceptHookArgs) -> None:
+    """Print how a thread has ended, unless it writes event files.
+
+    What has ended such a thread is raised by the next call of the writer.
+    """
+    if not type(failure.thread).__module__.startswith("tensorboard."):
+        threading.__excepthook__(failure)
 
 
 def _pixels(path: Path) -> Any:

@@ -4,6 +4,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
+from contextlib import contextmanager
 
 import pytest
 
@@ -99,3 +101,44 @@ def test_a_signal_is_no_fault(in_process, monkeypatch, interrupt, code, how, hid
     answer = in_process("seed=0")
     assert answer.returncode == code
     assert answer.stderr == f"attnexp: {how}what had finished is kept\n"
+
+
+@contextmanager
+def without_temporary_folder(monkeypatch):
+    """Lets temporary files belong into a folder that is not there."""
+    with monkeypatch.context() as patch:  # pytest makes such files itself after a test
+        patch.setattr(tempfile, "tempdir", "/absent")
+        yield
+
+
+def test_a_fault_has_a_sentence_where_its_traceback_cannot_be_written(in_process, monkeypatch):
+    def broken(argv):
+        raise AttributeError("half of it")
+
+    monkeypatch.setattr(main, "_command", lambda argv: broken)
+    with without_temporary_folder(monkeypatch):
+        answer = in_process("seed=0")
+    assert answer.returncode == main.FAULT
+    assert answer.stderr.startswith("attnexp: a fault of attnexp: AttributeError: half of it (")
+    assert answer.stderr.count("\n") == 1
+
+
+def test_without_a_temporary_folder_what_needs_one_says_so(in_process, monkeypatch, tmp_path):
+    words = ("train.max_epochs=1", "figures=false")
+    assert in_process(*words).returncode == 0
+    (folder,) = (tmp_path / "outputs").iterdir()
+    lines = [
+        ("verify", str(folder)),
+        ("-m", "seed=1,2", *words),
+        ("-m", "seed=1,2", "hydra/launcher=parallel", *words),
+        ("-m", "hydra/sweeper=tuned", *words),
+    ]
+    for line in lines:
+        with without_temporary_folder(monkeypatch):
+            answer = in_process(*line)
+        assert answer.returncode == 2, line
+        assert answer.stderr.startswith("attnexp: no temporary file can be made: No such file")
+        assert answer.stderr.endswith("TMPDIR names another folder\n")
+        assert answer.stderr.count("\n") == 1
+    with without_temporary_folder(monkeypatch):
+        assert in_process("rerun=true", *words).returncode == 0

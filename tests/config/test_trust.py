@@ -10,6 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from attnexp.config import trust
 from attnexp.config.build import restore
 from attnexp.config.groups import choices
 from attnexp.config.trust import Trust, checked_config, read_trust, shipped_targets, targets_in
@@ -282,3 +283,32 @@ def test_modules_in_the_current_directory_take_nobodys_place(attnexp, tmp_path, 
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert not (tmp_path / "imported").exists()
     assert len(list(tmp_path.glob("outputs/*-seed[01]-*/predictions.csv"))) == 2
+
+
+@pytest.fixture
+def searched(tmp_path, monkeypatch):
+    """The current directory, on the import path for modules of the user's, after one of before."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "before")])
+    monkeypatch.setattr(trust, "_searched", set())
+    (tmp_path / "before").mkdir()
+    trust.search_user_modules(tmp_path / "before")
+    return str(tmp_path)
+
+
+def test_the_users_folders_are_off_the_import_path_within_a_block(searched):
+    before = sys.path[:]
+    assert before[-1] == searched
+    with trust.without_user_modules():
+        assert sys.path == before[:-1]
+    assert sys.path == before
+    with pytest.raises(KeyError), trust.without_user_modules():
+        raise KeyError
+    assert sys.path == before
+
+
+def test_what_a_block_adds_to_the_import_path_goes_with_it(tmp_path, searched):
+    before = sys.path[:]
+    with trust.without_user_modules():
+        sys.path.insert(0, str(tmp_path / "other"))
+    assert sys.path == before

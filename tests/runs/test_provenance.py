@@ -5,6 +5,8 @@ import subprocess
 
 import pytest
 
+from attnexp import redaction
+from attnexp.redaction import redacted, remember_secrets
 from attnexp.runs import files, provenance
 from attnexp.runs.provenance import GitState
 from attnexp.runs.summary import first_summary
@@ -65,6 +67,21 @@ def test_long_differences_are_cut_and_say_so(checkout, tmp_path, monkeypatch):
     text = provenance.differences()
     assert 990 <= len(text.encode()) <= 1000
     assert "bytes are left out" in text.splitlines()[-1]
+
+
+def test_a_sweep_redacts_differences_once_until_there_is_another_secret(
+    checkout, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(redaction, "_secrets", set())
+    asked = []
+    monkeypatch.setattr(provenance, "redacted", lambda text: asked.append(1) or redacted(text))
+    (tmp_path / "mine.py").write_text("width = 2  # rosebud\n")
+    assert "rosebud" in provenance.differences()
+    assert provenance.differences() is provenance.differences()
+    assert len(asked) == 1
+    remember_secrets({"password": "rosebud"})
+    assert "+width = 2  # ***" in provenance.differences()
+    assert len(asked) == 2
 
 
 def test_outside_a_checkout_there_is_none(tmp_path, monkeypatch):

@@ -1,8 +1,12 @@
 """What trackers are told is what the real libraries read back."""
 
 import csv
+import errno
 import json
 import math
+import os
+import sqlite3
+import threading
 
 import pytest
 
@@ -20,6 +24,12 @@ def run_with(in_process, tmp_path):
         return folder
 
     return run
+
+
+@pytest.fixture(autouse=True)
+def thread_errors(monkeypatch):
+    """Puts back what shows the errors of threads."""
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
 
 
 def rows_of(folder):
@@ -61,6 +71,29 @@ def test_tensorboard_keeps_only_the_last_attempt(run_with):
     assert len(events.Scalars("train/loss")) == 3
 
 
+@pytest.mark.parametrize(("first", "code"), [(1, 1), (40, 0)])
+def test_event_files_on_a_full_disk_cost_a_sentence(in_process, monkeypatch, tmp_path, first, code):
+    """The first of them before the run begins, which ends it then, or any later one."""
+    writer = pytest.importorskip("tensorboard.summary.writer.record_writer").RecordWriter
+    asked = []
+
+    def write_or_fail(self, data):
+        asked.append(data)
+        if len(asked) >= first:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(writer, "write", write_or_fail)
+    done = in_process(*QUICK, "train.max_epochs=12", "figures=false", "tracker=tensorboard")
+    assert len(asked) >= first
+    said = done.stdout + done.stderr
+    assert done.returncode == code, said
+    assert "the disk is full" in said
+    assert "Traceback" not in said
+    assert ("the tracker failed and is not called again" in done.stdout) == (code == 0)
+    (folder,) = (tmp_path / "outputs").iterdir()
+    assert summary_of(folder)["status"] == ("failed" if code else "finished")
+
+
 @pytest.fixture
 def mlflow(monkeypatch):
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
@@ -91,6 +124,30 @@ def test_mlflow_reads_back_every_epoch_the_metrics_the_settings_and_the_pictures
     drawn = [file.path for file in client.list_artifacts(run.info.run_id, "figures")]
     assert drawn == ["figures/attention.png", "figures/fit.png", "figures/loss.png"]
     assert "metrics {" in (folder / "attnexp.log").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # what libraries of others do to each other
+def test_a_store_of_mlflow_that_cannot_grow_costs_a_sentence(in_process, run_with, mlflow):
+    from sqlalchemy import event
+    from sqlalchemy.engine import Engine
+    from sqlalchemy.exc import OperationalError
+
+    run_with("tracker=mlflow", "figures=false")
+
+    def refuse(connection):
+        full = sqlite3.OperationalError("database or disk is full")
+        raise OperationalError("INSERT INTO runs", None, full)
+
+    event.listen(Engine, "commit", refuse)
+    try:
+        done = in_process(*QUICK, "seed=1", "figures=false", "tracker=mlflow")
+    finally:
+        event.remove(Engine, "commit", refuse)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "database or disk is full" in done.stderr
 
 
 def test_a_tracker_is_no_part_of_what_a_run_is(run_with, in_process):

@@ -3,8 +3,12 @@
 import errno
 import json
 import os
+import resource
+import signal
+from contextlib import contextmanager
 
 import pytest
+from command_outcome import run_here
 from safetensors.numpy import load_file
 
 from attnexp.training import recording
@@ -47,11 +51,43 @@ def test_a_run_on_a_full_disk(in_process, disk, tmp_path, first):
     assert "Logging error" not in said
     finished = list(tmp_path.glob("outputs/*/figures")) or "the pictures could not" in said
     assert answer.returncode == (0 if finished else 1)
-    assert not list(tmp_path.rglob(".*.tmp"))
-    for path in tmp_path.rglob("*.json"):
-        assert json.loads(path.read_text())["status"] == ("finished" if finished else "running")
-    for path in tmp_path.rglob("*.safetensors"):
+    require_whole(tmp_path, "finished" if finished else "running")
+
+
+def require_whole(folder, *statuses):
+    """Nothing is there by halves, and a summary says one of these."""
+    assert not list(folder.rglob(".*.tmp"))
+    for path in folder.rglob("*.json"):
+        assert json.loads(path.read_text())["status"] in statuses
+    for path in folder.rglob("*.safetensors"):
         load_file(path)
+
+
+@contextmanager
+def no_larger_files(most):
+    """Lets no file of this process grow beyond so many bytes, as `ulimit -f` does."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+@pytest.mark.parametrize(("most", "code"), [(0, 2), (2000, 2), (4500, 1), (20_000, 0)])
+def test_a_run_whose_files_may_not_grow(in_process, monkeypatch, tmp_path, most, code):
+    """The lease, Hydra's record, a file of the run, a picture: each is too large in turn."""
+    assert signal.getsignal(signal.SIGXFSZ) is signal.SIG_IGN
+    monkeypatch.setattr(recording, "differences", lambda: "+1\n" * 2000)
+    with no_larger_files(most):
+        outcome = run_here(WORDS, 60)
+    assert outcome.faults() == []
+    assert outcome.code == code
+    assert "no file may grow that large" in outcome.out + outcome.err
+    require_whole(tmp_path, "finished", "failed")
+    answer = in_process(*WORDS)
+    assert answer.returncode == 0
+    assert ("has finished before" in answer.stdout) == (code == 0)
 
 
 def test_a_run_asks_that_often(in_process, disk):

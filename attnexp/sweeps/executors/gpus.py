@@ -6,21 +6,26 @@ import tempfile
 from itertools import count
 from pathlib import Path
 
+from attnexp.errors import temporary
+
 
 def reserve_gpu() -> dict[str, str]:
     """Return the environment variable that makes the GPU with the fewest workers the visible one.
 
     It is empty where there are fewer than two GPUs. The reservation is a lock on a file, held until
-    this process ends, so that all sweeps of a user on this machine take part.
+    this process ends, so that all sweeps of a user on this machine take part. Raises RequestError
+    where that file cannot be made.
     """
     gpus = visible_gpus()
     if len(gpus) < 2:
         return {}
-    folder = Path(tempfile.gettempdir()) / f"attnexp-{os.getuid()}"
-    folder.mkdir(mode=0o700, exist_ok=True)
+    with temporary():
+        folder = Path(tempfile.gettempdir()) / f"attnexp-{os.getuid()}"
+        folder.mkdir(mode=0o700, exist_ok=True)
     for workers in count():
         for gpu in gpus:
-            file = os.open(folder / f"gpu-{gpu}-{workers}", os.O_RDWR | os.O_CREAT, 0o600)
+            with temporary():
+                file = os.open(folder / f"gpu-{gpu}-{workers}", os.O_RDWR | os.O_CREAT, 0o600)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:

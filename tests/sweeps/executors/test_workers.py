@@ -1,5 +1,7 @@
 """Workers in place of jobs, tried with submitit on this machine."""
 
+import json
+import os
 import re
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +14,24 @@ from attnexp.sweeps.executors import workers
 pytestmark = pytest.mark.skipif(find_spec("submitit") is None, reason="submitit is not installed")
 
 LOCAL = ("-m", "hydra/launcher=submitit_local", "hydra.launcher.workers=2")
+
+
+SBATCH = """#!/bin/bash
+script=$(mktemp) && cp "$1" "$script"
+last=$(sed -n 's/^#SBATCH --array=0-\\([0-9]*\\)%.*/\\1/p' "$script")
+for task in $(seq 0 "$last"); do
+    SLURM_JOB_ID=7$task SLURM_ARRAY_JOB_ID=7 SLURM_ARRAY_TASK_ID=$task \\
+        setsid bash "$script" </dev/null >/dev/null 2>&1 &
+done
+echo Submitted batch job 7
+"""
+"""Runs the tasks of an array at once, in the background."""
+
+SRUN = """#!/bin/bash
+place() { sed "s/%A/$SLURM_ARRAY_JOB_ID/; s/%a/$SLURM_ARRAY_TASK_ID/; s/%t/0/" <<<"$1"; }
+exec "${@:6}" >>"$(place "$3")" 2>>"$(place "$5")"
+"""
+"""Runs a task, as in `srun --unbuffered --output FILE --error FILE COMMAND`."""
 
 
 class Worker:
@@ -152,3 +172,39 @@ def test_detached_workers_go_on_when_the_command_has_ended(start, home):
     until(lambda: marked(start.mark) == [], seconds=60)
     assert set(statuses(home).values()) == {"finished"}
     assert not (home / "outputs" / ".plans").exists()
+
+
+@pytest.fixture
+def slurm(home, monkeypatch):
+    """A queue of SLURM's of two commands, which runs everything on this machine."""
+    folder = home / "bin"
+    folder.mkdir()
+    for name, script in {"sbatch": SBATCH, "srun": SRUN}.items():
+        (folder / name).write_text(script)
+        (folder / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("TMPDIR", str(folder))
+
+
+@pytest.mark.slow
+def test_a_detached_sweep_in_slurm_can_be_followed_to_its_end(start, home, in_process, slurm):
+    def counts():
+        return json.loads(in_process("status", "--format", "json").stdout)["counts"]
+
+    queue = ("hydra/launcher=slurm", "hydra.launcher.workers=2", "hydra.launcher.detach=true")
+    command = start("-m", *queue, "model.how=wait", "seed=0,1,2")
+    code, out, err = command.end(timeout=60)
+    assert code == 0, out + err
+    assert "3 jobs for 2 workers are submitted" in out
+    until(lambda: len(begun(home)) == 2, seconds=120)
+    assert counts() == {"running": 2, "to do": 1}
+    (home / "go").touch()
+    until(lambda: counts() == {"done": 3}, seconds=120)
+    until(lambda: marked(start.mark) == [], seconds=60)
+    assert len(begun(home)) == 3
+    assert len({process for _, _, process, *_ in begun(home)}) == 2
+    rows = json.loads(in_process("results", "--runs", "--format", "json").stdout)
+    assert len(rows) == 3
+    again = start("-m", *queue, "model.how=wait", "seed=0,1,2")
+    assert again.end(timeout=60)[0] == 0
+    assert marked(start.mark) == []
