@@ -14,6 +14,8 @@ from attnexp.config.trust import Trust
 from attnexp.runs import files
 from attnexp.runs.summary import read_summary
 
+pytestmark = pytest.mark.xdist_group("decode")  # they share one run
+
 ROOT = Path(__file__).parents[2]
 CONF, STORED = ROOT / "conf", ROOT / "tests" / "runs" / "stored"
 
@@ -164,7 +166,8 @@ class TestCodeOfTheUsersOwn:
         monkeypatch.chdir(place)
         small = ("data.num_train=20", "data.num_validation=5", "data.num_test=5")
         answer = in_process(
-            "--config-dir", "my_conf", "model=mine", "data=mine", *small, "train.max_epochs=1"
+            *("--config-dir", "my_conf", "model=mine", "data=mine", "arch.hidden_dim=8"),
+            *("train.max_epochs=1", "figures=false", *small),
         )
         assert answer.returncode == 0, answer.stderr
         self.forget(place)

@@ -49,6 +49,7 @@ def in_c_locale(tmp_path):
     return command
 
 
+@pytest.mark.slow
 def test_a_folder_that_the_locale_cannot_name(in_c_locale):
     code, out, err = in_c_locale("data=reverse", "arch.hidden_dim=8", *FEW)
     assert (code, err) == (0, ""), out + err
@@ -127,12 +128,7 @@ def test_without_a_temporary_folder_what_needs_one_says_so(in_process, monkeypat
     words = ("train.max_epochs=1", "figures=false")
     assert in_process(*words).returncode == 0
     (folder,) = (tmp_path / "outputs").iterdir()
-    lines = [
-        ("verify", str(folder)),
-        ("-m", "seed=1,2", *words),
-        ("-m", "seed=1,2", "hydra/launcher=parallel", *words),
-        ("-m", "hydra/sweeper=tuned", *words),
-    ]
+    lines = [("verify", str(folder)), ("-m", "seed=1,2", *words)]
     for line in lines:
         with without_temporary_folder(monkeypatch):
             answer = in_process(*line)

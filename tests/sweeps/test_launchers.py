@@ -164,6 +164,7 @@ def test_a_killed_command_takes_the_jobs_beside_each_other_with_it(start, home):
     assert set(statuses(home).values()) == {"interrupted"}
 
 
+@pytest.mark.slow
 def test_a_job_that_will_not_stop_is_ended_and_the_others_are_heard(start, home):
     command = start("-m", *LAUNCHERS["parallel"], "model.how=stubborn,wait")
     until(lambda: len(begun(home)) == 2)
