@@ -89,9 +89,17 @@ TALLEST = 28
 """Lines of names in one column beside the axes."""
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        with style():
+            return encoded(self, "png")
+
+
 def new_figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
     """Return an empty figure, sizes in inches, with its title at the upper left."""
-    figure = Figure(figsize=(width, height))
+    figure = ShownFigure(figsize=(width, height))
     FigureCanvasAgg(figure)
     left = 0.12 / width
     figure.text(left, 1 - 0.1 / height, title, ha="left", va="top", fontsize=10.5, weight="bold")
@@ -196,28 +204,34 @@ def style() -> Iterator[None]:
 def save(figure: Figure, paths: Sequence[Path]) -> None:
     """Write a figure into files, each whole or not at all, in the format that its name ends with.
 
-    The picture is as large as what is drawn. Letters that no installed font has become boxes, and a
-    warning names them.
+    Letters that no installed font has become boxes, and a warning names them.
     """
-    box = figure.get_tightbbox()  # only then do tick labels have their text
+    settle(figure)
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, encoded(figure, path.suffix.removeprefix(".")))
+
+
+def settle(figure: Figure) -> None:
+    """Choose what is chosen when a figure is drawn: the text of ticks, and fonts for all letters.
+
+    Letters that no installed font has are said in a warning.
+    """
+    figure.get_tightbbox()  # only then do tick labels have their text
     texts = figure.findobj(Text)
     letters = "".join(text.get_text() for text in texts)
     _tell_lacking(lacking(letters))
     if families(letters) != [BASE]:
         for text in texts:
             text.set_fontfamily(families(text.get_text()))
-        box = figure.get_tightbbox()
-    for path in paths:
-        kind = path.suffix.removeprefix(".")
-        content = io.BytesIO()
-        figure.savefig(
-            content,
-            format=kind,
-            metadata=NO_DATES[kind],
-            bbox_inches=box.padded(MARGIN),
-        )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, content.getvalue())
+
+
+def encoded(figure: Figure, kind: str) -> bytes:
+    """Return a figure as a file of a format, as large as what is drawn."""
+    content = io.BytesIO()
+    box = figure.get_tightbbox()
+    figure.savefig(content, format=kind, metadata=NO_DATES[kind], bbox_inches=box.padded(MARGIN))
+    return content.getvalue()
 
 
 @cache
