@@ -52,7 +52,7 @@ LAYERS = {
         "training",
     },
     "sweeps": {"config", "console", "plots", "runs", "tables", "training"},
-    "notebooks": {"architectures", "batch", "config", "plots", "runs", "tables"},
+    "notebooks": {"architectures", "attention", "batch", "config", "plots", "runs", "tables"},
     "cli": {
         "architectures",
         "attention",

@@ -72,7 +72,7 @@ class NotebookRuns(Sequence[NotebookRun]):
         """
         from attnexp.plots.catalogue import figure_of
 
-        compared = self._comparisons
+        compared = self.comparisons
         if len(compared) != 1:
             data = choices_text(f"'{one.data}'" for one in compared)
             raise RequestError(
@@ -82,7 +82,8 @@ class NotebookRuns(Sequence[NotebookRun]):
         return figure_of(compared[0], name)
 
     @cached_property
-    def _comparisons(self) -> "list[Comparison]":
+    def comparisons(self) -> "list[Comparison]":
+        """The finished runs gathered by their data, and then by configuration."""
         from attnexp.runs.configurations import comparisons
 
         return comparisons(self.runs)
@@ -102,7 +103,7 @@ class NotebookRuns(Sequence[NotebookRun]):
         from attnexp.tables.tables import runs_report
 
         report = runs_report(sort_runs(self._frame, None), [])
-        compared = self._comparisons
+        compared = self.comparisons
         alone = compared[0] if len(compared) == 1 else None
         return html(replace(report, notes=self.skipped), alone, SHOWN)
 
