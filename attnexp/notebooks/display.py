@@ -23,8 +23,8 @@ def html(report: Report, subject: Run | Comparison | None, names: Collection[str
     In place of a picture that cannot be drawn stands the reason.
     """
     parts = [Markup(html_fragment(report))]
-    for picture in PICTURES if subject is not None else ():
-        if picture.name not in names:
+    for picture in PICTURES:
+        if subject is None or picture.name not in names:
             continue
         try:
             figure = first_figure(picture, subject)

@@ -147,7 +147,8 @@ def test_scores_of_minus_infinity_are_null_for_programs(attended, in_process):
 
 
 def test_settings_of_score_and_normalizer(attended):
-    record = attended("example=additive", "model.hidden_dim=3", "normalizer=topk", "normalizer.k=1")
+    drawn = ("example=additive", "--keys", "normal:2x10x2", "model.hidden_dim=3")
+    record = attended(*drawn, "normalizer=topk", "normalizer.k=1")
     assert record["parameters"]["w_v"] == [1, 3]
     assert np.sort(record["weights"]).tolist() == [[[0] * 9 + [1]]] * 2
 

@@ -15,9 +15,10 @@ RUN = next((ROOT / "tests" / "runs" / "stored").glob("gaussian_learned-*"))
 
 
 @pytest.fixture
-def executed(in_process, tmp_path, capsys):
+def executed(tmp_path, monkeypatch, capsys):
     """Executes an example where a run is at hand, and returns its names and what it printed."""
     shutil.copytree(RUN, tmp_path / "outputs" / "RUN")
+    monkeypatch.chdir(tmp_path)
 
     def execute(example):
         names = {}
