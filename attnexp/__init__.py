@@ -1,35 +1,49 @@
-"""attnexp runs and compares attention mechanisms from the command line."""
+"""Runs and compares attention mechanisms, from the command line and from Python.
+
+docs/python.md shows the Python interface with examples. What is named here is imported when it is
+first used, so that reading a table of runs does not wait for PyTorch.
+"""
 
 import os
 from typing import TYPE_CHECKING
 
+from attnexp.lazy import names_in
 from attnexp.version import __version__
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pandas as pd
-
-    from attnexp.runs.run import Run
+    from attnexp import normalizers, scores
+    from attnexp.attention.multihead import MultiHead
+    from attnexp.attention.pooling import AttentionPooling
+    from attnexp.normalizers.softmax import masked_softmax
+    from attnexp.notebooks.run import load_run
+    from attnexp.notebooks.runs import load_runs
+    from attnexp.runs.frame import load_results
+else:
+    __getattr__, __dir__ = names_in(
+        __name__,
+        {
+            "AttentionPooling": "attnexp.attention.pooling:AttentionPooling",
+            "MultiHead": "attnexp.attention.multihead:MultiHead",
+            "load_results": "attnexp.runs.frame:load_results",
+            "load_run": "attnexp.notebooks.run:load_run",
+            "load_runs": "attnexp.notebooks.runs:load_runs",
+            "masked_softmax": "attnexp.normalizers.softmax:masked_softmax",
+            "normalizers": "attnexp.normalizers",
+            "scores": "attnexp.scores",
+        },
+    )
 
 # MKL reads this at its first call. Its products then do not depend on where operands lie in memory.
 os.environ.setdefault("MKL_CBWR", "AUTO")
 
-__all__ = ["__version__", "load_results", "load_run"]
-
-
-def load_results(*paths: "str | Path") -> "pd.DataFrame":
-    """Return all runs at or below the folders, `outputs` by default, a row a run.
-
-    See `attnexp.runs.frame.load_results` for the columns.
-    """
-    from attnexp.runs import frame
-
-    return frame.load_results(*paths)
-
-
-def load_run(path: "str | Path") -> "Run":
-    """Return one run, with its curves and its attention. See `attnexp.runs.run.Run`."""
-    from attnexp.runs import run
-
-    return run.load_run(path)
+__all__ = [
+    "AttentionPooling",
+    "MultiHead",
+    "__version__",
+    "load_results",
+    "load_run",
+    "load_runs",
+    "masked_softmax",
+    "normalizers",
+    "scores",
+]

@@ -223,7 +223,12 @@ def hide(
 
 
 def require_lengths(valid_lens: ValidLens, num_keys: int) -> None:
-    """Raise ValueError when a length is negative or greater than `num_keys`."""
+    """Raise ValueError for what are no whole numbers from 0 to `num_keys`."""
+    if valid_lens.is_floating_point():
+        raise ValueError(
+            "valid_lens must be whole numbers, or a mask of true and false, got "
+            f"{str(valid_lens.dtype).removeprefix('torch.')}"
+        )
     if valid_lens.numel() and not 0 <= int(valid_lens.min()) <= int(valid_lens.max()) <= num_keys:
         raise ValueError(
             f"valid_lens must lie between 0 and the number of keys, {num_keys}, "

@@ -322,4 +322,8 @@ def verbs(draw: random.Random, run: str, outputs: str) -> list[list[str]]:
         )
     if draw.random() < 0.1:
         lines.append(["results", outputs, "--by", draw.choice(("model", "data", "seed", "x"))])
+    if draw.random() < 0.2:
+        lines.append(["notebook", draw.choice((run, outputs)), "--output", "n.ipynb"])
+    if draw.random() < 0.1:
+        lines.append(["attend", "--run", run, "--queries", "0,1", "--keys", "0,1,2"])
     return lines

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from attnexp.architectures.cells import Cell, cell_named
 from attnexp.architectures.encoder import Encoder, Rows
-from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
+from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.unrolled import Unrolled
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import MultiHead, single_or_multihead
+from attnexp.attention.multihead import MultiHead, features_a_head, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.normalizers.base import NormalizerFactory

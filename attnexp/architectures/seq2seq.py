@@ -91,15 +91,3 @@ class Seq2Seq(Architecture, Generic[State]):
 def symbols_unseen(device: torch.device) -> int:
     """Return the number of symbols that are decoded before asking whether all have ended."""
     return 1 if device.type == "cpu" else UNSEEN
-
-
-def features_a_head(name: str, dim: int, heads: int) -> int:
-    """Return `dim` / `heads`, where `name` is the name of `dim`.
-
-    Raises ValueError for a number below 1, and for heads that do not divide `dim`.
-    """
-    require_positive("heads", heads)
-    require_positive(name, dim)
-    if dim % heads:
-        raise ValueError(f"{name} must be a multiple of heads, got {name} {dim} and heads {heads}")
-    return dim // heads

@@ -9,10 +9,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from attnexp.architectures.positions import Order, positions_named
-from attnexp.architectures.seq2seq import Seq2Seq, features_a_head
+from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import MultiHead
+from attnexp.attention.multihead import MultiHead, features_a_head
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.masks import Mask, causal_mask
 from attnexp.normalizers.base import NormalizerFactory

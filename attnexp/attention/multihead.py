@@ -27,27 +27,43 @@ class MultiHead(Attention):
     normalizer is the softmax where no other is given. In training a share `dropout` of the weights
     is dropped; see `Dropout`.
 
+    Where no sizes are given, keys are as large as queries, values as keys and contexts as queries,
+    and `head_dim` is `context_dim` / `heads`.
+
     Positions may enter in two ways. A `turn` is applied to W_q^i q and W_k^i k, before the score
     projects them further, so that a memory holds keys that are turned already. A `bias` is added to
     the scores before they are normalized.
 
-    Raises ValueError for fewer than one head, a head_dim below 1 and a dropout outside [0, 1).
+    Raises ValueError for fewer than one head, a head_dim below 1, a dropout outside [0, 1), and
+    heads that do not divide `context_dim` where there is no `head_dim`.
+
+    Example:
+        >>> attention = MultiHead(ScaledDot, 100, heads=5)
+        >>> queries, keys = torch.ones(2, 4, 100), torch.ones(2, 6, 100)
+        >>> context, weights = attention(queries, keys, keys, torch.tensor([3, 2]))
+        >>> context.shape, weights.shape
+        (torch.Size([2, 4, 100]), torch.Size([2, 5, 4, 6]))
     """
 
     def __init__(
         self,
         score: ScoreFactory,
         query_dim: int,
-        key_dim: int,
-        value_dim: int,
-        context_dim: int,
-        heads: int,
-        head_dim: int,
+        key_dim: int | None = None,
+        value_dim: int | None = None,
+        context_dim: int | None = None,
+        heads: int = 1,
+        head_dim: int | None = None,
         normalizer: NormalizerFactory = Softmax,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
         require_positive("heads", heads)
+        key_dim = query_dim if key_dim is None else key_dim
+        value_dim = key_dim if value_dim is None else value_dim
+        context_dim = query_dim if context_dim is None else context_dim
+        if head_dim is None:
+            head_dim = features_a_head("context_dim", context_dim, heads)
         require_positive("head_dim", head_dim)
         self.context_dim = context_dim
         self.heads = heads
@@ -124,3 +140,15 @@ def single_or_multihead(
     return MultiHead(
         score, query_dim, key_dim, value_dim, value_dim, heads, head_dim, normalizer, dropout
     )
+
+
+def features_a_head(name: str, dim: int, heads: int) -> int:
+    """Return `dim` / `heads`, where `name` is the name of `dim`.
+
+    Raises ValueError for a number below 1, and for heads that do not divide `dim`.
+    """
+    require_positive("heads", heads)
+    require_positive(name, dim)
+    if dim % heads:
+        raise ValueError(f"{name} must be a multiple of heads, got {name} {dim} and heads {heads}")
+    return dim // heads

@@ -120,10 +120,18 @@ def _fused_mask(
 class AttentionPooling(Attention):
     """f(q) = sum_i w_i(q) v_i with w(q) the normalized scores a(q, k_i), for one score a.
 
-    The normalizer is the softmax where no other is given. In training a share `dropout` of the
-    weights is dropped; see `Dropout`.
+    `value_dim` is the size of a value, and so of a context. The normalizer is the softmax where no
+    other is given. In training a share `dropout` of the weights is dropped; see `Dropout`.
 
     Raises ValueError for a dropout outside [0, 1).
+
+    Example:
+        >>> attention = AttentionPooling(Additive(20, 2, hidden_dim=8), value_dim=4)
+        >>> queries, keys = torch.randn(2, 1, 20), torch.ones(2, 10, 2)
+        >>> values = torch.arange(40.0).view(1, 10, 4).expand(2, 10, 4)
+        >>> context, weights = attention(queries, keys, values, torch.tensor([2, 6]))
+        >>> context.round().tolist()
+        [[[2.0, 3.0, 4.0, 5.0]], [[10.0, 11.0, 12.0, 13.0]]]
     """
 
     def __init__(

@@ -76,5 +76,5 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         "--config-dir",
         type=Path,
         metavar="DIR",
-        help="the configuration of your own that the run was trained with",
+        help="a configuration of your own, such as the run was trained with",
     )

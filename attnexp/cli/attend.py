@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments
+from attnexp.cli.arguments import Arguments, add_trust
 from attnexp.cli.attention_display import Outcome, draw, record_of, show
 from attnexp.config.groups import choices, first_line
 from attnexp.errors import RequestError, choices_text, nearest_text
@@ -19,6 +19,7 @@ from attnexp.runs.files import UnreadableRunError, finite
 
 if TYPE_CHECKING:
     from attnexp.cli.tensors import Description
+    from attnexp.cli.trained_attention import TrainedAttention
     from attnexp.config.job import Job
 
 TENSORS = ("queries", "keys", "values", "scores", "valid_lens")
@@ -36,6 +37,7 @@ EPILOG = """examples:
   attnexp attend --queries normal:2x1x4 --keys normal:2x5x4 --score scaled_dot
   attnexp attend --scores "1,2,3;0,0,0" --values 10,20,30 --normalizer sparsemax
   attnexp attend --queries q.npy --keys k.csv --values v.csv --output map.png
+  attnexp attend example=kernel --run outputs/RUN  with what a run has learned
 tensors:
   normal:2x1x20   a kind and a shape: arange, eye, normal, ones, uniform or zeros
   1,2;3,4         numbers, the rows between semicolons
@@ -47,10 +49,10 @@ tensors:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked for: settings as words, tensors as they are described, and a title."""
+    """What is asked for: settings by name, tensors as they are described, and a title."""
 
     title: str
-    words: Sequence[str]
+    settings: Mapping[str, str]
     tensors: "Mapping[str, Description]"
 
 
@@ -65,11 +67,12 @@ def main(argv: Sequence[str]) -> None:
         check_ending(picture)
     request = read_request(arguments)
     check_complete(request.tensors)
-    job = compose(request.words, arguments.config_dir)
+    words = [f"{name}={value}" for name, value in request.settings.items()]
+    job = compose(words, arguments.config_dir)
     with console.status("loading PyTorch"):
         import torch  # noqa: F401  everything below needs it
     try:
-        outcome = attend(job, request)
+        outcome = attend(job, request, load_trained(arguments))
     except ValueError as error:
         raise RequestError(" ".join(str(error).split())) from error
     if arguments.format == "json":
@@ -113,9 +116,16 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument("--output", type=Path, metavar="FILE", help="the map: .png, .svg or .pdf")
     parser.add_argument(
-        "--config-dir", type=Path, metavar="DIR", help="a configuration with scores of your own"
+        "--run", type=Path, metavar="RUN", help="a run whose trained score compares"
     )
-    return parser.parse_intermixed_args(_joined(argv))
+    parser.add_argument(
+        "--attention", metavar="NAME", help="which attention of the run; default: its last"
+    )
+    add_trust(parser)
+    arguments = parser.parse_intermixed_args(_joined(argv))
+    if arguments.run is None and (arguments.attention is not None or arguments.trust):
+        parser.error("--attention and --trust are about a run: add --run RUN")
+    return arguments
 
 
 def _joined(argv: Sequence[str]) -> list[str]:
@@ -171,8 +181,27 @@ def read_request(arguments: argparse.Namespace) -> Request:
     for name, value in settings.items():
         _check_setting(name, value)
     title = first_line(file) if file is not None else ""
-    words = [f"{name}={value}" for name, value in settings.items()]
-    return Request(title or "Attention", words, tensors)
+    if arguments.run is not None:
+        settings = _without_score(settings, {**flags, **typed}, tensors)
+    return Request(title or "Attention", settings, tensors)
+
+
+def _without_score(
+    settings: Mapping[str, str], typed: Mapping[str, str | None], tensors: Mapping[str, object]
+) -> dict[str, str]:
+    """Return the settings without those of the score, which a run has.
+
+    Raises RequestError where the command line chooses a score too, or gives scores.
+    """
+    own = [name for name in settings if name.partition(".")[0] == "model"]
+    doubled = [name for name in own if typed.get(name) is not None]
+    if "scores" in tensors:
+        doubled.append("scores")
+    if doubled:
+        raise RequestError(
+            f"--run has a score, so that {doubled[0]} cannot be given too: leave one of them"
+        )
+    return {name: value for name, value in settings.items() if name not in own}
 
 
 def _split(word: str) -> tuple[str, str]:
@@ -251,8 +280,19 @@ def compose(words: Sequence[str], config_dir: Path | None) -> "Job":
     return job
 
 
-def attend(job: "Job", request: Request) -> Outcome:
-    """Compute attention step by step.
+def load_trained(arguments: argparse.Namespace) -> "TrainedAttention | None":
+    """Return the attention of the run that is asked for, None where there is none."""
+    if arguments.run is None:
+        return None
+    from attnexp.cli.trained_attention import load_attention
+    from attnexp.config.trust import read_trust
+
+    trust = read_trust(arguments.trust, arguments.config_dir)
+    return load_attention(arguments.run, arguments.attention, trust)
+
+
+def attend(job: "Job", request: Request, trained: "TrainedAttention | None") -> Outcome:
+    """Compute attention step by step, with what a run has learned where there is one.
 
     Raises RequestError or ValueError for tensors that cannot be made or do not fit.
     """
@@ -267,18 +307,30 @@ def attend(job: "Job", request: Request) -> Outcome:
         make = described.whole if name == "valid_lens" else described.tensor
         made[name] = make(generator(seed, f"attend {name}"))
     given = fitted(made)
+    model, normalizer_name = job.chosen["model"], job.chosen["normalizer"]
+    origin = f"untrained parameters, from seed {seed}"
     normalizer = make_normalizer(job.config)
+    if trained is not None:
+        model, origin = trained.model, f"trained parameters of {trained.place}"
+        if "normalizer" not in request.settings:
+            trained.require_one_normalizer()
+            normalizer, normalizer_name = trained.normalizer, trained.normalizer_name
     parameters = dict(normalizer.named_parameters())
     if "scores" in given:
         scores = given["scores"]
     else:
         queries, keys = given["queries"], given["keys"]
-        score = make_score(job.config, queries.shape[-1], keys.shape[-1]).requires_grad_(False)
+        if trained is None:
+            score = make_score(job.config, queries.shape[-1], keys.shape[-1])
+        else:
+            trained.require_sizes(queries.shape, keys.shape)
+            score = trained.score
+        score.requires_grad_(False)
         features = score.project_keys(keys[:1, :1]).shape[-1]
         pairs = queries.shape[0] * queries.shape[1] * keys.shape[1]
         if pairs * features > MOST_FEATURES:
             raise RequestError(
-                f"model={job.chosen['model']} compares {pairs:,} pairs by {features:,} numbers "
+                f"model={model} compares {pairs:,} pairs by {features:,} numbers "
                 f"each, and at most {MOST_FEATURES:,} are computed: choose smaller sizes"
             )
         scores = score(queries, keys)
@@ -287,9 +339,10 @@ def attend(job: "Job", request: Request) -> Outcome:
     computed = {name: tensor for name, tensor in steps._asdict().items() if tensor is not None}
     return Outcome(
         title=request.title,
-        score=None if "scores" in given else job.chosen["model"],
-        normalizer=job.chosen["normalizer"],
+        score=None if "scores" in given else model,
+        normalizer=normalizer_name,
         seed=seed,
+        origin=origin,
         parameters={
             name.removesuffix(".weight"): tuple(tensor.shape) for name, tensor in parameters.items()
         },

@@ -15,6 +15,7 @@ from attnexp.config.groups import choices
 from attnexp.errors import unwritable
 from attnexp.plots.terminal import draw_map
 from attnexp.runs.attention_maps import Axis, Map
+from attnexp.runs.settings import clean
 
 if TYPE_CHECKING:
     from attnexp.cli.tensors import Description
@@ -33,14 +34,15 @@ Shown = Mapping[str, NDArray[Any]]
 class Outcome:
     """What came out, for people and for programs: what was chosen, and all tensors in order.
 
-    `parameters` holds the shapes of what is learned, `score` the name of the choice or None where
-    scores were given.
+    `parameters` holds the shapes of what is learned, and `origin` says what they are and come
+    from. `score` is the name of the choice, or None where scores were given.
     """
 
     title: str
     score: str | None
     normalizer: str
     seed: int
+    origin: str
     parameters: Mapping[str, Sequence[int]]
     tensors: Shown
 
@@ -51,6 +53,7 @@ def record_of(outcome: Outcome) -> dict[str, Any]:
         "score": outcome.score,
         "normalizer": outcome.normalizer,
         "seed": outcome.seed,
+        "origin": outcome.origin,
         "parameters": outcome.parameters,
         "shapes": {name: array.shape for name, array in outcome.tensors.items()},
         **{name: array.tolist() for name, array in outcome.tensors.items()},
@@ -74,7 +77,7 @@ def show(outcome: Outcome, described: "Mapping[str, Description]", config_dir: P
             f"{name} {shape_text(shape) or 'a number'}"
             for name, shape in outcome.parameters.items()
         )
-        say(Text(f"untrained parameters, from seed {outcome.seed}: {shapes}"))
+        say(Text(clean(f"{outcome.origin}: {shapes}")))
     table = console.plain_table(["", "shape", "from"])
     computed = {
         "scores": f"model={outcome.score}",

@@ -1,5 +1,9 @@
-"""Maps from scores to attention weights."""
+"""Maps from scores to attention weights.
 
-from attnexp.normalizers.base import Normalizer
+The classes are imported when they are first used: `attnexp.normalizers.Sparsemax`.
+"""
 
-__all__ = ["Normalizer"]
+from attnexp.lazy import classes_of
+from attnexp.normalizers.base import Normalizer as Normalizer
+
+__getattr__, __dir__ = classes_of(__name__)

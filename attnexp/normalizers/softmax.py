@@ -1,4 +1,4 @@
-"""The softmax."""
+"""The softmax, and the same as a function."""
 
 from typing import ClassVar
 
@@ -6,6 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from attnexp.masks import MaskMatrix, ValidLens
 from attnexp.normalizers.base import Normalizer
 
 
@@ -38,3 +39,27 @@ class Softmax(Normalizer):
         gradient: Float[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
         return torch._softmax_backward_data(gradient, weights, -1, weights.dtype)
+
+
+def masked_softmax(
+    scores: Float[Tensor, "*batch queries keys"],
+    valid_lens: ValidLens | MaskMatrix | None = None,
+) -> Float[Tensor, "*batch queries keys"]:
+    """Return w_i = exp(a_i) / sum_j exp(a_j) over the keys that are valid, and 0 for all others.
+
+    Zhang et al., Dive into Deep Learning, "Attention Scoring Functions". `valid_lens` says how many
+    of the first keys are valid: whole numbers of shape (batch,), one a sequence, or (batch,
+    queries), one a query. A boolean mask is true where a key is valid, and None means all keys. A
+    query without a valid key has weights of zero.
+
+    Raises ValueError for lengths out of range or of a shape that does not fit.
+
+    Example:
+        >>> masked_softmax(torch.zeros(2, 2, 4), torch.tensor([[1, 3], [2, 4]]))
+        tensor([[[1.0000, 0.0000, 0.0000, 0.0000],
+                 [0.3333, 0.3333, 0.3333, 0.0000]],
+        <BLANKLINE>
+                [[0.5000, 0.5000, 0.0000, 0.0000],
+                 [0.2500, 0.2500, 0.2500, 0.2500]]])
+    """
+    return Softmax(heads=1)(scores, valid_lens)

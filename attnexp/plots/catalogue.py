@@ -4,8 +4,10 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.figure import Figure
+
 from attnexp import console
-from attnexp.errors import RequestError
+from attnexp.errors import RequestError, choices_text, nearest_text
 from attnexp.plots import style
 from attnexp.plots.attention import (
     compare_attention,
@@ -62,6 +64,8 @@ PICTURES = (
     ),
 )
 
+NOTHING_ASKED = Options()
+
 
 def draw_run(folder: Path, summary: Summary) -> list[Path]:
     """Draw what there is to draw of a run into its folder, as PNG, and return the files."""
@@ -75,6 +79,45 @@ def draw_comparisons(folders: Sequence[str | Path], into: Path) -> list[Path]:
     return draw(comparisons([load_run(folder) for folder in folders]), into)
 
 
+def figure_of(
+    subject: "Run | Comparison", name: str | None = None, options: Options = NOTHING_ASKED
+) -> Figure:
+    """Return a picture of a run or a comparison by its name, or the first that there is.
+
+    Raises RequestError for a name that no picture has, and where there is nothing to draw.
+    """
+    names = [picture.name for picture in PICTURES]
+    if name is not None and name not in names:
+        raise RequestError(
+            f"'{name}' is none of the pictures {choices_text(names)}.{nearest_text(name, names)}"
+        )
+    for picture in PICTURES:
+        if name in (None, picture.name):
+            figure = first_figure(picture, subject, options)
+            if figure is not None:
+                return figure
+            if name is not None:
+                raise RequestError(f"there is no {name} to draw: {picture.missing}")
+    raise RequestError("there is nothing to draw")
+
+
+def first_figure(
+    picture: Picture, subject: "Run | Comparison", options: Options = NOTHING_ASKED
+) -> Figure | None:
+    """Return the first figure of a picture, or None where there is nothing to draw.
+
+    Raises RequestError for what cannot be drawn.
+    """
+    try:
+        with style.style():
+            for _, figure in picture.figures(subject, options):
+                style.settle(figure)
+                return figure
+    except Exception as error:  # stored numbers may be beyond what can be drawn
+        raise RequestError(f"no {picture.name}: {_why(error)}") from error
+    return None
+
+
 def draw(subjects: "Sequence[Run] | Sequence[Comparison]", into: Path, **asked: Any) -> list[Path]:
     """Draw as `drawn` does, and return all files."""
     return list(drawn(subjects, into, **asked))
@@ -83,7 +126,7 @@ def draw(subjects: "Sequence[Run] | Sequence[Comparison]", into: Path, **asked: 
 def drawn(
     subjects: "Sequence[Run] | Sequence[Comparison]",
     into: Path,
-    options: Options = Options(),  # noqa: B008  it is immutable
+    options: Options = NOTHING_ASKED,
     kinds: Collection[str] = (),
     formats: Sequence[str] = ("png",),
 ) -> Iterator[Path]:
@@ -112,10 +155,7 @@ def drawn(
                 except OSError:
                     raise
                 except Exception as error:  # stored numbers may be beyond what can be drawn
-                    why = str(error)
-                    if not isinstance(error, RequestError):
-                        why = f"{type(error).__name__}: {why}".partition("\n")[0][:160]
-                    sentence = f"no {picture.name}{ending}: {why}"
+                    sentence = f"no {picture.name}{ending}: {_why(error)}"
                     if kinds or options.view != View() or isinstance(subject, Run):
                         refused.append(sentence)
                     else:
@@ -124,6 +164,13 @@ def drawn(
                 raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
     if refused:
         raise RequestError("; ".join(dict.fromkeys(refused)))
+
+
+def _why(error: Exception) -> str:
+    """Return why a picture cannot be drawn, in a sentence."""
+    if isinstance(error, RequestError):
+        return str(error)
+    return f"{type(error).__name__}: {error}".partition("\n")[0][:160]
 
 
 def _named(

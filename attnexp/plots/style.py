@@ -94,9 +94,17 @@ TALLEST = 28
 """Lines of names in one column beside the axes."""
 
 
+class ShownFigure(Figure):
+    """A figure that a notebook shows without pyplot."""
+
+    def _repr_png_(self) -> bytes:
+        with style():
+            return encoded(self)
+
+
 def new_figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
     """Return an empty figure, sizes in inches, with its title at the upper left."""
-    figure = Figure(figsize=(width, height))
+    figure = ShownFigure(figsize=(width, height))
     FigureCanvasAgg(figure)
     left = 0.12 / width
     figure.text(left, 1 - 0.1 / height, title, ha="left", va="top", fontsize=10.5, weight="bold")
@@ -201,28 +209,50 @@ def style() -> Iterator[None]:
 def save(figure: Figure, paths: Sequence[Path]) -> None:
     """Write a figure into files, each whole or not at all, in the format that its name ends with.
 
-    The picture is as large as what is drawn. Letters that no installed font has become boxes, and a
-    warning names them.
+    Letters that no installed font has become boxes, and a warning names them.
+    """
+    pixels = settle(figure)
+    for path in paths:
+        kind = path.suffix.removeprefix(".")
+        content = _png(pixels) if kind == "png" else _vector(figure, kind)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_bytes(path, content)
+
+
+def settle(figure: Figure) -> NDArray[np.uint8]:
+    """Choose what is chosen when a figure is drawn, the text of ticks and fonts, and draw it.
+
+    Returns what is drawn, as (height, width, RGB). Letters that no installed font has are said in a
+    warning.
     """
     pixels = _pixels(figure)  # only then do tick labels have their text
     texts = figure.findobj(Text)
     letters = "".join(text.get_text() for text in texts)
     _tell_lacking(lacking(letters))
-    if families(letters) != [BASE]:
-        for text in texts:
-            text.set_fontfamily(families(text.get_text()))
-        pixels = _pixels(figure)
-    for path in paths:
-        kind = path.suffix.removeprefix(".")
-        content = io.BytesIO()
-        if kind == "png":
-            image = Image.fromarray(pixels)
-            image.save(content, kind, dpi=(DPI, DPI), compress_level=COMPRESSION)
-        else:
-            box = figure.get_tightbbox().padded(MARGIN)
-            figure.savefig(content, format=kind, metadata=NO_DATES[kind], bbox_inches=box)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(path, content.getvalue())
+    if families(letters) == [BASE]:
+        return pixels
+    for text in texts:
+        text.set_fontfamily(families(text.get_text()))
+    return _pixels(figure)
+
+
+def encoded(figure: Figure) -> bytes:
+    """Return a figure that has been settled as a PNG, as large as what is drawn."""
+    return _png(_pixels(figure))
+
+
+def _png(pixels: NDArray[np.uint8]) -> bytes:
+    content = io.BytesIO()
+    Image.fromarray(pixels).save(content, "png", dpi=(DPI, DPI), compress_level=COMPRESSION)
+    return content.getvalue()
+
+
+def _vector(figure: Figure, kind: str) -> bytes:
+    """Return a figure as a file of another format, as large as what is drawn."""
+    content = io.BytesIO()
+    box = figure.get_tightbbox().padded(MARGIN)
+    figure.savefig(content, format=kind, metadata=NO_DATES[kind], bbox_inches=box)
+    return content.getvalue()
 
 
 def _pixels(figure: Figure, beyond: int = 1) -> NDArray[np.uint8]:

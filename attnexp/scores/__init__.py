@@ -1,5 +1,9 @@
-"""Attention scoring functions, one a file: the formula, its source and the code."""
+"""Attention scoring functions, one a file: the formula, its source and the code.
 
-from attnexp.scores.base import Score
+The classes are imported when they are first used: `attnexp.scores.Additive`.
+"""
 
-__all__ = ["Score"]
+from attnexp.lazy import classes_of
+from attnexp.scores.base import Score as Score
+
+__getattr__, __dir__ = classes_of(__name__)

@@ -86,6 +86,11 @@ def as_html(report: Report) -> str:
     return _filled("page.html", report, autoescape=True)
 
 
+def html_fragment(report: Report) -> str:
+    """Return the tables and notes as HTML that stands within a page of somebody else's."""
+    return _filled("grids.html", report, autoescape=True)
+
+
 WRITERS: Mapping[str, Callable[[Report], str]] = {
     "table": as_text,
     "csv": as_csv,

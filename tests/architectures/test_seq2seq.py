@@ -10,7 +10,7 @@ from torch.func import functional_call, grad, stack_module_state, vmap
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.positions import KINDS
 from attnexp.architectures.rnn import Rnn
-from attnexp.architectures.seq2seq import Seq2Seq, features_a_head, symbols_unseen
+from attnexp.architectures.seq2seq import Seq2Seq, symbols_unseen
 from attnexp.architectures.transformer import Transformer
 from attnexp.attention.base import Attention
 from attnexp.batch import Batch
@@ -378,14 +378,6 @@ def test_greedy_decoding_refuses_to_write_nothing(spec):
     model = Scripted(spec, torch.zeros(1, 1, dtype=torch.long))
     with pytest.raises(ValueError, match="max_length must be greater than 0, got 0"):
         model.greedy(torch.full((1, 1), 4), torch.ones(1, 1, 1, dtype=torch.bool), max_length=0)
-
-
-def test_features_a_head():
-    assert features_a_head("dim", 12, 3) == 4
-    with pytest.raises(ValueError, match="dim must be a multiple of heads, got dim 12 and heads 5"):
-        features_a_head("dim", 12, 5)
-    with pytest.raises(ValueError, match="heads must be greater than 0, got 0"):
-        features_a_head("dim", 12, 0)
 
 
 @pytest.mark.parametrize(

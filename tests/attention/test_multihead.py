@@ -2,7 +2,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnexp.attention.multihead import MultiHead, single_or_multihead
+from attnexp.attention.multihead import MultiHead, features_a_head, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.scores.additive import Additive
 from attnexp.scores.scaled_dot import ScaledDot
@@ -74,3 +74,22 @@ def test_one_head_is_the_bare_score():
 def test_refuses_sizes_below_one(heads, head_dim, named):
     with pytest.raises(ValueError, match=f"{named} must be greater than 0, got 0"):
         single_or_multihead(ScaledDot, 7, 7, 11, heads, head_dim)
+
+
+def test_sizes_that_are_not_given_follow_from_those_that_are():
+    attention = MultiHead(ScaledDot, 12, heads=3)
+    context, weights = attention(draw(2, 3, 12), draw(2, 5, 12), draw(2, 5, 12))
+    assert (context.shape, weights.shape) == ((2, 3, 12), (2, 3, 3, 5))
+    assert attention.score.query_dim == 4
+    other = MultiHead(Additive, 12, key_dim=6, heads=2)
+    assert other(draw(2, 3, 12), draw(2, 5, 6), draw(2, 5, 6))[0].shape == (2, 3, 12)
+    with pytest.raises(ValueError, match="context_dim must be a multiple of heads"):
+        MultiHead(ScaledDot, 12, heads=5)
+
+
+def test_features_a_head():
+    assert features_a_head("dim", 12, 3) == 4
+    with pytest.raises(ValueError, match="dim must be a multiple of heads, got dim 12 and heads 5"):
+        features_a_head("dim", 12, 5)
+    with pytest.raises(ValueError, match="heads must be greater than 0, got 0"):
+        features_a_head("dim", 12, 0)
