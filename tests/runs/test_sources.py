@@ -58,7 +58,7 @@ def test_what_is_not_a_file_of_data_is_refused_in_a_sentence(use, path, tmp_path
             use(f"{tmp_path}/{name}")
         assert str(raised.value) == sentence
     monkeypatch.setattr(sources, "MOST", 2)
-    with pytest.raises(SourceError, match="is too large: 0 MiB, and at most 0 are read$"):
+    with pytest.raises(SourceError, match=r"is too large: 0 MiB, and at most 0 are read$"):
         use(str(path))
-    with pytest.raises(SourceError, match="cannot be opened: embedded null byte$"):
+    with pytest.raises(SourceError, match=r"cannot be opened: embedded null byte$"):
         use("a\0b")
