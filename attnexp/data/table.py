@@ -70,7 +70,6 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.
             io.StringIO(text, newline=""),
             usecols=[header.index(name) for name in names],
             dtype=np.float64,
-            float_precision="round_trip",
             skip_blank_lines=True,
         )
         rows = frame[list(names)].to_numpy()
