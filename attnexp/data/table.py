@@ -3,8 +3,8 @@
 import csv
 import io
 import math
-from collections.abc import Sequence
-from typing import Any
+from array import array
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
@@ -57,27 +57,29 @@ class Table(Tabular):
 def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the columns of these names, (rows, columns), from the content of a CSV file.
 
-    Raises ValueError, with the line, for what is not a table or lacks a column or a number.
+    Empty lines are left out. Raises ValueError, with the line, for what is not a table, and for a
+    column or a number that is not there.
     """
-    import pandas as pd
-
     text = _text(path, content)
-    header = _header(path, text, names)
     lines = content.count(b"\n")
     require_memory(f"about {lines:,} rows of {path}", BYTES_A_CELL * lines * len(names))
-    try:
-        frame = pd.read_csv(
-            io.StringIO(text, newline=""),
-            usecols=[header.index(name) for name in names],
-            dtype=np.float64,
-            skip_blank_lines=True,
-        )
-        rows = frame[list(names)].to_numpy()
-        if isinstance(frame.index, pd.RangeIndex) and np.isfinite(rows).all():
-            return rows
-    except (ValueError, KeyError):
-        pass  # the line at fault is looked for
-    raise ValueError(_fault(path, text, header, names))
+    records = _records(path, text)
+    _, header = next(records, (1, []))
+    places = [_place(path, header, name) for name in names]
+    numbers = array("d")
+    for line, record in records:
+        if len(record) != len(header):
+            raise ValueError(
+                f"{path}, line {line}: it has {len(record)} cells, and the first line "
+                f"{len(header)}; cells are separated by commas"
+            )
+        for name, place in zip(names, places, strict=True):
+            number = _number(record[place])
+            if not math.isfinite(number):
+                why = _unlike_a_number(record[place])
+                raise ValueError(f"{path}, line {line}: column '{name}' is {why}")
+            numbers.append(number)
+    return np.array(numbers).reshape(-1, len(names))
 
 
 def _text(path: str, content: bytes) -> str:
@@ -92,61 +94,47 @@ def _text(path: str, content: bytes) -> str:
     return text
 
 
-def _header(path: str, text: str, names: Sequence[str]) -> list[str]:
-    """Return the names of the columns. Raises ValueError where one that is asked for is not one."""
-    try:
-        header = next(_records(text), [])
-    except csv.Error as error:
-        raise ValueError(f"{path}, line 1: not a CSV file: {error}") from error
+def _records(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each record that has any, with the line on which it begins."""
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    while True:
+        line = reader.line_num + 1
+        try:
+            record = next(reader, None)
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {line}: not a CSV file: {error}") from error
+        if record is None:
+            return
+        if record:
+            yield line, record
+
+
+def _place(path: str, header: Sequence[str], name: str) -> int:
+    """Return the place of a column. Raises ValueError where there is none, or are several."""
     if not header:
         raise ValueError(f"{path} is empty: the names of its columns stand in the first line")
-    for name in names:
-        if name not in header:
-            raise ValueError(
-                f"{path} has no column '{name}'.{nearest_text(name, header)} Its first line names "
-                f"{', '.join(header)}"
-            )
-        if header.count(name) > 1:
-            raise ValueError(f"{path}, line 1: {header.count(name)} columns are named '{name}'")
-    return header
+    if name not in header:
+        raise ValueError(
+            f"{path} has no column '{name}'.{nearest_text(name, header)} Its first line names "
+            f"{', '.join(header)}"
+        )
+    if header.count(name) > 1:
+        raise ValueError(f"{path}, line 1: {header.count(name)} columns are named '{name}'")
+    return header.index(name)
 
 
-def _fault(path: str, text: str, header: Sequence[str], names: Sequence[str]) -> str:
-    """Return what is wrong with a table of which not all cells are finite numbers."""
-    wanted = {name: header.index(name) for name in names}
-    records = _records(text)
-    line = 1
+def _number(cell: str) -> float:
+    """Return the number in a cell, NaN where there is none."""
     try:
-        for record in records:
-            if line > 1 and record:
-                if len(record) != len(header):
-                    return (
-                        f"{path}, line {line}: it has {len(record)} cells, and the first line "
-                        f"{len(header)}; cells are separated by commas"
-                    )
-                for name, place in wanted.items():
-                    if why := _unlike_a_number(record[place]):
-                        return f"{path}, line {line}: column '{name}' {why}"
-            line = records.line_num + 1
-    except csv.Error as error:
-        return f"{path}, line {line}: not a CSV file: {error}"
-    return f"{path} cannot be read as a table of numbers"
-
-
-def _records(text: str) -> Any:
-    return csv.reader(io.StringIO(text, newline=""), strict=True)
+        return math.nan if "_" in cell else float(cell)
+    except ValueError:
+        return math.nan
 
 
 def _unlike_a_number(cell: str) -> str:
-    """Return what a cell is in place of a finite number, or nothing where it is one."""
-    try:
-        number = math.nan if "_" in cell else float(cell)
-    except ValueError:
-        number = math.nan
-    if math.isfinite(number):
-        return ""
+    """Return what a cell is in place of a finite number."""
     if not cell.strip():
-        return "is empty: leave such rows out, or fill them"
-    if math.isinf(number):
-        return f"is {shortened(cell, SHOWN)}, which is not a finite number"
-    return f"is '{shortened(cell, SHOWN)}', which is not a number"
+        return "empty: leave such rows out, or fill them"
+    if math.isinf(_number(cell)):
+        return f"{shortened(cell, SHOWN)}, which is not a finite number"
+    return f"'{shortened(cell, SHOWN)}', which is not a number"
