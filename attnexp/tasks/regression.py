@@ -107,7 +107,7 @@ METRICS = (
         "bandwidth",
         lambda fit: fit.look.gaps.mean(),
         "sqrt(sum_i p_i (x_i - x)^2), p the weights over their sum, the root mean square distance "
-        "of what a test query looks at; mean over queries",
+        "of what a test query looks at, of a table in standard deviations; mean over queries",
         unit="x",
         headline=True,
     ),
