@@ -12,10 +12,10 @@ from attnexp.plots.lines import (
     compared_curves,
     fitted_curve,
     has_fit,
+    held_out_points,
     names_of,
     responses,
     runs_of,
-    test_points,
     training_points,
 )
 from attnexp.plots.response import TESTED, TRAINED, draw_partial, draw_points, draw_surface
@@ -52,7 +52,7 @@ def draw_fit(run: Run, options: Options) -> Figures:
     x, truth, prediction = fitted_curve(run)
     axes = _axes(figure, run, training_points(run), x, truth)
     if truth is None:
-        draw_points(axes, test_points(run), TESTED)
+        draw_points(axes, held_out_points(run), TESTED)
     axes.plot(x, prediction, linewidth=2, label="prediction", **line_styles(1)[0])
     name_lines(axes)
     yield "fit", figure

@@ -186,7 +186,7 @@ def training_points(run: Run) -> NDArray[np.float64]:
     return _points(run, "keys", "values")
 
 
-def test_points(run: Run) -> NDArray[np.float64]:
+def held_out_points(run: Run) -> NDArray[np.float64]:
     """Return the test points of the first example, (points, inputs + 1): x and y."""
     return _points(run, "queries", "targets")
 

@@ -9,7 +9,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from attnexp.plots.lines import Response, test_points, training_points
+from attnexp.plots.lines import Response, held_out_points, training_points
 from attnexp.plots.style import (
     FAINT,
     HEAD,
@@ -50,7 +50,7 @@ def draw_surface(run: Run, surface: Response) -> Figure:
     axes = place(figure, 0.75, bottom, width - 1.75, height - bottom - HEAD)
     first, second = (np.unique(surface.x[:, i]) for i in range(2))
     z = surface.prediction.reshape(len(first), len(second)).T
-    trained, tested = training_points(run), test_points(run)
+    trained, tested = training_points(run), held_out_points(run)
     y = np.concatenate([surface.prediction, trained[:, -1], tested[:, -1]])
     look = {"norm": Normalize(y.min(), y.max()), "cmap": "viridis"}
     drawn = axes.pcolormesh(first, second, z, shading="nearest", rasterized=True, **look)
@@ -94,7 +94,7 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
     width, height = 0.75 + across * (wide + 0.25), HEAD + rows * (high + gap) + 0.2
     primary = f"{run.primary}; " if run.primary else ""
     figure = new_figure(width, height, run.title, f"{primary}{told}")
-    trained, tested = training_points(run), test_points(run)
+    trained, tested = training_points(run), held_out_points(run)
     first: Axes | None = None
     for number, at in enumerate(shown):
         row, column = divmod(number, ACROSS)

@@ -36,15 +36,18 @@ def compare_widths(comparison: "Comparison", options: Options) -> Figures:
         for name, one in zip(names_of(comparison), comparison.configurations, strict=True)
     ]
     if groups := [(name, several) for name, several in groups if several]:
-        told = "mean over seeds, line: smallest to largest"
-        ranged = told if any(len(several) > 1 for _, several in groups) else ""
-        yield "widths", _figure(f"Widths{comparison.scope}", ranged, groups)
+        ranged = any(len(several) > 1 for _, several in groups)
+        told = "mark: mean over seeds, line: smallest to largest" if ranged else ""
+        yield "widths", _figure(f"Widths{comparison.scope}", told, groups, ranged)
 
 
 def _figure(
-    title: str, subtitle: str, groups: Sequence[tuple[str, Sequence[dict[str, float]]]]
+    title: str,
+    subtitle: str,
+    groups: Sequence[tuple[str, Sequence[dict[str, float]]]],
+    ranged: bool = False,
 ) -> Figure:
-    """Return a line for each input, and a mark for each group of runs on it."""
+    """Return a row for each input: a mark for each group of runs, with their range or a bar."""
     largest: dict[str, float] = {}
     for _, several in groups:
         for widths in several:
@@ -62,7 +65,7 @@ def _figure(
         values = np.array([[own.get(name, np.nan) for name in inputs] for own in several])
         at = rows + (i - (len(groups) - 1) / 2) * 0.6 / len(groups)
         colour = PALETTE[i % len(PALETTE)]
-        axes.hlines(at, 0 if len(values) == 1 else values.min(axis=0), values.max(axis=0), colour)
+        axes.hlines(at, values.min(axis=0) if ranged else 0, values.max(axis=0), colour)
         axes.plot(
             values.mean(axis=0),
             at,

@@ -5,7 +5,7 @@ import pytest
 
 from attnexp.errors import RequestError
 from attnexp.plots.catalogue import draw_comparisons, draw_run
-from attnexp.plots.lines import fitted_curve, responses, test_points, training_points, widths_of
+from attnexp.plots.lines import fitted_curve, held_out_points, responses, training_points, widths_of
 from attnexp.runs import files
 from attnexp.runs.run import load_run
 from attnexp.runs.summary import read_summary
@@ -54,7 +54,7 @@ def test_a_curve_of_a_table_is_its_response_and_has_no_truth(table_run):
     assert x.tolist() == [1, 0, 0, 0]
     assert truth is None
     assert prediction.tolist() == [1.5] * 4
-    assert (training_points(run).shape, test_points(run).shape) == ((5, 2), (7, 2))
+    assert (training_points(run).shape, held_out_points(run).shape) == ((5, 2), (7, 2))
 
 
 def test_a_response_for_each_input_and_one_where_two_vary_together(table_run):

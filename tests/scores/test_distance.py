@@ -71,12 +71,12 @@ def test_the_dot_product_form_has_the_same_weights(vectors):
 
 
 def test_copies_train_as_one_batched_program(learned, vectors):
-    copies = [learned(per_dimension=True) for _ in range(2)]
+    copies, inputs = [learned(per_dimension=True) for _ in range(2)], vectors()
     stacked, buffers = torch.func.stack_module_state(copies)
     together = torch.vmap(
-        lambda parameters, buffers: functional_call(copies[0], (parameters, buffers), vectors())
+        lambda parameters, buffers: functional_call(copies[0], (parameters, buffers), inputs)
     )(stacked, buffers)
-    torch.testing.assert_close(together, torch.stack([copy(*vectors()) for copy in copies]))
+    torch.testing.assert_close(together, torch.stack([copy(*inputs) for copy in copies]))
 
 
 def test_tiles_give_what_the_whole_map_gives(learned, vectors):
