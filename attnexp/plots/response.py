@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
@@ -52,11 +53,12 @@ def draw_surface(run: Run, surface: Response) -> Figure:
     z = surface.prediction.reshape(len(first), len(second)).T
     trained, tested = training_points(run), held_out_points(run)
     y = np.concatenate([surface.prediction, trained[:, -1], tested[:, -1]])
-    look = {"norm": Normalize(y.min(), y.max()), "cmap": "viridis"}
+    look: dict[str, Any] = {"norm": Normalize(y.min(), y.max()), "cmap": "viridis"}
     drawn = axes.pcolormesh(first, second, z, shading="nearest", rasterized=True, **look)
     for points, marker, label in ((trained, "o", "training"), (tested, "D", "test")):
         axes.scatter(
-            *points[:, :2].T,
+            points[:, 0],
+            points[:, 1],
             c=points[:, -1],
             s=22,
             marker=marker,
@@ -74,6 +76,7 @@ def draw_surface(run: Run, surface: Response) -> Figure:
     scale.outline.set_visible(False)
     names = axes.legend(loc="upper left", bbox_to_anchor=(0, -0.14), ncols=2, borderaxespad=0)
     for mark in names.legend_handles:
+        assert isinstance(mark, PathCollection)
         mark.set(array=None, facecolor="none", edgecolor=INK)
     return figure
 
