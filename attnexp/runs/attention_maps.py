@@ -208,9 +208,15 @@ def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
     missing = sorted(NEEDED - set(batch))
     if missing or not weights:
         raise RequestError(f"the stored attention has no {' and no '.join(missing or ['weights'])}")
-    vocabs = [_symbols_of(metadata, side) for side in ("source_vocab", "target_vocab")]
     x_names, y_names = (_names_of(metadata, side) for side in ("x", "y"))
-    attention = Attention(weights, batch, *vocabs, x_names, "".join(y_names[:1]))
+    attention = Attention(
+        weights,
+        batch,
+        _symbols_of(metadata, "source_vocab"),
+        _symbols_of(metadata, "target_vocab"),
+        x_names,
+        "".join(y_names[:1]),
+    )
     _check_batch(attention)
     if x_names and (attention.source_vocab or len(x_names) != batch["keys"].shape[-1]):
         raise RequestError("the stored names of x do not fit the stored keys")

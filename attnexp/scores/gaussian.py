@@ -70,15 +70,16 @@ def gaussian_as_dot_product(
     queries alone, so that keys which are data need no gradient. The coordinates are centred on the
     mean key first: far from zero, the difference of the squares would lose its digits.
     """
-    scale = width**2 / queries.shape[-1]
     centre = keys.mean(dim=-2, keepdim=True)
     near_queries, near_keys = queries - centre, keys - centre
     squares = near_keys.square()
     if is_diagonal(width):
+        scales = width**2 / queries.shape[-1]
         return (
-            torch.cat([near_queries * scale, scale.expand_as(near_queries)], dim=-1),
+            torch.cat([near_queries * scales, scales.expand_as(near_queries)], dim=-1),
             torch.cat([near_keys, squares / -2], dim=-1),
         )
+    scale = width**2 / queries.shape[-1]
     return (
         torch.cat([near_queries, torch.ones_like(queries[..., :1])], dim=-1) * scale,
         torch.cat([near_keys, squares.sum(dim=-1, keepdim=True) / -2], dim=-1),
