@@ -4,8 +4,8 @@ A `Batch` has the same fields for both kinds of data:
 
 | field         | regression                      | sequence to sequence               |
 |---------------|---------------------------------|------------------------------------|
-| `queries`     | x* (batch, queries, 1)          | target ids shifted right (batch, queries) |
-| `keys`        | x_i (batch, keys, 1)            | source ids (batch, keys)           |
+| `queries`     | x* (batch, queries, x_dim)      | target ids shifted right (batch, queries) |
+| `keys`        | x_i (batch, keys, x_dim)        | source ids (batch, keys)           |
 | `values`      | y_i (batch, keys, 1)            | the same ids                       |
 | `targets`     | y* (batch, queries, 1)          | target ids (batch, queries)        |
 | `mask`        | structured: hides a point from itself | hides source padding               |
@@ -17,7 +17,8 @@ Sequence data may give the decoder's input instead of feeding answers back. `que
 input, and `asked` (batch, targets) says at which of them each target is due.
 """
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
@@ -163,12 +164,56 @@ class Prediction:
     weights: Mapping[str, Float[Tensor, "batch layers heads _ _"]]
 
 
+DIGITS = 6
+"""Digits of a number in standard deviations that are kept where it is written."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table whose numbers were standardised: z = (number - mean) / deviation.
+
+    `mean` and `deviation` are those of the training rows, `low`, `median` and `high` those of all.
+    """
+
+    name: str
+    mean: float
+    deviation: float
+    low: float
+    median: float
+    high: float
+
+    def rounded(self, number: float) -> float:
+        """Return a number of the column without the digits that 32-bit floats made up."""
+        return round(number, DIGITS - math.floor(math.log10(self.deviation)))
+
+
 @dataclass(frozen=True)
 class RegressionSpec:
-    """Sizes that a model of regression data must know: the dimensions of x and of y."""
+    """What a model of regression data must know: the dimensions of x and of y.
+
+    `x` and `y` describe the columns of a table, and are empty where numbers are as they are.
+    """
 
     x_dim: int
     y_dim: int
+    x: tuple[Column, ...] = ()
+    y: tuple[Column, ...] = ()
+
+
+def in_units(
+    numbers: Float[Tensor, "*batch dim"], columns: Sequence[Column]
+) -> Float[Tensor, "*batch dim"]:
+    """Return standardised numbers in the units of their columns, on the CPU as 64-bit floats.
+
+    Without columns, the numbers as they are.
+    """
+    if not columns:
+        return numbers
+    means, deviations = (
+        torch.tensor([getattr(column, name) for column in columns], dtype=torch.float64)
+        for name in ("mean", "deviation")
+    )
+    return numbers.cpu().double() * deviations + means
 
 
 @dataclass(frozen=True)

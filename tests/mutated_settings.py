@@ -8,7 +8,9 @@ from pathlib import Path
 
 import yaml
 
-CONF = Path(__file__).resolve().parent.parent / "conf"
+TESTS = Path(__file__).resolve().parent
+CONF = TESTS.parent / "conf"
+POINTS = TESTS / "data" / "points.csv"
 
 GROUPS = ("model", "normalizer", "arch", "data", "task", "optim", "schedule", "train", "tracker")
 TOP = (
@@ -93,6 +95,8 @@ BASES: tuple[tuple[str, ...], ...] = (
     ("normalizer=topk", "model=additive"),
     ("normalizer=sigmoid", "model=additive", "optim=adam"),
     ("optim=sgd", "schedule=cosine"),
+    ("data=nile", "model.per_dimension=true"),
+    ("data=table", f"data.path={POINTS}", "data.x=[a,b]", 'data.y="c (m/s)"'),
 )
 
 FLAGS: tuple[tuple[str, ...], ...] = (

@@ -12,6 +12,7 @@ import yaml
 from hydra.utils import get_object
 
 from attnexp.runs import files
+from attnexp.runs.sources import digest
 from attnexp.training.base import TrainSettings
 from attnexp.training.loop import Training
 from attnexp.training.schedules import Constant
@@ -32,6 +33,13 @@ SMALL = {
 """Sizes that keep a step short, wherever a choice has a setting of that name."""
 
 
+POINTS = Path(__file__).parent / "data" / "points.csv"
+
+OF_FILES = {
+    "table": {"path": str(POINTS), "sha256": digest(str(POINTS)), "x": ["a", "b"], "y": "c (m/s)"},
+}
+"""The settings without which data that come from a file cannot be made."""
+
 SAMPLED = 40
 """The pairs that are not marked as slow."""
 
@@ -44,6 +52,7 @@ def small(group, name):
     """The class that a YAML file of conf/ names, with its settings made small."""
     settings = yaml.safe_load((CONF / group / f"{name}.yaml").read_text())
     settings.pop("defaults", None)
+    settings |= OF_FILES.get(name, {})
     target = get_object(settings.pop("_target_"))
     return partial(target, **{key: SMALL.get(key, value) for key, value in settings.items()})
 

@@ -18,6 +18,9 @@ class Architecture(nn.Module, ABC):
     A forward pass is pure: it writes to no module and draws from no global generator.
     """
 
+    compares_inputs: bool = False
+    """Whether the score compares x as the data have it, so that its dimensions are the inputs."""
+
     @abstractmethod
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         """Return the outputs for every query, with the attention weights if `need_weights`."""

@@ -51,6 +51,7 @@ class KernelRegression(Architecture):
         dim = features or spec.x_dim
         self.phi = FeatureMap(spec.x_dim, features) if features else nn.Identity()
         self.pooling = single_or_multihead(score, dim, dim, spec.y_dim, heads, head_dim, normalizer)
+        self.compares_inputs = features == 0 and heads == 1
         self.may_be_empty = may_be_empty(self.pooling)
         self.empty = empty
 

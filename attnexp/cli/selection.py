@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from attnexp import console
 from attnexp.cli.results import tell_skipped
 from attnexp.errors import RequestError, shortened
-from attnexp.plots.lines import fitted_curve, has_fit
+from attnexp.plots.lines import fitted_curve, has_fit, responses
 from attnexp.runs.collection import collect
 from attnexp.runs.run import Run
 
@@ -39,6 +39,7 @@ def intact(runs: Sequence[Run]) -> list[Run]:
     for run in runs:
         try:
             run.check_files()
+            responses(run)
             if has_fit(run):
                 fitted_curve(run)
             found.append(run)

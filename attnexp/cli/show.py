@@ -11,7 +11,7 @@ from rich.text import Text
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, place
-from attnexp.plots.lines import asked_columns, words
+from attnexp.plots.lines import asked_columns, widths_of, words
 from attnexp.plots.terminal import Means, draw_curve, draw_map
 from attnexp.runs import files
 from attnexp.runs.attention_maps import SPACE, Attention, View
@@ -38,7 +38,12 @@ def main(argv: Sequence[str]) -> None:
     means = means_of(console.out)
     say = partial(print_line, means)
     say(Text(run.title, style="bold"))
-    told = [_primary(run), "" if run.finished else f"status: {run.state}"]
+    widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(run).items())
+    told = [
+        _primary(run),
+        f"width of each input: {widths}" if widths else "",
+        "" if run.finished else f"status: {run.state}",
+    ]
     for line in filter(None, [*told, *run.summary.notes]):
         say(Text(line))
     for column in asked_columns([run], arguments.metric):

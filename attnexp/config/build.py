@@ -414,7 +414,7 @@ def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
             f"train.batch_size={size} compares {queries:,} points with {points:,} at each step: "
             f"{pairs:.2g} pairs, at least {pairs * PAIR_SECONDS / 60:,.0f} minutes a step on one "
             f"core; choose train.batch_size=512, or at most {STEP_PAIRS // points:,}, or "
-            f"data.num_train of at most {math.isqrt(STEP_PAIRS):,}"
+            f"at most {math.isqrt(STEP_PAIRS):,} training points"
         )
 
 

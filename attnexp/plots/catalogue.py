@@ -22,6 +22,7 @@ from attnexp.plots.encoding import draw_encodings
 from attnexp.plots.fit import compare_fits, draw_fit
 from attnexp.plots.lengths import compare_lengths, draw_lengths
 from attnexp.plots.loss import compare_losses, draw_losses
+from attnexp.plots.widths import compare_widths, draw_widths
 from attnexp.runs import files
 from attnexp.runs.attention_maps import View
 from attnexp.runs.run import Run, load_run
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
     from attnexp.runs.configurations import Comparison
 
 PICTURES = (
-    Picture("fit", "no curve was fitted: the data are sequences", draw_fit, compare_fits),
+    Picture(
+        "fit",
+        "no curve was fitted: the data are sequences, or runs with several inputs are compared",
+        draw_fit,
+        compare_fits,
+    ),
     Picture("attention", "no attention was kept", draw_attention, compare_attention),
     Picture("loss", "nothing was trained", draw_losses, compare_losses),
     Picture(
@@ -39,6 +45,13 @@ PICTURES = (
         "no attention was kept while training: run with train.attention_every=N rerun=true",
         draw_growth,
         compare_growth,
+    ),
+    Picture(
+        "widths",
+        "no input has a width of its own: a learned kernel with model.per_dimension=true gives "
+        "them",
+        draw_widths,
+        compare_widths,
     ),
     Picture(
         "lengths",

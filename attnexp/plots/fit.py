@@ -12,12 +12,14 @@ from attnexp.plots.lines import (
     compared_curves,
     fitted_curve,
     has_fit,
+    held_out_points,
     names_of,
+    responses,
     runs_of,
     training_points,
 )
+from attnexp.plots.response import TESTED, TRAINED, draw_partial, draw_points, draw_surface
 from attnexp.plots.style import (
-    FAINT,
     INK,
     bands_of,
     draw_band,
@@ -34,12 +36,23 @@ if TYPE_CHECKING:
 
 
 def draw_fit(run: Run, options: Options) -> Figures:
-    """Yield the truth, the prediction, and the training points, which carry noise."""
+    """Yield the prediction, the training points, and the truth, or the test points of a table.
+
+    Of a table with two inputs the prediction is a surface; of one with more, a curve for each
+    input, the others held at their medians.
+    """
     if not has_fit(run):
+        if curves := responses(run):
+            yield (
+                "fit",
+                draw_surface(run, curves[0]) if len(curves) == 1 else draw_partial(run, curves),
+            )
         return
     figure = new_figure(5.6, 3.7, run.title, run.primary)
     x, truth, prediction = fitted_curve(run)
-    axes = _axes(figure, training_points(run), x, truth)
+    axes = _axes(figure, run, training_points(run), x, truth)
+    if truth is None:
+        draw_points(axes, held_out_points(run), TESTED)
     axes.plot(x, prediction, linewidth=2, label="prediction", **line_styles(1)[0])
     name_lines(axes)
     yield "fit", figure
@@ -49,7 +62,8 @@ def compare_fits(comparison: "Comparison", options: Options) -> Figures:
     """Yield the truth and the prediction of every configuration, a colour each.
 
     With several seeds, a line is the mean over the seeds and its band reaches from the smallest to
-    the largest; the training points are drawn where all runs have the same ones.
+    the largest; the training points are drawn where all runs have the same ones. Of tables with
+    several inputs nothing is drawn.
     """
     runs = runs_of(comparison)
     if not all(has_fit(run) for run in runs):
@@ -57,7 +71,7 @@ def compare_fits(comparison: "Comparison", options: Options) -> Figures:
     figure = new_figure(5.6, 4.2, f"Fit{comparison.scope}", bands_of(comparison))
     shared = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
     x, truth, predictions = compared_curves(comparison)
-    axes = _axes(figure, training_points(runs[0]) if shared else None, x, truth)
+    axes = _axes(figure, runs[0], training_points(runs[0]) if shared else None, x, truth)
     looks, names = line_styles(len(comparison.configurations)), names_of(comparison)
     for place, values in predictions.items():
         draw_band(axes, x, values, names[place], looks[place])
@@ -67,23 +81,17 @@ def compare_fits(comparison: "Comparison", options: Options) -> Figures:
 
 def _axes(
     figure: Figure,
+    run: Run,
     points: NDArray[np.float64] | None,
     x: NDArray[np.float64],
-    truth: NDArray[np.float64],
+    truth: NDArray[np.float64] | None,
 ) -> Axes:
     """Return axes with the training points, where they are given, and the curve without noise."""
     axes = plot_axes(figure)
     if points is not None:
-        axes.scatter(
-            points[:, 0],
-            points[:, 1],
-            s=14,
-            facecolors="none",
-            edgecolors=FAINT,
-            linewidths=0.9,
-            label="training points",
-        )
-    axes.plot(x, truth, color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label="truth")
-    axes.set_xlabel("x")
-    axes.set_ylabel("y")
+        draw_points(axes, points, TRAINED)
+    if truth is not None:
+        axes.plot(x, truth, color=INK, linewidth=1.1, linestyle=(0, (4, 2)), label="truth")
+    axes.set_xlabel(next(iter(run.attention.x_names), "x"))
+    axes.set_ylabel(run.attention.y_name or "y")
     return axes

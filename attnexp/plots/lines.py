@@ -5,7 +5,8 @@ This module does not import matplotlib: the report and `attnexp show` draw the s
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,12 +15,16 @@ from numpy.typing import NDArray
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs import files
 from attnexp.runs.run import Run
+from attnexp.runs.settings import clean
 
 if TYPE_CHECKING:
     from attnexp.runs.configurations import Comparison
 
 LOG_FROM = 10.0
 """Largest over smallest value from which a logarithmic axis shows more."""
+
+WIDTH = "pooling.score.width."
+"""The beginning of the metrics that are the widths of single inputs."""
 
 OF_TRAINING = ("epoch", "step", "seconds")
 """Columns of metrics.csv that say where a row stands and not how well it went."""
@@ -89,30 +94,79 @@ def has_fit(run: Run) -> bool:
     return curve and bool(run.prediction_rows)
 
 
+@dataclass(frozen=True)
+class Response:
+    """Predictions of a run of a table along what varies: points x (points, inputs), and y."""
+
+    varied: str
+    x: NDArray[np.float64]
+    prediction: NDArray[np.float64]
+
+
+def responses(run: Run) -> list[Response]:
+    """Return the responses that a run stored, one for each input, or one where two vary together.
+
+    None where the data are not a table. Raises RequestError where response.csv does not hold them.
+    """
+    if not run.response_rows:
+        return []
+    inputs = [name for name in run.response_rows[0] if name not in ("varied", "prediction")]
+    rows = _numbers(run, run.response_rows, files.RESPONSE, [*inputs, "prediction"])
+    names = run.attention.x_names
+    if len(inputs) != len(names) or "varied" not in run.response_rows[0]:
+        raise RequestError(f"{run.folder / files.RESPONSE} does not fit the stored attention")
+    varied = [row["varied"] for row in run.response_rows]
+    places = {name: [i for i, own in enumerate(varied) if own == name] for name in varied}
+    found = [Response(clean(name), rows[at, :-1], rows[at, -1]) for name, at in places.items()]
+    if len(found) != (1 if len(names) == 2 else len(names)):
+        raise RequestError(f"{run.folder / files.RESPONSE} does not fit the stored attention")
+    return found
+
+
+def widths_of(run: Run) -> dict[str, float]:
+    """Return the absolute widths that a kernel has learned, by input, where each has its own."""
+    return {
+        name.removeprefix(WIDTH): abs(value)
+        for name, value in run.metrics.items()
+        if name.startswith(WIDTH)
+    }
+
+
 def fitted_curve(
     run: Run,
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64]]:
     """Return x, truth and prediction of the first example, in order of x.
 
-    Raises RequestError where predictions.csv does not hold them.
+    Of a table, x is a grid and there is no truth. Raises RequestError where predictions.csv or
+    response.csv does not hold them.
     """
+    if run.response_rows:
+        (curve,) = responses(run)
+        return curve.x[:, 0], None, curve.prediction
     count = len(run.prediction_rows) // run.attention.batch["queries"].shape[0]
     names = ("x", "truth", "prediction")
-    try:
-        rows = np.array(
-            [[float(row[name]) for name in names] for row in run.prediction_rows[:count]]
-        ).reshape(count, len(names))
-    except (KeyError, TypeError, ValueError):
-        raise RequestError(
-            f"{run.folder / files.PREDICTIONS} does not hold numbers for {', '.join(names)}"
-        ) from None
+    rows = _numbers(run, run.prediction_rows[:count], files.PREDICTIONS, names)
     x, truth, prediction = rows[np.argsort(rows[:, 0], kind="stable")].T
     return x, truth, prediction
 
 
+def _numbers(
+    run: Run, rows: Sequence[Mapping[str, str]], file: str, names: Sequence[str]
+) -> NDArray[np.float64]:
+    """Return the columns of these names, (rows, names). Raises RequestError for what they lack."""
+    try:
+        return np.array([[float(row[name]) for name in names] for row in rows]).reshape(
+            len(rows), len(names)
+        )
+    except (KeyError, TypeError, ValueError):
+        raise RequestError(
+            f"{run.folder / file} does not hold numbers for {', '.join(names)}"
+        ) from None
+
+
 def compared_curves(
     comparison: "Comparison",
-) -> tuple[NDArray[np.float64], NDArray[np.float64], dict[int, NDArray[np.float64]]]:
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, dict[int, NDArray[np.float64]]]:
     """Return x, truth, and the predictions of configurations by their place, a row a run.
 
     Runs that predicted at other points than most are left out: lines over different points have no
@@ -128,7 +182,16 @@ def compared_curves(
 
 
 def training_points(run: Run) -> NDArray[np.float64]:
-    """Return the training points of the first example, (points, 2): x and y."""
+    """Return the training points of the first example, (points, inputs + 1): x and y."""
+    return _points(run, "keys", "values")
+
+
+def held_out_points(run: Run) -> NDArray[np.float64]:
+    """Return the test points of the first example, (points, inputs + 1): x and y."""
+    return _points(run, "queries", "targets")
+
+
+def _points(run: Run, x: str, y: str) -> NDArray[np.float64]:
     batch = run.attention.batch
-    points = np.stack([batch["keys"][0, :, 0], batch["values"][0, :, 0]], axis=1)
+    points = np.concatenate([batch[x][0], batch[y][0, :, :1]], axis=1)
     return points.astype(np.float64)

@@ -93,6 +93,8 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
     if not all(has_fit(run) for run in runs):
         return
     x, truth, predictions = compared_curves(comparison)
+    names = runs[0].attention
+    known = [] if truth is None else [_truth(x, truth)]
     same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
     lines = [
         _line(place, comparison.configurations[place], x, values)
@@ -100,12 +102,16 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
     ]
     yield {
         "title": "Fit",
-        "x": "x",
-        "y": "y",
+        "x": next(iter(names.x_names), "x"),
+        "y": names.y_name or "y",
         "log": False,
-        "lines": [{"label": "truth", "place": None, "x": plain(x), "mean": plain(truth)}, *lines],
+        "lines": [*known, *lines],
         "points": [plain(point) for point in training_points(runs[0])] if same else [],
     }
+
+
+def _truth(x: NDArray[np.float64], truth: NDArray[np.float64]) -> dict[str, Any]:
+    return {"label": "truth", "place": None, "x": plain(x), "mean": plain(truth)}
 
 
 def _line(

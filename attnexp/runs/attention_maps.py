@@ -84,13 +84,17 @@ class Attention:
 
     Weights are (batch, layers, heads, queries, keys).
 
-    The symbols of sequence data are in the metadata, as `source_vocab` and `target_vocab`.
+    The symbols of sequence data are in the metadata, as `source_vocab` and `target_vocab`. Those of
+    a table name its columns, as `x` and `y`: `x_names` has a name for each number of a key, and
+    both are empty where the numbers have no names.
     """
 
     weights: Mapping[str, NDArray[Any]]
     batch: Mapping[str, NDArray[Any]]
     source_vocab: tuple[str, ...] = ()
     target_vocab: tuple[str, ...] = ()
+    x_names: tuple[str, ...] = ()
+    y_name: str = ""
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return the weights of one attention, (batch, layers, heads, queries, keys)."""
@@ -162,7 +166,8 @@ class Attention:
     def _sides(self, name: str, example: int) -> tuple[Axis, Axis]:
         if not self.source_vocab:
             queries, keys = (self.batch[side][example] for side in ("queries", "keys"))
-            return _numbers("test x", queries), _numbers("training x", keys)
+            sorted_by = next(iter(self.x_names), "x")
+            return _numbers(f"test {sorted_by}", queries), _numbers(f"training {sorted_by}", keys)
         rows, columns = SIDES.get(name, ("target", "source"))
         return self._symbols(example, rows), self._symbols(example, columns)
 
@@ -203,9 +208,18 @@ def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
     missing = sorted(NEEDED - set(batch))
     if missing or not weights:
         raise RequestError(f"the stored attention has no {' and no '.join(missing or ['weights'])}")
-    vocabs = [_symbols_of(metadata, side) for side in ("source_vocab", "target_vocab")]
-    attention = Attention(weights, batch, *vocabs)
+    x_names, y_names = (_names_of(metadata, side) for side in ("x", "y"))
+    attention = Attention(
+        weights,
+        batch,
+        _symbols_of(metadata, "source_vocab"),
+        _symbols_of(metadata, "target_vocab"),
+        x_names,
+        "".join(y_names[:1]),
+    )
     _check_batch(attention)
+    if x_names and (attention.source_vocab or len(x_names) != batch["keys"].shape[-1]):
+        raise RequestError("the stored names of x do not fit the stored keys")
     for name in weights:
         _check_weights(attention, name)
     return attention
@@ -237,6 +251,17 @@ def _symbols_of(metadata: Mapping[str, Any], side: str) -> tuple[str, ...]:
     if not (isinstance(symbols, list | tuple) and all(isinstance(each, str) for each in symbols)):
         raise RequestError(f"the stored {side} is no list of symbols")
     return tuple(symbols)
+
+
+def _names_of(metadata: Mapping[str, Any], side: str) -> tuple[str, ...]:
+    """Return the names of the columns on one side of a table, none where there is no table."""
+    columns = metadata.get(side) or ()
+    if not isinstance(columns, list | tuple):
+        raise RequestError(f"the stored columns of {side} are no list")
+    names = [each.get("name") if isinstance(each, Mapping) else None for each in columns]
+    if not all(isinstance(name, str) for name in names):
+        raise RequestError(f"the stored columns of {side} have no names")
+    return tuple(clean(shortened(str(name), LONGEST_SYMBOL)) for name in names)
 
 
 def _check_batch(attention: Attention) -> None:

@@ -27,6 +27,7 @@ METRICS = "metrics.csv"
 ATTENTION = "attention.safetensors"
 SNAPSHOTS = "attention_snapshots.safetensors"
 PREDICTIONS = "predictions.csv"
+RESPONSE = "response.csv"
 MODEL = "model.safetensors"
 CHECKPOINT = "checkpoint.safetensors"
 DIFF = "code.diff"
@@ -35,9 +36,22 @@ ASIDE = ".tmp"
 METADATA = "attnexp"
 
 
+WRITTEN = (
+    SUMMARY,
+    METRICS,
+    ATTENTION,
+    SNAPSHOTS,
+    PREDICTIONS,
+    RESPONSE,
+    MODEL,
+    CHECKPOINT,
+    DIFF,
+)
+"""The files that a run writes into its folder, pictures and the log left out."""
+
 MIB, GIB = 2**20, 2**30
 
-MOST = {SUMMARY: 16 * MIB, METRICS: 64 * MIB, PREDICTIONS: 64 * MIB}
+MOST = {SUMMARY: 16 * MIB, METRICS: 64 * MIB, PREDICTIONS: 64 * MIB, RESPONSE: 64 * MIB}
 """Bytes of each text file of a run that are read; a run writes a hundredth of that."""
 
 MOST_TENSORS = {ATTENTION: 512 * MIB, SNAPSHOTS: GIB, MODEL: 8 * GIB, CHECKPOINT: 32 * GIB}
@@ -69,8 +83,7 @@ def open_regular(path: Path | str, most: int) -> tuple[int, os.stat_result]:
     if not stat.S_ISREG(state.st_mode):
         raise UnreadableRunError(f"{path} is not a file")
     raise UnreadableRunError(
-        f"{path} is larger than a run's: {state.st_size / MIB:,.0f} MiB, at most {most // MIB:,} "
-        "are read"
+        f"{path} is too large: {state.st_size / MIB:,.0f} MiB, and at most {most // MIB:,} are read"
     )
 
 
@@ -323,7 +336,7 @@ def clear(folder: Path, keep: Collection[str] = ()) -> None:
 
     Folders stay, such as one that somebody has made below `figures/`.
     """
-    for name in (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, MODEL, CHECKPOINT, DIFF):
+    for name in WRITTEN:
         if name not in keep:
             (folder / name).unlink(missing_ok=True)
     for leftover in [*(folder / FIGURES).glob("*"), *folder.glob(f".*{ASIDE}")]:

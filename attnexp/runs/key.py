@@ -40,6 +40,7 @@ ADDED: Mapping[str, Any] = {
     "precision": "fp32",
     "data.num_test": None,
     "checkpoint_every": 30,
+    "model.per_dimension": False,
 }
 """Settings that came later, by dotted path, and the value at which a run is what it was before.
 
@@ -55,6 +56,14 @@ REARRANGEMENTS = (
     "attnexp.data.sort.Sort",
 )
 
+LEARNED_WIDTHS = (
+    "attnexp.scores.gaussian_learned.GaussianLearned",
+    "attnexp.scores.epanechnikov_learned.EpanechnikovLearned",
+    "attnexp.scores.parabola_learned.ParabolaLearned",
+    "attnexp.scores.biweight_learned.BiweightLearned",
+    "attnexp.scores.triweight_learned.TriweightLearned",
+)
+
 ADDED_TO = {
     "arch.attention_dropout": (
         "attnexp.architectures.rnn.Rnn",
@@ -66,6 +75,7 @@ ADDED_TO = {
     "data.test_min_pairs": ("attnexp.data.recall.Recall",),
     "data.test_max_pairs": ("attnexp.data.recall.Recall",),
     "data.num_test": ("attnexp.data.sine.Sine", "attnexp.data.sine_v1.SineV1"),
+    "model.per_dimension": LEARNED_WIDTHS,
 }
 """The targets that existed before a setting inside a group was added to them."""
 

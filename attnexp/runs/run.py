@@ -132,6 +132,12 @@ class Run:
             return files.read_rows(self.folder / files.PREDICTIONS)
 
     @cached_property
+    def response_rows(self) -> list[dict[str, str]]:
+        """The rows of response.csv as text; none where the data are not a table."""
+        with _readable():
+            return files.read_rows(self.folder / files.RESPONSE)
+
+    @cached_property
     def predictions(self) -> "pd.DataFrame":
         """predictions.csv as a DataFrame: numbers as numbers, text (`null`, `NA`) as it stands."""
         import pandas as pd
@@ -197,7 +203,7 @@ class Run:
 
     def check_files(self) -> None:
         """Read what pictures are drawn from. Raises RequestError for what is damaged."""
-        _ = self.epochs, self.prediction_rows, self.snapshots
+        _ = self.epochs, self.prediction_rows, self.response_rows, self.snapshots
         if self.has_attention:
             _ = self.attention
 

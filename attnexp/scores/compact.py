@@ -4,10 +4,10 @@ from abc import abstractmethod
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnexp.scores.base import Score, require_equal_dims, require_positive
-from attnexp.scores.distance import distance
+from attnexp.scores.distance import Width, distance_in_widths, learned_width
 
 
 class CompactKernel(Score):
@@ -22,7 +22,7 @@ class CompactKernel(Score):
     """
 
     compact = True
-    width: float | Float[Tensor, ""]
+    width: Width
 
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__(query_dim, key_dim)
@@ -38,7 +38,7 @@ class CompactKernel(Score):
         queries: Float[Tensor, "*batch queries projected"],
         keys: Float[Tensor, "*batch keys projected"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        share = (self.width * distance(queries, keys)).abs()
+        share = distance_in_widths(queries, keys, self.width)
         inside = share < 1
         return self.log_height(share.where(inside, 0.0)).masked_fill(~inside, -torch.inf)
 
@@ -58,13 +58,19 @@ class FixedWidth(CompactKernel):
 class LearnedWidth(CompactKernel):
     """A compact kernel whose width is learned.
 
-    It starts from U(0, 1), or from `initial_width` where one is given. w and -w give the same
-    kernel. A query whose last neighbour has gone out of reach has no gradient that would bring it
-    back. Where each training point is hidden from itself, learning w amounts to choosing the
-    reach 1/w by leave-one-out cross-validation.
+    It starts from U(0, 1), or from `initial_width` where one is given. With `per_dimension` there
+    is one for each dimension, by which that of q - k is multiplied. w and -w give the same kernel.
+    A query whose last neighbour has gone out of reach has no gradient that would bring it back.
+    Where each training point is hidden from itself, learning w amounts to choosing the reach 1/w by
+    leave-one-out cross-validation.
     """
 
-    def __init__(self, query_dim: int, key_dim: int, initial_width: float | None = None) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        initial_width: float | None = None,
+        per_dimension: bool = False,
+    ) -> None:
         super().__init__(query_dim, key_dim)
-        start = torch.rand(()) if initial_width is None else torch.tensor(float(initial_width))
-        self.width = nn.Parameter(start)
+        self.width = learned_width(query_dim, initial_width, per_dimension)

@@ -5,7 +5,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp.scores.base import Score, require_equal_dims, require_positive
-from attnexp.scores.distance import squared_distance
+from attnexp.scores.distance import Width, is_diagonal, squared_distance
 
 
 class Gaussian(Score):
@@ -47,28 +47,40 @@ class Gaussian(Score):
 def log_gaussian(
     queries: Float[Tensor, "*batch queries dim"],
     keys: Float[Tensor, "*batch keys dim"],
-    width: float | Float[Tensor, ""],
+    width: Width,
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""Return -(w \|q - k\|)^2 / 2d for every pair."""
+    r"""Return -(w \|q - k\|)^2 / 2d for every pair.
+
+    With a width for each dimension, -\|w (q - k)\|^2 / 2d, w multiplying dimension by dimension.
+    """
+    if is_diagonal(width):
+        return squared_distance(width * queries, width * keys) / -2
     return -(width**2) / 2 * squared_distance(queries, keys)
 
 
 def gaussian_as_dot_product(
     queries: Float[Tensor, "*batch queries dim"],
     keys: Float[Tensor, "*batch keys dim"],
-    width: float | Float[Tensor, ""],
+    width: Width,
 ) -> tuple[Float[Tensor, "*batch queries inner"], Float[Tensor, "*batch keys inner"]]:
     r"""Return q' = s^2 [q, 1] and k' = [k, -\|k\|^2 / 2] with s = w / sqrt(d).
 
-    q'.k' = -\|s q - s k\|^2 / 2 + \|s q\|^2 / 2, and the last term cancels in the softmax. The
-    width is in the queries alone, so that keys which are data need no gradient. The coordinates
-    are centred on the mean key first: far from zero, the difference of the squares would lose its
-    digits.
+    q'.k' = -\|s q - s k\|^2 / 2 + \|s q\|^2 / 2, and the last term cancels in the softmax. With a
+    width a dimension, k' ends in the d squares themselves, and q' in d numbers. The width is in the
+    queries alone, so that keys which are data need no gradient. The coordinates are centred on the
+    mean key first: far from zero, the difference of the squares would lose its digits.
     """
-    scale = width**2 / queries.shape[-1]
     centre = keys.mean(dim=-2, keepdim=True)
     near_queries, near_keys = queries - centre, keys - centre
+    squares = near_keys.square()
+    if is_diagonal(width):
+        scales = width**2 / queries.shape[-1]
+        return (
+            torch.cat([near_queries * scales, scales.expand_as(near_queries)], dim=-1),
+            torch.cat([near_keys, squares / -2], dim=-1),
+        )
+    scale = width**2 / queries.shape[-1]
     return (
         torch.cat([near_queries, torch.ones_like(queries[..., :1])], dim=-1) * scale,
-        torch.cat([near_keys, near_keys.square().sum(dim=-1, keepdim=True) / -2], dim=-1),
+        torch.cat([near_keys, squares.sum(dim=-1, keepdim=True) / -2], dim=-1),
     )

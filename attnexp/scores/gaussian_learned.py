@@ -1,10 +1,10 @@
 """The Gaussian kernel of Nadaraya-Watson regression, with a width that is learned."""
 
-import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnexp.scores.base import Score, require_equal_dims
+from attnexp.scores.distance import learned_width
 from attnexp.scores.gaussian import gaussian_as_dot_product, log_gaussian
 
 
@@ -19,6 +19,11 @@ class GaussianLearned(Score):
     Where each training point is hidden from itself, learning w amounts to choosing the bandwidth
     h = 1/w by leave-one-out cross-validation.
 
+    With `per_dimension` there is a width w_j for each dimension j, a = -sum_j (w_j (q_j - k_j))^2 /
+    2d: the diagonal bandwidth of multivariate kernel regression (Wand and Jones 1995, chapter 4;
+    chosen by leave-one-out, Hall, Li and Racine 2007). Where x is standardised, a width near 0 says
+    that its dimension does not matter.
+
     Raises ValueError for unequal query and key dimensions.
 
     Example:
@@ -27,11 +32,16 @@ class GaussianLearned(Score):
         [[-2.0, -18.0]]
     """
 
-    def __init__(self, query_dim: int, key_dim: int, initial_width: float | None = None) -> None:
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        initial_width: float | None = None,
+        per_dimension: bool = False,
+    ) -> None:
         super().__init__(query_dim, key_dim)
         require_equal_dims("gaussian_learned", query_dim, key_dim)
-        start = torch.rand(()) if initial_width is None else torch.tensor(float(initial_width))
-        self.width = nn.Parameter(start)
+        self.width = learned_width(query_dim, initial_width, per_dimension)
 
     def compare(
         self,

@@ -1,7 +1,7 @@
 """The contract of a task, and how a metric is declared."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -54,13 +54,15 @@ class Metric:
 class Evaluation:
     """What a trained model is worth: metrics, test predictions as rows, notes.
 
-    `details` are metrics cut into parts, such as accuracy by length.
+    `details` are metrics cut into parts, such as accuracy by length. `response` are predictions
+    over a grid of inputs, as rows, where the inputs have names.
     """
 
     metrics: Mapping[str, float]
     rows: list[dict[str, object]]
     notes: tuple[str, ...] = ()
     details: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    response: Sequence[Mapping[str, object]] = ()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Literal, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -11,9 +11,10 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.statistics import entropy, is_uniform, shares, sink_mass, support
-from attnexp.batch import Batch, Prediction, allowed_keys
+from attnexp.batch import Batch, Prediction, RegressionSpec, allowed_keys, in_units
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, require_sound_weights
+from attnexp.tasks.response import as_rows, response, x_names
 
 PAIRS = 2**20
 """Pairs of query and key whose weights are looked at together."""
@@ -65,7 +66,7 @@ METRICS = (
     Metric(
         "test_mse",
         lambda fit: fit.errors.square().mean(),
-        "mean squared error against the truth without noise",
+        "mean squared error against the truth without noise, or against rows of a table",
         better="lower",
         unit="y^2",
         headline=True,
@@ -74,7 +75,7 @@ METRICS = (
     Metric(
         "test_mae",
         lambda fit: fit.errors.abs().mean(),
-        "mean absolute error against the truth without noise",
+        "mean absolute error against the truth without noise, or against rows of a table",
         better="lower",
         unit="y",
         headline=True,
@@ -106,7 +107,7 @@ METRICS = (
         "bandwidth",
         lambda fit: fit.look.gaps.mean(),
         "sqrt(sum_i p_i (x_i - x)^2), p the weights over their sum, the root mean square distance "
-        "of what a test query looks at; mean over queries",
+        "of what a test query looks at, of a table in standard deviations; mean over queries",
         unit="x",
         headline=True,
     ),
@@ -169,10 +170,12 @@ class Regression(Task):
             answer = model(test).outputs
         left_out = _left_out(train)
         mean = train.values.mean(dim=-2, keepdim=True)
+        spec = cast(RegressionSpec, dataset.spec)
+        unit = spec.y[0].deviation if spec.y else 1.0
         fit = Fit(
-            errors=_errors(answer, test),
-            loo_errors=_errors(model(left_out).outputs, left_out),
-            baseline_errors=(mean - test.targets).flatten(),
+            errors=_errors(answer, test) * unit,
+            loo_errors=_errors(model(left_out).outputs, left_out) * unit,
+            baseline_errors=(mean - test.targets).flatten() * unit,
             look=looks[0],
         )
         metrics = measured({metric.name: metric for metric in METRICS}, fit)
@@ -182,7 +185,13 @@ class Regression(Task):
                 "the attention is uniform after training: this run has collapsed to average "
                 "pooling, and its score has learned nothing"
             )
-        return Evaluation(metrics=metrics, rows=_rows(answer, test), notes=tuple(notes))
+        return Evaluation(
+            metrics=metrics,
+            rows=_rows(answer, test, spec),
+            notes=tuple(notes),
+            details=_standardised_by(spec),
+            response=response(model, train, spec) if spec.x else [],
+        )
 
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         queries, keys = _kept(dataset.test)
@@ -191,11 +200,12 @@ class Regression(Task):
         for part in asked.split_queries(PAIRS):
             weights = model(part, need_weights=True).weights["pooling"][..., keys]
             kept = [torch.cat([*kept, weights], dim=-2)]  # at once, as in `evaluate`
+        spec = cast(RegressionSpec, dataset.spec)
         shown = Batch(
-            queries=asked.queries,
-            keys=asked.keys[:, keys],
-            values=asked.values[:, keys],
-            targets=asked.targets,
+            queries=in_units(asked.queries, spec.x),
+            keys=in_units(asked.keys[:, keys], spec.x),
+            values=in_units(asked.values[:, keys], spec.y),
+            targets=in_units(asked.targets, spec.y),
             mask=allowed_keys(asked)[..., keys],
             target_mask=asked.target_mask,
         )
@@ -206,10 +216,25 @@ def _errors(outputs: Float[Tensor, "batch queries y_dim"], batch: Batch) -> Floa
     return (outputs - batch.targets)[batch.target_mask].flatten()
 
 
-def _rows(outputs: Float[Tensor, "batch queries y_dim"], test: Batch) -> list[dict[str, object]]:
-    columns = (test.queries, test.targets, outputs)
-    points = zip(*(column[..., 0].flatten().tolist() for column in columns), strict=True)
-    return [dict(zip(("x", "truth", "prediction"), point, strict=True)) for point in points]
+def _rows(
+    outputs: Float[Tensor, "batch queries y_dim"], test: Batch, spec: RegressionSpec
+) -> list[dict[str, object]]:
+    """Return the x, truth and prediction of each test query, in the units of the data."""
+    names = [*x_names(spec), "truth", "prediction"]
+    numbers = torch.cat([test.queries, test.targets[..., :1], outputs[..., :1]], dim=-1)
+    columns = (*spec.x, *spec.y, *spec.y)
+    return as_rows(names, numbers.flatten(0, 1), columns)
+
+
+def _standardised_by(spec: RegressionSpec) -> dict[str, dict[str, float]]:
+    """Return the means and deviations by which the columns of a table were standardised."""
+    columns = (*spec.x, *spec.y)
+    if not columns:
+        return {}
+    return {
+        "mean": {column.name: column.mean for column in columns},
+        "deviation": {column.name: column.deviation for column in columns},
+    }
 
 
 def _look(weights: Float[Tensor, "batch layers heads queries keys"], batch: Batch) -> Look:

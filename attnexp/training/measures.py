@@ -9,7 +9,9 @@ from typing import TypeVar
 import torch
 
 from attnexp.architectures.base import Architecture
+from attnexp.batch import DataSpec, RegressionSpec
 from attnexp.data.base import Dataset
+from attnexp.scores.base import Score
 from attnexp.tasks.base import Task
 from attnexp.training.base import Epoch, TrainingDivergedError
 from attnexp.training.prepared import PreparedRun
@@ -50,9 +52,23 @@ def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
     return passed
 
 
-def learned_scalars(model: Architecture) -> dict[str, float]:
-    """The parameters that are one number, such as a kernel's width, by their path in the model."""
-    return {name: p.item() for name, p in model.named_parameters() if p.dim() == 0}
+def learned_numbers(model: Architecture, spec: DataSpec) -> dict[str, float]:
+    """Return the parameters that are one number, such as a kernel's width, by their path.
+
+    A score that compares the inputs as they are may have one number for each of them: those are
+    told by the input's name, as `pooling.score.width.age`.
+    """
+    found = {name: p.item() for name, p in model.named_parameters() if p.dim() == 0}
+    if not (isinstance(spec, RegressionSpec) and model.compares_inputs):
+        return found
+    inputs = [column.name for column in spec.x] or ["x"]
+    for path, module in model.named_modules():
+        if isinstance(module, Score):
+            for name, parameter in module.named_parameters(path, recurse=False):
+                if parameter.shape == (len(inputs),):
+                    numbers = zip(inputs, parameter.tolist(), strict=True)
+                    found |= {f"{name}.{each}": number for each, number in numbers}
+    return found
 
 
 def peak_memory_mb(device: torch.device) -> float:

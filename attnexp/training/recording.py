@@ -24,7 +24,7 @@ from attnexp.training.checkpoint import read_checkpoint, write_checkpoint
 from attnexp.training.device import device_name
 from attnexp.training.loop import is_finite
 from attnexp.training.measures import (
-    learned_scalars,
+    learned_numbers,
     measure,
     milestones,
     peak_memory_mb,
@@ -274,12 +274,18 @@ class Recording:
         attended = measure(run, run.task.attend)
         lease.confirm(self.folder)
         files.write_rows(self.folder / files.PREDICTIONS, evaluation.rows)
+        if evaluation.response:
+            files.write_rows(self.folder / files.RESPONSE, evaluation.response)
         write_attention(attended, run.dataset.spec, self.folder)
         write_parameters(run.model, self.folder)
         finished = msgspec.structs.replace(
             self.summary,
             status="finished",
-            metrics={**evaluation.metrics, **trained, **learned_scalars(run.model)},
+            metrics={
+                **evaluation.metrics,
+                **trained,
+                **learned_numbers(run.model, run.dataset.spec),
+            },
             details=evaluation.details,
             notes=[*self.notes, *evaluation.notes],
             seconds=time.perf_counter() - self._start,
@@ -337,7 +343,7 @@ def opening_summary(run: PreparedRun) -> Summary:
         headline=[
             *(metric.name for metric in run.task.metrics if metric.headline),
             *TRAINING_HEADLINES,
-            *learned_scalars(run.model),
+            *learned_numbers(run.model, run.dataset.spec),
         ],
         units={metric.name: metric.unit for metric in run.task.metrics if metric.unit},
         beside={metric.name: dict(metric.beside) for metric in run.task.metrics if metric.beside},

@@ -1,6 +1,7 @@
 """A run's tensors on disk: its attention, snapshots of it, its parameters."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ def write_attention(attended: Attended, spec: DataSpec, folder: Path) -> None:
     files.write_tensors(
         folder / files.ATTENTION,
         arrays(attended.shown.tensors() | weights),
-        {**vars(spec), **axes(weights)},
+        {**described(spec), **axes(weights)},
     )
 
 
@@ -43,13 +44,18 @@ def write_snapshots(snapshots: Mapping[int, Attended], spec: DataSpec, folder: P
     files.write_tensors(
         folder / files.SNAPSHOTS,
         arrays(several[0].shown.tensors() | weights | {"epochs": torch.tensor(list(snapshots))}),
-        {**vars(spec), **axes(weights, "epochs")},
+        {**described(spec), **axes(weights, "epochs")},
     )
 
 
 def named_weights(attended: Attended) -> dict[str, Tensor]:
     """The attention under the names that it has on disk."""
     return {f"weights.{name}": tensor for name, tensor in attended.weights.items()}
+
+
+def described(spec: DataSpec) -> dict[str, object]:
+    """The metadata that describe the data: what a spec holds, without columns where it has none."""
+    return {name: value for name, value in asdict(spec).items() if value != ()}
 
 
 def axes(weights: Mapping[str, Tensor], *leading: str) -> dict[str, object]:

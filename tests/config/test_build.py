@@ -103,7 +103,7 @@ def test_a_run_folder_of_somebody_elses_runs_no_command(in_process, tmp_path):
             ["model=gaussian_learned"],
             "train.batch_size=null compares 300,000 points with 300,000 at each step: 9e[+]10 "
             "pairs, at least 2 minutes a step on one core; choose train.batch_size=512, or at most "
-            "229,064, or data.num_train of at most 262,144",
+            "229,064, or at most 262,144 training points",
         ),
         (["model=gaussian_learned", "train.batch_size=260000"], "train.batch_size=260,000 "),
         (["model=gaussian_learned", "train.batch_size=512"], None),

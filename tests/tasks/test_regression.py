@@ -1,13 +1,16 @@
 import math
 from copy import copy
 from dataclasses import replace
+from functools import partial
 
+import numpy as np
 import pytest
 import torch
 
 from attnexp.architectures.kernel_regression import KernelRegression
-from attnexp.batch import Batch, Prediction
+from attnexp.batch import Batch, Prediction, in_units
 from attnexp.data.sine import Sine
+from attnexp.data.tabular import Tabular
 from attnexp.scores.average import Average
 from attnexp.scores.boxcar import Boxcar
 from attnexp.scores.dot import Dot
@@ -170,3 +173,74 @@ def test_a_large_map_is_thinned_and_it_is_said(data, kernel, monkeypatch):
     assert thin.shown.keys.equal(data.test.keys[:, keys])
     (note,) = Regression().evaluate(kernel, data).notes
     assert note.startswith("5 of 50 test queries and 20 of 50 keys are kept of the attention")
+
+
+@pytest.fixture
+def table():
+    """Rows of y = 3 a + 1000, with b beside it, in units far from 0 and 1."""
+    a, b = np.linspace(100, 200, 40), np.tile([5.0, 6.0, 9.0, 7.0], 10)
+    rows = np.stack([a, b, 3 * a + 1000], axis=1)
+    return Tabular(torch.Generator().manual_seed(0), rows, ["a", "b"], "y", 0.25)
+
+
+def test_errors_of_a_table_are_in_its_units(table):
+    evaluation = evaluate(Average, table)
+    spec, train, test = table.spec, table.train, table.test
+    y, truth = (in_units(each, spec.y).flatten() for each in (train.values, test.targets))
+    assert evaluation.metrics["test_mse"] == pytest.approx(
+        (y.mean() - truth).square().mean().item(), rel=1e-4
+    )
+    others = (y.sum() - y) / (len(y) - 1)
+    assert evaluation.metrics["loo_mse"] == pytest.approx(
+        (others - y).square().mean().item(), rel=1e-4
+    )
+    assert evaluation.details == {
+        "mean": {column.name: column.mean for column in (*spec.x, *spec.y)},
+        "deviation": {column.name: column.deviation for column in (*spec.x, *spec.y)},
+    }
+
+
+def test_what_is_kept_of_a_table_is_in_its_units(table):
+    evaluation = evaluate(Average, table)
+    assert {row["x.b"] for row in evaluation.rows} <= {5.0, 6.0, 9.0, 7.0}
+    for row in evaluation.rows:
+        assert row["truth"] == pytest.approx(3 * row["x.a"] + 1000, abs=1e-3)
+    with torch.no_grad():
+        shown = Regression().attend(KernelRegression(table.spec, Average), table).shown
+    for x, y in ((shown.queries, shown.targets), (shown.keys, shown.values)):
+        torch.testing.assert_close(y, 3 * x[..., :1] + 1000, atol=1e-3, rtol=0)
+
+
+def test_the_response_to_two_inputs_is_what_the_model_answers_there(table):
+    score = partial(Gaussian, width=2.0)
+    rows = evaluate(score, table).response
+    assert {row["varied"] for row in rows} == {"both"}
+    assert (rows[0]["x.a"], rows[0]["x.b"]) == (100.0, 5.0)
+    assert (rows[-1]["x.a"], rows[-1]["x.b"]) == (200.0, 9.0)
+    x, y = (
+        in_units(each, own)[0]
+        for each, own in ((table.train.keys, table.spec.x), (table.train.values, table.spec.y))
+    )
+    deviations = torch.tensor([column.deviation for column in table.spec.x])
+    for row in rows[::97]:
+        near = ((x - torch.tensor([row["x.a"], row["x.b"]])) / deviations).square().mean(dim=-1)
+        weights = torch.softmax(-(2.0**2) / 2 * near, dim=0)
+        assert row["prediction"] == pytest.approx((weights @ y).item(), rel=1e-4)
+
+
+def test_of_more_inputs_each_varies_alone_and_the_others_are_at_their_medians():
+    numbers = np.random.default_rng(0).normal(50, 10, (31, 4)).round(1)
+    data = Tabular(torch.Generator().manual_seed(0), numbers, ["a", "b", "c"], "y", 0.2)
+    rows = evaluate(Average, data).response
+    medians = dict(zip(["x.a", "x.b", "x.c"], np.median(numbers, axis=0), strict=False))
+    for name in "abc":
+        own = [row for row in rows if row["varied"] == name]
+        assert len(own) == 201
+        fixed = {other for other in medians if other != f"x.{name}"}
+        assert all(row[other] == medians[other] for row in own for other in fixed)
+        assert len({row[f"x.{name}"] for row in own}) == 201
+
+
+def test_numbers_without_units_have_no_response(data):
+    evaluation = evaluate(Average, data)
+    assert (list(evaluation.response), dict(evaluation.details)) == ([], {})

@@ -8,6 +8,7 @@ from statsmodels.nonparametric.kernel_regression import KernelReg
 
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.data.sine import Sine
+from attnexp.data.tabular import Tabular
 from attnexp.scores.additive import Additive
 from attnexp.scores.average import Average
 from attnexp.scores.gaussian_learned import GaussianLearned
@@ -53,6 +54,22 @@ def test_default_recipe_finds_the_cross_validated_width(recipe, seed):
         model, _ = train(data, partial(GaussianLearned, initial_width=initial_width), **recipe)
         ours = abs(model.pooling.score.width.item())
         assert ours == pytest.approx(1 / oracle.bw[0], rel=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:After 0.17:FutureWarning")
+def test_a_width_for_each_input_is_the_cross_validated_one(recipe):
+    """statsmodels chooses a bandwidth h_j = sqrt(d) / w_j for each input, on its own."""
+    draw = np.random.default_rng(1)
+    x = draw.uniform(0, 5, (60, 2))
+    y = 2 * np.sin(2 * x[:, 0]) + 0.3 * x[:, 1] + draw.normal(0, 0.2, 60)
+    rows = np.column_stack([x, y])
+    data = Tabular(torch.Generator().manual_seed(0), rows, ["a", "b"], "y", 0.2)
+    keys, values = (each[0].double().numpy() for each in (data.train.keys, data.train.values))
+    oracle = KernelReg(values[:, 0], keys, "cc", reg_type="lc", bw="cv_ls")
+    score = partial(GaussianLearned, initial_width=1.0, per_dimension=True)
+    model, _ = train(data, score, **recipe)
+    ours = model.pooling.score.width.detach().abs().double().numpy() / np.sqrt(2)
+    assert ours == pytest.approx(1 / oracle.bw, rel=1e-2)
 
 
 def test_leave_one_out_loss_is_the_cross_validation_score(recipe):

@@ -1,0 +1,120 @@
+"""Pictures of how the predictions for a table depend on several inputs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from attnexp.plots.lines import Response, held_out_points, training_points
+from attnexp.plots.style import (
+    FAINT,
+    HEAD,
+    INK,
+    line_styles,
+    name_lines,
+    new_figure,
+    place,
+)
+from attnexp.runs.run import Run
+
+MOST_INPUTS, ACROSS = 12, 3
+"""Panels of a picture, and of a row of it."""
+
+Look = Mapping[str, Any]
+
+TRAINED: Look = {
+    "s": 14,
+    "facecolors": "none",
+    "edgecolors": FAINT,
+    "linewidths": 0.9,
+    "label": "training points",
+}
+TESTED: Look = {"s": 9, "color": INK, "linewidths": 0, "label": "test points"}
+"""How points of training and test are drawn."""
+
+
+def draw_points(axes: Axes, points: NDArray[np.float64], look: Look, x: int = 0) -> None:
+    """Draw y, the last column of points, against one of their inputs."""
+    axes.scatter(points[:, x], points[:, -1], **look)
+
+
+def draw_surface(run: Run, surface: Response) -> Figure:
+    """Return the prediction over two inputs as colours, with the rows in the colour of their y."""
+    x_names, y_name = run.attention.x_names, run.attention.y_name
+    width, height, bottom = 5.9, 4.7, 0.85
+    figure = new_figure(width, height, run.title, run.primary)
+    axes = place(figure, 0.75, bottom, width - 1.75, height - bottom - HEAD)
+    first, second = (np.unique(surface.x[:, i]) for i in range(2))
+    z = surface.prediction.reshape(len(first), len(second)).T
+    trained, tested = training_points(run), held_out_points(run)
+    y = np.concatenate([surface.prediction, trained[:, -1], tested[:, -1]])
+    look: dict[str, Any] = {"norm": Normalize(y.min(), y.max()), "cmap": "viridis"}
+    drawn = axes.pcolormesh(first, second, z, shading="nearest", rasterized=True, **look)
+    for points, marker, label in ((trained, "o", "training"), (tested, "D", "test")):
+        axes.scatter(
+            points[:, 0],
+            points[:, 1],
+            c=points[:, -1],
+            s=22,
+            marker=marker,
+            edgecolors="white",
+            linewidths=0.8,
+            label=f"{y_name} of {label} points",
+            clip_on=False,
+            zorder=3,
+            **look,
+        )
+    axes.set_xlabel(x_names[0])
+    axes.set_ylabel(x_names[1])
+    bar = place(figure, width - 0.9, bottom, 0.12, height - bottom - HEAD)
+    scale = figure.colorbar(drawn, cax=bar, label=y_name)
+    scale.outline.set_visible(False)
+    names = axes.legend(loc="upper left", bbox_to_anchor=(0, -0.14), ncols=2, borderaxespad=0)
+    for mark in names.legend_handles:
+        assert isinstance(mark, PathCollection)
+        mark.set(array=None, facecolor="none", edgecolor=INK)
+    return figure
+
+
+def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
+    """Return a panel for each input: the prediction along it, the other inputs at their medians.
+
+    Of many inputs, those along which the prediction changes most.
+    """
+    changes = [np.ptp(curve.prediction) for curve in curves]
+    shown = sorted(np.argsort(changes)[::-1][:MOST_INPUTS].tolist())
+    told = "the other inputs at their medians"
+    if len(shown) < len(curves):
+        told += f"; the {len(shown)} of {len(curves)} inputs that change it most"
+    rows = -(-len(shown) // ACROSS)
+    across = min(len(shown), ACROSS)
+    wide, high, gap = 2.3, 2.0, 0.55
+    width, height = 0.75 + across * (wide + 0.25), HEAD + rows * (high + gap) + 0.2
+    primary = f"{run.primary}; " if run.primary else ""
+    figure = new_figure(width, height, run.title, f"{primary}{told}")
+    trained, tested = training_points(run), held_out_points(run)
+    first: Axes | None = None
+    for number, at in enumerate(shown):
+        row, column = divmod(number, ACROSS)
+        left, bottom = 0.75 + column * (wide + 0.25), height - HEAD - (row + 1) * (high + gap) + gap
+        axes = place(figure, left, bottom, wide, high)
+        first = first or axes
+        axes.sharey(first)
+        draw_points(axes, trained, TRAINED, at)
+        draw_points(axes, tested, TESTED, at)
+        own = curves[at]
+        axes.plot(
+            own.x[:, at], own.prediction, linewidth=2, label="prediction", **line_styles(1)[0]
+        )
+        axes.set_xlabel(own.varied)
+        axes.tick_params(labelleft=column == 0)
+        if column == 0:
+            axes.set_ylabel(run.attention.y_name)
+    assert first is not None
+    name_lines(axes, beside=True)
+    return figure

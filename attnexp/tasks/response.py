@@ -1,0 +1,84 @@
+"""The response of a model of a table: its predictions over the range of the inputs."""
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.architectures.base import Architecture
+from attnexp.batch import Batch, Column, Points, RegressionSpec, in_units
+
+ALONG, ACROSS = 201, 41
+"""Points along one input that varies, and along each of two that vary together."""
+
+PAIRS = 2**20
+"""Pairs of query and key that are compared at once."""
+
+
+def response(model: Architecture, train: Batch, spec: RegressionSpec) -> list[dict[str, object]]:
+    """Return predictions over the range of each column of x, a row each, in the units of the data.
+
+    One input or two vary over all of their range. Of more, each varies alone while the others are
+    held at their medians: the column `varied` says which.
+    """
+    rows: list[dict[str, object]] = []
+    names = [*x_names(spec), "prediction"]
+    for varied, grid in _grids(spec.x):
+        z = _standardised(grid, spec.x)
+        numbers = torch.cat([z, _answers(model, train, z)], dim=-1)
+        own = as_rows(names, numbers, (*spec.x, *spec.y))
+        rows += [{"varied": varied, **row} for row in own]
+    return rows
+
+
+def as_rows(
+    names: Sequence[str], numbers: Float[Tensor, "rows columns"], columns: Sequence[Column]
+) -> list[dict[str, object]]:
+    """Return numbers as rows of a file: in the units of their columns, where these are given."""
+    rows = in_units(numbers, columns).tolist()
+    if columns:
+        rows = [[column.rounded(v) for column, v in zip(columns, row, strict=True)] for row in rows]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def x_names(spec: RegressionSpec) -> list[str]:
+    """Return what files call the inputs: x where there is one, else x.NAME."""
+    return ["x"] if spec.x_dim == 1 else [f"x.{column.name}" for column in spec.x]
+
+
+def _grids(columns: tuple[Column, ...]) -> Iterator[tuple[str, Float[Tensor, "points x_dim"]]]:
+    """Yield what varies, and the points, in the units of the columns."""
+    if len(columns) == 2:
+        yield "both", torch.cartesian_prod(*(_range(column, ACROSS) for column in columns))
+        return
+    medians = torch.tensor([column.median for column in columns], dtype=torch.float64)
+    for place, column in enumerate(columns):
+        points = medians.repeat(ALONG, 1)
+        points[:, place] = _range(column, ALONG)
+        yield column.name, points
+
+
+def _range(column: Column, count: int) -> Float[Tensor, " count"]:
+    return torch.linspace(column.low, column.high, count, dtype=torch.float64)
+
+
+def _standardised(
+    points: Float[Tensor, "points x_dim"], columns: tuple[Column, ...]
+) -> Float[Tensor, "points x_dim"]:
+    means, deviations = (
+        torch.tensor([getattr(column, name) for column in columns], dtype=torch.float64)
+        for name in ("mean", "deviation")
+    )
+    return (points - means) / deviations
+
+
+def _answers(
+    model: Architecture, train: Batch, z: Float[Tensor, "points x_dim"]
+) -> Float[Tensor, "points y_dim"]:
+    queries = z[None].to(train.queries)
+    targets = train.targets[:, :1].expand(-1, len(z), -1)
+    counts = torch.ones_like(targets[..., 0]).bool()
+    asked = Points(queries, train.keys, train.values, targets, None, counts)
+    outputs = [model(part).outputs for part in asked.split_queries(PAIRS)]
+    return torch.cat(outputs, dim=1)[0].to(z)

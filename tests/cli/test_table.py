@@ -1,0 +1,76 @@
+"""A run of a table knows the content of its file."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from attnexp.runs import files
+
+CONTENT = "a,b\n" + "".join(f"{i},{i % 4}\n" for i in range(12))
+SMALL = ("data=table", "data.path=my.csv", "data.x=[a]", "data.y=b", "train.max_epochs=2")
+
+
+@pytest.fixture
+def run(in_process, tmp_path):
+    """Fits the table, and returns the folder of the run and what was printed."""
+
+    def fit(content=CONTENT, *more):
+        (tmp_path / "my.csv").write_text(content)
+        answer = in_process(*SMALL, "figures=false", *more)
+        assert answer.returncode == 0, answer.stderr
+        return Path(answer.stdout.split()[-1]), answer.stdout
+
+    return fit
+
+
+def test_the_same_command_with_another_content_is_another_run(run):
+    first, _ = run()
+    again, told = run()
+    assert again == first
+    assert "has finished before" in told
+    other, _ = run(CONTENT.replace("11,3", "11,4"))
+    assert other != first
+
+
+def test_verify_says_that_the_file_has_changed_or_is_gone(run, in_process, tmp_path):
+    folder, _ = run()
+    assert "bit-identical" in in_process("verify", str(folder)).stdout
+    (tmp_path / "my.csv").write_text("secret,content\n")
+    changed = in_process("verify", str(folder))
+    assert changed.returncode == 2
+    assert re.search(
+        r"holds a run that cannot be built again: my\.csv is not the file that was asked for: the "
+        r"SHA-256 of its content begins with [0-9a-f]{12}, and the setting with [0-9a-f]{12}$",
+        changed.stderr.strip(),
+    )
+    assert "secret" not in changed.stderr
+    (tmp_path / "my.csv").unlink()
+    gone = in_process("verify", str(folder))
+    assert gone.returncode == 2
+    assert "cannot be built again: there is no file my.csv" in gone.stderr
+
+
+def test_a_width_for_each_input_is_a_metric_and_shown(run, in_process):
+    content = "a,b,c d\n" + "".join(f"{i},{i % 4},{i * i % 7}\n" for i in range(12))
+    folder, _ = run(content, "data.x=[a,c d]", "model.per_dimension=true")
+    summary = json.loads((folder / files.SUMMARY).read_text())
+    widths = {name: v for name, v in summary["metrics"].items() if ".width." in name}
+    assert list(widths) == ["pooling.score.width.a", "pooling.score.width.c d"]
+    assert set(summary["details"]) == {"mean", "deviation"}
+    shown = in_process("show", str(folder)).stdout
+    assert re.search(r"width of each input: a [\d.e-]+, c d [\d.e-]+\n", shown)
+    assert (folder / files.RESPONSE).exists()
+
+
+def test_a_foreign_run_reads_no_file_without_its_digest(run, in_process):
+    folder, _ = run()
+    path = folder / files.SUMMARY
+    for digest in ("${sha256:my.csv}", None):
+        summary = json.loads(path.read_text())
+        summary["config"]["data"]["sha256"] = digest
+        path.write_text(json.dumps(summary))
+        answer = in_process("verify", str(folder))
+        assert answer.returncode == 2
+        assert "data.sha256" in answer.stderr

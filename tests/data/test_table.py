@@ -1,0 +1,175 @@
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from attnexp.batch import in_units
+from attnexp.data import memory
+from attnexp.data.table import Table
+from attnexp.runs.sources import digest
+
+GOOD = "".join(f"{i},{i * i}\n" for i in range(10))
+
+
+@pytest.fixture
+def table(tmp_path, generator):
+    """Makes a table from the content of a file."""
+
+    def make(content, x=("a",), y="b", seed=0, **settings):
+        path = tmp_path / "my.csv"
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return Table(generator(seed), str(path), digest(str(path)), list(x), y, **settings)
+
+    return make
+
+
+def test_columns_are_found_by_name_and_split_at_random(table):
+    content = 'b,what,"c, d (€)",a\n' + "".join(f"{i},x,{2 * i},{i}\n" for i in range(10))
+    data = table(content, x=["a", "c, d (€)"], test=0.3)
+    assert (data.train.keys.shape, data.test.queries.shape) == ((1, 7, 2), (1, 3, 2))
+    rows = torch.cat(
+        [
+            torch.cat([in_units(x, data.spec.x), in_units(y, data.spec.y)], dim=-1)[0]
+            for x, y in (
+                (data.train.keys, data.train.values),
+                (data.test.queries, data.test.targets),
+            )
+        ]
+    )
+    assert rows[:, 0].sort().values.round().tolist() == list(range(10))
+    torch.testing.assert_close(rows[:, 1], 2 * rows[:, 0], atol=1e-5, rtol=0)
+    torch.testing.assert_close(rows[:, 2], rows[:, 0], atol=1e-5, rtol=0)
+
+
+def test_columns_are_standardised_by_the_training_rows(table):
+    data = table("a,b\n" + GOOD)
+    for numbers, (column,) in ((data.train.keys, data.spec.x), (data.train.values, data.spec.y)):
+        assert numbers.mean().item() == pytest.approx(0, abs=1e-6)
+        assert numbers.std(correction=0).item() == pytest.approx(1, abs=1e-6)
+        whole = np.arange(10.0) if column.name == "a" else np.arange(10.0) ** 2
+        assert (column.low, column.median, column.high) == (
+            whole.min(),
+            np.median(whole),
+            whole.max(),
+        )
+        assert column.rounded(0.1 + 1e-9) == 0.1
+
+
+def test_training_hides_each_row_from_itself_and_keys_ascend(table):
+    data = table("a,b\n" + GOOD)
+    count = len(data.train)
+    assert data.train.mask.matrix().equal(~torch.eye(count, dtype=torch.bool))
+    assert (data.train.keys[0, :, 0].diff() > 0).all()
+    assert data.train.queries.equal(data.train.keys)
+    assert data.test.keys.equal(data.train.keys)
+    assert (data.validation, data.test.mask) == (None, None)
+
+
+def test_one_seed_is_one_split(table):
+    first, again, other = (table("a,b\n" + GOOD, seed=seed) for seed in (3, 3, 4))
+    assert first.test.queries.equal(again.test.queries)
+    assert first.spec != other.spec
+
+
+def test_the_same_table_whatever_stands_around_its_numbers(table):
+    plain = table("a,b\n" + GOOD)
+    for content in (
+        "\ufeffa,b\r\n" + GOOD.replace("\n", "\r\n"),
+        "a,b\n\n" + GOOD + "\n\n",
+        '"a",b,note\n' + GOOD.replace("\n", ',"two\nlines"\n'),
+    ):
+        assert table(content).train.keys.equal(plain.train.keys)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", " is empty: the names of its columns stand in the first line"),
+        ("a,b\n", ": a table must have at least 4 rows, got 0"),
+        ("a,b\n1,2\n3,4\n5,6\n", ": a table must have at least 4 rows, got 3"),
+        (f"a,B\n{GOOD}", " has no column 'b'. Its first line names a, B"),
+        (f"a,bb,c\n{GOOD}", " has no column 'b'. Did you mean 'bb'? Its first line names a, bb, c"),
+        (f"a;b\n{GOOD}", " has no column 'a'. Its first line names a;b"),
+        (f"a,b,a\n{GOOD}", ", line 1: 2 columns are named 'a'"),
+        (f"a,b\n{GOOD}1,two\n", ", line 12: column 'b' is 'two', which is not a number"),
+        (f"a,b\n{GOOD}1,\n", ", line 12: column 'b' is empty: leave such rows out, or fill them"),
+        (f"a,b\n{GOOD}nan,1\n", ", line 12: column 'a' is 'nan', which is not a number"),
+        (f"a,b\n{GOOD}NA,1\n", ", line 12: column 'a' is 'NA', which is not a number"),
+        (f"a,b\n{GOOD}1_0,1\n", ", line 12: column 'a' is '1_0', which is not a number"),
+        (f"a,b\n{GOOD}1,-inf\n", ", line 12: column 'b' is -inf, which is not a finite number"),
+        (f"a,b\n{GOOD}1,1e999\n", ", line 12: column 'b' is 1e999, which is not a finite number"),
+        (
+            f"a,b\n{GOOD}1\n",
+            ", line 12: it has 1 cells, and the first line 2; cells are separated by commas",
+        ),
+        (
+            f"a,b\n{GOOD}1,2,3\n",
+            ", line 12: it has 3 cells, and the first line 2; cells are separated by commas",
+        ),
+        (
+            "a,b\n" + GOOD.replace("\n", ",7\n"),
+            ", line 2: it has 3 cells, and the first line 2; cells are separated by commas",
+        ),
+        (
+            "a,b,c\n" + GOOD.replace("\n", ',"x\ny"\n') + "1,?,\n",
+            ", line 22: column 'b' is '?', which is not a number",
+        ),
+        (f'a,b\n{GOOD}"1,2\n', ", line 12: not a CSV file: unexpected end of data"),
+        (f"a,b\n{GOOD}1,{'9' * 200_000}\n", ", line 12: not a CSV file: field larger than"),
+        (f"a,b\n{GOOD}é,1\n".encode("latin-1"), ", line 12: not UTF-8 text; save the table as"),
+        (b"\x89PNG\r\n\x1a\n\0", ", line 1: not UTF-8 text; save the table as UTF-8"),
+        (f"a,b\n{GOOD}\0,1\n", ", line 12: not a CSV file, it holds a byte of value 0"),
+        (
+            "a,b\n1,2\n1,3\n1,5\n1,7\n",
+            ": column 'a' has one value, 1, in all 3 training rows: it says nothing",
+        ),
+        (
+            "a,b\n1,2\n1e200,3\n-1e200,5\n1e300,7\n",
+            ": column 'a' goes from ",
+        ),
+    ],
+)
+def test_what_is_not_a_table_of_numbers_is_refused_with_its_line(
+    table, tmp_path, content, sentence
+):
+    with pytest.raises(ValueError) as raised:
+        table(content)
+    assert str(raised.value).startswith(f"{tmp_path}/my.csv{sentence}")
+    assert len(str(raised.value)) < 300 + len(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"x": []}, "x must name at least one column, got []"),
+        ({"x": ["a", "a"]}, "column 'a' is named twice in x and y: each may stand once"),
+        ({"x": ["b"]}, "column 'b' is named twice in x and y: each may stand once"),
+        ({"test": 0.0}, "{path}: test must be a share of the rows between 0 and 1, got 0.0"),
+        ({"test": 1.0}, "{path}: test must be a share of the rows between 0 and 1, got 1.0"),
+        (
+            {"test": 0.9},
+            "{path}: test=0.9 leaves 1 of 10 rows to train on: at least 2 are needed",
+        ),
+    ],
+)
+def test_settings_that_cannot_work_are_refused(table, tmp_path, settings, sentence):
+    wanted = sentence.format(path=tmp_path / "my.csv")
+    with pytest.raises(ValueError, match=f"^{re.escape(wanted)}$"):
+        table("a,b\n" + GOOD, **settings)
+
+
+def test_more_rows_than_the_memory_has_room_for_are_refused(table, tmp_path, monkeypatch):
+    monkeypatch.setattr(memory, "available_memory", lambda: 100_000)
+    with pytest.raises(ValueError) as raised:
+        table("a,b\n" + 1000 * "1,2\n")
+    assert str(raised.value) == (
+        f"about 1,001 rows of {tmp_path}/my.csv need about 0.0 GB of memory, and 0.0 GB are "
+        "available"
+    )
+
+
+def test_the_global_generator_is_left_alone(table):
+    before = torch.default_generator.get_state()
+    table("a,b\n" + GOOD)
+    assert torch.default_generator.get_state().equal(before)

@@ -1,0 +1,116 @@
+"""Pictures of tables: a curve, a surface, a curve along each input, and widths."""
+
+import numpy as np
+import pytest
+
+from attnexp.errors import RequestError
+from attnexp.plots.catalogue import draw_comparisons, draw_run
+from attnexp.plots.lines import fitted_curve, held_out_points, responses, training_points, widths_of
+from attnexp.runs import files
+from attnexp.runs.run import load_run
+from attnexp.runs.summary import read_summary
+
+
+@pytest.fixture
+def table_run(regression_run):
+    """Writes a run of a table whose columns have these names."""
+
+    def write(x, name="run", widths=(), **changes):
+        metrics = {f"pooling.score.width.{each}": width for each, width in widths}
+        folder = regression_run(name, metrics={"test_mse": 1.0, **metrics}, **changes)
+        tensors, _ = files.read_tensors(folder / files.ATTENTION)
+        generator = np.random.default_rng(0)
+        for side, count in (("queries", 7), ("keys", 5)):
+            tensors[side] = generator.uniform(0, 9, (1, count, len(x)))
+        columns = {"x": [{"name": each} for each in x], "y": [{"name": "y $1"}]}
+        files.write_tensors(folder / files.ATTENTION, tensors, columns)
+        heads = ["x"] if len(x) == 1 else [f"x.{each}" for each in x]
+        varied = ["both"] if len(x) == 2 else x
+        rows = [
+            {"varied": each, **dict(zip(heads, map(float, point), strict=True)), "prediction": 1.5}
+            for each in varied
+            for point in (np.ndindex(4, 3) if len(x) == 2 else np.eye(4, len(x)))
+        ]
+        files.write_rows(folder / files.RESPONSE, rows)
+        return folder
+
+    return write
+
+
+def figures(folder):
+    draw_run(folder, read_summary(folder))
+    return sorted(path.name for path in (folder / files.FIGURES).iterdir())
+
+
+@pytest.mark.parametrize("inputs", [1, 2, 3, 14])
+def test_a_table_has_its_fit_in_one_picture(table_run, inputs):
+    folder = table_run([f"in put {i}" for i in range(inputs)])
+    assert figures(folder) == ["attention.png", "fit.png", "loss.png"]
+
+
+def test_a_curve_of_a_table_is_its_response_and_has_no_truth(table_run):
+    run = load_run(table_run(["age"]))
+    x, truth, prediction = fitted_curve(run)
+    assert x.tolist() == [1, 0, 0, 0]
+    assert truth is None
+    assert prediction.tolist() == [1.5] * 4
+    assert (training_points(run).shape, held_out_points(run).shape) == ((5, 2), (7, 2))
+
+
+def test_a_response_for_each_input_and_one_where_two_vary_together(table_run):
+    three = responses(load_run(table_run(["a", "b", "c"])))
+    assert [each.varied for each in three] == ["a", "b", "c"]
+    assert three[1].x.tolist() == np.eye(4, 3).tolist()
+    (both,) = responses(load_run(table_run(["a", "b"], name="two")))
+    assert both.x.shape == (12, 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        ([{"varied": "a", "x": 1, "prediction": "?"}], "does not hold numbers for x, prediction"),
+        ([{"x": 1.0, "prediction": 2.0}], "does not fit the stored attention"),
+        ([{"varied": "a", "x": 1.0, "z": 1.0, "prediction": 2.0}], "does not fit the stored"),
+        ([{"varied": i, "x": 1.0, "prediction": 2.0} for i in "ab"], "does not fit the stored"),
+    ],
+)
+def test_what_is_no_response_is_named(table_run, rows, sentence):
+    folder = table_run(["age"])
+    files.write_rows(folder / files.RESPONSE, rows)
+    with pytest.raises(RequestError, match=f"response.csv {sentence}"):
+        responses(load_run(folder))
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ({"x": 3}, "the stored columns of x are no list"),
+        ({"x": [3]}, "the stored columns of x have no names"),
+        ({"x": [{"name": "a"}, {"name": "b"}]}, "the stored names of x do not fit the stored keys"),
+    ],
+)
+def test_names_that_are_not_those_of_the_columns_are_refused(table_run, columns, sentence):
+    folder = table_run(["age"])
+    tensors, _ = files.read_tensors(folder / files.ATTENTION)
+    files.write_tensors(folder / files.ATTENTION, tensors, columns)
+    with pytest.raises(RequestError, match=sentence):
+        _ = load_run(folder).attention
+
+
+def test_widths_are_drawn_of_a_run_and_of_configurations(table_run, tmp_path):
+    widths = [("a", -2.0), ("b" * 60, 0.0)]
+    runs = [
+        table_run(["a", "b"], name=f"{width}-{seed}", widths=widths, seed=seed, settings=settings)
+        for seed in range(2)
+        for width, settings in enumerate(({}, {"model.width": 2.0}))
+    ]
+    assert widths_of(load_run(runs[0])) == {"a": 2.0, "b" * 60: 0.0}
+    assert "widths.png" in figures(runs[0])
+    names = [path.name for path in draw_comparisons(runs, tmp_path / "together")]
+    assert "widths.png" in names
+    assert "fit.png" not in names
+
+
+def test_curves_of_a_table_are_compared(table_run, tmp_path):
+    runs = [table_run(["age"], name=f"seed {seed}", seed=seed) for seed in range(2)]
+    assert "fit.png" in [path.name for path in draw_comparisons(runs, tmp_path / "together")]
