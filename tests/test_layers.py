@@ -21,7 +21,7 @@ LAYERS = {
     "normalizers": {"masks", "scores"},
     "attention": {"masks", "normalizers", "scores"},
     "architectures": {"attention", "masks", "normalizers", "scores", "batch"},
-    "data": {"batch", "masks"},
+    "data": {"batch", "masks", "runs"},
     "tasks": {"architectures", "attention", "data", "batch"},
     "runs": {"console", "version"},
     "tables": {"console", "runs"},

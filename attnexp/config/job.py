@@ -28,6 +28,7 @@ from attnexp.redaction import (
 )
 from attnexp.runs.files import writing
 from attnexp.runs.key import NEUTRAL, run_name
+from attnexp.runs.sources import digest
 from attnexp.runs.state import look
 from attnexp.runs.summary import Summary
 
@@ -91,8 +92,9 @@ class Job:
 
 
 def register_resolvers() -> None:
-    """Register `${run_name:}`, and `${oc.env:NAME}` that is remembered where it was asked for."""
+    """Register `${run_name:}`, `${sha256:PATH}`, and `${oc.env:NAME}` that is remembered."""
     OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
+    OmegaConf.register_new_resolver("sha256", digest, replace=True)
     OmegaConf.register_new_resolver("oc.env", _environment, replace=True)
 
 
@@ -375,5 +377,6 @@ def _of_environment(value: Any, typed: Any) -> Any:
         within = typed if isinstance(typed, list) else [typed] * len(value)
         return [_of_environment(own, raw) for own, raw in zip(value, within, strict=True)]
     if isinstance(value, str) and isinstance(typed, str) and "${" in typed:
-        return from_environment(value)
+        # a digest is of a file's content: that it holds the letters of a variable means nothing
+        return value if typed.startswith("${sha256:") else from_environment(value)
     return value

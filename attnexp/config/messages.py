@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from attnexp.config.groups import choices
 from attnexp.config.schema import unknown_setting
-from attnexp.errors import choices_text, nearest_text, shortened
+from attnexp.errors import RequestError, choices_text, nearest_text, shortened
 from attnexp.runs.settings import GROUPS
+from attnexp.runs.sources import SourceError
 
 EXTRAS = {
     "hydra/launcher/joblib": "joblib",
@@ -31,6 +32,10 @@ SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
 def explanation(error: BaseException, overrides: Sequence[str], settings_of: SettingsOf) -> str:
     """Return one sentence on what is wrong, what was expected, and the nearest choice."""
     for cause in chain(error):
+        if isinstance(cause, RequestError | SourceError):
+            return str(cause)
+        if isinstance(cause, MissingMandatoryValue):
+            return f"{cause.full_key} has no value: write {cause.full_key}=VALUE"
         if isinstance(cause, MarkedYAMLError):
             return _bad_yaml(cause)
         if isinstance(cause, MissingConfigException):

@@ -69,8 +69,7 @@ def open_regular(path: Path | str, most: int) -> tuple[int, os.stat_result]:
     if not stat.S_ISREG(state.st_mode):
         raise UnreadableRunError(f"{path} is not a file")
     raise UnreadableRunError(
-        f"{path} is larger than a run's: {state.st_size / MIB:,.0f} MiB, at most {most // MIB:,} "
-        "are read"
+        f"{path} is too large: {state.st_size / MIB:,.0f} MiB, and at most {most // MIB:,} are read"
     )
 
 

@@ -114,7 +114,7 @@ FILES = {
     "itself": (b"data: &a {noise: *a}\n", "contains itself: *a is inside it"),
     "laughs": (laughs().encode(), "describes more than 100,000 values"),
     "nested": (b"a: " + b"[" * 5000, "is nested deeper than 50 levels"),
-    "large": (b"a: " + b"x" * 2**21, "is larger than a run's: 2 MiB, at most 1 are read"),
+    "large": (b"a: " + b"x" * 2**21, "is too large: 2 MiB, and at most 1 are read"),
     "latin": ("a: é\n".encode("latin-1"), "is not UTF-8 text (byte 4)"),
 }
 

@@ -1,9 +1,13 @@
 """A job's folder holds what Hydra would have written."""
 
+import hashlib
+
 import pytest
 from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
-from attnexp.config.job import yaml_text
+from attnexp.config.job import register_resolvers, yaml_text
+from attnexp.config.messages import explanation
 
 
 @pytest.mark.parametrize(
@@ -35,3 +39,32 @@ def test_the_record_is_hydras(in_process, tmp_path):
     assert read["hydra"].hydra.runtime.choices.model == "dot"
     assert read["hydra"].hydra.runtime.output_dir == str(folder)
     assert read["hydra"].hydra.overrides.task == read["overrides"]
+
+
+FILE = {"path": "???", "sha256": "${sha256:${.path}}"}
+
+
+def test_a_setting_holds_the_digest_of_the_file_that_another_names(tmp_path):
+    register_resolvers()
+    path = tmp_path / "points.csv"
+    for content in (b"a,b", b"a,c"):
+        path.write_bytes(content)
+        data = OmegaConf.create({"data": {**FILE, "path": str(path)}}).data
+        assert data.sha256 == hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("???", "data.path has no value: write data.path=VALUE"),
+        ("/nowhere/points.csv", "there is no file /nowhere/points.csv"),
+        ("/dev/null", "/dev/null is not a file"),
+    ],
+)
+def test_a_file_that_is_not_there_is_named(path, sentence):
+    register_resolvers()
+    with pytest.raises(OmegaConfBaseException) as raised:
+        OmegaConf.to_container(
+            OmegaConf.create({"data": {**FILE, "path": path}}), resolve=True, throw_on_missing=True
+        )
+    assert explanation(raised.value, [], lambda _: {}) == sentence

@@ -1,0 +1,64 @@
+import hashlib
+import os
+
+import pytest
+
+from attnexp.runs import sources
+from attnexp.runs.sources import SourceError, digest, read_source
+
+CONTENT = b"a,b\n1,2\n"
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def path(tmp_path):
+    place = tmp_path / "points.csv"
+    place.write_bytes(CONTENT)
+    return place
+
+
+def test_the_digest_is_that_of_the_content(path):
+    assert digest(str(path)) == SHA256
+    assert digest(None) is None
+
+
+def test_the_digest_of_a_file_that_changes_changes(path):
+    first = digest(str(path))
+    path.write_bytes(CONTENT * 2)
+    assert digest(str(path)) == hashlib.sha256(CONTENT * 2).hexdigest() != first
+
+
+def test_a_file_that_has_not_changed_is_read_once(path, monkeypatch):
+    first = digest(str(path))
+    monkeypatch.delattr(hashlib, "file_digest")
+    assert digest(str(path)) == first
+
+
+def test_the_content_is_read_by_its_digest_alone(path):
+    assert read_source(str(path), SHA256) == CONTENT
+    path.write_bytes(b"other")
+    with pytest.raises(SourceError) as raised:
+        read_source(str(path), SHA256)
+    assert str(raised.value) == (
+        f"{path} is not the file that was asked for: the SHA-256 of its content begins with "
+        f"d9298a10d1b0, and the setting with {SHA256[:12]}"
+    )
+
+
+@pytest.mark.parametrize("use", [digest, lambda path: read_source(path, SHA256)])
+def test_what_is_not_a_file_of_data_is_refused_in_a_sentence(use, path, tmp_path, monkeypatch):
+    os.mkfifo(tmp_path / "pipe")
+    for name, sentence in {
+        "point.csv": f"there is no file {tmp_path}/point.csv. Did you mean 'points.csv'?",
+        "else/where.csv": f"there is no file {tmp_path}/else/where.csv",
+        "pipe": f"{tmp_path}/pipe is not a file",
+        ".": f"{tmp_path}/. is not a file",
+    }.items():
+        with pytest.raises(SourceError) as raised:
+            use(f"{tmp_path}/{name}")
+        assert str(raised.value) == sentence
+    monkeypatch.setattr(sources, "MOST", 2)
+    with pytest.raises(SourceError, match="is too large: 0 MiB, and at most 0 are read$"):
+        use(str(path))
+    with pytest.raises(SourceError, match="cannot be opened: embedded null byte$"):
+        use("a\0b")
