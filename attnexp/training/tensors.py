@@ -18,7 +18,7 @@ def write_attention(attended: Attended, spec: DataSpec, folder: Path) -> None:
     files.write_tensors(
         folder / files.ATTENTION,
         arrays(attended.shown.tensors() | weights),
-        {**vars(spec), **axes(weights)},
+        {**sizes_and_symbols(spec), **axes(weights)},
     )
 
 
@@ -43,8 +43,13 @@ def write_snapshots(snapshots: Mapping[int, Attended], spec: DataSpec, folder: P
     files.write_tensors(
         folder / files.SNAPSHOTS,
         arrays(several[0].shown.tensors() | weights | {"epochs": torch.tensor(list(snapshots))}),
-        {**vars(spec), **axes(weights, "epochs")},
+        {**sizes_and_symbols(spec), **axes(weights, "epochs")},
     )
+
+
+def sizes_and_symbols(spec: DataSpec) -> dict[str, object]:
+    """The numbers and the vocabularies of a spec, which are what JSON can hold of it."""
+    return {name: value for name, value in vars(spec).items() if isinstance(value, int | tuple)}
 
 
 def named_weights(attended: Attended) -> dict[str, Tensor]:
