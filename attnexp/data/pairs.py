@@ -127,9 +127,7 @@ def _size(name: str, share: float, sources: int) -> int:
     return max(1, round(share * sources))
 
 
-def _without(
-    sources: Sources, earlier: Sequence[Sources], path: str, notes: list[str]
-) -> dict[Symbols, Sequence[Symbols]]:
+def _without(sources: Sources, earlier: Sequence[Sources], path: str, notes: list[str]) -> Sources:
     """Return the pairs of a file that are in no earlier set, and add a note on the others.
 
     Raises ValueError where none is left.

@@ -83,9 +83,8 @@ class TextPairs(Dataset):
             sequence_batch(source, target)
             for source, target in zip(sides[0].ids(), sides[1].ids(), strict=True)
         )
-        vocabs = [side.vocab for side in sides]
         self.spec = replace(
-            sequence_spec(*vocabs, self.train, self.test),
+            sequence_spec(sides[0].vocab, sides[1].vocab, self.train, self.test),
             source_writing=source_writing,
             target_writing=target_writing,
             unknown=FIRST,
@@ -136,9 +135,7 @@ def gathered(pairs: Iterable[tuple[Symbols, Symbols]]) -> dict[Symbols, list[Sym
     return {source: list(own) for source, own in targets.items()}
 
 
-def drawn(
-    sources: Sources, sizes: Sequence[int], generator: torch.Generator
-) -> list[dict[Symbols, Sequence[Symbols]]]:
+def drawn(sources: Sources, sizes: Sequence[int], generator: torch.Generator) -> list[Sources]:
     """Return sets of so many sources in random order, and the rest as the last set.
 
     What the first sets hold does not depend on the sizes of the later ones.

@@ -1,6 +1,7 @@
 """Spelling to sound: the error rates of phonemes and of words."""
 
 import statistics
+from typing import ClassVar
 
 from attnexp.tasks import seq2seq
 from attnexp.tasks.base import Metric, measured
@@ -42,7 +43,7 @@ class Pronunciation(TextTask):
     """
 
     primary = "phoneme_error_rate"
-    metrics = (*PRONUNCIATION_METRICS, *seq2seq.METRICS)
+    metrics: ClassVar[tuple[Metric, ...]] = (*PRONUNCIATION_METRICS, *seq2seq.METRICS)
 
     def measure_texts(self, texts: Texts) -> dict[str, float]:
         return measured({metric.name: metric for metric in PRONUNCIATION_METRICS}, texts)

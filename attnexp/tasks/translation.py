@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Literal
+from typing import ClassVar, Literal
 
-from sacrebleu.metrics import BLEU, CHRF
+from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from attnexp.tasks import seq2seq
 from attnexp.tasks.base import Metric, measured
@@ -62,7 +63,7 @@ class Translation(TextTask):
     """
 
     primary = "bleu"
-    metrics = (*TRANSLATION_METRICS, *seq2seq.METRICS)
+    metrics: ClassVar[tuple[Metric, ...]] = (*TRANSLATION_METRICS, *seq2seq.METRICS)
 
     def __init__(
         self, num_shown: int = 8, tokenize: Literal["13a", "intl", "zh", "char", "none"] = "13a"
