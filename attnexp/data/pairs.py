@@ -104,7 +104,7 @@ def _sources(
     """Return the targets of each source of a file, and notes on the pairs that are left out."""
     cut = [(tuple(writing.split(plain(a))), tuple(writing.split(plain(b)))) for a, b in pairs]
     for pair in cut:
-        if taken := RESERVED.intersection(*[pair[0] + pair[1]]):
+        if taken := RESERVED.intersection(pair[0] + pair[1]):
             raise ValueError(f"{path} holds {min(taken)}, which is the name of a special symbol")
     short = [pair for pair in cut if max(map(len, pair)) <= max_length]
     found = gathered(short)

@@ -5,13 +5,15 @@ import re
 import torch
 
 from attnexp.batch import Seq2SeqSpec
+from attnexp.data.memory import require_memory
+from attnexp.data.pair_files import BYTES_A_BYTE
 from attnexp.data.sequences import check_positive, check_sizes
 from attnexp.data.text_pairs import Splits, TextPairs, drawn, gathered
 from attnexp.runs.sources import read_source
 from attnexp.writing import Characters, Spaced
 
-ENTRY = re.compile(r"(\S+?)(?:\(\d+\))? +([^#\n]+?) *(?:#.*)?")
-"""A line of the dictionary: `read(2) R IY1 D # a comment`."""
+FURTHER = re.compile(r"\(\d+\)$")
+"""What stands after a word that has been there before."""
 
 STRESS = re.compile(r"\d")
 
@@ -72,20 +74,22 @@ class Pronunciations(TextPairs):
 
 def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
     """Return letters and phonemes of each entry. Raises ValueError for a line that is none."""
+    content = read_source(path, sha256)
+    require_memory(path, BYTES_A_BYTE * len(content))
     try:
-        text = read_source(path, sha256).decode("utf-8-sig")
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
     entries = []
     for number, line in enumerate(text.splitlines(), start=1):
-        if not line or line.startswith(";;;"):
+        if not line.strip() or line.startswith(";;;"):
             continue
-        entry = ENTRY.fullmatch(line)
-        if entry is None:
+        word, *sounds = line.partition(" #")[0].split() or [""]
+        if not sounds:
             raise ValueError(
                 f"{path}, line {number}: an entry is a word and its phonemes, as in "
                 f"'read R IY1 D', got {line!r:.60}"
             )
-        sounds = entry[2] if stress else STRESS.sub("", entry[2])
-        entries.append((tuple(entry[1]), tuple(sounds.split())))
+        plain = sounds if stress else [STRESS.sub("", sound) for sound in sounds]
+        entries.append((tuple(FURTHER.sub("", word)), tuple(plain)))
     return entries
