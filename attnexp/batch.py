@@ -27,6 +27,7 @@ from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
 from attnexp.masks import Mask, Queries, StructuredMask, mask_matrix, select_queries
+from attnexp.writing import SEPARATED, Writing
 
 
 @dataclass(frozen=True)
@@ -223,7 +224,8 @@ class Seq2SeqSpec:
     `max_source` and `max_target` are the longest source and the longest input of a decoder in
     training, the symbols that mark an end or a beginning included; padding may follow.
     `test_max_source` and `test_max_target` are those of the test set, 0 where they are not known
-    to differ.
+    to differ. The writings say how symbols make a text. `unknown` is the id that stands for symbols
+    that are not in the vocabulary, None where there is no such id.
     """
 
     source_vocab: tuple[str, ...]
@@ -235,6 +237,9 @@ class Seq2SeqSpec:
     eos: int
     test_max_source: int = 0
     test_max_target: int = 0
+    source_writing: Writing = SEPARATED
+    target_writing: Writing = SEPARATED
+    unknown: int | None = None
 
 
 DataSpec = RegressionSpec | Seq2SeqSpec

@@ -46,6 +46,13 @@ def test_the_shipped_recipe_learns_its_task(in_process, tmp_path, name):
 
 
 @pytest.mark.slow
+def test_the_sentences_that_ship_are_translated(in_process, tmp_path):
+    answer = in_process("data=pairs", "model=additive", "seed=1", "figures=false")
+    assert answer.returncode == 0, answer.stderr
+    assert metrics_of(tmp_path)["bleu"] >= 75
+
+
+@pytest.mark.slow
 def test_looking_at_everything_at_once_is_not_enough_to_reverse(in_process, tmp_path):
     answer = in_process("data=reverse", "model=average", "seed=1", "figures=false")
     assert answer.returncode == 0, answer.stderr

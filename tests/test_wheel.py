@@ -59,6 +59,11 @@ def test_the_wheel_holds_every_configuration(site):
     assert shipped == {p.relative_to(ROOT / "conf").as_posix() for p in ROOT.glob("conf/**/*.yaml")}
 
 
+def test_the_wheel_holds_the_sentences_that_ship(site):
+    own = ROOT / "attnexp" / "data" / "files" / "english_french.tsv"
+    assert (site / own.relative_to(ROOT)).read_bytes() == own.read_bytes()
+
+
 def test_the_wheel_says_that_it_is_typed_and_has_its_licence(site):
     assert (site / "attnexp" / "py.typed").is_file()
     (licence,) = site.glob("attnexp-*.dist-info/licenses/LICENSE")

@@ -59,6 +59,10 @@ def main(argv: Sequence[str]) -> None:
     except ValueError as error:
         raise RequestError(str(error)) from error
     console.say(f"{source} -> {answer.text}")
+    if answer.unknown:
+        console.warn(
+            f"not in the training data, and read as <unk>: {', '.join(map(repr, answer.unknown))}"
+        )
     if not answer.ended:
         console.warn("the model did not write its end symbol: the answer is cut off")
     attention = Attention(

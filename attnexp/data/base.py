@@ -22,6 +22,8 @@ class Dataset(ABC):
     spec: DataSpec
     chance: Mapping[str, float] = MappingProxyType({})
     """Metrics of the test set that guessing reaches, by name, where the data know how to guess."""
+    notes: tuple[str, ...] = ()
+    """What must be known of the data when their numbers are read, such as what was left out."""
     train: Batch
     validation: Batch | None
     test: Batch

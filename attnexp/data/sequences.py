@@ -17,6 +17,7 @@ from torch import Tensor
 
 from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.data.memory import require_memory
+from attnexp.writing import SEPARATED, Characters, Spaced, Writing
 
 SPECIALS = ("<pad>", "<bos>", "<eos>")
 PAD, BOS, EOS = range(len(SPECIALS))
@@ -36,7 +37,11 @@ MOST_CODES = 2**62
 def sequence_spec(
     source_symbols: Sequence[str], target_symbols: Sequence[str], train: Batch, test: Batch
 ) -> Seq2SeqSpec:
-    """Return the sizes that a model must know; the longest lengths are the widths of the sets."""
+    """Return the sizes that a model must know; the longest lengths are the widths of the sets.
+
+    Source and target are written alike, as the symbols of the source allow.
+    """
+    writing = _writing(source_symbols)
     return Seq2SeqSpec(
         source_vocab=(*SPECIALS, *source_symbols),
         target_vocab=(*SPECIALS, *target_symbols),
@@ -47,18 +52,27 @@ def sequence_spec(
         eos=EOS,
         test_max_source=test.keys.shape[1],
         test_max_target=test.queries.shape[1],
+        source_writing=writing,
+        target_writing=writing,
     )
+
+
+def _writing(symbols: Sequence[str]) -> Writing:
+    """Return a writing in which symbols can be told apart: a space among them separates nothing."""
+    if " " in symbols:
+        return Characters()
+    return Spaced() if any("," in symbol for symbol in symbols) else SEPARATED
 
 
 def sequence_batch(
     source: Int[Tensor, "examples source"],
     target: Int[Tensor, "examples target"],
-    alignment: Int[Tensor, "examples target"],
+    alignment: Int[Tensor, "examples target"] | None = None,
 ) -> Batch:
     """Return a batch of content ids, ended by EOS; queries are the targets shifted right after BOS.
 
-    `alignment` is the position in `source` that each target symbol was made from, or -1. The end
-    symbol was made from none.
+    `alignment` is the position in `source` that each target symbol was made from, or -1; None where
+    the data do not know it. The end symbol was made from none.
     """
     source, target = _ended(source), _ended(target)
     return Batch(
@@ -68,7 +82,7 @@ def sequence_batch(
         targets=target,
         mask=(source != PAD).unsqueeze(1),
         target_mask=target != PAD,
-        alignment=F.pad(alignment, (0, 1), value=-1),
+        alignment=None if alignment is None else F.pad(alignment, (0, 1), value=-1),
     )
 
 

@@ -1,9 +1,4 @@
-"""Conversion of ids to text and of text to ids.
-
-Text joins symbols by spaces, as in "3 1 4 1 5". A space that is itself a symbol of the source
-cannot separate symbols; then every symbol is a character, and text joins them without anything
-between, as in "3. May 2021".
-"""
+"""Conversion of ids to text and of text to ids, as the writings of a spec say."""
 
 from collections.abc import Sequence
 
@@ -12,6 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attnexp.batch import Seq2SeqSpec
+from attnexp.writing import Writing
 
 
 def symbols(ids: Int[Tensor, " length"], vocab: Sequence[str]) -> tuple[str, ...]:
@@ -21,7 +17,7 @@ def symbols(ids: Int[Tensor, " length"], vocab: Sequence[str]) -> tuple[str, ...
 
 def source_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
     """Return the text of a source up to its end symbol, or all of it where there is none."""
-    return _text(ids, spec.source_vocab, spec)
+    return _text(ids, spec.source_vocab, spec.source_writing, spec)
 
 
 def target_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
@@ -29,36 +25,40 @@ def target_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
 
     Special symbols that a model put before the end are shown by name.
     """
-    return _text(ids, spec.target_vocab, spec)
+    return _text(ids, spec.target_vocab, spec.target_writing, spec)
 
 
 def encode_source(text: str, spec: Seq2SeqSpec) -> Int[Tensor, " length"]:
     """Return the ids of a typed source, the end symbol included.
 
-    Commas separate symbols as spaces do, unless a symbol holds one.
-
-    Raises ValueError for a text without symbols and for a symbol that is not in the vocabulary.
+    Raises ValueError for a text without symbols, and for a symbol that is not in the vocabulary
+    where no id stands for these.
     """
-    separator = _separator(spec)
-    if separator and not any("," in symbol for symbol in spec.source_vocab):
-        text = text.replace(",", " ")
-    typed = text.split() if separator else list(text)
-    special = {spec.pad, spec.bos, spec.eos}
-    ids = {symbol: i for i, symbol in enumerate(spec.source_vocab) if i not in special}
+    typed, ids = spec.source_writing.split(text), _source_ids(spec)
     choices = f"the symbols are {', '.join(map(repr, ids))}"
     if not typed:
         raise ValueError(f"there is no symbol in {text!r}: {choices}")
-    for symbol in typed:
+    for symbol in typed if spec.unknown is None else ():
         if symbol not in ids:
             raise ValueError(f"unknown symbol {symbol!r} in {text!r}: {choices}")
-    return torch.tensor([ids[symbol] for symbol in typed] + [spec.eos])
+    return torch.tensor([ids.get(symbol, spec.unknown) for symbol in typed] + [spec.eos])
 
 
-def _text(ids: Int[Tensor, " length"], vocab: Sequence[str], spec: Seq2SeqSpec) -> str:
+def unknown_symbols(text: str, spec: Seq2SeqSpec) -> list[str]:
+    """Return the symbols of a typed source that are not in the vocabulary, each once, in order."""
+    known = _source_ids(spec)
+    return [each for each in dict.fromkeys(spec.source_writing.split(text)) if each not in known]
+
+
+def _source_ids(spec: Seq2SeqSpec) -> dict[str, int]:
+    """Return the ids of the symbols that a source may be typed with."""
+    special = {spec.pad, spec.bos, spec.eos, spec.unknown}
+    return {symbol: i for i, symbol in enumerate(spec.source_vocab) if i not in special}
+
+
+def _text(
+    ids: Int[Tensor, " length"], vocab: Sequence[str], writing: Writing, spec: Seq2SeqSpec
+) -> str:
     numbers = ids.tolist()
     end = numbers.index(spec.eos) if spec.eos in numbers else len(numbers)
-    return _separator(spec).join(vocab[number] for number in numbers[:end])
-
-
-def _separator(spec: Seq2SeqSpec) -> str:
-    return "" if " " in spec.source_vocab else " "
+    return writing.join([vocab[number] for number in numbers[:end]])

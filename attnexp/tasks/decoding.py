@@ -8,19 +8,21 @@ from torch import Tensor
 
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.text import encode_source, target_text
+from attnexp.data.text import encode_source, target_text, unknown_symbols
 
 
 @dataclass(frozen=True)
 class Answer:
     """`text` is what the model wrote, `ended` whether it wrote its end symbol.
 
-    `batch` holds the source and the answer as if the answer were the target, and `weights` the
+    `unknown` are the symbols of the source that the model does not know. `batch` holds the source
+    and the answer as if the answer were the target, and `weights` the
     attention that the model has on them.
     """
 
     text: str
     ended: bool
+    unknown: list[str]
     batch: Batch
     weights: dict[str, Tensor]
 
@@ -47,6 +49,7 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
     return Answer(
         text=target_text(written[0], spec),
         ended=bool((written == spec.eos).any()),
+        unknown=unknown_symbols(source, spec),
         batch=batch,
         weights=dict(model(batch, need_weights=True).weights),
     )

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -215,7 +215,7 @@ class SequenceToSequence(Task):
 
     primary = "exact_match"
     selection = "val_loss"
-    metrics = METRICS
+    metrics: ClassVar[tuple[Metric, ...]] = METRICS
 
     def __init__(self, num_shown: int = 8) -> None:
         if num_shown < 1:

@@ -74,7 +74,7 @@ class Recording:
         self.stop = stop
         self.idle = False
         self._earlier: Earlier | None = None
-        self.notes: list[str] = []
+        self.notes = list(run.dataset.notes)
         self.summary = opening_summary(run)
         self._start = time.perf_counter()
         self._rows: list[Epoch] = []

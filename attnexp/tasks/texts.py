@@ -1,0 +1,70 @@
+"""What tasks on text have in common: answers are compared as texts, with one reference or more."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rapidfuzz.distance import Levenshtein
+
+from attnexp.architectures.base import Architecture
+from attnexp.data.base import Dataset
+from attnexp.data.text_pairs import TextPairs
+from attnexp.tasks.base import Evaluation
+from attnexp.tasks.seq2seq import SequenceToSequence
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What a model wrote for each test example, and the texts that are right for it, one or more.
+
+    A symbol that is not in the vocabulary stays as it is in a reference, so `<unk>` is never right.
+    """
+
+    answers: Sequence[str]
+    references: Sequence[Sequence[str]]
+
+
+class TextTask(SequenceToSequence):
+    """Cross-entropy over the target symbols, and metrics of the texts that symbols make.
+
+    The references are those of the data, or the targets of data that have none. predictions.csv has
+    the first reference as the target.
+    """
+
+    def evaluate(
+        self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
+    ) -> Evaluation:
+        evaluation = super().evaluate(model, dataset, untrained)
+        references: Sequence[Sequence[str]] = (
+            dataset.references
+            if isinstance(dataset, TextPairs)
+            else [(str(row["target"]),) for row in evaluation.rows]
+        )
+        texts = Texts([str(row["decoded"]) for row in evaluation.rows], references)
+        return replace(
+            evaluation,
+            metrics={**evaluation.metrics, **self.measure_texts(texts)},
+            rows=[
+                {**row, "target": own[0]}
+                for row, own in zip(evaluation.rows, references, strict=True)
+            ],
+        )
+
+    @abstractmethod
+    def measure_texts(self, texts: Texts) -> dict[str, float]:
+        """Return the metrics of the answers as texts."""
+
+
+def error_rate(
+    answers: Sequence[Sequence[str]], references: Sequence[Sequence[Sequence[str]]]
+) -> float:
+    """Return the edits of all answers over the lengths of all references, in symbols.
+
+    An edit inserts, deletes or replaces a symbol. Of several references of an answer the one with
+    the fewest edits counts, and of such ones the longest.
+    """
+    edits = length = 0
+    for answer, right in zip(answers, references, strict=True):
+        fewest, longest = min((Levenshtein.distance(answer, own), -len(own)) for own in right)
+        edits, length = edits + fewest, length - longest
+    return edits / length

@@ -1,0 +1,82 @@
+"""Text of the user's own on the command line: what a run knows of its file."""
+
+import json
+
+import pytest
+
+SMALL = ("data=pairs", "model=additive", "train.max_epochs=1", "figures=false")
+
+
+@pytest.fixture
+def train(in_process, tmp_path):
+    """Trains on a file of lines, and returns the answer and the folders of all runs."""
+
+    def trained(lines, *words):
+        (tmp_path / "my.tsv").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        answer = in_process(*SMALL, "data.path=my.tsv", *words)
+        assert answer.returncode == 0, answer.stderr
+        return answer, sorted((tmp_path / "outputs").glob("*-*"))
+
+    return trained
+
+
+LINES = [f"the {n} cat\tle chat {n}" for n in ("black", "white", "old", "big", "small")] * 2
+
+
+def test_the_same_command_with_another_content_is_another_run(train, in_process):
+    _, first = train(LINES)
+    _, same = train(LINES)
+    assert same == first
+    _, both = train([*LINES, "hello\tbonjour"])
+    assert len(both) == 2
+    summary = json.loads((first[0] / "summary.json").read_text())
+    assert len(summary["config"]["data"]["sha256"]) == 64
+    assert {"bleu", "chrf", "character_error_rate"} <= summary["metrics"].keys()
+    assert "5 of 10 pairs of my.tsv repeat another one and are left out" in summary["notes"]
+    assert in_process("verify", str(both[0]), str(both[1])).returncode == 2
+
+
+def test_a_run_whose_file_has_changed_or_is_gone_says_so(train, in_process, tmp_path):
+    _, (folder,) = train(LINES)
+    assert in_process("verify", str(folder)).returncode == 0
+    (tmp_path / "my.tsv").write_text("hello\tbonjour\n")
+    for words in (("verify", str(folder)), ("decode", str(folder), "cat")):
+        answer = in_process(*words)
+        assert answer.returncode == 2
+        assert "my.tsv is not the file that was asked for" in answer.stderr.replace("\n", " ")
+        assert "Traceback" not in answer.stderr
+    (tmp_path / "my.tsv").unlink()
+    answer = in_process("decode", str(folder), "cat")
+    assert answer.returncode == 2
+    assert answer.stderr.rstrip().endswith("there is no file my.tsv")
+
+
+def test_decode_says_which_symbols_it_does_not_know(train, in_process):
+    _, (folder,) = train(LINES)
+    answer = in_process("decode", str(folder), "the zebra cat")
+    assert answer.returncode == 0, answer.stderr
+    told = answer.stdout + answer.stderr
+    assert "not in the training data, and read as <unk>: 'zebra'" in told
+
+
+@pytest.mark.parametrize("arch", ["transformer", "decoder_only"])
+def test_other_architectures_and_scripts_leave_pictures_and_predictions(train, arch):
+    lines = [f"{n} chats\t{n}只猫。" for n in "一二三四五六"]
+    words = (f"arch={arch}", "data.level=character", "figures=true")
+    _, (folder,) = train(lines, *words)
+    assert (folder / "figures" / "attention.png").exists()
+    assert "猫" in (folder / "predictions.csv").read_text(encoding="utf-8")
+
+
+def test_a_file_that_is_wrong_is_refused_before_anything_is_written(in_process, tmp_path):
+    (tmp_path / "my.tsv").write_text("a\tb\nc\n")
+    for path, sentence in {
+        "my.tsv": "my.tsv, line 2: columns stand apart by tabs, and there is no column 2: 'c'",
+        "none.tsv": "there is no file none.tsv",
+        ".": ". is not a file",
+        "/dev/zero": "/dev/zero is not a file",
+    }.items():
+        answer = in_process(*SMALL, f"data.path={path}")
+        assert answer.returncode == 2
+        assert " ".join(answer.stderr.split()).startswith(f"attnexp: {sentence}")
+    assert not (tmp_path / "outputs").exists()

