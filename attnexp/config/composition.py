@@ -12,8 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
 from hydra.plugins.config_source import ConfigResult
+from hydra.plugins.plugin import Plugin
+from hydra.plugins.sweeper import Sweeper
 from omegaconf import DictConfig, OmegaConf
 
 from attnexp.config.hydra_internals import (
@@ -123,6 +126,16 @@ def check_words(words: Sequence[str]) -> None:
             raise RequestError(f"{name:.60} is nested deeper than {DEEPEST} brackets")
 
 
+def require_plugin(name: str, target: str, kind: type[Plugin]) -> None:
+    """Raise RequestError for the target of hydra.sweeper or hydra.launcher that is none."""
+    known = Plugins.instance().class_name_to_class.get(target)
+    if known is None or not issubclass(known, kind):
+        raise RequestError(
+            f"hydra.{name}._target_ is {target!r:.80}, which is not an installed {name}: choose "
+            f"one with hydra/{name}=NAME"
+        )
+
+
 def _check_hydra(hydra: DictConfig) -> None:
     """Raise RequestError for settings of Hydra's that we read before Hydra does."""
     verbose = hydra.get("verbose")
@@ -138,6 +151,7 @@ def _check_hydra(hydra: DictConfig) -> None:
             raise RequestError(
                 f"hydra.{name} must be settings with a _target_: choose one with hydra/{name}=NAME"
             )
+    require_plugin("sweeper", hydra.sweeper["_target_"], Sweeper)
     params = hydra.sweeper.get("params")
     if not (params is None or OmegaConf.is_dict(params)):
         raise RequestError(

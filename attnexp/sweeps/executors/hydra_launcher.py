@@ -23,11 +23,12 @@ from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp import console
-from attnexp.config.composition import Loader
+from attnexp.config.composition import Loader, require_plugin
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import HYDRA, Job, register_resolvers
 from attnexp.config.trust import without_user_modules
@@ -66,6 +67,7 @@ class HydraLauncherExecutor(Executor):
         max_batch_size: int | None,
     ) -> None:
         super().__init__(job_of, max_batch_size)
+        require_plugin("launcher", config.hydra.launcher["_target_"], Launcher)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
         config = _without_workers(config)
         composed = context.config_loader
