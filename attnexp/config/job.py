@@ -105,16 +105,28 @@ def resolved(config: DictConfig) -> dict[str, Any]:
     """Return attnexp's part of a configuration as plain values, interpolations resolved.
 
     Raises RequestError for a setting at the top level that is unknown or of another type, for
-    values that refer to each other without an end, and for the mask of a secret.
+    values that refer to each other without an end, names that are not text, and for the mask of a
+    secret.
     """
     try:
         plain = _plain(config)
     except RecursionError as error:
         raise RequestError("the settings are nested too deeply, or refer to each other") from error
+    _require_text_as_names(plain)
     remember_secrets(plain)
     _require_no_mask(plain)
     check_settings(plain, Settings, "")
     return plain
+
+
+def _require_text_as_names(settings: Mapping[Any, Any], path: str = "") -> None:
+    """Raise RequestError for a name that is a number or alike: JSON would make it text."""
+    for name, value in settings.items():
+        if not isinstance(name, str):
+            place = path or "the top level"
+            raise RequestError(f"the names of settings must be text, got {name!r:.60} in {place}")
+        if isinstance(value, Mapping):
+            _require_text_as_names(value, f"{path}.{name}" if path else name)
 
 
 def _require_no_mask(settings: Mapping[str, Any]) -> None:

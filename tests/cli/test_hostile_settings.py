@@ -134,3 +134,13 @@ def test_a_file_that_cannot_be_settings_is_named(name, tmp_path, monkeypatch):
     assert "mine/experiment/hostile.yaml" in outcome.err
     assert sentence in outcome.err
     assert outcome.faults() == []
+
+
+def test_names_of_settings_are_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "data").mkdir(parents=True)
+    (tmp_path / "mine" / "data" / "own.yaml").write_text("inner: {params: {3: x}}\n")
+    outcome = run_here(["-m", "--dry-run", "--config-dir", "mine", "data=own"], SECONDS)
+    assert outcome.code == 2
+    assert "the names of settings must be text, got 3 in data.inner.params" in outcome.err
+    assert outcome.faults() == []
