@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> None:
     chapter = read_chapter(arguments.name)
     if arguments.dry_run:
         for step in chapter.steps:
-            console.say(f"{step.command}\n    {step.shows}")
+            _announce(step)
         return
     _run(chapter)
 
@@ -52,8 +52,10 @@ def _run(chapter: Chapter) -> None:
         _take(step)
     pictures = [path for step in chapter.steps for path in step.pictures]
     missing = [path for path in pictures if not Path(path).is_file()]
-    console.say("")
-    console.say("\n".join(["The pictures:", *(f"  {path}" for path in pictures)]))
+    console.out.print()
+    console.say("The pictures:")
+    for path in pictures:
+        console.say(f"  {path}")
     if missing:
         console.warn(f"not drawn: {', '.join(missing)}")
     console.say(f"What to see in them: {chapter.page}")
@@ -62,8 +64,14 @@ def _run(chapter: Chapter) -> None:
 def _take(step: Step) -> None:
     from attnexp.cli.main import run  # which names this module
 
-    console.say(f"\n{step.command}\n    {step.shows}\n")
+    console.out.print()
+    _announce(step)
     code = run(shlex.split(step.command)[1:])
     if code:
         console.warn_aside("the chapter stops here; the same command goes on from there")
         raise SystemExit(code)
+
+
+def _announce(step: Step) -> None:
+    console.say(step.command)
+    console.say(f"    {step.shows}")

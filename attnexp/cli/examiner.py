@@ -134,8 +134,7 @@ def _parameters(task: ScoreTask, score: Any) -> Check:
     return Check(
         "parameters",
         count == task.parameters,
-        f"the score learns {count} number{'' if count == 1 else 's'} of the {task.parameters} asked "
-        "for",
+        f"the score has {count} learned numbers, and {task.parameters} are asked for",
     )
 
 

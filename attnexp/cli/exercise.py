@@ -13,7 +13,7 @@ from attnexp.cli.arguments import Arguments
 from attnexp.course import exercise as exercises
 from attnexp.course.check import Check
 from attnexp.course.exercise import Exercise, read_exercise
-from attnexp.errors import RequestError, RunFailedError, choices_text
+from attnexp.errors import RunFailedError, choices_text
 
 EPILOG = """examples:
   attnexp exercise list
@@ -104,7 +104,7 @@ def check(argv: Sequence[str]) -> None:
                 f"{mark}  {escape(each.name)}: {escape(each.sentence)}", soft_wrap=True
             )
     if left:
-        raise RunFailedError(f"{len(left)} of {len(checks)} checks have not passed yet")
+        raise RunFailedError(f"not yet: {len(left)} of {len(checks)} checks are left to pass")
 
 
 def _seconds(text: str) -> int:

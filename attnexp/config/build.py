@@ -160,7 +160,7 @@ def make_normalizer(config: DictConfig) -> Normalizer:
 
 
 def dataset_maker(config: DictConfig) -> Callable[[torch.Generator], Dataset]:
-    """Return what makes the data set of a configuration from a generator. Raises as `make_score`."""
+    """Return what makes a configuration's data set of a generator. Raises as `make_score`."""
     make = _checked_makers(config, resolved(config), ["data"])["data"]
     return lambda generator: make(generator=generator)
 

@@ -212,12 +212,14 @@ def _answered(
     worse = [verdict.standing == "worse" for verdict in verdicts]
     right = comparison.labels[worse.index(False)] if any(worse) else UNDECIDED
     choices = f"{comparison.labels[0]}, {comparison.labels[1]} or {UNDECIDED}"
-    if answer.better == right:
+    if answer.better is None:
+        sentence = f"which side is better is missing from {ANSWER}: choose {choices}"
+    elif answer.better == right:
         sentence = f"`better: {right}` is what the paired test says of these seeds"
     else:
         sentence = (
-            f"`better: {answer.better or ''}` is not what the paired test of `attnexp results` says: "
-            f"choose {choices}"
+            f"`better: {answer.better}` is not what the paired test says, by which "
+            f"`attnexp results` compares rows: choose {choices}"
         )
     yield Check("conclusion", answer.better == right, sentence)
 

@@ -199,8 +199,10 @@ def repeats_with_its_seed(make: DatasetMaker) -> None:
                     f"the {name} of {split} are others when the same seed is given again: draw "
                     "from `generator` alone"
                 )
-    if torch.equal(first.train.values, other.train.values):
-        raise BrokenPromiseError("the training values are the same whatever the seed")
+    for split, batch in splits(first).items():
+        drawn = splits(other)[split]
+        if torch.equal(batch.keys, drawn.keys) and torch.equal(batch.values, drawn.values):
+            raise BrokenPromiseError(f"keys and values of {split} are the same whatever the seed")
 
 
 def leaves_the_global_generator(make: DatasetMaker) -> None:

@@ -1,7 +1,8 @@
-"""What every sequence data set of conf/data promises, at the settings it ships with."""
+"""What every data set of conf/data promises, and what sequence data promise beyond that."""
 
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import get_type_hints
 
@@ -11,6 +12,7 @@ import yaml
 from hydra.utils import get_object
 
 from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.course.contract import DATA_CONTRACT, splits
 from attnexp.data import Dataset
 from attnexp.data.copy import Copy
 from attnexp.data.dates import Dates
@@ -28,11 +30,15 @@ def settings_of(name: str) -> dict:
     return settings | {"_target_": get_object(settings["_target_"])}
 
 
+def maker(name: str) -> Callable[[torch.Generator], Dataset]:
+    settings = settings_of(name)
+    settings.pop("defaults", None)
+    return partial(settings.pop("_target_"), **settings)
+
+
 @cache
 def build(name: str, seed: int) -> Dataset:
-    settings = settings_of(name)
-    settings.pop("defaults")
-    return settings.pop("_target_")(torch.Generator().manual_seed(seed), **settings)
+    return maker(name)(torch.Generator().manual_seed(seed))
 
 
 NAMES = [
@@ -66,10 +72,6 @@ def fed_back(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=GIVEN)
 def given(request: pytest.FixtureRequest) -> str:
     return request.param
-
-
-def splits(dataset: Dataset) -> dict[str, Batch]:
-    return {"train": dataset.train, "validation": dataset.validation, "test": dataset.test}
 
 
 def tensors(batch: Batch) -> dict[str, torch.Tensor]:
@@ -180,20 +182,9 @@ def test_alignment_points_at_content_of_the_source(name):
         assert (~nowhere).any(dim=1).all()
 
 
-def test_one_seed_means_the_same_bits_and_another_seed_other_data_of_one_vocabulary(name):
-    first, other = build(name, 0), build(name, 1)
-    again = build.__wrapped__(name, 0)
-    assert first.spec == again.spec == other.spec
-    for split, batch in splits(first).items():
-        for field, tensor in tensors(batch).items():
-            assert torch.equal(tensor, getattr(splits(again)[split], field)), field
-        assert not torch.equal(batch.keys, splits(other)[split].keys)
-
-
-def test_the_global_generator_is_left_alone(name):
-    before = torch.get_rng_state()
-    build.__wrapped__(name, 3)
-    assert torch.equal(torch.get_rng_state(), before)
+@pytest.mark.parametrize("promise", DATA_CONTRACT, ids=lambda promise: promise.__name__)
+def test_keeps_a_promise(promise, data_name):
+    promise(maker(data_name))
 
 
 def test_text_and_back(fed_back):
