@@ -86,13 +86,12 @@ def _of_score(task: ScoreTask) -> Iterator[Check]:
     from attnexp.config.build import make_score
     from attnexp.course.contract import SCORE_CONTRACT
 
-    def make(query_dim: int, key_dim: int) -> Any:
-        return make_score(_job(f"model={task.choice}").config, query_dim, key_dim)
-
-    made = _checked("score", f"model={task.choice} makes a score", partial(make, 1, 1))
+    word = f"model={task.choice}"
+    made = _checked("score", f"{word} makes a score", lambda: make_score(_job(word).config, 1, 1))
     yield made
     if not made.passed:
         return
+    make = partial(make_score, _job(word).config)
     yield from _contract(SCORE_CONTRACT, make)
     yield _parameters(task, make(1, 1))
     for number, case in enumerate(task.cases, start=1):
@@ -104,16 +103,16 @@ def _of_data(task: DataTask) -> Iterator[Check]:
     from attnexp.config.build import dataset_maker, generator
     from attnexp.course.contract import DATA_CONTRACT
 
-    def make(generator: Any) -> Any:
-        return dataset_maker(_job(f"data={task.choice}").config)(generator)
-
+    word = f"data={task.choice}"
     made = _checked(
-        "data", f"data={task.choice} makes a data set", lambda: make(generator(0, "data"))
+        "data",
+        f"{word} makes a data set",
+        lambda: dataset_maker(_job(word).config)(generator(0, "data")),
     )
     yield made
     if not made.passed:
         return
-    yield from _contract(DATA_CONTRACT, make)
+    yield from _contract(DATA_CONTRACT, dataset_maker(_job(word).config))
     for number, case in enumerate(task.cases, start=1):
         sentence = f"the targets of worked case {number} are right"
         yield _checked(f"case {number}", sentence, partial(_data_case, task.choice, case))
