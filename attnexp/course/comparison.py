@@ -65,9 +65,11 @@ def check_comparison(
     yield (there := _both_there(comparison, sides))
     if not there.passed:
         return
-    first, second = sides
-    both = make_frame([*first.values(), *second.values()])
-    yield _controlled(comparison, both)
+    both = make_frame([run for side in sides for run in side])
+    yield (controlled := _controlled(comparison, both))
+    if not controlled.passed:
+        return
+    first, second = ({run.seed: run for run in side} for side in sides)
     yield _same_data(comparison, first, second)
     shared = sorted(first.keys() & second.keys())
     yield _paired(comparison, first, second)
@@ -78,23 +80,25 @@ def check_comparison(
     )
     if len(shared) < 2:
         return
-    yield from _answered(comparison, both, [_values(comparison, own) for own in sides], answer)
+    yield from _answered(
+        comparison, both, [_values(comparison, own) for own in (first, second)], answer
+    )
 
 
-def _sides(comparison: Comparison, runs: Sequence[Run]) -> list[dict[int, Run]]:
-    """Return the newest finished run of each seed, side by side.
+def _sides(comparison: Comparison, runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the finished runs of the two sides, the newest of the same settings and seed.
 
     Runs that were made to tune settings are no results.
     """
     finished = [run for run in runs if run.finished]
     if not finished:
-        return [{}, {}]
+        return [[], []]
     frame, _ = without_repeats(without_trials(make_frame(finished))[0])
     found = []
     for side in comparison.sides:
         fits = _fitting(frame, {**comparison.same, **side})
         own = [finished[row] for row in frame.only(fits).rows]
-        found.append({run.seed: run for run in own if comparison.metric in run.metrics})
+        found.append([run for run in own if comparison.metric in run.metrics])
     return found
 
 
@@ -108,7 +112,7 @@ def _fitting(frame: Frame, wanted: Mapping[str, Setting]) -> NDArray[np.bool_]:
     return fits
 
 
-def _both_there(comparison: Comparison, sides: Sequence[Mapping[int, Run]]) -> Check:
+def _both_there(comparison: Comparison, sides: Sequence[Sequence[Run]]) -> Check:
     """Check that both sides have been run."""
     lacking = [label for label, side in zip(comparison.labels, sides, strict=True) if not side]
     same = _settings_text(comparison.same)

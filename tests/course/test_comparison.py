@@ -121,6 +121,13 @@ def test_two_configurations_of_a_side_are_one_too_many(write, verdict):
     assert "model.scale" in verdict(**right_answer())["one difference"]
 
 
+def test_two_configurations_at_the_same_seeds_are_not_one(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND)
+    write("dot", SECOND, settings={"model": {"scale": 2}}, started="2026-02-01T00:00:00+00:00")
+    assert "model.scale" in verdict(**right_answer())["one difference"]
+
+
 def test_other_data_at_the_same_seeds_are_seen(write, verdict):
     write("gaussian", FIRST)
     write("dot", SECOND, data_seed=50)
