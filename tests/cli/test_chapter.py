@@ -10,11 +10,12 @@ number: 1
 page: docs/course/small.md
 minutes: 1
 steps:
-  - command: attnexp -m model=average,gaussian figures=false output_dir=outputs/small
-    shows: two runs
-  - command: attnexp plot outputs/small --kind fit
-    shows: both of them
-    pictures: [outputs/small/figures/fit.png, outputs/small/figures/none.png]
+  - command: attnexp attend example=kernel --output kernel.png
+    shows: a kernel
+    pictures: [kernel.png]
+  - command: attnexp attend --scores '1,2;3,4'
+    shows: two queries
+    pictures: [none.png]
 """
 
 
@@ -45,17 +46,21 @@ def test_a_chapter_runs_and_names_its_pictures_and_its_page(in_process, tmp_path
     write_chapter(SMALL)
     answer = in_process("chapter", "small")
     assert answer.returncode == 0, answer.stderr
-    assert (tmp_path / "outputs/small/figures/fit.png").is_file()
-    assert "The pictures:\n  outputs/small/figures/fit.png\n" in answer.stdout
-    assert "not drawn: outputs/small/figures/none.png" in answer.stdout
+    assert (tmp_path / "kernel.png").is_file()
+    assert "attnexp attend --scores '1,2;3,4'\n    two queries\n" in answer.stdout
+    assert "The pictures:\n  kernel.png\n" in answer.stdout
+    assert "not drawn: none.png" in answer.stdout
     assert answer.stdout.endswith("What to see in them: docs/course/small.md\n")
 
 
-def test_a_chapter_stops_at_a_command_that_fails_with_its_exit_code(in_process, write_chapter):
-    write_chapter(SMALL.replace("model=average,gaussian", "model=averag"))
+def test_a_chapter_stops_at_a_command_that_fails_with_its_exit_code(
+    in_process, tmp_path, write_chapter
+):
+    write_chapter(SMALL.replace("example=kernel", "example=kernl"))
     with pytest.raises(SystemExit) as ended:
         in_process("chapter", "small")
     assert ended.value.code == 2
+    assert not (tmp_path / "kernel.png").exists()
 
 
 def test_another_name_is_a_wrong_request(in_process):
