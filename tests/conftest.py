@@ -16,6 +16,15 @@ os.environ["OMP_NUM_THREADS"] = "1"
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 
+OF_FILES = {
+    "table": {
+        "path": str(ROOT / "tests" / "data" / "points.csv"),
+        "x": ["a", "b"],
+        "y": "c (m/s)",
+    }
+}
+"""The settings without which data that come from a file of the user's cannot be made."""
+
 pytest_plugins = ("stored_runs",)
 
 Command = Callable[..., subprocess.CompletedProcess[str]]

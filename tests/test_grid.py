@@ -9,13 +9,13 @@ from typing import get_type_hints
 
 import pytest
 import torch
+from conftest import OF_FILES
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from attnexp.batch import Seq2SeqSpec
 from attnexp.config.job import register_resolvers
 from attnexp.runs import files
-from attnexp.runs.sources import digest
 from attnexp.training.base import TrainSettings
 from attnexp.training.loop import Training
 from attnexp.training.schedules import Constant
@@ -38,13 +38,6 @@ SMALL = {
 """Sizes that keep a step short, wherever a choice has a setting of that name."""
 
 
-POINTS = Path(__file__).parent / "data" / "points.csv"
-
-OF_FILES = {
-    "table": {"path": str(POINTS), "sha256": digest(str(POINTS)), "x": ["a", "b"], "y": "c (m/s)"},
-}
-"""The settings without which data that come from a file cannot be made."""
-
 SAMPLED = 40
 """The pairs that are not marked as slow."""
 
@@ -56,10 +49,10 @@ def names(group):
 def small(group, name):
     """The class that a YAML file of conf/ names, with its settings made small."""
     register_resolvers()
-    read = OmegaConf.load(CONF / group / f"{name}.yaml")
+    of_file = OF_FILES.get(name, {}) if group == "data" else {}
+    read = OmegaConf.merge(OmegaConf.load(CONF / group / f"{name}.yaml"), of_file)
     settings = OmegaConf.to_container(read, resolve=True)
     settings.pop("defaults", None)
-    settings |= OF_FILES.get(name, {})
     target = get_object(settings.pop("_target_"))
     return partial(target, **{key: SMALL.get(key, value) for key, value in settings.items()})
 

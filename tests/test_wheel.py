@@ -64,6 +64,17 @@ def test_the_wheel_holds_the_sentences_that_ship(site):
     assert (site / own.relative_to(ROOT)).read_bytes() == own.read_bytes()
 
 
+def test_the_wheel_holds_the_course(site):
+    def files(course):
+        return {
+            path.relative_to(course).as_posix()
+            for path in course.rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+
+    assert files(site / "attnexp" / "course") == files(ROOT / "attnexp" / "course")
+
+
 def test_the_wheel_says_that_it_is_typed_and_has_its_licence(site):
     assert (site / "attnexp" / "py.typed").is_file()
     (licence,) = site.glob("attnexp-*.dist-info/licenses/LICENSE")

@@ -9,6 +9,8 @@ VERBS = {
     "decode": ("attnexp.cli.decode", "answer a source with a run's trained sequence model"),
     "verify": ("attnexp.cli.verify", "do finished runs again and compare the numbers"),
     "status": ("attnexp.cli.status", "show how far sweeps are, while they run and after"),
+    "chapter": ("attnexp.cli.chapter", "run the experiments of a chapter of the course"),
+    "exercise": ("attnexp.cli.exercise", "begin an exercise of the course, and check it"),
     "show": ("attnexp.cli.show", "show a run's losses and attention in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""

@@ -162,6 +162,12 @@ def make_normalizer(config: DictConfig) -> Normalizer:
     return _make_alone(config, "normalizer", heads=1)
 
 
+def dataset_maker(config: DictConfig) -> Callable[[torch.Generator], Dataset]:
+    """Return what makes a configuration's data set of a generator. Raises as `make_score`."""
+    make = _checked_makers(config, resolved(config), ["data"])["data"]
+    return lambda generator: make(generator=generator)
+
+
 def _make_alone(config: DictConfig, group: str, **given: int) -> Any:
     plain = resolved(config)
     seed = plain["seed"]

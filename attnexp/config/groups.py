@@ -3,6 +3,7 @@
 Each file opens with one comment line that says what it is.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
     files = {
         str(path.relative_to(folder / group).with_suffix("")): path
         for folder in folders
+        if os.path.isdir(folder / group)
         for path in (folder / group).rglob("*.yaml")
     }
     return [Choice(name, first_line(path), path) for name, path in sorted(files.items())]

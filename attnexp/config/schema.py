@@ -8,6 +8,7 @@ import inspect
 import math
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -103,7 +104,7 @@ def check_type(value: object, annotation: Any, path: str) -> None:
         )
     for number in numbers_in(value):
         if isinstance(number, int) and abs(number) > LARGEST:
-            raise RequestError(f"{path} must be within -2^63 and 2^63, got {number:.3e}")
+            raise RequestError(f"{path} must be within -2^63 and 2^63, got {Decimal(number):.3e}")
         if math.isnan(number):
             raise RequestError(f"{path} must be a number, got nan")
 

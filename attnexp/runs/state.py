@@ -100,7 +100,7 @@ def old_folders(folder: Path, config: Mapping[str, Any]) -> list[Path]:
     """Return the folders that hold results of older versions for the same configuration."""
     key, *olds = run_keys(config, [RESULTS_VERSION, *range(1, RESULTS_VERSION)])
     named = [folder.with_name(folder.name.replace(key, old)) for old in olds if key in folder.name]
-    return [old for old in named if old.is_dir()]
+    return [old for old in named if os.path.isdir(old)]
 
 
 def warn_of_old(folders: Sequence[Path]) -> None:

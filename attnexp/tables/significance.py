@@ -76,7 +76,7 @@ def compare(
     sign = 1 if better == "lower" else -1
     best = min(able, key=lambda i: sign * (sides[i].mean or 0.0))
     others = [i for i in able if i != best]
-    tests = {i: _test(rows[i], rows[best], test) for i in others}
+    tests = {i: pair_test(rows[i], rows[best], test) for i in others}
     family = _pairs(len(able))
     adjusted = dict(zip(others, holm([tests[i].p for i in others], family), strict=True))
     level, least = (1 - LEVEL) / family, least_seeds(len(able), test)
@@ -113,7 +113,7 @@ def seed_means(values: Values) -> list[float]:
     return [math.fsum(blocks.values()) / len(blocks) for blocks in values.values()]
 
 
-def _test(row: Values, best: Values, test: PairedP) -> PairTest:
+def pair_test(row: Values, best: Values, test: PairedP) -> PairTest:
     """Return a test paired by seed and block where two seeds are shared, else by order."""
     found = []
     for seed in row.keys() & best.keys():

@@ -95,6 +95,9 @@ SENTENCES = [
     ("-m ++hydra.launcher._target_=os.system seed=1,2", "is not an installed launcher: choose one"),
     ("++hydra.sweeper._target_=attnexp.cli.main.run", "which is not an installed sweeper: choose"),
     ("hydra.sweeper.params=3", "hydra.sweeper.params must be settings with their values"),
+    (f"train.max_epochs=-{'9' * 400}", "within -2^63 and 2^63, got -1.000e+400"),
+    (f"output_dir={'x' * 300}", "cannot be written: File name too long"),
+    ("-m --dry-run ++rerun=1e-30 seed=1,2", "rerun must be true or false, got 1e-30"),
     ("threads=100000", "threads must be at most "),
     ("-m seed=range(1000000000)", "seed=range(1000000000) names more than 100,000 values"),
     ("seed=\x1b[2J", r"\x1b[2J"),
@@ -134,6 +137,12 @@ def test_a_file_that_cannot_be_settings_is_named(name, tmp_path, monkeypatch):
     assert "mine/experiment/hostile.yaml" in outcome.err
     assert sentence in outcome.err
     assert outcome.faults() == []
+
+
+def test_help_with_a_folder_that_no_system_could_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = run_here(["--config-dir", "x" * 300, "-h"], SECONDS)
+    assert (outcome.code, outcome.faults()) == (0, [])
 
 
 def test_names_of_settings_are_text(tmp_path, monkeypatch):

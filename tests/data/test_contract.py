@@ -1,18 +1,21 @@
-"""What every sequence data set of conf/data promises, at the settings it ships with."""
+"""What every data set of conf/data promises, and what sequence data promise beyond that."""
 
 import inspect
 import re
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 import torch
+from conftest import OF_FILES
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.config.job import register_resolvers
+from attnexp.course.contract import DATA_CONTRACT, splits
 from attnexp.data import Dataset
 from attnexp.data.copy import Copy
 from attnexp.data.dates import Dates
@@ -28,15 +31,20 @@ CONF = Path(__file__).parents[2] / "conf" / "data"
 def settings_of(name: str) -> dict:
     """The settings of a YAML file, with the class in the place of its name."""
     register_resolvers()
-    settings = OmegaConf.to_container(OmegaConf.load(CONF / f"{name}.yaml"), resolve=True)
+    read = OmegaConf.merge(OmegaConf.load(CONF / f"{name}.yaml"), OF_FILES.get(name, {}))
+    settings = OmegaConf.to_container(read, resolve=True)
     return settings | {"_target_": get_object(settings["_target_"])}
+
+
+def maker(name: str) -> Callable[[torch.Generator], Dataset]:
+    settings = settings_of(name)
+    settings.pop("defaults", None)
+    return partial(settings.pop("_target_"), **settings)
 
 
 @cache
 def build(name: str, seed: int) -> Dataset:
-    settings = settings_of(name)
-    settings.pop("defaults")
-    return settings.pop("_target_")(torch.Generator().manual_seed(seed), **settings)
+    return maker(name)(torch.Generator().manual_seed(seed))
 
 
 SEQUENCES = [
@@ -83,10 +91,6 @@ def fed_back(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=GIVEN)
 def given(request: pytest.FixtureRequest) -> str:
     return request.param
-
-
-def splits(dataset: Dataset) -> dict[str, Batch]:
-    return {"train": dataset.train, "validation": dataset.validation, "test": dataset.test}
 
 
 def tensors(batch: Batch) -> dict[str, torch.Tensor]:
@@ -209,24 +213,13 @@ def test_alignment_points_at_content_of_the_source(made_up):
         assert (~nowhere).any(dim=1).all()
 
 
-def test_one_seed_means_the_same_bits_and_another_seed_other_data(name):
-    first, other = build(name, 0), build(name, 1)
-    again = build.__wrapped__(name, 0)
-    assert first.spec == again.spec
-    for split, batch in splits(first).items():
-        for field, tensor in tensors(batch).items():
-            assert torch.equal(tensor, getattr(splits(again)[split], field)), field
-        assert not torch.equal(batch.keys, splits(other)[split].keys)
+@pytest.mark.parametrize("promise", DATA_CONTRACT, ids=lambda promise: promise.__name__)
+def test_keeps_a_promise(promise, data_name):
+    promise(maker(data_name))
 
 
 def test_the_vocabulary_of_data_without_a_file_is_that_of_every_seed(made_up):
     assert build(made_up, 0).spec == build(made_up, 1).spec
-
-
-def test_the_global_generator_is_left_alone(name):
-    before = torch.get_rng_state()
-    build.__wrapped__(name, 3)
-    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_text_and_back(fed_back):

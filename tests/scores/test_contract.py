@@ -11,9 +11,8 @@ import yaml
 from hydra.utils import get_object
 from torch.func import functional_call
 
-from attnexp.scores import Score
+from attnexp.course.contract import SCORE_CONTRACT
 
-BATCH = (2, 11)
 CONF = Path(__file__).parents[2] / "conf" / "model"
 
 
@@ -28,108 +27,13 @@ def make(name, query_dim=7, key_dim=7):
     return class_of(name)(query_dim=query_dim, key_dim=key_dim, **settings).double()
 
 
-@pytest.fixture
-def make_score(model_name):
-    return partial(make, model_name)
-
-
 NAMES = sorted(path.stem for path in CONF.glob("*.yaml"))
-WITH_DOT_PRODUCT = [
-    name for name in NAMES if class_of(name).as_dot_product is not Score.as_dot_product
-]
 LEARNED = [name for name in NAMES if list(make(name).parameters())]
 
 
-def test_takes_any_leading_axes(make_score, vectors):
-    score = make_score()
-    for batch in ((), (2,), BATCH):
-        assert score(*vectors(*batch)).shape == (*batch, 3, 5)
-
-
-def test_a_batch_is_a_stack_of_singles(make_score, vectors):
-    score = make_score()
-    queries, keys = vectors(*BATCH)
-    singles = torch.stack(
-        [
-            torch.stack([score(q, k) for q, k in zip(*row, strict=True)])
-            for row in zip(queries, keys, strict=True)
-        ]
-    )
-    torch.testing.assert_close(score(queries, keys), singles)
-
-
-def test_permuting_keys_permutes_columns(make_score, vectors):
-    score = make_score()
-    queries, keys = vectors()
-    order = torch.tensor([4, 2, 0, 1, 3])
-    torch.testing.assert_close(score(queries, keys[order]), score(queries, keys)[:, order])
-
-
-def test_permuting_queries_permutes_rows(make_score, vectors):
-    score = make_score()
-    queries, keys = vectors()
-    order = torch.tensor([2, 0, 1])
-    torch.testing.assert_close(score(queries[order], keys), score(queries, keys)[order])
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_keeps_the_dtype(make_score, vectors, dtype):
-    queries, keys = vectors()
-    assert make_score().to(dtype)(queries.to(dtype), keys.to(dtype)).dtype == dtype
-
-
-def test_never_gives_nan_or_plus_infinity(make_score, vectors):
-    queries, keys = vectors()
-    scores = make_score()(queries, torch.cat([keys, queries, 1e3 * keys]))
-    assert not scores.isnan().any()
-    assert not (scores == torch.inf).any()
-
-
-def test_gradients_are_finite_where_query_and_key_are_equal(make_score, vectors):
-    queries, _ = vectors()
-    queries.requires_grad_()
-    scores = make_score()(queries, queries)
-    # A constant beside it, so that a score that does not depend on the queries has a gradient: 0.
-    (scores.masked_fill(scores == -torch.inf, 0.0).sum() + 0 * queries.sum()).backward()
-    assert queries.grad.isfinite().all()
-
-
-def test_gradients_are_right(make_score, vectors):
-    score = make_score()
-    queries, keys = vectors()
-
-    def finite(queries, keys, *parameters):
-        named = dict(zip(dict(score.named_parameters()), parameters, strict=True))
-        scores = functional_call(score, named, (queries, keys))
-        # A constant beside it, so that a score without parameters has a gradient too: zero.
-        still = 0 * (queries.sum() + keys.sum())
-        return scores.masked_fill(scores == -torch.inf, 0.0) + still
-
-    inputs = [queries, keys, *score.parameters()]
-    leaves = [tensor.detach().clone().requires_grad_() for tensor in inputs]
-    assert torch.autograd.gradcheck(finite, leaves)
-
-
-def test_state_dict_round_trip(make_score, vectors):
-    first, second = make_score(), make_score()
-    with torch.no_grad():
-        for parameter in first.parameters():
-            parameter.add_(1.0)
-    second.load_state_dict(first.state_dict())
-    torch.testing.assert_close(second(*vectors()), first(*vectors()))
-
-
-def test_one_dimension_works(make_score, vectors):
-    assert make_score(1, 1)(*vectors(query_dim=1, key_dim=1)).shape == (3, 5)
-
-
-def test_unequal_dimensions_work_or_are_refused_in_words(make_score, vectors):
-    try:
-        score = make_score(query_dim=2, key_dim=7)
-    except ValueError as error:
-        assert "got 2 and 7" in str(error)  # noqa: PT017
-    else:
-        assert score(*vectors(query_dim=2, key_dim=7)).shape == (3, 5)
+@pytest.mark.parametrize("promise", SCORE_CONTRACT, ids=lambda promise: promise.__name__)
+def test_keeps_a_promise(promise, model_name):
+    promise(partial(make, model_name))
 
 
 def test_the_docstring_ends_in_an_example_of_three_lines_that_is_true(model_name):
@@ -142,16 +46,6 @@ def test_the_docstring_ends_in_an_example_of_three_lines_that_is_true(model_name
     report = []
     doctest.DocTestRunner(verbose=False).run(example, out=report.append)
     assert not report, "".join(report)
-
-
-@pytest.mark.parametrize("name", WITH_DOT_PRODUCT)
-def test_the_dot_product_form_has_the_same_weights(name, vectors):
-    score = make(name)
-    queries, keys = vectors(*BATCH)
-    projected = score.project_queries(queries), score.project_keys(keys)
-    dot_queries, dot_keys = score.as_dot_product(*projected)
-    plain = score.compare(*projected).softmax(dim=-1)
-    torch.testing.assert_close((dot_queries @ dot_keys.mT).softmax(dim=-1), plain)
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if class_of(name).derivative])

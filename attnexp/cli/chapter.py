@@ -1,0 +1,77 @@
+"""`attnexp chapter`: runs the experiments of a chapter of the course, and names its pictures."""
+
+import argparse
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from attnexp import console
+from attnexp.cli.arguments import Arguments
+from attnexp.course.chapter import Chapter, Step, names, read_chapter, title
+
+EPILOG = """examples:
+  attnexp chapter                       the chapters
+  attnexp chapter pooling --dry-run     the commands of one, and what they show
+  attnexp chapter pooling               run them into outputs/pooling; again runs what is missing
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """List the chapters, or run the commands of one.
+
+    Raises RequestError for a chapter that there is not, and SystemExit with the exit code of a
+    command that has not ended well and has said why.
+    """
+    arguments = parse(argv)
+    if arguments.name is None:
+        table = console.plain_table(["chapter", "minutes", "about"], right=["minutes"])
+        for name in names():
+            table.add_row(name, f"{read_chapter(name).minutes:g}", title(name))
+        console.out.print(table)
+        return
+    chapter = read_chapter(arguments.name)
+    if arguments.dry_run:
+        for step in chapter.steps:
+            _announce(step)
+        return
+    _run(chapter)
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments."""
+    parser = Arguments("chapter", "Run the experiments of a chapter of the course.", EPILOG)
+    parser.add_argument("name", nargs="?", metavar="NAME", help="without one: list the chapters")
+    parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
+    return parser.parse_intermixed_args(argv)
+
+
+def _run(chapter: Chapter) -> None:
+    minutes = f"{chapter.minutes:g} minute{'' if chapter.minutes == 1 else 's'}"
+    console.say(f"This takes about {minutes} of one core.")
+    for step in chapter.steps:
+        _take(step)
+    pictures = [path for step in chapter.steps for path in step.pictures]
+    missing = [path for path in pictures if not Path(path).is_file()]
+    console.out.print()
+    console.say("The pictures:")
+    for path in pictures:
+        console.say(f"  {path}")
+    if missing:
+        console.warn(f"not drawn: {', '.join(missing)}")
+    console.say(f"What to see in them: {chapter.page}")
+
+
+def _take(step: Step) -> None:
+    from attnexp.cli.main import run  # which names this module
+
+    console.out.print()
+    _announce(step)
+    code = run(shlex.split(step.command)[1:])
+    if code:
+        console.warn_aside("the chapter stops here; the same command goes on from there")
+        raise SystemExit(code)
+
+
+def _announce(step: Step) -> None:
+    console.say(step.command)
+    console.say(f"    {step.shows}")

@@ -1,0 +1,1 @@
+"""The course: chapters of experiments, and exercises that are checked."""

@@ -1,0 +1,169 @@
+"""`attnexp exercise` begins exercises and gives a verdict on what was done in them."""
+
+import json
+import re
+import shlex
+
+import pytest
+
+from attnexp.course.exercise import names, read_exercise
+from attnexp.runs.collection import collect
+from attnexp.tables.statistics import spread
+
+
+@pytest.fixture
+def verdict(in_process):
+    """The exit code of a check, and its JSON."""
+
+    def check(*arguments):
+        answer = in_process("exercise", "check", *arguments, "--json")
+        return answer.returncode, json.loads(answer.stdout)
+
+    return check
+
+
+def fill_in(folder, **answer):
+    path = folder / "answer.yaml"
+    text = path.read_text()
+    for name, value in answer.items():
+        text = re.sub(rf"^{name}: null", f"{name}: {value}", text, flags=re.MULTILINE)
+    path.write_text(text)
+
+
+def test_all_exercises_are_listed(in_process):
+    answer = in_process("exercise", "list")
+    assert answer.returncode == 0
+    assert [line.split()[0] for line in answer.stdout.splitlines()[2:]] == names()
+
+
+def test_an_exercise_from_start_to_end(in_process, verdict, tmp_path):
+    assert in_process("exercise", "start", "bandwidth", "mine").returncode == 0
+    folder = tmp_path / "mine"
+    code, early = verdict("mine")
+    assert code == 1
+    assert not early["passed"]
+    sweep = ("model=gaussian,gaussian_learned", "seed=range(6)", "figures=false")
+    assert in_process("-m", *sweep, "output_dir=mine/outputs").returncode == 0
+    errors = {
+        (run.choices["model"], run.seed): run.metrics["test_mse"]
+        for run in collect([folder / "outputs"]).runs
+    }
+    ours = spread([errors["gaussian", i] - errors["gaussian_learned", i] for i in range(6)])
+    better = "model=gaussian_learned"
+    fill_in(folder, difference=f"{ours.mean:.4f}", low=ours.low, high=ours.high, better=better)
+    code, late = verdict("mine")
+    assert code == 0, late
+    assert late["passed"]
+    assert late["exercise"] == "bandwidth"
+    assert {check["name"] for check in late["checks"]} == {
+        *("comparison", "one difference", "same data", "paired", "seeds"),
+        *("difference", "interval", "conclusion"),
+    }
+    assert verdict("mine", "--runs", str(tmp_path))[0] == 0
+    plain = in_process("exercise", "check", "mine")
+    assert plain.returncode == 0
+    assert "passed   seeds: 6 seeds" in plain.stdout
+
+
+def test_code_is_not_run_unless_it_is_trusted(in_process, verdict, tmp_path):
+    in_process("exercise", "start", "new_pooling")
+    folder = tmp_path / "new_pooling"
+    (folder / "my_scores.py").write_text("open('was_run', 'w')\n")
+    code, found = verdict("new_pooling")
+    assert code == 1
+    assert found["checks"][0]["name"] == "code"
+    assert "--trust" in found["checks"][0]["sentence"]
+    assert not (folder / "was_run").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "the following arguments are required: action"),
+        (["begin"], "choose from"),
+        (["start", "head"], "Did you mean 'heads'"),
+        (["start", "heads", "no/where"], "cannot be written"),
+        (["check", "nowhere"], "is not a folder"),
+        (["check", ".", "--seconds", "0"], "not a whole number from 1 on"),
+    ],
+)
+def test_a_wrong_request_is_refused_in_a_sentence(in_process, arguments, sentence):
+    answer = in_process("exercise", *arguments)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
+    assert len(answer.stderr) < 300
+
+
+def test_an_answer_to_no_exercise_is_a_wrong_request(in_process, tmp_path):
+    (tmp_path / "answer.yaml").write_text("exercise: ../../conf")
+    answer = in_process("exercise", "check", ".")
+    assert answer.returncode == 2
+    assert "is none of" in answer.stderr
+
+
+def test_exercises_can_be_done_as_their_questions_say(in_process, tmp_path):
+    """Each command of a question composes in its folder, with the names that are checked."""
+    for name in names():
+        exercise = read_exercise(name)
+        in_process("exercise", "start", name)
+        lines = (tmp_path / name / "README.md").read_text().splitlines()
+        commands = [line.strip() for line in lines if line.startswith(" " * 8)]
+        assert all(command.startswith("attnexp ") for command in commands)
+        if name != "heads":
+            (command,) = commands
+            values = {str(value) for side in exercise.comparison.sides for value in side.values()}
+            values.discard("1")
+            assert name in command or all(value in command for value in values)
+
+
+SOLUTIONS = {
+    "new_pooling": (
+        "my_scores.py",
+        "return 0 * self.width * squared",
+        "return -(1 + self.width**2 * squared).log()",
+    ),
+    "own_data": ("my_data.py", "return 0 * x", "return (2 * x).sin() + 2 * (x >= 3)"),
+    "additive_or_dot": ("conf/experiment/additive_or_dot.yaml", "features: 0", "features: 16"),
+}
+"""The file of an exercise, what stands there, and what is right."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_an_exercise_that_is_solved_as_its_question_says_passes(
+    name, in_process, verdict, tmp_path, monkeypatch
+):
+    in_process("exercise", "start", name)
+    folder = tmp_path / name
+    monkeypatch.chdir(folder)
+    if name in SOLUTIONS:
+        file, stub, right = SOLUTIONS[name]
+        text = (folder / file).read_text().replace("range(1)", "range(8)")
+        assert stub in text
+        (folder / file).write_text(text.replace(stub, right))
+    lines = (folder / "README.md").read_text().splitlines()
+    commands = [line.strip() for line in lines if line.startswith(" " * 8)] or [
+        "attnexp -m model=scaled_dot arch.features=16 arch.heads=1,4 'seed=range(8)'"
+    ]
+    for command in commands:
+        answer = in_process(*shlex.split(command)[1:])
+        assert answer.returncode == 0, answer.stderr
+    comparison = read_exercise(name).comparison
+    first, second = (
+        {run.seed: run.metrics["test_mse"] for run in collect(["outputs"]).runs if fits(run, side)}
+        for side in comparison.sides
+    )
+    ours = spread([first[seed] - second[seed] for seed in range(8)])
+    for better in (*comparison.labels, "undecided"):
+        text = (folder / "answer.yaml").read_text()
+        (folder / "answer.yaml").write_text(re.sub("better: .*", "better: null", text))
+        fill_in(folder, difference=ours.mean, low=ours.low, high=ours.high, better=better)
+        code, found = verdict(".", "--trust")
+        if code == 0:
+            return
+    raise AssertionError([check for check in found["checks"] if not check["passed"]])
+
+
+def fits(run, side):
+    name, value = next(iter(side.items()))
+    return (run.choices | run.settings)[name] == value

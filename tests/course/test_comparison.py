@@ -1,0 +1,168 @@
+"""The runs of an exercise are held against its comparison, and the answer against the runs."""
+
+import pytest
+
+from attnexp.course.comparison import Answer, check_comparison
+from attnexp.course.exercise import Comparison
+from attnexp.runs.collection import collect
+from attnexp.tables.statistics import spread
+
+COMPARISON = Comparison(
+    metric="test_mse",
+    sides=({"model": "gaussian", "model.width": 1}, {"model": "dot"}),
+    same={"data": "sine"},
+)
+FIRST = [0.50, 0.47, 0.52, 0.49, 0.51, 0.48, 0.53, 0.46]
+SECOND = [0.10, 0.11, 0.09, 0.12, 0.10, 0.08, 0.13, 0.10]
+
+
+@pytest.fixture
+def write(regression_run):
+    """Writes runs of a model, one a seed, each with the test error that is given."""
+
+    def several(model, errors, settings=None, first_seed=0, data_seed=0, **changes):
+        own = {"model.width": 1.0} if model == "gaussian" else {"model": {"scale": 1}}
+        for seed, error in enumerate(errors, start=first_seed):
+            data = {"data._target_": "data.Sine"}
+            folder = regression_run(
+                f"outputs/{model}-{seed}-{len(changes)}-{data_seed}",
+                seed=seed,
+                settings={**own, **data, "seed": seed, **(settings or {})},
+                choices={"model": model},
+                metrics={"test_mse": error},
+                **changes,
+            )
+            if data_seed:
+                other = regression_run(f"other/{model}-{seed}", seed=data_seed + seed)
+                (other / "attention.safetensors").replace(folder / "attention.safetensors")
+
+    return several
+
+
+@pytest.fixture
+def verdict(tmp_path):
+    """Checks what is below outputs/: the sentence of each check that has not passed, by name."""
+
+    def failed(**answer):
+        runs = collect([tmp_path / "outputs"]).runs if (tmp_path / "outputs").exists() else []
+        checks = list(check_comparison(COMPARISON, runs, Answer("bandwidth", **answer)))
+        assert len({check.name for check in checks}) == len(checks)
+        return {check.name: check.sentence for check in checks if not check.passed}
+
+    return failed
+
+
+def right_answer(first=FIRST, second=SECOND, better="model=dot"):
+    ours = spread([a - b for a, b in zip(first, second, strict=True)])
+    return {"difference": ours.mean, "low": ours.low, "high": ours.high, "better": better}
+
+
+def test_without_runs_nothing_else_is_checked(verdict):
+    (sentence,) = verdict().values()
+    assert "no finished run of model=gaussian model.width=1 and of model=dot" in sentence
+
+
+def test_all_passes(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND)
+    assert verdict(**right_answer()) == {}
+
+
+def test_numbers_may_be_rounded(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND)
+    answer = {k: round(v, 3) if k != "better" else v for k, v in right_answer().items()}
+    assert verdict(**answer) == {}
+
+
+def test_the_other_sign_is_another_difference(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND)
+    answer = right_answer()
+    turned = {**answer, "difference": -answer["difference"]}
+    assert set(verdict(**turned)) == {"difference"}
+
+
+def test_an_interval_of_unpaired_seeds_is_not_ours(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND)
+    answer = right_answer()
+    assert set(verdict(**{**answer, "low": answer["low"] - 0.01})) == {"interval"}
+
+
+def test_numbers_that_are_missing_or_no_numbers_are_not_right(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND)
+    assert set(verdict()) == {"difference", "interval", "conclusion"}
+    nan = float("nan")
+    assert set(verdict(difference=nan, low=nan, high=nan)) == {
+        "difference",
+        "interval",
+        "conclusion",
+    }
+
+
+def test_a_side_that_is_missing_is_named(write, verdict):
+    write("dot", SECOND)
+    (sentence,) = verdict().values()
+    assert sentence.startswith("there is no finished run of model=gaussian model.width=1 with")
+
+
+def test_another_setting_that_differs_is_named(write, verdict):
+    write("gaussian", FIRST, settings={"arch.heads": 4})
+    write("dot", SECOND)
+    assert "arch.heads" in verdict(**right_answer())["one difference"]
+
+
+def test_two_configurations_of_a_side_are_one_too_many(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND[:4])
+    write("dot", SECOND[4:], settings={"model": {"scale": 2}}, first_seed=4)
+    assert "model.scale" in verdict(**right_answer())["one difference"]
+
+
+def test_two_configurations_at_the_same_seeds_are_not_one(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND)
+    write("dot", SECOND, settings={"model": {"scale": 2}}, started="2026-02-01T00:00:00+00:00")
+    assert "model.scale" in verdict(**right_answer())["one difference"]
+
+
+def test_other_data_at_the_same_seeds_are_seen(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND, data_seed=50)
+    assert "seed 0, 1, 2 and 5 more saw other data" in verdict(**right_answer())["same data"]
+
+
+def test_five_seeds_are_enough_and_four_are_not(write, verdict):
+    write("gaussian", FIRST[:4])
+    write("dot", SECOND[:4])
+    answer = right_answer(FIRST[:4], SECOND[:4], better="undecided")
+    assert set(verdict(**answer)) == {"seeds"}
+    write("gaussian", FIRST[4:5], first_seed=4)
+    write("dot", SECOND[4:5], first_seed=4)
+    assert verdict(**right_answer(FIRST[:5], SECOND[:5], better="undecided")) == {}
+
+
+def test_a_seed_of_one_side_alone_is_named(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND[:6])
+    failed = verdict(**right_answer(FIRST[:6], SECOND[:6]))
+    assert failed == {
+        "paired": "seed 6, 7 of model=gaussian model.width=1 is not there on the other side"
+    }
+
+
+def test_a_difference_that_chance_makes_is_undecided(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", FIRST[::-1])
+    answer = right_answer(FIRST, FIRST[::-1], better="undecided")
+    assert verdict(**answer) == {}
+    assert set(verdict(**{**answer, "better": "model=dot"})) == {"conclusion"}
+
+
+def test_runs_on_other_data_and_failed_ones_do_not_count(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND, status="failed")
+    (sentence,) = verdict().values()
+    assert "model=dot" in sentence
