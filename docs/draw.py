@@ -1,7 +1,8 @@
 """Runs every command of the course's chapters and draws their pictures: `python docs/draw.py`.
 
 Each chapter has an empty folder, in which its commands run in their order. The title of a picture
-on the page, such as "outputs/pooling/kernels/figures/fit.png", is the file that they leave there.
+on the page, such as "outputs/bahdanau/dates/*/figures/attention.png", is the file that they leave
+there.
 """
 
 import re
@@ -37,7 +38,8 @@ def draw(chapter: Path, folder: Path) -> None:
         )
     for picture, file in pictures(page):
         (chapter.parent / picture).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(folder / file, chapter.parent / picture)
+        (drawn,) = folder.glob(file)
+        shutil.copy(drawn, chapter.parent / picture)
 
 
 def main() -> None:

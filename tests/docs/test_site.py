@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -110,7 +111,7 @@ def test_headings_are_in_order(pages):
     for name, text in pages.items():
         headings = Page(text).headings
         assert headings.count(1) == 1, name
-        pairs = zip(headings, headings[1:], strict=False)
+        pairs = pairwise(headings)
         assert all(below <= above + 1 for above, below in pairs), name
 
 
