@@ -77,7 +77,8 @@ def reference() -> Iterator[tuple[str, str]]:
     )
     modules = {path.stem for path in (ROOT / "attnexp").glob("*/")}
     shown = [name for name in names if not name.startswith("_") and name not in modules]
-    yield "attnexp", "# attnexp\n\n" + "".join(f"::: attnexp.{name}\n\n" for name in shown)
+    level = "    options:\n      heading_level: 2\n\n"
+    yield "attnexp", "# attnexp\n\n" + "".join(f"::: attnexp.{name}\n{level}" for name in shown)
     for group, contract in CONTRACTS.items():
         text = f"# {group}=\n\n## The contract\n\n::: {contract}\n"
         for path in sorted((ROOT / "conf" / group).glob("*.yaml")):
