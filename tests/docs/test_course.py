@@ -10,7 +10,8 @@ import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CHAPTERS = sorted((DOCS / "course").glob("*.md"))
-LITTLE = ["data.num_train=200", "data.num_validation=50", "data.num_test=50", "train.max_epochs=1"]
+LITTLE = ["data.num_train=200", "train.max_epochs=1"]
+SMALL_TESTS = ["data.num_validation=50", "data.num_test=50"]  # a file's are shares of it
 
 
 def rows() -> list[str]:
@@ -93,7 +94,8 @@ def test_a_line_about_sequences_composes(row, in_process):
 @pytest.mark.parametrize("row", [row for row in SEQUENCES if "--cfg" not in row])
 def test_a_line_about_sequences(row, in_process, tmp_path):
     """On little training, with its pictures."""
-    answer = in_process(*shlex.split(row)[1:], *LITTLE)
+    more = [] if "data=pairs" in row else SMALL_TESTS
+    answer = in_process(*shlex.split(row)[1:], *LITTLE, *more)
     assert answer.returncode == 0, answer.stderr
     assert list(tmp_path.glob("outputs/*/figures/attention.png"))
 
