@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-ray snapshots lint types format bench clean
+.PHONY: help install run test test-all test-ray snapshots lint types format docs course bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -51,11 +51,17 @@ format: .venv/linted ## put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: .venv/documented ## build the site of the documents into site/
+	$(BIN)/python docs/build.py site
+
+course: .venv/installed ## run the commands of the course and draw its pictures again
+	$(BIN)/python docs/draw.py
+
 bench: .venv/tested ## measure speed beside named rivals: one table of all benchmarks
 	$(BIN)/python benchmarks/table.py
 
 clean: ## remove .venv and what tools left behind
-	rm -rf .venv .venv-ray dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-ray dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 .venv/created:
 	$(PYTHON) -m venv .venv
@@ -67,6 +73,10 @@ clean: ## remove .venv and what tools left behind
 
 .venv/tested: .venv/installed
 	$(PIP) --editable '.[test]'
+	touch $@
+
+.venv/documented: .venv/installed
+	$(PIP) --editable '.[docs]'
 	touch $@
 
 .venv/linted: .venv/tested

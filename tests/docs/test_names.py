@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("benchmarks/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 FOLDERS = "attnexp|conf|hydra_plugins|benchmarks|docs|tests"
 
 
@@ -37,5 +37,5 @@ def test_paths_exist(page):
 
 @pytest.mark.parametrize("path", PAGES, ids=str)
 def test_links_between_pages_work(path):
-    for link in re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text()):
+    for link in re.findall(r"\]\((?!https?:)([^)#\s]+)", path.read_text()):
         assert (path.parent / link).exists(), link

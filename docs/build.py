@@ -1,0 +1,138 @@
+"""Builds the site of the documents, as `make docs` does: `python docs/build.py FOLDER`.
+
+The pages are Markdown that a forge shows as it is. Here they are laid out for Zensical, with
+reference pages from the docstrings, and formulas become MathML: the site needs no network.
+"""
+
+import ast
+import html
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+from latex2mathml.converter import convert
+
+ROOT = Path(__file__).resolve().parent.parent
+CONFIG = ROOT / "docs" / "zensical.toml"
+FORGE = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
+
+OUTSIDE = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+"""Pages that do not lie in docs/, and what they are called in the site."""
+
+CONTRACTS = {
+    "model": "attnexp.scores.Score",
+    "normalizer": "attnexp.normalizers.Normalizer",
+    "data": "attnexp.data.Dataset",
+    "arch": "attnexp.architectures.Architecture",
+}
+"""The groups of choices that have a reference page, and the class that each choice subclasses."""
+
+
+def place(path: str) -> str | None:
+    """Return where a file of the project lies in the site, or None if it is not a part of it."""
+    inside = path.removeprefix("docs/")
+    return OUTSIDE.get(path) or (inside if inside != path else None)
+
+
+def moved(link: str, page: str) -> str:
+    """Return where a link on a page leads in the site: to a page of it, else to the forge."""
+    path, mark, anchor = link.partition("#")
+    if not path or re.match(r"[a-z]+:", path):
+        return link
+    target = os.path.normpath(Path(page).parent / path)
+    if not (ROOT / target).exists():
+        raise SystemExit(f"{page} links to {link}, which is not there.")
+    if (there := place(target)) is None:
+        return f"{FORGE}/blob/main/{target}{mark}{anchor}"
+    return os.path.relpath(there, Path(place(page) or "").parent) + mark + anchor
+
+
+def laid_out(page: str) -> str:
+    """Return the Markdown of a page with its links moved, those in blocks of code left alone."""
+    parts = re.split(r"(^```.*?^```$)", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
+    parts[::2] = [
+        re.sub(r"(?<=\]\()[^)\s]+", lambda link: moved(link[0], page), text) for text in parts[::2]
+    ]
+    return "".join(parts)
+
+
+def reference() -> Iterator[tuple[str, str]]:
+    """Yield the reference pages: the interface, then the classes that the choices name."""
+    tree = ast.parse((ROOT / "attnexp" / "__init__.py").read_text())
+    (names,) = (
+        ast.literal_eval(node.value)
+        for node in tree.body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    modules = {path.stem for path in (ROOT / "attnexp").glob("*/")}
+    shown = [name for name in names if not name.startswith("_") and name not in modules]
+    level = "    options:\n      heading_level: 2\n\n"
+    yield "attnexp", "# attnexp\n\n" + "".join(f"::: attnexp.{name}\n{level}" for name in shown)
+    for group, contract in CONTRACTS.items():
+        text = f"# {group}=\n\n## The contract\n\n::: {contract}\n"
+        for path in sorted((ROOT / "conf" / group).glob("*.yaml")):
+            target = yaml.safe_load(path.read_text())["_target_"]
+            text += f"\n## {path.stem}\n\n::: {target}\n    options:\n      members: false\n"
+        yield group, text
+
+
+def stage(folder: Path) -> None:
+    """Write all pages, pictures and the configuration into a folder."""
+    pages = folder / "pages"
+    shutil.copytree(ROOT / "docs" / "images", pages / "images")
+    for path in [*map(ROOT.joinpath, OUTSIDE), *(ROOT / "docs").rglob("*.md")]:
+        page = path.relative_to(ROOT).as_posix()
+        target = pages / (place(page) or "")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(laid_out(page))
+    (pages / "reference").mkdir()
+    for name, text in reference():
+        (pages / "reference" / f"{name}.md").write_text(text)
+    shutil.copy(CONFIG, folder)
+
+
+def with_mathml(page: str) -> str:
+    """Return the HTML of a page with MathML in place of TeX, which browsers show by themselves."""
+    return re.sub(
+        r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>',
+        lambda found: convert(
+            html.unescape(found[2]), display="block" if found[1] == "div" else "inline"
+        ),
+        page,
+        flags=re.DOTALL,
+    )
+
+
+def main(target: Path) -> None:
+    """Build the site and put it into the target in place of what was there; a warning fails."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        stage(folder)
+        built = subprocess.run(
+            [sys.executable, "-m", "zensical", "build", "--strict"],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            check=False,
+        )
+        if built.returncode:
+            raise SystemExit("The site was not built.")
+        for path in (folder / "site").rglob("*.html"):
+            path.write_text(with_mathml(path.read_text()))
+        if target.exists():
+            shutil.rmtree(target)
+        shutil.move(folder / "site", target)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,185 @@
+"""The site builds without a warning, loads nothing from elsewhere and can be used by everybody."""
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+for library in ("zensical", "mkdocstrings", "latex2mathml"):
+    pytest.importorskip(library, reason=f"{library} of the extra docs is not installed")
+
+ROOT = Path(__file__).resolve().parents[2]
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
+
+pytestmark = pytest.mark.xdist_group("site")  # it is built once
+
+
+class Page(HTMLParser):
+    """What a page loads, its headings and its pictures."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.headings: list[int] = []
+        self.alternatives: list[str | None] = []
+        self.language: str | None = None
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag == "html":
+            self.language = values.get("lang")
+        elif tag == "img":
+            self.alternatives.append(values.get("alt"))
+        elif re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "link" and values.get("rel") not in ("prev", "next"):
+            self.loads.append(values.get("href") or "")
+        elif tag in ("script", "img", "iframe", "source"):
+            self.loads.append(values.get("src") or "")
+
+
+@pytest.fixture(scope="module")
+def build() -> ModuleType:
+    """The script docs/build.py, as a module."""
+    spec = importlib.util.spec_from_file_location("build_docs", ROOT / "docs" / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    target = tmp_path_factory.mktemp("docs") / "site"
+    built = subprocess.run(
+        [sys.executable, ROOT / "docs" / "build.py", target],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return target
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    """All pages by their place in the site, but the one for places that are not there."""
+    paths = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    return {path.relative_to(site).as_posix(): path.read_text() for path in paths}
+
+
+def nav() -> set[str]:
+    """The pages that the navigation names."""
+    return set(re.findall(r'"([\w/]+)\.md"', (ROOT / "docs" / "zensical.toml").read_text()))
+
+
+def test_the_navigation_has_every_page_and_no_other(pages):
+    assert {f"{name}.html" for name in nav()} == set(pages)
+
+
+def test_nothing_is_loaded_from_elsewhere(pages):
+    loads = {load for text in pages.values() for load in Page(text).loads}
+    assert any(load.endswith(".css") for load in loads)
+    assert not [load for load in loads if re.match(r"(https?:)?//", load)]
+
+
+def test_links_lead_to_files_of_the_site(site, pages):
+    for name, text in pages.items():
+        for link in re.findall(r'(?:href|src)="([^"#?:]+)[#"]', text):
+            assert ((site / name).parent / link).exists(), f"{link} on {name}"
+
+
+def test_formulas_are_mathml(pages):
+    assert "<mfrac>" in pages["course/pooling.html"]
+    assert not [name for name, text in pages.items() if "arithmatex" in text]
+
+
+def test_the_reference_has_formulas_signatures_and_examples(pages):
+    text = re.sub(r"<[^>]*>", "", pages["reference/model.html"])
+    assert "a(q, k) = w_v' tanh(W_q q + W_k k), without biases." in text
+    assert "Additive(query_dim=2, key_dim=3, hidden_dim=8)" in text
+    assert "load_run(" in re.sub(r"<[^>]*>", "", pages["reference/attnexp.html"])
+
+
+def test_pages_say_their_language_and_pictures_have_words(pages):
+    for name, text in pages.items():
+        page = Page(text)
+        assert page.language == "en", name
+        assert all(page.alternatives), name
+
+
+def test_headings_are_in_order(pages):
+    for name, text in pages.items():
+        headings = Page(text).headings
+        assert headings.count(1) == 1, name
+        pairs = pairwise(headings)
+        assert all(below <= above + 1 for above, below in pairs), name
+
+
+@pytest.mark.parametrize(
+    ("link", "page", "there"),
+    [
+        ("../README.md#speed", "docs/recipes.md", "index.md#speed"),
+        ("docs/course/heads.md", "README.md", "course/heads.md"),
+        ("../recipes.md#sequences", "docs/course/heads.md", "../recipes.md#sequences"),
+        ("../images/course/dates.png", "docs/course/bahdanau.md", "../images/course/dates.png"),
+        (
+            "../benchmarks/",
+            "docs/sweeps.md",
+            "https://github.com/attnexp/attnexp/blob/main/benchmarks",
+        ),
+        ("https://hydra.cc", "README.md", "https://hydra.cc"),
+        ("#speed", "README.md", "#speed"),
+    ],
+)
+def test_links_work_on_a_forge_and_in_the_site(link, page, there, build):
+    assert build.moved(link, page) == there
+
+
+def test_a_link_to_nothing_is_refused(build):
+    with pytest.raises(SystemExit) as caught:
+        build.moved("nowhere.md", "docs/recipes.md")
+    assert str(caught.value) == "docs/recipes.md links to nowhere.md, which is not there."
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (BROWSER and shutil.which("chromedriver")),
+    reason="chromium and chromedriver are not installed",
+)
+def test_axe_finds_no_serious_fault(site, pages):
+    """On every page."""
+    from axe_core_python.selenium import Axe
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"):
+        options.add_argument(flag)
+    faults = {}
+    driver = webdriver.Chrome(
+        options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
+    )
+    try:
+        for name in sorted(pages):
+            driver.get((site / name).as_uri())
+            found = Axe().run(driver)["violations"]
+            serious = [fault for fault in found if fault["impact"] in ("serious", "critical")]
+            if serious:
+                faults[name] = [
+                    (fault["id"], [node["target"] for node in fault["nodes"]][:3])
+                    for fault in serious
+                ]
+    finally:
+        driver.quit()
+    assert not faults
