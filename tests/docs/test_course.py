@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from attnexp.course import chapter
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 CHAPTERS = sorted((DOCS / "course").glob("*.md"))
 LITTLE = ["data.num_train=200", "train.max_epochs=1"]
@@ -148,3 +150,11 @@ def test_the_score_of_an_answer_is_taken_by_every_data_set(in_process, tmp_path)
     answer = in_process("--config-dir", "my_conf", "model=cauchy", "figures=false")
     assert answer.returncode == 0, answer.stderr
     assert "pooling.score.width" in next(tmp_path.glob("outputs/*/summary.json")).read_text()
+
+
+@pytest.mark.parametrize("name", chapter.names())
+def test_what_a_chapter_runs_stands_on_its_page(name):
+    """`attnexp chapter` and the page have the same commands, so each can be read beside the other."""
+    found = chapter.read_chapter(name)
+    page = (DOCS.parent / found.page).read_text()
+    assert [step.command for step in found.steps if step.command not in page] == []
