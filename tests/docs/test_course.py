@@ -154,7 +154,7 @@ def test_the_score_of_an_answer_is_taken_by_every_data_set(in_process, tmp_path)
 
 @pytest.mark.parametrize("name", chapter.names())
 def test_what_a_chapter_runs_stands_on_its_page(name):
-    """`attnexp chapter` and the page have the same commands, so each can be read beside the other."""
+    """`attnexp chapter` and the page have the same commands."""
     found = chapter.read_chapter(name)
     page = (DOCS.parent / found.page).read_text()
     assert [step.command for step in found.steps if step.command not in page] == []
