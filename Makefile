@@ -3,8 +3,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
-# Three on two cores: tests that start processes or wait take a third of the time.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist loadgroup
+# Three on two cores: tests that start processes or wait take a third of the time. The tests of a
+# file share what it trains, so they run in one process.
+PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-all test-ray snapshots lint types format docs course bench clean

@@ -14,8 +14,6 @@ from attnexp.config.trust import Trust
 from attnexp.runs import files
 from attnexp.runs.summary import read_summary
 
-pytestmark = pytest.mark.xdist_group("decode")  # they share one run
-
 ROOT = Path(__file__).parents[2]
 CONF, STORED = ROOT / "conf", ROOT / "tests" / "runs" / "stored"
 

@@ -28,8 +28,8 @@ SENTENCES = [
     ("output_dir=2026", "output_dir must be text, got 2026"),
     (
         "reslts",
-        "'reslts' is not a verb: choose attend, decode, plot, report, results, show, status or "
-        "verify. Did you mean 'results'?",
+        "'reslts' is not a verb: choose attend, chapter, decode, exercise, notebook, plot, report, "
+        "results, show, status or verify. Did you mean 'results'?",
     ),
     ("result outputs", "'result' is not a verb: .* Did you mean 'results'?"),
     ("modle=dot", "There is no setting 'modle' .* Did you mean 'model'?"),

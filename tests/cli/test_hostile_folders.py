@@ -14,8 +14,6 @@ import pytest
 from command_outcome import run_here
 from hostile_folders import PLACES, damage, damage_plan, draw_damage, replace, verbs
 
-pytestmark = pytest.mark.xdist_group("damaged folders")  # they share five runs
-
 SECONDS = 30
 """Time that a command may take on a busy machine, pictures included."""
 

@@ -19,8 +19,6 @@ for library in ("zensical", "mkdocstrings", "latex2mathml"):
 ROOT = Path(__file__).resolve().parents[2]
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
-pytestmark = pytest.mark.xdist_group("site")  # it is built once
-
 
 class Page(HTMLParser):
     """What a page loads, its headings and its pictures."""

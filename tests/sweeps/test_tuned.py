@@ -14,8 +14,6 @@ WIDTHS = "hydra.sweeper.tune=['model.width=0.1,3,50']"
 COMPARED = (*TUNED, WIDTHS, "model=gaussian,epanechnikov", "data.noise=0.1,0.5", "seed=0,1")
 RATES = "hydra.sweeper.tune=['optim.lr=0.001,0.1']"
 
-pytestmark = pytest.mark.xdist_group("tuned")  # they share one sweep
-
 
 def runs_of(home, trial):
     return [one for one in summaries(home) if one["tuning"]["trial"] is trial]
