@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import sys
 
 import pytest
 import torch
@@ -166,8 +167,9 @@ def test_flags_may_stand_anywhere(in_process):
     assert "hidden_dim: 64" in answer.stdout
 
 
-def test_a_score_of_the_users_from_another_folder(in_process, tmp_path):
+def test_a_score_of_the_users_from_another_folder(in_process, tmp_path, monkeypatch):
     """One class beside the user's work, one YAML: nothing of attnexp is edited."""
+    monkeypatch.delitem(sys.modules, "my_scores", raising=False)  # that of another test
     (tmp_path / "my_scores.py").write_text(
         "from attnexp.scores.base import Score\n"
         "class Laplace(Score):\n"

@@ -6,7 +6,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -168,6 +168,16 @@ def test_a_run_killed_a_hundred_and_seventy_times(case, undisturbed, tmp_path):
         assert numbers(tmp_path / str(attempt)) == expected
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Lets this process hear signals that it ignores where the tests run in the background."""
+    defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, default) for number, default in defaults.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
 class Interrupting:
     """Sends this process a signal after some updates."""
 
@@ -202,7 +212,7 @@ def stopped_after(updates: int, words: tuple[str, ...], folder: Path, monkeypatc
     ],
 )
 def test_a_signal_leaves_a_checkpoint_and_an_interrupted_run(
-    case, number, undisturbed, tmp_path, monkeypatch
+    heard, case, number, undisturbed, tmp_path, monkeypatch
 ):
     words = (*CASES[case], "checkpoint_every=null")
     with monkeypatch.context() as patch:
