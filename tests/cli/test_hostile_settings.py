@@ -145,6 +145,16 @@ def test_help_with_a_folder_that_no_system_could_name(tmp_path, monkeypatch):
     assert (outcome.code, outcome.faults()) == (0, [])
 
 
+def test_names_of_what_a_sweep_varies_are_text(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine" / "experiment").mkdir(parents=True)
+    text = "# @package _global_\nhydra: {sweeper: {params: {3: x}}}\n"
+    (tmp_path / "mine" / "experiment" / "own.yaml").write_text(text)
+    outcome = run_here(["--config-dir", "mine", "experiment=own"], SECONDS)
+    assert (outcome.code, outcome.faults()) == (2, [])
+    assert "hydra.sweeper.params must be settings with their values as name: values" in outcome.err
+
+
 def test_names_of_settings_are_text(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine" / "data").mkdir(parents=True)
