@@ -136,6 +136,19 @@ class Points(Batch):
 
     mask: Mask | None  # type: ignore[assignment]  # a sequence's mask is always a matrix
 
+    @classmethod
+    def of_rows(
+        cls,
+        queries: Float[Tensor, "queries x_dim"],
+        targets: Float[Tensor, "queries y_dim"],
+        keys: Float[Tensor, "keys x_dim"],
+        values: Float[Tensor, "keys y_dim"],
+        mask: Mask | None,
+    ) -> "Points":
+        """Return queries with their targets, keys with their values, all of which count."""
+        queries, targets, keys, values = (each[None] for each in (queries, targets, keys, values))
+        return cls(queries, keys, values, targets, mask, torch.ones_like(targets[..., 0]).bool())
+
     def __len__(self) -> int:
         return self.queries.shape[1]
 

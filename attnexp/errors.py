@@ -1,7 +1,7 @@
 """The errors that a user can mend, and the parts of their sentences."""
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
@@ -60,6 +60,11 @@ def nearest_text(name: str, names: Iterable[str]) -> str:
     """Return ` Did you mean 'x'?` if one of the names is similar, else an empty text."""
     near = get_close_matches(name, list(names), n=1, cutoff=0.6)
     return f" Did you mean '{near[0]}'?" if near else ""
+
+
+def none_of(name: str, names: Collection[str]) -> str:
+    """Return `'name' is none of a, b or c.`, and the nearest of the names if one is similar."""
+    return f"'{name}' is none of {choices_text(names)}.{nearest_text(name, names)}"
 
 
 def shortened(text: str, most: int = LONGEST) -> str:

@@ -13,7 +13,7 @@ from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust
 from attnexp.cli.attention_display import Outcome, draw, record_of, show
 from attnexp.config.groups import choices, first_line
-from attnexp.errors import RequestError, choices_text, nearest_text
+from attnexp.errors import RequestError, choices_text, nearest_text, none_of
 from attnexp.runs.documents import read_yaml
 from attnexp.runs.files import UnreadableRunError, finite
 
@@ -217,9 +217,7 @@ def _example(name: str) -> Path:
     """Return the file of an example. Raises RequestError for one that is not shipped."""
     files = {choice.name: choice.path for choice in choices("attend")}
     if name not in files:
-        raise RequestError(
-            f"example: '{name}' is none of {choices_text(files)}.{nearest_text(name, files)}"
-        )
+        raise RequestError(f"example: {none_of(name, files)}")
     return files[name]
 
 

@@ -153,8 +153,8 @@ def _check_hydra(hydra: DictConfig) -> None:
             )
     require_plugin("sweeper", hydra.sweeper["_target_"], Sweeper)
     params = hydra.sweeper.get("params")
-    named = OmegaConf.is_dict(params) and all(isinstance(name, str) for name in params)
-    if not (params is None or named):
+    by_name = OmegaConf.is_dict(params) and all(isinstance(name, str) for name in params)
+    if not (params is None or by_name):
         raise RequestError(
             f"hydra.sweeper.params must be settings with their values as name: values, got {params}"
         )

@@ -6,7 +6,7 @@ import msgspec
 
 from attnexp.config.groups import first_line
 from attnexp.course.documents import read_document
-from attnexp.errors import RequestError, choices_text, nearest_text
+from attnexp.errors import RequestError, none_of
 
 FOLDER = Path(__file__).parent / "chapters"
 
@@ -43,9 +43,7 @@ def read_chapter(name: str) -> Chapter:
     """Return a chapter. Raises RequestError for a name that there is not."""
     known = names()
     if name not in known:
-        raise RequestError(
-            f"chapter '{name}' is none of {choices_text(known)}.{nearest_text(name, known)}"
-        )
+        raise RequestError(f"chapter {none_of(name, known)}")
     return _read(name)
 
 

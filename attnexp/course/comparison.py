@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attnexp.console import number_text
 from attnexp.course.check import Check
 from attnexp.course.documents import read_document
-from attnexp.course.exercise import ANSWER, Comparison, Setting
+from attnexp.course.exercise import ANSWER, Comparison, Setting, settings_text
 from attnexp.errors import RequestError
 from attnexp.runs.configurations import without_repeats, without_trials
 from attnexp.runs.frame import Frame, make_frame
@@ -116,7 +116,7 @@ def _fitting(frame: Frame, wanted: Mapping[str, Setting]) -> NDArray[np.bool_]:
 def _both_there(comparison: Comparison, sides: Sequence[Sequence[Run]]) -> Check:
     """Check that both sides have been run."""
     lacking = [label for label, side in zip(comparison.labels, sides, strict=True) if not side]
-    same = _settings_text(comparison.same)
+    same = settings_text(comparison.same)
     if lacking:
         sentence = (
             f"there is no finished run of {' and of '.join(lacking)} with {same} and a "
@@ -249,10 +249,6 @@ def _stated(
         f"{texts} {how} {what}, paired by seed, within {number_text(reach)} "
         f"({TOLERANCE:.0%} of half the interval)",
     )
-
-
-def _settings_text(settings: Mapping[str, Setting]) -> str:
-    return " ".join(f"{name}={value}" for name, value in settings.items())
 
 
 def _listed(names: Sequence[object]) -> str:

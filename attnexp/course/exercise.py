@@ -6,13 +6,14 @@
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from attnexp.config.groups import first_line
 from attnexp.course.documents import read_document
-from attnexp.errors import RequestError, choices_text, nearest_text, unwritable
+from attnexp.errors import RequestError, none_of, unwritable
 
 FOLDER = Path(__file__).parent / "exercises"
 DESCRIPTION = "exercise.yaml"
@@ -65,9 +66,7 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def labels(self) -> tuple[str, str]:
         """What the two sides are called in an answer: `model=dot`."""
-        first, second = (
-            " ".join(f"{name}={value}" for name, value in side.items()) for side in self.sides
-        )
+        first, second = map(settings_text, self.sides)
         return first, second
 
 
@@ -85,6 +84,11 @@ class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return self.score is not None or self.data is not None
 
 
+def settings_text(settings: Mapping[str, Setting]) -> str:
+    """Return settings as they are written on a command line."""
+    return " ".join(f"{name}={value}" for name, value in settings.items())
+
+
 def names() -> list[str]:
     """Return the names of the exercises."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{DESCRIPTION}"))
@@ -99,9 +103,7 @@ def read_exercise(name: str) -> Exercise:
     """Return an exercise. Raises RequestError for a name that there is not."""
     known = names()
     if name not in known:
-        raise RequestError(
-            f"exercise '{name}' is none of {choices_text(known)}.{nearest_text(name, known)}"
-        )
+        raise RequestError(f"exercise {none_of(name, known)}")
     return read_document(FOLDER / name / DESCRIPTION, Exercise)
 
 

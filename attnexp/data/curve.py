@@ -70,27 +70,16 @@ class Curve(Dataset):
         spacing = step if num_test is None else (high - low) / num_test
         x_test = low + spacing * torch.arange(count)
         self.spec = RegressionSpec(x_dim=1, y_dim=1)
-        self.train = self._points(x, y, x, y, LeaveOneOut(torch.arange(num_train), num_train))
+        keys, values, queries = (each[:, None] for each in (x, y, x_test))
+        self.train = Points.of_rows(
+            keys, values, keys, values, LeaveOneOut(torch.arange(num_train), num_train)
+        )
         self.validation = None
-        self.test = self._points(x_test, self.truth(x_test), x, y, mask=None)
+        self.test = Points.of_rows(queries, self.truth(x_test)[:, None], keys, values, mask=None)
 
     @abstractmethod
     def truth(self, x: Float[Tensor, " points"]) -> Float[Tensor, " points"]:
         """Return f(x), without noise."""
-
-    @staticmethod
-    def _points(
-        queries: Float[Tensor, " queries"],
-        targets: Float[Tensor, " queries"],
-        keys: Float[Tensor, " keys"],
-        values: Float[Tensor, " keys"],
-        mask: LeaveOneOut | None,
-    ) -> Points:
-        queries, targets, keys, values = (
-            tensor[None, :, None] for tensor in (queries, targets, keys, values)
-        )
-        counts = torch.ones_like(targets[..., 0]).bool()
-        return Points(queries, keys, values, targets, mask, counts)
 
 
 def _check_floats(low: float, high: float, noise: float) -> None:

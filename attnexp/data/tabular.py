@@ -57,11 +57,11 @@ class Tabular(Dataset):
         self.spec = RegressionSpec(len(x), 1, columns[:-1], columns[-1:])
         keys, values = self._standardised(own)
         trained = len(own)
-        self.train = _points(
+        self.train = Points.of_rows(
             keys, values, keys, values, LeaveOneOut(torch.arange(trained), trained)
         )
         self.validation = None
-        self.test = _points(*self._standardised(first), keys, values, None)
+        self.test = Points.of_rows(*self._standardised(first), keys, values, None)
 
     def _standardised(
         self, rows: Float[NDArray[np.float64], "rows columns"]
@@ -93,14 +93,3 @@ def _column(
     return Column(
         name, mean, deviation, float(whole.min()), float(np.median(whole)), float(whole.max())
     )
-
-
-def _points(
-    queries: Float[Tensor, "queries x_dim"],
-    targets: Float[Tensor, "queries 1"],
-    keys: Float[Tensor, "keys x_dim"],
-    values: Float[Tensor, "keys 1"],
-    mask: LeaveOneOut | None,
-) -> Points:
-    queries, targets, keys, values = (each[None] for each in (queries, targets, keys, values))
-    return Points(queries, keys, values, targets, mask, torch.ones_like(targets[..., 0]).bool())

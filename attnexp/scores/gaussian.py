@@ -72,14 +72,12 @@ def gaussian_as_dot_product(
     """
     centre = keys.mean(dim=-2, keepdim=True)
     near_queries, near_keys = queries - centre, keys - centre
-    squares = near_keys.square()
-    if is_diagonal(width):
-        scales = width**2 / queries.shape[-1]
+    squares, scale = near_keys.square(), width**2 / queries.shape[-1]
+    if is_diagonal(scale):
         return (
-            torch.cat([near_queries * scales, scales.expand_as(near_queries)], dim=-1),
+            torch.cat([near_queries * scale, scale.expand_as(near_queries)], dim=-1),
             torch.cat([near_keys, squares / -2], dim=-1),
         )
-    scale = width**2 / queries.shape[-1]
     return (
         torch.cat([near_queries, torch.ones_like(queries[..., :1])], dim=-1) * scale,
         torch.cat([near_keys, squares.sum(dim=-1, keepdim=True) / -2], dim=-1),

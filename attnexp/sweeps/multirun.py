@@ -38,16 +38,15 @@ def sweep(
     """
     config = composer.config
     axes = composer.axes(arguments)
-    rerun = config.rerun is True  # each job refuses what is neither true nor false
     if dry_run:
-        plan = make_plan(composer, axes, rerun)
+        plan = make_plan(composer, axes, composer.rerun)
         show_remarks(plan)
         show_plan(plan)
         return
     job_of = partial(composer.job, axes)
     executor = choose_executor(composer, job_of, max_batch_size)
     try:
-        plan = make_plan(composer, axes, rerun, executor.prepare)
+        plan = make_plan(composer, axes, composer.rerun, executor.prepare)
         require_places(plan)
         show_remarks(plan)
         if isinstance(executor, WorkersExecutor) and executor.detach:

@@ -108,6 +108,11 @@ class Composer:
         self.command = self._loader.command
         self._compositions: dict[tuple[str, ...], Composition] = {}
 
+    @property
+    def rerun(self) -> bool:
+        """Whether finished jobs run again. Each job refuses what is neither true nor false."""
+        return self.config.rerun is True
+
     def __enter__(self) -> "Composer":
         self._before = HydraConfig.instance().cfg
         return self

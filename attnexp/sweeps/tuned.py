@@ -79,7 +79,7 @@ def tuned_sweep(
     where a seed would both tune and compare, and RunFailedError where a job failed.
     """
     jobs = TunedJobs(composer, arguments, settings)
-    rerun = composer.config.rerun is True  # each job refuses what is neither true nor false
+    rerun = composer.rerun
     trials = jobs.trials()
     tried = list(itertools.chain.from_iterable(trials.values()))
     plan = plan_of(tried, jobs.num_trials, rerun)
