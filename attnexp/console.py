@@ -3,6 +3,7 @@
 A terminal gets colours and a progress bar; a file or a pipe gets plain lines, seconds apart.
 """
 
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,6 +27,8 @@ LINE_EVERY = 5.0
 
 WIDE = 1000
 """Columns where there is no terminal, so that nothing is cut or wrapped."""
+
+SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Screen(Console):
@@ -102,14 +105,15 @@ def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:
 
 
 def number_text(value: object) -> str:
-    """Return four significant digits of a float, and other values as text."""
+    """Return four significant digits of a float, twelve of a SHA-256, and other values as text."""
     if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
+        text = str(value)
+        return f"{text[:12]}..." if SHA256.fullmatch(text) else text
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def setting_text(value: object) -> str:
-    """Return a setting as it is written on the command line."""
+    """Return a setting as it is written on the command line, but for the digits that are cut."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return number_text(value)

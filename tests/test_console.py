@@ -21,3 +21,9 @@ def test_a_terminal_is_told_what_is_loading(monkeypatch):
 
 def test_a_file_is_told_nothing(monkeypatch):
     assert shown(monkeypatch) == ""
+
+
+def test_a_digest_is_told_by_its_first_digits():
+    digest = "04865c2d94288ef7" * 4
+    assert console.setting_text(digest) == "04865c2d9428..."
+    assert console.setting_text(digest + "0") == digest + "0"

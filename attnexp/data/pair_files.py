@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from attnexp.data.memory import require_memory
 from attnexp.errors import choices_text
-from attnexp.runs.sources import read_source
+from attnexp.runs.sources import as_text, read_source
 
 LONGEST_LINE = 100_000
 """Letters of a line."""
@@ -49,7 +49,7 @@ def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFi
         )
     content = read_source(path, sha256)
     require_memory(path, BYTES_A_BYTE * len(content))
-    rows = _rows(path, _text(path, content))
+    rows = _rows(path, as_text(path, content))
     header = [] if isinstance(source, int) else next(rows, (1, []))[1]
     source_place, target_place = (_place(path, header, each) for each in (source, target))
     needed = max(source_place, target_place) + 1
@@ -79,14 +79,6 @@ def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFi
     if further and not header:
         notes.append(f"lines of {path} with more columns, which are not read: {further:,}")
     return PairFile(pairs, notes)
-
-
-def _text(path: str, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise ValueError(f"{path}, line {line}: it is not UTF-8: save the file as UTF-8") from error
 
 
 def _is_csv(path: str) -> bool:

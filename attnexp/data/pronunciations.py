@@ -9,7 +9,7 @@ from attnexp.data.memory import require_memory
 from attnexp.data.pair_files import BYTES_A_BYTE
 from attnexp.data.sequences import check_positive, check_sizes
 from attnexp.data.text_pairs import Splits, TextPairs, drawn, gathered
-from attnexp.runs.sources import read_source
+from attnexp.runs.sources import as_text, read_source
 from attnexp.writing import Characters, Spaced
 
 FURTHER = re.compile(r"\(\d+\)$")
@@ -76,12 +76,8 @@ def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...]
     """Return letters and phonemes of each entry. Raises ValueError for a line that is none."""
     content = read_source(path, sha256)
     require_memory(path, BYTES_A_BYTE * len(content))
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
     entries = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(as_text(path, content).splitlines(), start=1):
         if not line.strip() or line.startswith(";;;"):
             continue
         word, *sounds = line.partition(" #")[0].split() or [""]

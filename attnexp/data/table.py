@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from attnexp.data.memory import require_memory
 from attnexp.data.tabular import Tabular
 from attnexp.errors import nearest_text, shortened
-from attnexp.runs.sources import read_source
+from attnexp.runs.sources import as_text, read_source
 
 BYTES_A_CELL = 60
 """Memory that a cell takes while a file is read and made into tensors, in bytes."""
@@ -60,7 +60,10 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.
     Empty lines are left out. Raises ValueError, with the line, for what is not a table, and for a
     column or a number that is not there.
     """
-    text = _text(path, content)
+    text = as_text(path, content)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise ValueError(f"{path}, line {line}: not a CSV file, it holds a byte of value 0")
     lines = content.count(b"\n")
     require_memory(f"about {lines:,} rows of {path}", BYTES_A_CELL * lines * len(names))
     records = _records(path, text)
@@ -80,18 +83,6 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.
                 raise ValueError(f"{path}, line {line}: column '{name}' is {why}")
             numbers.append(number)
     return np.array(numbers).reshape(-1, len(names))
-
-
-def _text(path: str, content: bytes) -> str:
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ValueError(f"{path}, line {line}: not UTF-8 text; save the table as UTF-8") from error
-    if "\0" in text:
-        line = text[: text.index("\0")].count("\n") + 1
-        raise ValueError(f"{path}, line {line}: not a CSV file, it holds a byte of value 0")
-    return text
 
 
 def _records(path: str, text: str) -> Iterator[tuple[int, list[str]]]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from attnexp.console import setting_text
 from attnexp.runs.frame import Frame, make_frame, varying
 from attnexp.runs.names import short_names
+from attnexp.runs.order import sort_runs
 from attnexp.runs.run import Run
 
 
@@ -90,10 +91,12 @@ def without_trials(frame: Frame) -> tuple[Frame, int]:
 def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     """Return finished runs, gathered by their data and then by configuration.
 
-    Both are in order of appearance, the runs of a configuration in order of their seeds.
+    Both are in order of their choices and settings, numbers by size, the runs of a configuration in
+    order of their seeds.
     """
     finished = [run for run in runs if run.finished]
     frame, _ = without_repeats(without_trials(make_frame(finished))[0])
+    frame = sort_runs(frame, by=None)
     found = [finished[row] for row in frame.rows]
     data = frame.codes(name for name in frame.telling if name.partition(".")[0] == "data")
     configurations = frame.codes(frame.telling)

@@ -81,6 +81,20 @@ def read_source(path: str, sha256: str) -> bytes:
     return content
 
 
+def as_text(path: str, content: bytes) -> str:
+    """Return the text that a file of UTF-8 holds, without a byte order mark.
+
+    Raises SourceError, with the line, for another encoding.
+    """
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise SourceError(
+            f"{path}, line {line}: it is not UTF-8: save the file as UTF-8"
+        ) from error
+
+
 def _place(path: str) -> str:
     """Return where the file is that a path names. A package is found without importing it.
 

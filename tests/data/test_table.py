@@ -117,8 +117,8 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
         ),
         (f'a,b\n{GOOD}"1,2\n', ", line 12: not a CSV file: unexpected end of data"),
         (f"a,b\n{GOOD}1,{'9' * 200_000}\n", ", line 12: not a CSV file: field larger than"),
-        (f"a,b\n{GOOD}é,1\n".encode("latin-1"), ", line 12: not UTF-8 text; save the table as"),
-        (b"\x89PNG\r\n\x1a\n\0", ", line 1: not UTF-8 text; save the table as UTF-8"),
+        (f"a,b\n{GOOD}é,1\n".encode("latin-1"), ", line 12: it is not UTF-8: save the file as"),
+        (b"\x89PNG\r\n\x1a\n\0", ", line 1: it is not UTF-8: save the file as UTF-8"),
         (f"a,b\n{GOOD}\0,1\n", ", line 12: not a CSV file, it holds a byte of value 0"),
         (
             "a,b\n1,2\n1,3\n1,5\n1,7\n",
