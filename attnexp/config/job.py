@@ -186,6 +186,8 @@ def check_log(job: Job) -> None:
     _set_folder(job)
     with _log_refused():
         settings: Any = OmegaConf.to_container(hydra.job_logging, resolve=True)
+        if not isinstance(root := settings.get("root"), dict | None):
+            raise ValueError(f"root must be settings such as level and handlers, got {root!r}")
         for handler in settings.get("handlers", {}).values():
             own = handler.get("class", "").startswith(("logging.", "attnexp."))
             if "filename" in handler and own:

@@ -94,6 +94,7 @@ SENTENCES = [
     ("-m ++hydra.sweeper._target_=: seed=1,2", "hydra.sweeper._target_ is ':', which is not an"),
     ("-m ++hydra.launcher._target_=os.system seed=1,2", "is not an installed launcher: choose one"),
     ("++hydra.sweeper._target_=attnexp.cli.main.run", "which is not an installed sweeper: choose"),
+    ("hydra.job_logging.root=-0.0", "root must be settings such as level and handlers, got -0.0"),
     ("hydra.sweeper.params=3", "hydra.sweeper.params must be settings with their values"),
     (f"train.max_epochs=-{'9' * 400}", "within -2^63 and 2^63, got -1.000e+400"),
     (f"output_dir={'x' * 300}", "cannot be written: File name too long"),
