@@ -21,9 +21,16 @@ OF_FILES = {
         "path": str(ROOT / "tests" / "data" / "points.csv"),
         "x": ["a", "b"],
         "y": "c (m/s)",
-    }
+    },
+    "g2p": {
+        "path": str(ROOT / "tests" / "data" / "words.dict"),
+        "num_train": 60,
+        "num_validation": 12,
+        "num_test": 20,
+    },
 }
-"""The settings without which data that come from a file of the user's cannot be made."""
+"""The settings of data that come from a file: those without which they cannot be made, and for a
+dictionary of 126,000 words a small one in its place."""
 
 pytest_plugins = ("stored_runs",)
 

@@ -9,7 +9,7 @@ from hydra.utils import instantiate
 
 LENGTHS = (7, 2, 4)
 
-EVERY = 3
+EVERY = 5
 """One in so many pairs of a score and a model is tested by default: several of each."""
 
 

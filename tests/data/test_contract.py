@@ -109,7 +109,12 @@ def test_a_yaml_repeats_the_defaults_of_its_class_and_brings_its_surroundings(na
     needed = ("arch", "task", "optim", "schedule", "train")
     assert groups == [f"override /{group}@_global_.{group}" for group in needed]
     parameters = inspect.signature(settings["_target_"]).parameters.values()
-    file = {p.name: settings[p.name] for p in parameters if p.name in ("path", "sha256")}
+    own = OF_FILES.get(name, {})
+    file = {p.name: settings[p.name] for p in parameters if p.name in {"path", "sha256", *own}}
+    shipped = OmegaConf.load(CONF / f"{name}.yaml")
+    for p in parameters:
+        if p.name in own and p.default is not p.empty:
+            assert shipped[p.name] == p.default
     plain = settings["_target_"](torch.Generator().manual_seed(0), **file)
     assert plain.spec == build(name, 0).spec
     for split, batch in splits(plain).items():

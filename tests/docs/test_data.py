@@ -29,6 +29,11 @@ def write_sentences(folder):
     (folder / "my.tsv").write_text(sentences.replace(",", "\t"))
 
 
+def write_dictionary(folder):
+    words = "".join(f"{a}{b}n  {a.upper()} IH1 N\n" for a in "bdfgkl" for b in "aeiou")
+    (folder / "my.dict").write_text(words)
+
+
 @pytest.mark.parametrize("line", COMMANDS)
 def test_command(in_process, line, tmp_path):
     words = [word.replace("range(10)", "range(1)") for word in shlex.split(line)[1:]]
@@ -37,7 +42,10 @@ def test_command(in_process, line, tmp_path):
         small = QUICK
     else:
         write_sentences(tmp_path)
+        write_dictionary(tmp_path)
         small = (*QUICK, *SYMBOLS, *(WORDS if "data=g2p" in words else ()))
+        if "data=g2p" in words and len(words) > 2:  # the shortest command reads the whole one
+            small = (*small, "data.path=my.dict")
         words = [word for word in words if not word.startswith("data.num_train")]
     answer = in_process(*words, *small)
     assert answer.returncode == 0, answer.stderr

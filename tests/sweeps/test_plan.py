@@ -65,7 +65,13 @@ def plan(composer):
     return make
 
 
-@pytest.mark.parametrize("arguments", MASTERS, ids=" ".join)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param(line, marks=pytest.mark.slow if place % 2 else (), id=" ".join(line))
+        for place, line in enumerate(MASTERS)
+    ],
+)
 def test_jobs_are_composed_as_hydra_composes_them(composer, arguments):
     import itertools
 

@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from conftest import choice_names
 from hydra import compose, initialize_config_dir
 from hydra.core.global_hydra import GlobalHydra
 from torch import nn
@@ -18,6 +19,12 @@ from attnexp.training.replicas import NotReplicableError, Replicas, likeness
 
 SMALL = ("data.num_train=37", "arch.features=7", "train.max_epochs=3", "train.tolerance=null")
 """Regression in which no number of entries is a multiple of a vector's."""
+
+NOTHING_TO_TRAIN = ("average", "boxcar")
+"""Scores whose regression has no parameters."""
+
+OF_EACH_KIND = ("additive", "scaled_dot", "linear", "epanechnikov", "gaussian_learned")
+"""The scores that are not slow: a network, a product, features, a kernel that ends, a width."""
 
 SEQUENCES = (
     "data=reverse",
@@ -77,10 +84,16 @@ def assert_same_bits(*overrides):
     assert [row.loss for row in rows(events[1])] == [row.loss for row in rows(others[1])]
 
 
-def test_every_score_has_the_same_bits_in_any_company(model_name):
-    if model_name in ("average", "boxcar"):
-        pytest.skip("its regression has nothing to train")
-    assert_same_bits(f"model={model_name}", *SMALL)
+@pytest.mark.parametrize(
+    "model",
+    [
+        pytest.param(name, marks=() if name in OF_EACH_KIND else pytest.mark.slow)
+        for name in choice_names("model")
+        if name not in NOTHING_TO_TRAIN
+    ],
+)
+def test_every_score_has_the_same_bits_in_any_company(model):
+    assert_same_bits(f"model={model}", *SMALL)
 
 
 @pytest.mark.slow

@@ -76,11 +76,16 @@ def test_a_space_with_an_end_is_tried_once(in_process, tmp_path):
 @pytest.mark.parametrize(
     "words",
     [
-        ("model.width=1,1.0", "hydra.sweeper.at_once=2"),
         ("model.width=1,1e0,1", "seed=0,0", "hydra.sweeper.at_once=3"),
-        ("model=gaussian,'gaussian'", "hydra.sweeper.at_once=2"),
-        ("model.width=interval(2,2)",),
         ("figures=true,false", "hydra.sweeper.at_once=2"),
+        *(
+            pytest.param(words, marks=pytest.mark.slow)
+            for words in (
+                ("model.width=1,1.0", "hydra.sweeper.at_once=2"),
+                ("model=gaussian,'gaussian'", "hydra.sweeper.at_once=2"),
+                ("model.width=interval(2,2)",),
+            )
+        ),
     ],
     ids=" ".join,
 )
