@@ -11,10 +11,11 @@ from typing import Any, Literal, TypeVar, cast
 
 import yaml
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.utils import JobReturn, JobStatus, configure_log, env_override
+from hydra.core.utils import JobReturn, JobStatus, env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.resolvers import oc
 
+from attnexp.config import job_log
 from attnexp.config.hydra_internals import Callbacks, OmegaConfDumper
 from attnexp.config.schema import check_settings
 from attnexp.errors import RequestError, RunFailedError
@@ -24,7 +25,6 @@ from attnexp.redaction import (
     is_masked,
     knows_variables,
     recorded,
-    redacted,
     remember_secrets,
     remember_variable,
 )
@@ -180,31 +180,8 @@ def record_composition(job: Job) -> None:
 
 def check_log(job: Job) -> None:
     """Raise RequestError where the log of a job cannot be configured. No file is opened."""
-    hydra = job.config.hydra
-    if hydra.job_logging is None:
-        return
     _set_folder(job)
-    with _log_refused():
-        settings: Any = OmegaConf.to_container(hydra.job_logging, resolve=True)
-        if not isinstance(root := settings.get("root"), dict | None):
-            raise ValueError(f"root must be settings such as level and handlers, got {root!r}")
-        for handler in settings.get("handlers", {}).values():
-            own = handler.get("class", "").startswith(("logging.", "attnexp."))
-            if "filename" in handler and own:
-                handler["delay"] = True
-        configure_log(OmegaConf.create(settings), hydra.verbose)
-
-
-@contextmanager
-def _log_refused() -> Iterator[None]:
-    """Make what is wrong with the settings of a log a RequestError; errors of the system stay."""
-    try:
-        yield
-    except (ValueError, TypeError, AttributeError, LookupError, ImportError) as error:
-        why = error.__cause__ or error
-        if isinstance(why, OSError):
-            raise OSError(why.errno, why.strerror, why.filename) from error
-        raise RequestError(f"hydra.job_logging cannot be used: {why}") from error
+    job_log.check(job.config.hydra)
 
 
 def _set_folder(job: Job) -> None:
@@ -241,31 +218,12 @@ class Surroundings:
     def _direct_messages(self) -> None:
         """Configure the log; later, where only the root has handlers, set them, which is quick."""
         hydra = self._job.config.hydra
-        logging.setLogRecordFactory(RedactedRecord)
+        logging.setLogRecordFactory(job_log.RedactedRecord)
         if self._handlers and "loggers" not in hydra.job_logging:
             logging.root.handlers[:] = self._handlers
             return
-        with _log_refused():
-            configure_log(hydra.job_logging, hydra.verbose)
+        job_log.configure(hydra)
         self._handlers = logging.root.handlers[:]
-
-
-class RedactedRecord(logging.LogRecord):
-    """A message of the log without secrets, its traceback included."""
-
-    _traceback: str | None = None
-
-    def getMessage(self) -> str:
-        return redacted(super().getMessage())
-
-    @property
-    def exc_text(self) -> str | None:
-        """The traceback, which a formatter sets."""
-        return self._traceback
-
-    @exc_text.setter
-    def exc_text(self, text: str | None) -> None:
-        self._traceback = redacted(text) if text else text
 
 
 def write_composition(job: Job, folder: Path) -> None:
