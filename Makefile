@@ -56,8 +56,9 @@ format: .venv/linted ## put the code into its form
 docs: .venv/documented ## build the site of the documents into site/
 	$(BIN)/python docs/build.py site
 
-course: .venv/installed ## run the commands of the course and draw its pictures again
+course: .venv/documented ## run all commands of the course, draw its pictures again, build the site
 	$(BIN)/python docs/draw.py
+	$(BIN)/python docs/build.py site
 
 bench: .venv/tested ## measure speed beside named rivals: one table of all benchmarks
 	$(BIN)/python benchmarks/table.py
