@@ -2,8 +2,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-# Modules are compiled when they are first imported, which halves the time of an installation.
-PIP := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
+PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # Three on two cores: tests that start processes or wait take a third of the time. The tests of a
 # file share what it trains, so they run in one process.
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile
