@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-all test-ray snapshots lint types format docs course bench clean
+.PHONY: help install run test check test-all test-ray snapshots lint types format docs course bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,23 +17,16 @@ install: .venv/installed ## create .venv and install attnexp into it
 
 run: .venv/installed ## compare scoring functions on the noisy curve: table and pictures
 	$(BIN)/attnexp -m experiment=first_look
-	@echo
-	@echo "The pictures of the runs:"
-	@ls outputs/*/figures/fit.png outputs/*/figures/attention.png
-	@echo
-	@echo "What to type next:"
-	@echo "  . .venv/bin/activate             # once in each terminal: it makes attnexp a command"
-	@echo "  attnexp results                  # the table of all runs again"
-	@echo "  attnexp plot outputs             # the scoring functions side by side, in outputs/figures/"
-	@echo "  attnexp report                   # one page with tables, curves and attention"
-	@echo "  attnexp model=additive seed=1    # another run"
-	@echo "  attnexp --help                   # everything that can be chosen"
+	@echo "  . $(BIN)/activate  # once in each terminal: it makes attnexp a command"
 
-test: .venv/tested ## run the tests, without the slow ones
+test: .venv/tested ## run the tests of the mathematics whole, of all else the core: 3 minutes
 	$(PYTEST)
 
+check: .venv/tested ## run the tests of commands, documents and sweeps too: what CI runs
+	$(PYTEST) tests
+
 test-all: .venv/tested test-ray ## run all tests, the slow ones too
-	$(PYTEST) -m ""
+	$(PYTEST) -m "" tests
 
 test-ray: .venv-ray/tested ## run the tests of Ray's launcher, in an environment of its own
 	.venv-ray/bin/python -m pytest -m "" tests/sweeps/test_launchers.py -k ray

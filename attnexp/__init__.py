@@ -1,6 +1,6 @@
 """Runs and compares attention mechanisms, from the command line and from Python.
 
-docs/python.md shows the Python interface with examples. What is named here is imported when it is
+docs/python.md shows the Python interface with examples. A name is imported when it is
 first used, so that reading a table of runs does not wait for PyTorch.
 """
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from attnexp.normalizers.softmax import masked_softmax
     from attnexp.notebooks.run import load_run
     from attnexp.notebooks.runs import load_runs
-    from attnexp.runs.frame import load_results
+    from attnexp.select.frame import load_results
 else:
     __getattr__, __dir__ = names_in(
         __name__,
         {
             "AttentionPooling": "attnexp.attention.pooling:AttentionPooling",
             "MultiHead": "attnexp.attention.multihead:MultiHead",
-            "load_results": "attnexp.runs.frame:load_results",
+            "load_results": "attnexp.select.frame:load_results",
             "load_run": "attnexp.notebooks.run:load_run",
             "load_runs": "attnexp.notebooks.runs:load_runs",
             "masked_softmax": "attnexp.normalizers.softmax:masked_softmax",

@@ -3,8 +3,10 @@
 A terminal gets colours and a progress bar; a file or a pipe gets plain lines, seconds apart.
 """
 
+import os
 import re
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,8 +18,7 @@ from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
 
-from attnexp.errors import shortened
-from attnexp.redaction import redacted
+from attnexp.errors import OutputClosedError, shortened
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
@@ -41,12 +42,21 @@ class Screen(Console):
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterable[Segment]:
-        """Yield the segments of what is printed."""
+        """Yield the printed segments."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable():
                 yield segment
             else:
                 yield Segment(escaped(segment.text, but="\n"), segment.style)
+
+    def on_broken_pipe(self) -> None:
+        """Drop all further output. Raises OutputClosedError where it was standard output.
+
+        A thread that prints goes on in silence: it cannot end the process.
+        """
+        os.dup2(os.open(os.devnull, os.O_WRONLY), self.file.fileno())
+        if not self.stderr and threading.current_thread() is threading.main_thread():
+            raise OutputClosedError
 
 
 def escaped(text: str, but: str = "") -> str:
@@ -56,11 +66,13 @@ def escaped(text: str, but: str = "") -> str:
     """
     if text.isprintable():
         return text
-    return "".join(letter if _harmless(letter, but) else ascii(letter)[1:-1] for letter in text)
+    return "".join(
+        character if _harmless(character, but) else ascii(character)[1:-1] for character in text
+    )
 
 
-def _harmless(letter: str, but: str) -> bool:
-    return letter.isprintable() or letter in but or "\udc80" <= letter <= "\udcff"
+def _harmless(character: str, but: str) -> bool:
+    return character.isprintable() or character in but or "\udc80" <= character <= "\udcff"
 
 
 def make_console(stderr: bool = False) -> Console:
@@ -81,17 +93,17 @@ def say(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a sentence that begins with `note:`."""
-    out.print(f"[yellow]note:[/] {escape(escaped(redacted(text)))}", soft_wrap=True)
+    out.print(f"[yellow]note:[/] {escape(escaped(text))}", soft_wrap=True)
 
 
 def warn_aside(text: str) -> None:
     """Print a note on the standard error, which keeps it out of output that a program reads."""
-    err.print(f"[yellow]note:[/] {escape(escaped(redacted(text)))}", soft_wrap=True)
+    err.print(f"[yellow]note:[/] {escape(escaped(text))}", soft_wrap=True)
 
 
 def complain(text: str) -> None:
-    """Print on the standard error what went wrong, in one line of at most 300 letters."""
-    err.print(f"[red]attnexp:[/] {escape(shortened(escaped(redacted(text))))}", soft_wrap=True)
+    """Print on the standard error what went wrong, in one line of at most 300 characters."""
+    err.print(f"[red]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
 
 
 def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:
@@ -119,7 +131,7 @@ def setting_text(value: object) -> str:
     return number_text(value)
 
 
-def near(path: Path) -> str:
+def relative(path: Path) -> str:
     """Return the path relative to the current directory if it lies below it, else the path."""
     here = Path.cwd()
     return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)

@@ -6,18 +6,22 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 
 LONGEST = 280
-"""Letters of a message about what went wrong."""
+"""Characters of a message about what went wrong."""
 
 LONG_WORD = 50
-"""Letters that stay of a long word in a message that is too long."""
+"""Characters that stay of a long word in a message that is too long."""
 
 
 class RequestError(Exception):
-    """The request cannot be carried out as it stands. The text is for the user; exit code 2."""
+    """The request cannot be carried out. The text is for the user; exit code 2."""
 
 
 class RunFailedError(Exception):
     """A run began and did not end well. The text is for the user; exit code 1."""
+
+
+class OutputClosedError(KeyboardInterrupt):
+    """The reader of standard output has gone, as in `attnexp | head`: work ends as at Ctrl-C."""
 
 
 FULL = {
@@ -25,7 +29,7 @@ FULL = {
     errno.EDQUOT: "the disk quota is used up",
     errno.EFBIG: "no file may grow that large",
 }
-"""What the system says where there is no room left, in words."""
+"""Sentences for the system's errors about a full disk."""
 
 
 def refusal(error: OSError) -> str:
@@ -33,9 +37,13 @@ def refusal(error: OSError) -> str:
     return FULL.get(error.errno or 0, error.strerror or str(error))
 
 
-def unwritable(option: str, path: object, error: OSError) -> RequestError:
-    """Return the error for a path that an option gives and the system refuses to write."""
-    return RequestError(f"{option}: {path} cannot be written: {refusal(error)}")
+@contextmanager
+def writable(option: str, path: object) -> Iterator[None]:
+    """Make it a RequestError that a block cannot write a path that an option gives."""
+    try:
+        yield
+    except OSError as error:
+        raise RequestError(f"{option}: {path} cannot be written: {refusal(error)}") from error
 
 
 @contextmanager
@@ -68,7 +76,7 @@ def none_of(name: str, names: Collection[str]) -> str:
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Return text in which the middle is left out where it has more letters than that.
+    """Return text in which the middle is left out where it has more characters than that.
 
     Long words, such as paths, lose their beginning first.
     """

@@ -115,10 +115,10 @@ class LeaveOneOut(StructuredMask):
 
 @dataclass(frozen=True)
 class FirstKeys(StructuredMask):
-    """Shows each query the first keys, so many as its limit says, without those that are padding.
+    """Lets each query see its first `limit` keys, without those that are padding.
 
     `limits` are numbers of keys, the same for every example or of each: a length for each query, or
-    where the query stands, plus one, if it must not look ahead. `keys` is the number of keys.
+    the query's position plus one, if it must not look ahead. `keys` is the number of keys.
     `shown` is false at keys that no query may attend to. Both may have an axis for the heads.
     """
 
@@ -223,7 +223,7 @@ def hide(
 
 
 def require_lengths(valid_lens: ValidLens, num_keys: int) -> None:
-    """Raise ValueError for what are no whole numbers from 0 to `num_keys`."""
+    """Raise ValueError for anything but whole numbers from 0 to `num_keys`."""
     if valid_lens.is_floating_point():
         raise ValueError(
             "valid_lens must be whole numbers, or a mask of true and false, got "

@@ -1,4 +1,4 @@
-"""How a text is made of symbols: characters, words, or what stands between spaces."""
+"""How a text is made of symbols: characters, words, or runs of characters between spaces."""
 
 import unicodedata
 from abc import ABC, abstractmethod
@@ -22,7 +22,7 @@ class Writing(ABC):
 
 @dataclass(frozen=True)
 class Separated(Writing):
-    """Symbols stand between spaces, or between commas as in "3,1,4"; spaces join them."""
+    """Symbols are separated by spaces, or by commas as in "3,1,4"; spaces join them."""
 
     def split(self, text: str) -> list[str]:
         return text.replace(",", " ").split()
@@ -37,7 +37,7 @@ SEPARATED = Separated()
 
 @dataclass(frozen=True)
 class Spaced(Separated):
-    """Symbols stand between spaces and may hold commas; spaces join them."""
+    """Symbols are separated by spaces and may hold commas; spaces join them."""
 
     def split(self, text: str) -> list[str]:
         return plain(text).split()
@@ -81,7 +81,7 @@ _WORD = regex.compile(rf"\p{{Han}}|{_LETTERS}(?:['\u2019.\-]{_LETTERS})*|\X", re
 _OPENS = regex.compile(r"[\p{Ps}\p{Pi}¿¡]$")
 _CLOSES = regex.compile(r"[\p{Pe}\p{Pf}\p{Terminal_Punctuation}…%]")
 _DENSE = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}[[\p{ea=W}\p{ea=F}]&&\p{P}]]", regex.V1)
-"""What is written without spaces between: Chinese and Japanese, their wide punctuation included."""
+"""Scripts without spaces between words: Chinese and Japanese, their wide punctuation included."""
 
 
 def plain(text: str) -> str:

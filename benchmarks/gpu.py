@@ -1,4 +1,4 @@
-"""Training steps on a GPU: kernel by kernel, and as one CUDA graph, beside the textbook's loop.
+"""Training steps on a GPU: kernel by kernel, and as one CUDA graph, against the textbook's loop.
 
 A program that launches the many small kernels of these models one at a time keeps a GPU waiting.
 All train on the batch of `step_time.py`, those of one architecture from the same weights, and their

@@ -1,6 +1,6 @@
 """How time and memory grow with the number of points, the hidden size and the sequence length.
 
-Attention as the textbook writes it, softmax(a(Q, K)) V with all scores at once, beside ours,
+Attention as the textbook writes it, softmax(a(Q, K)) V with all scores at once, against ours,
 forward and backward on one thread. Each measurement runs in a process of its own, so that its most
 memory is its own. A line ends before what takes more than `MEMORY`, and after a step of more than
 `PATIENCE` seconds. Draws docs/images/growth.png:

@@ -24,11 +24,10 @@ from attnexp.console import out, plain_table
 from attnexp.tables.significance import compare
 from attnexp.tables.statistics import (
     PairedP,
-    ShareSpread,
+    Spread,
     betting_p,
     effect_size,
     holm,
-    spread,
     student_p,
 )
 
@@ -125,20 +124,20 @@ EQUALS = {
         student_p,
     ),
     "lognormal": Equals(lognormal(1), student_p),
-    "lognormal beside a constant": Equals(beside(1, lognormal(1)), student_p),
+    "lognormal against a constant": Equals(beside(1, lognormal(1)), student_p),
     "near-perfect shares": Equals(
         lambda rng, shape: rng.binomial(200, 0.995, size=shape) / 200, betting_p
     ),
-    "late jump (1 with 0.8, else 0.4) beside 0.88": Equals(beside(0.88, jump(0.8)), betting_p),
+    "late jump (1 with 0.8, else 0.4) against 0.88": Equals(beside(0.88, jump(0.8)), betting_p),
     "the same with noise of 0.01": Equals(beside(0.875, jump(0.8, noise=0.01)), betting_p),
-    "late jump (1 with 0.95, else 0) beside 0.95": Equals(
+    "late jump (1 with 0.95, else 0) against 0.95": Equals(
         beside(0.95, jump(0.95, low=0)), betting_p
     ),
 }
 """Tables in which every row has the same mean."""
 
 OUT_OF_REACH = {
-    "lognormal, sigma 1.5, beside a constant": Equals(beside(1, lognormal(1.5)), student_p),
+    "lognormal, sigma 1.5, against a constant": Equals(beside(1, lognormal(1.5)), student_p),
     "the late jump with noise, as of a metric without bounds": Equals(
         beside(0.875, jump(0.8, noise=0.01)), student_p
     ),
@@ -193,7 +192,7 @@ def share_coverage(share: Share, seeds: int, trials: int) -> tuple[float, float,
     drawn = np.clip(share.draw(rng, (trials, seeds)), 0, 1)
     before = after = width = 0.0
     for values in (rng.binomial(EXAMPLES, drawn) / EXAMPLES).tolist():
-        plain, own = spread(values), ShareSpread(tuple(values), EXAMPLES)
+        plain, own = Spread(values), Spread(values, EXAMPLES)
         before += plain.low - 1e-9 <= share.mean <= plain.high + 1e-9
         after += own.low - 1e-9 <= share.mean <= own.high + 1e-9
         width += own.high - own.low

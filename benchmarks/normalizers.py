@@ -1,4 +1,4 @@
-"""Time of the sparse normalizers, forward and backward, beside the softmax and the package entmax.
+"""Time of the sparse normalizers, forward and backward, against the softmax and the package entmax.
 
 Scores of the shape of a small transformer's, (64, 4, 11, 11), with a mask of lengths, on one
 thread. All are timed in turns (A B C A B C ...), in processor time, so that what else the machine
@@ -88,7 +88,7 @@ def timings(repeats: int) -> dict[str, list[float]]:
 
 
 def rows(quick: bool) -> list[Row]:
-    """Return ours beside the softmax, and beside the package."""
+    """Return ours against the softmax, and against the package."""
     seconds = timings(20 if quick else 200)
     rivals = {
         "softmax": (f"softmax, PyTorch {torch.__version__}", GOAL),

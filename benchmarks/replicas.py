@@ -17,11 +17,12 @@ from hydra import compose, initialize_config_dir
 
 from attnexp.config import build
 from attnexp.config.groups import conf_dir
-from attnexp.config.job import chosen_of, register_resolvers
+from attnexp.config.job import opening_of
+from attnexp.config.settings import register_resolvers
 from attnexp.console import out, plain_table
 from attnexp.training.loop import Training
 from attnexp.training.prepared import PreparedRun
-from attnexp.training.replicas import Replicas
+from attnexp.training.replicas.group import Replicas
 
 FEW_UPDATES = (
     "data.num_train=1024",
@@ -50,15 +51,14 @@ def prepared(words: tuple[str, ...], seeds: int) -> list[PreparedRun]:
     runs = []
     for seed in range(seeds):
         config.seed = seed
-        runs.append(build.prepare(config, chosen_of(config.hydra.runtime.choices)))
+        runs.append(build.prepare(config, opening_of(config)))
     return runs
 
 
 def apart(runs: list[PreparedRun]) -> None:
     """Train the runs one after another."""
     for run in runs:
-        rest = (run.optimizer, run.schedule, run.settings, run.order)
-        for _ in Training(run.model, run.dataset, run.task, *rest).epochs():
+        for _ in Training(run).epochs():
             pass
 
 

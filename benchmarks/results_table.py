@@ -58,7 +58,7 @@ def write_runs(outputs: Path, count: int) -> None:
         model, data, heads, rate = cells[i % len(cells)]
         seed = i // len(cells)
         folder = outputs / f"{model}-{data}-rnn-seed{seed}-{i:010x}"
-        (folder / ".hydra").mkdir(parents=True)
+        folder.mkdir(parents=True)
         content = summary(model, data, heads, rate, seed, f"{i:010x}", rng)
         (folder / "summary.json").write_text(json.dumps(content, indent=2) + "\n")
         rows = (
@@ -66,9 +66,6 @@ def write_runs(outputs: Path, count: int) -> None:
             for epoch in range(1, EPOCHS + 1)
         )
         (folder / "metrics.csv").write_text("epoch,step,loss,lr,seconds\n" + "".join(rows))
-        overrides = [f"model={model}", f"data={data}", f"arch.heads={heads}", f"optim.lr={rate}"]
-        lines = "".join(f"- {line}\n" for line in [*overrides, f"seed={seed}"])
-        (folder / ".hydra" / "overrides.yaml").write_text(lines)
         (folder / "attnexp.log").write_text("finished\n")
         (folder / "predictions.csv").write_text("source,target,decoded\n" * 50)
         (folder / "attention.safetensors").write_bytes(bytes(4096))
@@ -206,7 +203,7 @@ def measure(arguments: Sequence[str], cwd: Path) -> Measured:
 
 
 def rows(quick: bool) -> list[Row]:
-    """Return rows of the table of 10,000 runs, warm and cold, beside the import of PyTorch."""
+    """Return rows of the table of 10,000 runs, warm and cold, against the import of PyTorch."""
     count, repeats = (200, 1) if quick else (10_000, 5)
     taken: dict[str, list[float]] = {"warm": [], "cold": []}
     with tempfile.TemporaryDirectory() as scratch:

@@ -1,4 +1,4 @@
-"""A row of the table of `make bench`: one question, measured beside a named rival in one run.
+"""A row of the table of `make bench`: one question, measured against a named rival in one run.
 
 A benchmark joins the table by a function `rows(quick: bool) -> list[Row]`.
 """

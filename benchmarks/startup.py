@@ -1,4 +1,4 @@
-"""Processor time of whole commands beside that of importing what they cannot do without.
+"""Processor time of whole commands against that of importing what they cannot do without.
 
 Every command runs in a process of its own, in turn, so that a machine that changes its pace changes
 it for all; the ratio is the median over the turns. User and system time count, waiting does not.

@@ -1,4 +1,4 @@
-"""Training-step throughput of `Rnn` beside the textbook's loop, on one thread.
+"""Training-step throughput of `Rnn` against the textbook's loop, on one thread.
 
 The textbook's decoder goes through all of its layers once a target symbol: embedding, attention
 (which projects every key again), `nn.GRU`, output layer. Ours does once a sequence what does not
@@ -22,8 +22,8 @@ from jaxtyping import Float, Int
 from rows import Row
 from torch import Tensor, nn
 
-from attnexp.architectures.cells import Cell
 from attnexp.architectures.encoder import OneWay
+from attnexp.architectures.recurrence.cells import Cell
 from attnexp.architectures.rnn import Rnn
 from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.console import out, plain_table, say

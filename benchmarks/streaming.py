@@ -1,4 +1,4 @@
-"""Attention by tiles beside the dense formula, PyTorch's fused kernel and KeOps, on one thread.
+"""Attention by tiles against the dense formula, PyTorch's fused kernel and KeOps, on one thread.
 
 Each row times us and a rival in turns (A B A B ...), in processor time, and shows the median and
 the spread of the ratios, pair by pair. Before anything is timed, results must agree. Memory is the
@@ -32,7 +32,7 @@ from attnexp.attention.streaming import stream_products
 from attnexp.console import out, plain_table
 from attnexp.masks import LeaveOneOut
 from attnexp.scores.additive import Additive
-from attnexp.scores.gaussian import gaussian_as_dot_product
+from attnexp.scores.gaussian import Gaussian
 from attnexp.training.device import prepare_processor
 
 BATCH, LENGTH, HIDDEN = 4, 256, 128
@@ -90,14 +90,14 @@ def line(points: int) -> tuple[Tensor, Tensor]:
 def kernel(points: int = POINTS) -> Work:
     """Gaussian kernel regression at its own points."""
     x, y = line(points)
-    queries, keys = gaussian_as_dot_product(x, x, WIDTH)
+    queries, keys = Gaussian(1, 1, WIDTH).as_dot_product(x, x)
     return lambda: stream_products(queries, keys, y, None)
 
 
 def fused() -> Work:
     """The same by PyTorch's kernel, which wants values as wide as queries, and four axes."""
     x, y = line(POINTS)
-    queries, keys = gaussian_as_dot_product(x, x, WIDTH)
+    queries, keys = Gaussian(1, 1, WIDTH).as_dot_product(x, x)
     wide = F.pad(y, (0, 1))[None]
     attend = F.scaled_dot_product_attention
     return lambda: attend(queries[None], keys[None], wide, scale=1.0)[0, ..., :1]
@@ -127,12 +127,13 @@ def width(points: int = POINTS) -> Work:
     x, y = line(points)
 
     def gradient() -> Tensor:
-        learned = torch.tensor(WIDTH, requires_grad=True)
-        queries, keys = gaussian_as_dot_product(x, x, learned)
+        score = Gaussian(1, 1, "learned", initial_width=WIDTH)
+        queries, keys = score.as_dot_product(x, x)
         context = stream_products(queries, keys, y, LeaveOneOut(torch.arange(points), points))
         (context - y).square().mean().backward()
-        assert learned.grad is not None
-        return learned.grad
+        assert isinstance(score.width, Tensor)
+        assert score.width.grad is not None
+        return score.width.grad
 
     return gradient
 
@@ -304,7 +305,7 @@ def measure(repeats: int) -> list[Row]:
 
 
 def rows(quick: bool) -> list[Row]:
-    """Return all pairs, and the extra memory of the additive score beside the textbook's."""
+    """Return all pairs, and the extra memory of the additive score against the textbook's."""
     extra = Row(
         asks="additive score, extra memory",
         rival="textbook",
@@ -322,7 +323,7 @@ def main() -> int:
     table = plain_table(HEADS, right=HEADS[2:])
     found = measure(parser.parse_args().repeats)
     mine, theirs = memory(0), memory(1)
-    asks = f"additive score, {mine:.0f} MB of extra memory beside {theirs:.0f}"
+    asks = f"additive score, {mine:.0f} MB of extra memory against {theirs:.0f}"
     found.append(Row(asks=asks, rival="textbook", ratios=[mine / theirs], threads=1, wanted=MEMORY))
     for row in found:
         table.add_row(*row.cells())

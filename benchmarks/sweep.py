@@ -22,7 +22,7 @@ from rows import ENVIRONMENT, Row, clock_seconds
 
 from attnexp.config.groups import conf_dir
 from attnexp.console import out, plain_table
-from attnexp.sweeps.executors.parallel import core_count
+from attnexp.sweeps.launchers.local import core_count
 
 STOCK = """
 from pathlib import Path
@@ -30,14 +30,16 @@ import hydra
 from hydra.core.hydra_config import HydraConfig
 from attnexp.config import build
 from attnexp.training import run
-from attnexp.config.job import chosen_of, register_resolvers
+from attnexp.config.settings import chosen_of, register_resolvers, resolved
+from attnexp.runs.summary import first_summary
 
 register_resolvers()
 
 @hydra.main(version_base="1.3", config_path={conf!r}, config_name="config")
 def main(config):
     node = HydraConfig.get().runtime
-    run.execute(build.prepare(config, chosen_of(node.choices)), Path(node.output_dir))
+    opening = first_summary('key', resolved(config), chosen_of(node.choices))
+    run.execute(build.prepare(config, opening), Path(node.output_dir))
 
 main()
 """
@@ -80,13 +82,13 @@ def finished_sweep(folder: Path) -> float:
         "import msgspec\n"
         "from attnexp.cli.main import run\n"
         "from attnexp.runs.summary import first_summary\n"
-        "from attnexp.sweeps import multirun\n"
+        "from attnexp.sweeps import schedule\n"
         "def write(plan):\n"
         "    for job in plan.jobs:\n"
         "        job.folder.mkdir(parents=True)\n"
-        "        opened = first_summary(job.settings, {})\n"
+        "        opened = first_summary(job.place.key, job.settings, {})\n"
         "        msgspec.structs.replace(opened, status='finished').write(job.folder)\n"
-        "multirun.show_plan = write\n"
+        "schedule.show_plan = write\n"
         "sys.exit(run(sys.argv[1:]))\n"
     )
     words = ["-m", *TRAINING, f"seed=range({AGAIN})"]

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from rows import ENVIRONMENT, HEADS, ROOT, Row
 
-from attnexp.runs.provenance import processor
+from attnexp.runs.origin.provenance import processor
 
 FOLDER = Path(__file__).parent
 

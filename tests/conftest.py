@@ -32,7 +32,7 @@ OF_FILES = {
 """The settings of data that come from a file: those without which they cannot be made, and for a
 dictionary of 126,000 words a small one in its place."""
 
-pytest_plugins = ("stored_runs",)
+pytest_plugins = ("stored_runs", "finished_runs")
 
 Command = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -93,11 +93,15 @@ def attnexp(tmp_path: Path) -> Command:
 def in_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Command]:
-    """Runs a command line in this process, which saves importing torch again."""
+    """Runs a command line in this process, which saves importing torch again.
+
+    Modules imported from the test's own folder are forgotten: the next test may have others of the
+    same name.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    before = logging.root.handlers[:]
+    before, variables = logging.root.handlers[:], {"PYTEST_CURRENT_TEST", *os.environ}
 
     def command(*arguments: str) -> subprocess.CompletedProcess[str]:
         from attnexp.cli.main import run
@@ -108,6 +112,11 @@ def in_process(
         return subprocess.CompletedProcess(arguments, code, out, err)
 
     yield command
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(f"{tmp_path}{os.sep}"):
+            del sys.modules[name]
+    for name in os.environ.keys() - variables:  # a launcher sets one for its processes
+        del os.environ[name]
     for handler in logging.root.handlers:
         if handler not in before:
             handler.close()

@@ -18,8 +18,9 @@ def make_summary(settings=None, **fields):
     """
     import msgspec
 
-    from attnexp.runs.provenance import GitState
-    from attnexp.runs.summary import SCHEMA, Summary
+    from attnexp.runs.origin.provenance import GitState
+    from attnexp.runs.status import Status
+    from attnexp.runs.summary import Summary
 
     config = {
         "model": {"_target_": "scores.Gaussian", "width": 1.0},
@@ -38,8 +39,8 @@ def make_summary(settings=None, **fields):
             node = node.setdefault(group, {})
         node[name] = value
     summary = Summary(
-        schema=SCHEMA,
-        status="finished",
+        schema=1,
+        status=Status.FINISHED,
         key="0123456789",
         choices={"model": "gaussian", "data": "sine", "arch": "kernel_regression"},
         config=config,
@@ -55,6 +56,7 @@ def make_summary(settings=None, **fields):
         started="2026-01-01T00:00:00+00:00",
         ended="2026-01-01T00:00:01+00:00",
     )
+    fields["status"] = Status(fields.get("status", summary.status))
     for name in ("choices", "metrics"):
         if name in fields:
             fields[name] = {**getattr(summary, name), **fields[name]}
@@ -102,8 +104,8 @@ def frame() -> Callable[..., Any]:
     """Makes a frame of runs, each given as (settings, fields), without any files."""
 
     def make(*runs: tuple[dict[str, Any], dict[str, Any]]) -> Any:
-        from attnexp.runs.frame import make_frame
-        from attnexp.runs.run import Run
+        from attnexp.runs.folder import Run
+        from attnexp.select.frame import make_frame
 
         return make_frame(
             [

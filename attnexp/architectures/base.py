@@ -24,19 +24,3 @@ class Architecture(nn.Module, ABC):
     @abstractmethod
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         """Return the outputs for every query, with the attention weights if `need_weights`."""
-
-    def kept(self, queries: int, keys: int, examples: int) -> int:
-        """Return how many numbers a step of training keeps for its gradients, at the least.
-
-        The step is of so many examples, each with so many queries and keys. 0 is for an
-        architecture of which nothing is known.
-        """
-        return 0
-
-
-def linear_outputs(model: nn.Module) -> int:
-    """Return the outputs of all linear layers in a model, for one symbol or point.
-
-    Each is kept for the gradients by what follows it.
-    """
-    return sum(each.out_features for each in model.modules() if isinstance(each, nn.Linear))

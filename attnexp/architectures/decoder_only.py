@@ -8,7 +8,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.base import linear_outputs
 from attnexp.architectures.positions import positions_named
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer
@@ -117,9 +116,6 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         whole = torch.stack(maps, dim=1)
         cross = batch.due(whole[..., source:, :source])
         return Prediction(logits, {"cross": cross, "self": whole})
-
-    def kept(self, queries: int, keys: int, examples: int) -> int:
-        return examples * (queries + keys) * linear_outputs(self)
 
     def encode(
         self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.cells import Cell, cell_named
-from attnexp.architectures.scan import Scan
+from attnexp.architectures.recurrence.cells import Cell, cell_named
+from attnexp.architectures.recurrence.scan import Scan
 from attnexp.attention.dropout import Dropout
 from attnexp.scores.base import require_positive
 
@@ -125,8 +125,8 @@ def in_place(
     The second direction has read `mirrored` places.
     """
     batch, length = mirrored.shape
-    own = torch.arange(length, device=mirrored.device).unsqueeze(-1).expand(-1, batch)
-    after = torch.stack([own, mirrored.mT], dim=-1) + 1
+    forwards = torch.arange(length, device=mirrored.device).unsqueeze(-1).expand(-1, batch)
+    after = torch.stack([forwards, mirrored.mT], dim=-1) + 1
     steps = torch.cat([after, lengths[None, :, None].expand(1, -1, 2)])
     examples = torch.arange(batch, device=mirrored.device).unsqueeze(-1)
     rows = (2 * steps + steps.new_tensor([0, 1])) * batch + examples

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from attnexp.architectures.base import Architecture, linear_outputs
+from attnexp.architectures.base import Architecture
 from attnexp.attention.base import may_be_empty
 from attnexp.attention.multihead import single_or_multihead
 from attnexp.batch import Batch, Prediction, RegressionSpec, allowed_keys
@@ -63,10 +63,6 @@ class KernelRegression(Architecture):
             reached = self.pooling.reached(queries, memory).unsqueeze(-1)
             context = context.where(reached, self._without_neighbours(batch))
         return Prediction(context, {} if weights is None else {"pooling": weights.unsqueeze(1)})
-
-    def kept(self, queries: int, keys: int, examples: int) -> int:
-        mapped = (queries + keys) * linear_outputs(self.phi)
-        return examples * (mapped + min(queries, keys) * linear_outputs(self.pooling))
 
     def _without_neighbours(self, batch: Batch) -> Float[Tensor, "batch queries y_dim"]:
         """Return the answer to queries that have no point within reach."""

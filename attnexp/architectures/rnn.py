@@ -7,13 +7,18 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.cells import Cell, cell_named
 from attnexp.architectures.encoder import Encoder, Rows
+from attnexp.architectures.recurrence.cells import Cell, cell_named
+from attnexp.architectures.recurrence.derivative import (
+    WrittenOut,
+    derivative_of,
+    normalizer_gradient,
+)
+from attnexp.architectures.recurrence.unrolled import Unrolled
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.architectures.unrolled import Unrolled
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
-from attnexp.attention.multihead import MultiHead, features_a_head, single_or_multihead
+from attnexp.attention.multihead import features_a_head, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.normalizers.base import NormalizerFactory
@@ -109,18 +114,6 @@ class Rnn(Seq2Seq[RnnState]):
         cross = {"cross": batch.due(torch.cat(maps, dim=-2)).unsqueeze(1)} if maps else {}
         return Prediction(logits, cross)
 
-    def kept(self, queries: int, keys: int, examples: int) -> int:
-        """Return the least that is kept, with what each step keeps of its weights and scores."""
-        heads = self.attention.heads if isinstance(self.attention, MultiHead) else 1
-        pooling = self._pooling_with_derivative()
-        of_score = 0
-        if pooling is not None and pooling.score.derivative is not None:
-            score = pooling.score
-            key = score.project_keys(self.W_c.new_empty(1, 1, self.W_c.shape[0]))
-            of_score = pooling.score.derivative(key, *score.own_parameters()).room(1).numel()
-        pairs = examples * queries * keys
-        return super().kept(queries, keys, examples) + pairs * (heads + of_score)
-
     def encode(
         self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
     ) -> RnnState:
@@ -169,8 +162,8 @@ class Rnn(Seq2Seq[RnnState]):
             and not self.above
             and isinstance(attention, AttentionPooling)
             and attention.dropout is None
-            and attention.score.derivative is not None
-            and attention.normalizer.has_derivative
+            and derivative_of(attention.score) is not None
+            and normalizer_gradient(attention.normalizer) is not None
         ):
             return attention
         return None
@@ -183,11 +176,11 @@ class Rnn(Seq2Seq[RnnState]):
         start: Float[Tensor, "batch state_dim"],
     ) -> tuple[Float[Tensor, "batch target hidden_dim"], Float[Tensor, "batch target hidden_dim"]]:
         """Return the outputs and contexts of all steps, for a recurrence with a derivative."""
-        score, W_h = pooling.score, self.bottom.W_h
-        weights = (self.W_c, W_h.weight, W_h.bias, *score.own_parameters())
+        written, W_h = cast(WrittenOut, derivative_of(pooling.score)), self.bottom.W_h
+        weights = (self.W_c, W_h.weight, W_h.bias, *written.parameters)
         states, contexts, *_ = Unrolled.apply(
             type(self.bottom),
-            score.derivative,
+            written.derivative,
             pooling.normalizer,
             memory.mask,
             x,

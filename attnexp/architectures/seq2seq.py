@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from attnexp.architectures.base import Architecture, linear_outputs
+from attnexp.architectures.base import Architecture
 from attnexp.batch import Seq2SeqSpec
 from attnexp.scores.base import require_positive
 
@@ -38,9 +38,6 @@ class Seq2Seq(Architecture, Generic[State]):
     def __init__(self, spec: Seq2SeqSpec) -> None:
         super().__init__()
         self.bos, self.eos, self.pad = spec.bos, spec.eos, spec.pad
-
-    def kept(self, queries: int, keys: int, examples: int) -> int:
-        return examples * min(queries, keys) * linear_outputs(self)
 
     @abstractmethod
     def encode(

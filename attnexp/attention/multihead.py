@@ -16,7 +16,7 @@ from attnexp.scores.base import ScoreFactory, require_positive
 Turn = Callable[
     [Float[Tensor, "batch heads length head_dim"]], Float[Tensor, "batch heads length head_dim"]
 ]
-"""Changes the queries or the keys of each head by where they stand."""
+"""Changes the queries or the keys of each head by their positions."""
 
 
 class MultiHead(Attention):

@@ -43,7 +43,7 @@ def pool(
 
     A bias is added to the scores before they are normalized.
 
-    The weights beside it are those before dropout. A fused kernel computes the softmax alone, and
+    The weights returned are those before dropout. A fused kernel computes the softmax alone, and
     its dropout would draw from the global generator, so it is used without dropout only. `LARGE`
     attention goes tile by tile, but not with dropout, which draws for all weights at once.
     """

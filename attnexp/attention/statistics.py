@@ -35,8 +35,8 @@ def sink_mass(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
 
     It is the weight on no key: negative where the weights of a row sum to more than 1.
     """
-    left = 1 - weights.sum(dim=-1)
-    return left.where(left.abs() > ROUNDING, 0.0)
+    missing = 1 - weights.sum(dim=-1)
+    return missing.where(missing.abs() > ROUNDING, 0.0)
 
 
 def is_uniform(

@@ -32,8 +32,8 @@ def take_steps(
 ) -> Steps:
     """Return the steps from scores to contexts. They are those of `AttentionPooling`.
 
-    `valid_lens` hold a length a sequence or one a query. Raises ValueError for lengths out of range
-    or of a shape that does not fit.
+    `valid_lens` hold one length per sequence or per query. Raises ValueError for lengths out of
+    range or of a shape that does not fit.
     """
     mask = None if valid_lens is None else fitting_mask(valid_lens, scores)
     weights = normalizer(scores, mask)

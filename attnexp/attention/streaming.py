@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.func import functional_call
 
+from attnexp.attention.tiles import compare_tile
 from attnexp.masks import Mask, StructuredMask, hide
 from attnexp.normalizers.base import Normalizer
 from attnexp.normalizers.softmax import Softmax
@@ -170,7 +171,7 @@ def _tiles(queries: Tensor, keys: Tensor, inner: int) -> Iterator[Tile]:
 
 
 def _part(matrix: Tensor, tile: Tile, axes: int) -> Tensor:
-    """Return the tile of a mask or a bias that broadcasts to scores with so many axes."""
+    """Return the tile of a mask or a bias that broadcasts to scores with this many axes."""
     examples, rows = tile
     if matrix.dim() == axes and matrix.shape[0] > 1:
         matrix = matrix[examples]
@@ -213,7 +214,7 @@ class _Pooling(nn.Module):
         bias: Tensor | None,
         mask: Mask | None,
     ) -> Tensor:
-        scores = self.score.compare_tile(queries, keys)
+        scores = compare_tile(self.score, queries, keys)
         scores = hide(scores if bias is None else scores + bias, mask)
         plain = type(self.normalizer) is Softmax
         return (_softmax(scores) if plain else self.normalizer(scores)) @ values

@@ -32,11 +32,16 @@ def listed(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def place(text: str) -> int:
-    """Return the index, from 0, of a place that counts from 1."""
+def count(text: str) -> int:
+    """Return a whole number from 1 on."""
     if not text.strip().isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
-    return int(text) - 1
+    return int(text)
+
+
+def place(text: str) -> int:
+    """Return the index, from 0, of a place that counts from 1."""
+    return count(text) - 1
 
 
 def fraction(text: str) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments
-from attnexp.course.chapter import Chapter, Step, names, read_chapter, title
+from attnexp.course.chapter import names, read_chapter, title
 
 EPILOG = """examples:
   attnexp chapter                       the chapters
@@ -19,8 +19,8 @@ EPILOG = """examples:
 def main(argv: Sequence[str]) -> None:
     """List the chapters, or run the commands of one.
 
-    Raises RequestError for a chapter that there is not, and SystemExit with the exit code of a
-    command that has not ended well and has said why.
+    Raises RequestError for an unknown chapter, and SystemExit with the exit code of a command that
+    fails and has said why.
     """
     arguments = parse(argv)
     if arguments.name is None:
@@ -30,11 +30,20 @@ def main(argv: Sequence[str]) -> None:
         console.out.print(table)
         return
     chapter = read_chapter(arguments.name)
-    if arguments.dry_run:
-        for step in chapter.steps:
-            _announce(step)
-        return
-    _run(chapter)
+    if not arguments.dry_run:
+        minutes = f"{chapter.minutes:g} minute{'' if chapter.minutes == 1 else 's'}"
+        console.say(f"This takes about {minutes} of one core.")
+    for step in chapter.steps:
+        console.say(step.command)
+        console.say(f"    {step.shows}")
+        if not arguments.dry_run:
+            _run(step.command)
+    if not arguments.dry_run:
+        console.say("The pictures:")
+        for pattern in (pattern for step in chapter.steps for pattern in step.pictures):
+            drawn = sorted(map(str, Path().glob(pattern)))
+            console.say(f"  {', '.join(drawn) or f'{pattern} (not drawn)'}")
+        console.say(f"What to see in them: {chapter.page}")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -45,33 +54,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_intermixed_args(argv)
 
 
-def _run(chapter: Chapter) -> None:
-    minutes = f"{chapter.minutes:g} minute{'' if chapter.minutes == 1 else 's'}"
-    console.say(f"This takes about {minutes} of one core.")
-    for step in chapter.steps:
-        _take(step)
-    pictures = [path for step in chapter.steps for path in step.pictures]
-    missing = [path for path in pictures if not Path(path).is_file()]
+def _run(command: str) -> None:
+    from attnexp.cli.main import run  # which imports the modules of verbs
+
+    code = run(shlex.split(command)[1:])
     console.out.print()
-    console.say("The pictures:")
-    for path in pictures:
-        console.say(f"  {path}")
-    if missing:
-        console.warn(f"not drawn: {', '.join(missing)}")
-    console.say(f"What to see in them: {chapter.page}")
-
-
-def _take(step: Step) -> None:
-    from attnexp.cli.main import run  # which names this module
-
-    console.out.print()
-    _announce(step)
-    code = run(shlex.split(step.command)[1:])
     if code:
         console.warn_aside("the chapter stops here; the same command goes on from there")
         raise SystemExit(code)
-
-
-def _announce(step: Step) -> None:
-    console.say(step.command)
-    console.say(f"    {step.shows}")

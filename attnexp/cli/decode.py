@@ -8,7 +8,7 @@ from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, place
 from attnexp.errors import RequestError
 from attnexp.runs.files import PREDICTIONS
-from attnexp.runs.run import load_run
+from attnexp.runs.folder import load_run
 
 EPILOG = """examples:
   attnexp decode outputs/RUN "3 1 4 1 5"           the answer, and its attention
@@ -26,26 +26,26 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(argv)
     stored = load_run(arguments.run)
     if not stored.finished:
-        raise RequestError(f"{arguments.run} is {stored.state}: it has no trained model")
+        raise RequestError(f"{arguments.run} is {stored.status}: it has no trained model")
 
     with console.status("loading PyTorch"):
         import torch  # noqa: F401  everything below needs it
 
     from attnexp.architectures.seq2seq import Seq2Seq
     from attnexp.batch import Seq2SeqSpec
-    from attnexp.cli.show import attention_lines, means_of, print_line
-    from attnexp.config.build import restore
+    from attnexp.config.restore import restore
     from attnexp.config.trust import read_trust
-    from attnexp.runs.attention_maps import Attention, View
+    from attnexp.plots.terminal import Terminal, draw_attention, print_line
+    from attnexp.runs.attention import Attention, View
     from attnexp.tasks.decoding import ask
-    from attnexp.training.tensors import arrays
+    from attnexp.training.record.tensors import arrays
 
     trust = read_trust(arguments.trust, arguments.config_dir)
     run = restore(stored.summary, arguments.run, trust)
     spec = run.dataset.spec
     if not isinstance(run.model, Seq2Seq) or not isinstance(spec, Seq2SeqSpec):
         raise RequestError(
-            f"data={run.chosen['data']} is no sequence data: there is nothing to decode"
+            f"data={run.chosen['data']} is not sequence data: there is nothing to decode"
         )
     if run.dataset.test.asked is not None:
         raise RequestError(
@@ -69,9 +69,9 @@ def main(argv: Sequence[str]) -> None:
         arrays(answer.weights), arrays(answer.batch.tensors()), spec.source_vocab, spec.target_vocab
     )
     view = View(arguments.attention, arguments.layer, arguments.head)
-    means = means_of(console.out)
-    for line in attention_lines(attention, view, means):
-        print_line(means, line)
+    terminal = Terminal.of(console.out)
+    for line in draw_attention(attention, view, terminal):
+        print_line(terminal, line)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

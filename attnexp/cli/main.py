@@ -3,6 +3,7 @@
 The module of a verb is imported when the verb is called, so that `--help` starts without PyTorch.
 """
 
+import io
 import os
 import re
 import signal
@@ -10,62 +11,92 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 
-from attnexp.cli.streams import open_streams
 from attnexp.cli.verbs import VERBS
-from attnexp.errors import RequestError, RunFailedError, choices_text, nearest_text, refusal
-from attnexp.redaction import redacted
-from attnexp.runs.stop import Stopped, heed_signals, signal_behind
+from attnexp.errors import (
+    FULL,
+    OutputClosedError,
+    RequestError,
+    RunFailedError,
+    choices_text,
+    nearest_text,
+    refusal,
+)
+from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
 
 REQUEST, FAILURE, SIGNAL, FAULT = 2, 1, 128, 70
-"""Exit codes: a wrong request, a failed run, a signal, whose number is added, our own fault."""
+"""Exit codes: a wrong request, a failed run, a signal, whose number is added, a bug in attnexp."""
+
+SIGPIPE = 13
+"""The number of the signal that ends other programs when the reader of their output has gone."""
 
 
 def main() -> None:
-    """Run the command line of this process and exit with its code.
-
-    Where output is lost, the command does its work nevertheless, and then says so.
-    """
-    outlet = open_streams()
-    heed_signals()
-    code = run(sys.argv[1:])
-    if outlet.lost is not None and code == 0:
-        from attnexp.console import complain
-
-        complain(f"standard output cannot be written: {refusal(outlet.lost)}")
-        code = FAILURE
-    sys.exit(code)
+    """Run the command line of this process and exit with its code."""
+    _open_streams()
+    install_handlers()
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(argv: Sequence[str]) -> int:
     """Carry out one command line and return its exit code, having said what went wrong."""
+    code, sentence = 0, ""
     try:
         _check_text(argv)
         _check_directory()
         _command(argv)(argv)
-        sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:
+        code, sentence = _ending(error)
+    lost = _flush()
+    if lost is not None and code == 0:
+        code, sentence = _ending(lost)
+    if sentence:
         from attnexp.console import complain
 
-        code, sentence = _ending(error)
-        if sentence:
+        with suppress(OSError):
             complain(sentence)
-        return code
-    return 0
+    return code
+
+
+def _open_streams() -> None:
+    """Open the standard streams that the shell has closed, and let output escape characters.
+
+    So that no file of ours gets the number of a standard stream, and no character is refused.
+    """
+    for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
+        if getattr(sys, name) is None:
+            file = os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free
+            setattr(sys, name, open(file, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _flush() -> OSError | None:
+    """Write what is left of standard output, or drop it and return why it cannot be written."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return error
+    return None
 
 
 def _ending(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
     """Return the exit code of a command that an error has ended, and the sentence that says why.
 
-    A command whose output nobody reads any more ends without one, as other programs do.
+    A command whose output is no longer read ends without one, as other programs do.
     """
-    number = signal_behind(error)
+    if isinstance(error, OutputClosedError | BrokenPipeError):
+        return SIGNAL + SIGPIPE, ""
+    if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
+        return FAILURE, f"standard output cannot be written: {refusal(error)}"
+    number = signal_of(error)
     if number is not None:
         own = "" if isinstance(error, Exception | Stopped) else str(error)
-        if number == signal.SIGPIPE:
-            return SIGNAL + number, own
         how = "" if number == signal.SIGINT else f" by {signal.Signals(number).name}"
         return SIGNAL + number, own or f"interrupted{how}; what had finished is kept"
     if isinstance(error, RequestError):
@@ -77,20 +108,17 @@ def _ending(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
 
 
 def _fault(error: Exception) -> str:
-    """Write the traceback of an error that is nobody's request into a file, and return a sentence.
-
-    Where no file can be written the sentence stands alone.
-    """
+    """Write the traceback of a bug in attnexp into a file, and return a sentence that names it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(last.filename)}, line {last.lineno}"
-    what = f"{type(error).__name__}: {' '.join(redacted(str(error)).split()):.100} ({where})"
+    what = f"{type(error).__name__}: {' '.join(str(error).split()):.100} ({where})"
     try:
         file, path = tempfile.mkstemp(prefix="attnexp-", suffix=".log")
         with open(file, "w", encoding="utf-8", errors="backslashreplace") as log:
-            log.write(redacted("".join(traceback.format_exception(error))))
+            log.write("".join(traceback.format_exception(error)))
     except OSError:
-        return f"a fault of attnexp: {what}"
-    return f"a fault of attnexp: {what}. Please report it with {path}"
+        return f"a bug in attnexp: {what}"
+    return f"a bug in attnexp: {what}. Please report it with {path}"
 
 
 def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
@@ -113,7 +141,7 @@ def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
 def _check_text(argv: Sequence[str]) -> None:
     """Raise RequestError for an argument that the locale cannot decode."""
     for word in argv:
-        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+        if not word.isascii() and any("\ud800" <= character <= "\udfff" for character in word):
             raise RequestError(
                 f"{word!r} is not text in the encoding {sys.getfilesystemencoding()}: set LC_ALL "
                 "to a locale with UTF-8, such as C.UTF-8"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments
-from attnexp.errors import RequestError, unwritable
+from attnexp.errors import RequestError
 from attnexp.runs import files
 
 EPILOG = """examples:
@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> None:
     """Write the notebook that the arguments ask for, and say where it is.
 
     Raises RequestError for arguments that make no sense, for places without runs, for files that
-    cannot be read, and for a notebook that is there already unless `--output` names it.
+    cannot be read, and for a notebook that exists unless `--output` names it.
     """
     arguments = parse(argv)
     paths = arguments.paths or [Path("outputs")]
@@ -30,30 +30,26 @@ def main(argv: Sequence[str]) -> None:
     output = arguments.output or Path(f"{name}.ipynb")
     if arguments.output is None and os.path.lexists(output):
         raise RequestError(
-            f"{output} is there already, and may hold your notes: name it with --output to replace "
+            f"{output} exists, and may hold your notes: name it with --output to replace "
             "it, or another file"
         )
-    from attnexp.notebooks.content import comparison_cells, notebook, run_cells
+    from attnexp.notebooks.content import comparison_notebook, run_notebook
     from attnexp.notebooks.run import load_run
     from attnexp.notebooks.runs import load_runs
 
-    beside = os.path.realpath(output.parent)
-    seen = [os.path.relpath(os.path.realpath(path), beside) for path in paths]
+    parent = os.path.realpath(output.parent)
+    seen = [os.path.relpath(os.path.realpath(path), parent) for path in paths]
     if alone:
-        cells = run_cells(load_run(paths[0]), seen[0])
+        content = run_notebook(load_run(paths[0]), seen[0])
     else:
         runs = load_runs(*paths)
         if not runs:
             raise RequestError(f"there are no runs below {', '.join(map(str, paths))}")
         for sentence in runs.skipped:
             console.warn(sentence)
-        cells = comparison_cells(runs, seen)
-    content = notebook(cells)
-    try:
-        files.write_bytes(output, content)
-    except OSError as error:
-        raise unwritable("--output", output, error) from error
-    console.say(console.near(output))
+        content = comparison_notebook(runs, seen)
+    files.write_output("--output", output, content)
+    console.say(console.relative(output))
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

@@ -2,21 +2,21 @@
 
 import argparse
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, listed, place, places
-from attnexp.cli.selection import intact, selected
-from attnexp.errors import RequestError, choices_text, nearest_text, unwritable
+from attnexp.errors import RequestError, choices_text, none_of, writable
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import PICTURES, drawn
-from attnexp.plots.lines import asked_columns
+from attnexp.plots.lines import asked_columns, intact
 from attnexp.plots.style import FORMATS
 from attnexp.runs import files
-from attnexp.runs.attention_maps import View
-from attnexp.runs.configurations import comparisons
-from attnexp.runs.run import Run, load_run
+from attnexp.runs.attention import View
+from attnexp.runs.folder import Run, load_run
+from attnexp.select.groups import comparisons
+from attnexp.select.selection import selected
 
 KINDS = [picture.name for picture in PICTURES]
 
@@ -24,16 +24,15 @@ EPILOG = """examples:
   attnexp plot outputs/RUN                            the pictures of a run again
   attnexp plot outputs/RUN --format svg,pdf           fit for a paper
   attnexp plot outputs                                configurations compared, bands over seeds
-  attnexp plot outputs --kind attention --example 2   one test example, a row a configuration
-  attnexp plot RUN_A RUN_B --kind difference          two attention maps and what sets them apart
+  attnexp plot outputs --kind attention --example 2   one test example, one row per configuration
 """
 
 
 def main(argv: Sequence[str]) -> None:
     """Draw the pictures that the arguments ask for, and say where they are.
 
-    Raises RequestError for arguments that make no sense, for runs that are not there, and for
-    pictures that cannot be drawn of them.
+    Raises RequestError for contradictory arguments, for missing runs, and for pictures that cannot
+    be drawn of them.
     """
     arguments = parse(argv)
     view = View(arguments.attention, arguments.layer, arguments.head, arguments.example)
@@ -53,11 +52,9 @@ def main(argv: Sequence[str]) -> None:
         )
     folder = arguments.output or folder
     subjects = runs if len(runs) == 1 else comparisons(runs)
-    try:
+    with writable("--output", folder):
         for file in drawn(subjects, folder, Options(view, arguments.metric), kinds, formats):
-            console.say(console.near(file))
-    except OSError as error:
-        raise unwritable("--output", folder, error) from error
+            console.say(console.relative(file))
 
 
 def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:
@@ -94,7 +91,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--output",
         type=Path,
         metavar="DIR",
-        help="default: the run's own figures/, or figures/ beside the runs",
+        help="default: the run's own figures/, or figures/ next to the runs",
     )
     parser.add_argument("--where", metavar="TEST", help='only some runs: "model in [dot, cosine]"')
     parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv, for the loss")
@@ -107,13 +104,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     return parser.parse_intermixed_args(argv)
 
 
-def check_all(names: Sequence[str], choices: Iterable[str], what: str) -> Sequence[str]:
-    """Return the names. Raises RequestError for one that is no choice."""
-    choices = list(choices)
+def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:
+    """Return the names. Raises RequestError for one that is not a choice."""
     for name in names:
         if name not in choices:
-            raise RequestError(
-                f"--{what}: '{name}' is none of {choices_text(choices)}."
-                f"{nearest_text(name, choices)}"
-            )
+            raise RequestError(f"--{what}: {none_of(name, choices)}")
     return names

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments
-from attnexp.errors import RequestError, unwritable
-from attnexp.runs import files
+from attnexp.errors import RequestError
+from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
-    from attnexp.runs.run import Run
-    from attnexp.tables.table import Report
+    from attnexp.runs.folder import Run
+    from attnexp.tables.text import Report
 
 EPILOG = """examples:
   attnexp report                                   all runs below outputs/, into report.html
@@ -28,29 +28,27 @@ def main(argv: Sequence[str]) -> None:
     a file that cannot be written.
     """
     arguments = parse(argv)
-    from attnexp.cli.selection import intact, selected
+    from attnexp.plots.lines import intact
+    from attnexp.select.selection import selected
 
     runs = selected(arguments.paths, arguments.where)
     if not any(run.finished for run in runs):
         raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
     from attnexp.report.content import report_content
     from attnexp.report.render import page
-    from attnexp.runs.configurations import comparisons
+    from attnexp.select.groups import comparisons
 
     content = report_content(arguments.title, tables(runs), comparisons(intact(runs)))
-    try:
-        files.write_bytes(arguments.output, page(content).encode("utf-8", "replace"))
-    except OSError as error:
-        raise unwritable("--output", arguments.output, error) from error
-    console.say(f"{len(runs)} runs in {console.near(arguments.output)}")
+    write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
+    console.say(f"{len(runs)} runs in {console.relative(arguments.output)}")
 
 
 def tables(runs: Sequence["Run"]) -> "Report":
     """Return the configurations with their statistics and costs, and then every run."""
-    from attnexp.runs.frame import make_frame
-    from attnexp.runs.order import sort_runs
-    from attnexp.tables.comparison import Request
-    from attnexp.tables.tables import configurations_report, runs_report
+    from attnexp.select.frame import make_frame
+    from attnexp.select.order import sort_runs
+    from attnexp.tables.entries import Request
+    from attnexp.tables.reports import configurations_report, runs_report
 
     frame = sort_runs(make_frame(runs), None)
     compared = configurations_report(frame, Request())

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, listed
-from attnexp.errors import RequestError, choices_text, unwritable
-from attnexp.runs import files
+from attnexp.errors import RequestError, choices_text
+from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
-    from attnexp.runs.run import Run
-    from attnexp.tables.table import Report
+    from attnexp.runs.folder import Run
+    from attnexp.tables.text import Report
 
-FORMATS = ("table", "csv", "markdown", "latex", "json", "html")
 ENDINGS = {
     ".txt": "table",
     ".csv": "csv",
@@ -24,12 +23,14 @@ ENDINGS = {
     ".json": "json",
     ".html": "html",
 }
-"""The format that a file name asks for."""
+"""The format that is requested by the ending of a file name."""
+
+FORMATS = tuple(ENDINGS.values())
 
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
-  attnexp results --runs --sort test_mse       a row a run, the best first
-  attnexp results --by model                   one row a model, whatever else was set
+  attnexp results --runs --sort test_mse       one row per run, the best first
+  attnexp results --by model                   one row per model, whatever else was set
   attnexp results --pivot "model x data"       models down, data sets across
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
   attnexp results --output table.tex           also .csv, .md, .json, .html and .txt
@@ -43,11 +44,12 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(argv)
     form = chosen_format(arguments.format, arguments.output)
-    from attnexp.runs.collection import collect, without_garbage_collection
+    from attnexp.select.collect import collect, without_garbage_collection
+    from attnexp.select.selection import warn_skipped
 
     with without_garbage_collection():
         collected = collect(arguments.paths or ["outputs"])
-        tell_skipped(collected.skipped)
+        warn_skipped(collected.skipped)
         if not collected.runs:
             places = ", ".join(arguments.paths or ["outputs"])
             console.say(f"There are no runs below {places} yet: `attnexp` makes one.")
@@ -57,31 +59,28 @@ def main(argv: Sequence[str]) -> None:
 
 def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     """Return the tables that the arguments ask for. Raises RequestError for unknown names."""
-    from attnexp.runs.frame import make_frame
-    from attnexp.runs.names import meant
-    from attnexp.runs.order import sort_runs
-    from attnexp.tables.comparison import Request
-    from attnexp.tables.tables import configurations_report, pivot_report, runs_report
+    from attnexp.select.frame import make_frame
+    from attnexp.select.names import resolve_name
+    from attnexp.select.order import sort_runs
+    from attnexp.select.selection import fitting
+    from attnexp.tables.entries import Request
+    from attnexp.tables.reports import configurations_report, pivot_report, runs_report
 
     frame = make_frame(runs)
     if arguments.where:
-        from attnexp.runs.filter import matching
-
-        frame = frame.only(matching(frame, arguments.where))
-        if not len(frame):
-            raise RequestError(f"--where: none of the {len(runs)} runs fits {arguments.where}")
-    metrics = tuple(meant(name, frame.metrics, "metric") for name in arguments.metric)
+        frame = fitting(frame, arguments.where)
+    metrics = tuple(resolve_name(name, frame.metrics, "metric") for name in arguments.metric)
     if arguments.runs:
         return runs_report(sort_runs(frame, arguments.sort), metrics)
     frame = sort_runs(frame, None)
-    by = tuple(meant(name, frame.factors) for name in arguments.by)
-    sort = arguments.sort and meant(
+    by = tuple(resolve_name(name, frame.factors) for name in arguments.by)
+    sort = arguments.sort and resolve_name(
         arguments.sort.removeprefix("-"), [*frame.metrics, *frame.factors]
     )
     reverse = bool(arguments.sort) and arguments.sort.startswith("-")
     if arguments.pivot is None:
         return configurations_report(frame, Request(by, metrics, sort=sort, reverse=reverse))
-    down, across = (meant(name, frame.factors) for name in arguments.pivot)
+    down, across = (resolve_name(name, frame.factors) for name in arguments.pivot)
     return pivot_report(frame, Request((down, across), metrics, apart=(across,)), down, across)
 
 
@@ -89,7 +88,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments. A sort that begins with - needs no = sign."""
     parser = Arguments("results", "Compare runs in a table.", EPILOG)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
-    parser.add_argument("--runs", action="store_true", help="a row a run, seeds not gathered")
+    parser.add_argument("--runs", action="store_true", help="one row per run, seeds not gathered")
     parser.add_argument(
         "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
     )
@@ -146,19 +145,8 @@ def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    try:
-        files.write_bytes(output, text.encode())
-    except OSError as error:
-        raise unwritable("--output", output, error) from error
+    write_output("--output", output, text.encode())
     console.say(f"{len(report.records)} rows in {output}")
-
-
-def tell_skipped(reasons: Sequence[str]) -> None:
-    """Print one line about the folders that could not be read."""
-    if reasons:
-        more = f"; and {len(reasons) - 3} more" if len(reasons) > 3 else ""
-        count = f"{len(reasons)} folder{'s' if len(reasons) > 1 else ''}"
-        console.warn_aside(f"skipped {count}: {'; '.join(reasons[:3])}{more}")
 
 
 def crossed(text: str) -> tuple[str, str]:

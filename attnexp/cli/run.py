@@ -1,5 +1,6 @@
 """`attnexp` without a verb: a run, a sweep, or one of Hydra's own questions."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,14 +9,14 @@ from rich.markup import escape
 
 from attnexp import console
 from attnexp.config.compose import CommandLine
-from attnexp.config.job import Job, at_work, check_log, finished_before, run_callbacks
+from attnexp.config.job import Job, finished_before, run_callbacks, run_in_context
 from attnexp.config.messages import ComposeErrors
-from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, unwritable
-from attnexp.redaction import MASK
-from attnexp.runs.files import SUMMARY
-from attnexp.runs.lease import TakenOverError
-from attnexp.runs.lock import hold
-from attnexp.runs.state import STATES, Found, look, old_folders, warn_of_old
+from attnexp.config.unused import check_unused, say_unused_alone
+from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
+from attnexp.runs.files import FIGURES, SUMMARY
+from attnexp.runs.lock import TakenOverError, hold
+from attnexp.runs.redaction import MASK
+from attnexp.runs.status import Status
 from attnexp.runs.summary import Summary, error_text
 
 if TYPE_CHECKING:
@@ -51,35 +52,35 @@ def run_once(line: CommandLine, job: Job) -> None:
     Nothing is written before everything is built.
     """
     config = job.config
-    found = Found("new") if config.rerun else look(job.folder, job.settings)
-    if not config.rerun:
-        warn_of_old(old_folders(job.folder, job.settings))
     if line.arguments.dry_run:
-        console.say(f"{STATES[found.state]}: {console.near(job.folder)}")
+        status = Status.NEW if config.rerun else job.place.found.status
+        console.say(f"{status.in_plan}: {console.relative(job.folder)}")
         return
     if config.hydra.sweeper.get("params"):
         axes = ", ".join(config.hydra.sweeper.params)
         console.say(f"This is one run of an experiment; -m runs it for all values of {axes}.")
-    if _shown_before(job):
+    say_unused_alone(config)
+    if finished_before(job) is not None:
+        check_unused(config)
+        _shown_before(job)
         return
 
     with console.status("loading PyTorch"):
         from attnexp.config import build
 
     try:
-        prepared = build.prepare(config, job.chosen, job.command)
+        prepared = build.prepare(config, job.first_summary())
     except ValueError as error:
         raise RequestError(str(error)) from error
-    check_log(job)
-    with run_callbacks(job, line.config_name) as returned:
-        try:
-            with hold(job.folder, on_busy=_waiting):
-                if _shown_before(job):
-                    return
-                summary = at_work(job, lambda: _executed(prepared, job.folder))
-                returned(summary)
-        except OSError as error:
-            raise unwritable("output_dir", job.folder, error) from error
+    with (
+        run_callbacks(job, line.config_name) as returned,
+        writable("output_dir", job.folder),
+        hold(job.folder, on_busy=_waiting),
+    ):
+        if _shown_before(job.refreshed()):
+            return
+        summary = run_in_context(job, lambda: _executed(prepared, job.folder))
+        returned(summary)
     show_run(job.folder, summary)
 
 
@@ -87,7 +88,7 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
     from attnexp.training.run import execute
 
     try:
-        return execute(prepared, folder)
+        return execute(prepared, folder, draws=prepared.config["figures"] is not False)
     except TakenOverError:
         raise
     except (Exception, SystemExit) as error:
@@ -99,6 +100,10 @@ def _shown_before(job: Job) -> bool:
     summary = finished_before(job)
     if summary is not None:
         console.say("This run has finished before; rerun=true runs it again.")
+        if job.config.figures is not False:
+            from attnexp.training.record.pictures import draw_missing
+
+            summary = draw_missing(summary, job.folder)
         show_run(job.folder, summary)
     return summary is not None
 
@@ -117,8 +122,11 @@ def _failure(folder: Path, error: BaseException) -> str:
 
 
 def show_run(folder: Path, summary: Summary) -> None:
-    """Print the first metrics of a run, its notes and its folder; all metrics are in there."""
-    from attnexp.runs.run import Run  # it needs NumPy, and what is planned does not
+    """Print the first metrics of a run, its notes, its folder, its pictures and what to type next.
+
+    All metrics are in the folder.
+    """
+    from attnexp.runs.folder import Run  # it needs NumPy, and what is planned does not
 
     run = Run(str(folder), summary)
     shown = {name: value for name, value in run.metrics.items() if run.is_headline(name)}
@@ -130,4 +138,9 @@ def show_run(folder: Path, summary: Summary) -> None:
         console.say(f"{len(run.metrics) - len(shown)} more metrics are in {SUMMARY}")
     for note in run.summary.notes:
         console.warn(note)
-    console.out.print(f"[bold]{escape(console.near(run.folder))}[/]", soft_wrap=True)
+    console.out.print(f"[bold]{escape(console.relative(run.folder))}[/]", soft_wrap=True)
+    pictures = sorted((folder / FIGURES).glob("*.png"))
+    for picture in pictures:
+        console.say(console.relative(picture))
+    where = shlex.quote(console.relative(folder if not pictures else folder.parent))
+    console.say(f"next: attnexp {'results' if pictures else 'plot'} {where}")

@@ -1,4 +1,4 @@
-"""`attnexp status`: how far the runs and sweeps of an output folder are."""
+"""`attnexp status`: the progress of runs and sweeps in an output folder."""
 
 import argparse
 import json
@@ -7,52 +7,53 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 from rich.markup import escape
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments
-from attnexp.cli.results import tell_skipped
-from attnexp.runs.progress import Progress, look_at
+from attnexp.select.progress import Progress, Row, progress_of
+from attnexp.select.selection import warn_skipped
 
 EVERY = 5.0
-"""Seconds between two looks with --watch."""
+"""Seconds between two updates with --watch."""
 
 SHOWN = 20
 """The largest number of runs in a table."""
 
 EPILOG = """examples:
-  attnexp status                     how far all below outputs/ is
+  attnexp status                     the progress of all runs below outputs/
   attnexp status shared/outputs --watch
   attnexp status --format json       for programs
 """
 
 
 def main(argv: Sequence[str]) -> None:
-    """Show how far the runs are in the folder that the arguments name.
+    """Show the progress of the runs in the folder that the arguments name.
 
     Raises RequestError for arguments that make no sense and a folder that is not there.
     """
     arguments = parse(argv)
     while True:
-        progress = look_at(arguments.folder)
+        progress = progress_of(arguments.folder)
         if arguments.watch and console.out.is_terminal:
             console.out.clear()
-        tell_skipped(progress.skipped)
+        warn_skipped(progress.skipped)
         if arguments.format == "json":
-            sys.stdout.write(json.dumps(record_of(progress)) + "\n")
+            sys.stdout.write(json.dumps(vars(progress)) + "\n")
             sys.stdout.flush()
-        else:
+        elif progress.counts:
             show(progress)
+        else:
+            console.say(f"there are no runs below {arguments.folder}")
         if not arguments.watch or not (progress.running or progress.to_do):
             return
         time.sleep(EVERY)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments."""
-    parser = Arguments("status", "Show how far runs and sweeps are, from any machine.", EPILOG)
+    """Return the arguments."""
+    parser = Arguments("status", "Show the progress of runs and sweeps, from any machine.", EPILOG)
     parser.add_argument(
         "folder",
         nargs="?",
@@ -62,49 +63,31 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         help="the output folder (outputs)",
     )
     parser.add_argument(
-        "--watch", action="store_true", help=f"look every {EVERY:.0f} seconds until all has ended"
+        "--watch", action="store_true", help=f"update every {EVERY:.0f} seconds until all has ended"
     )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     return parser.parse_intermixed_args(argv)
 
 
 def show(progress: Progress) -> None:
-    """Print the counts, the running runs, and those that need a look."""
-    table = console.plain_table(["status", "runs"], right=["runs"])
-    for state, count in progress.counts.items():
-        table.add_row(state, str(count))
-    console.out.print(table)
-    if progress.running:
-        table = console.plain_table(["running", "where", "since", "how far"])
-        for run in progress.running[:SHOWN]:
-            cells = (run.name, run.where, run.since, run.how_far)
-            table.add_row(*(escape(cell) for cell in cells))
-        console.out.print(table)
-        _more(progress.running)
-    if progress.ended_early:
-        table = console.plain_table(["to look at", "state", "why"])
-        for ended in progress.ended_early[:SHOWN]:
-            table.add_row(*(escape(cell) for cell in (ended.name, ended.state, ended.why)))
-        console.out.print(table)
-        _more(progress.ended_early)
-    if progress.rest is not None:
-        rest = timedelta(seconds=round(progress.rest))
+    """Print the counts, the running runs, and those to run again."""
+    counts = progress.counts.items()
+    _print([{"status": status, "runs": str(count)} for status, count in counts], right=["runs"])
+    _print(progress.running)
+    _print(progress.ended_early)
+    if progress.seconds_left is not None:
+        left = timedelta(seconds=round(progress.seconds_left))
         at_once = len(progress.running)
         pace = f"at {at_once} at a time" if at_once else "one at a time; nothing is running"
-        console.say(f"about {rest} left {pace}")
+        console.say(f"about {left} left {pace}")
 
 
-def record_of(progress: Progress) -> dict[str, Any]:
-    """Return the same for programs."""
-    return {
-        "counts": progress.counts,
-        "running": [vars(run) for run in progress.running],
-        "ended_early": [vars(run) for run in progress.ended_early],
-        "to_do": list(progress.to_do),
-        "seconds_left": progress.rest,
-    }
-
-
-def _more(runs: Sequence[object]) -> None:
-    if len(runs) > SHOWN:
-        console.say(f"and {len(runs) - SHOWN} more")
+def _print(rows: Sequence[Row], right: Sequence[str] = ()) -> None:
+    if not rows:
+        return
+    table = console.plain_table(list(rows[0]), right=right)
+    for row in rows[:SHOWN]:
+        table.add_row(*map(escape, row.values()))
+    console.out.print(table)
+    if len(rows) > SHOWN:
+        console.say(f"and {len(rows) - SHOWN} more")

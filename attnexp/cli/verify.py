@@ -1,31 +1,43 @@
-"""`attnexp verify`: does runs again and compares the numbers."""
+"""`attnexp verify`: repeats runs and compares all that tables and pictures read."""
 
 import argparse
 import tempfile
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, fraction
-from attnexp.cli.selection import selected
 from attnexp.errors import RequestError, RunFailedError, shortened, temporary
-from attnexp.runs.repeat import Repetition, compare
-from attnexp.runs.run import Run, load_run
-from attnexp.runs.summary import error_text
+from attnexp.runs.folder import Run, load_run
+from attnexp.runs.origin.repeat import NOT_CHECKED, Repetition, compare
+from attnexp.runs.summary import Summary, error_text
+from attnexp.select.selection import selected
+
+if TYPE_CHECKING:
+    from attnexp.config.trust import Trust
+    from attnexp.training.prepared import PreparedRun
 
 EPILOG = """examples:
   attnexp verify outputs/RUN                          one run
   attnexp verify outputs --where "data=sine"          all finished runs on sine
   attnexp verify outputs/RUN --trust mine             a score or data set in your mine.py
-exit code: 0 if all are bit-identical or within tolerance, 1 if one is different
+exit code: 0 if all are bit-identical or within tolerance, 1 if one is different or not verified
 """
+
+BY_CLOCK = "training ended early: train.max_minutes"
+"""How the note of a run begins that its limit of minutes has ended."""
 
 
 def main(argv: Sequence[str]) -> None:
-    """Do the runs again that the arguments name, and say of each how its numbers compare.
+    """Repeat the runs that the arguments name, and print of each how its numbers compare.
 
-    Raises RequestError for paths without finished runs and for runs that cannot be built or name
-    code that is not trusted, and RunFailedError where a run differs.
+    Raises RequestError for paths without finished runs and for a single run that cannot be built or
+    names code that is not trusted, and RunFailedError where a run differs or is not verified.
     """
     arguments = parse(argv)
     runs = [run for run in selected(arguments.paths, arguments.where) if run.finished]
@@ -34,46 +46,87 @@ def main(argv: Sequence[str]) -> None:
     with console.status("loading PyTorch"):
         from attnexp.config.trust import read_trust
     trust = read_trust(arguments.trust, arguments.config_dir)
-
-    def verdict(run: Run) -> Repetition:
-        from attnexp.config.build import rebuild
-        from attnexp.training.run import execute
-
-        prepared = rebuild(run.summary, run.folder, trust)
-        with temporary():
-            place = tempfile.TemporaryDirectory(prefix="attnexp-verify-")
-        with place as folder:
-            try:
-                execute(prepared, Path(folder))
-            except Exception as error:
-                why = shortened(error_text(error), 160)
-                raise RunFailedError(f"{run.path} cannot be done again: {why}") from error
-            return compare(run, load_run(folder), arguments.tolerance)
-
-    table = console.plain_table(["run", "numbers"])
-    beside: dict[str, list[str]] = {}
-    different = 0
+    end = time.monotonic() + arguments.seconds
+    concerned: dict[str, list[str]] = {}
+    different = unverified = 0
     for run in runs:
-        repetition = verdict(run)
-        different += repetition.outcome == "different"
-        table.add_row(console.near(run.folder), str(repetition))
-        for sentence in repetition.surroundings:
-            beside.setdefault(sentence, []).append(run.path)
-    console.out.print(table)
-    for sentence, concerned in beside.items():
-        of = "" if len(runs) == 1 else f" ({len(concerned)} of {len(runs)} runs)"
+        try:
+            left = end - time.monotonic()
+            repetition = _repeated(run, trust, arguments.config_dir, arguments.tolerance, left)
+        except RequestError as error:
+            if len(runs) == 1:
+                raise RequestError(str(error)) from error
+            verdict, unverified = f"not verified: {error}", unverified + 1
+        except RunFailedError as error:
+            verdict, unverified = f"not verified: {error}", unverified + 1
+        else:
+            verdict = str(repetition)
+            different += repetition.outcome == "different"
+            for sentence in repetition.surroundings:
+                concerned.setdefault(sentence, []).append(run.path)
+        console.out.print(escape(f"{console.relative(run.folder)}: {verdict}"), soft_wrap=True)
+    for sentence, paths in concerned.items():
+        of = "" if len(runs) == 1 else f" ({len(paths)} of {len(runs)} runs)"
         console.warn(f"{sentence}{of}")
-    if different:
+    console.say(f"not checked: {NOT_CHECKED}")
+    if different or unverified:
+        counts = {"have other numbers now": different, "could not be verified": unverified}
+        said = [f"{number} of {len(runs)} runs {what}" for what, number in counts.items() if number]
+        raise RunFailedError(", ".join(said))
+
+
+def _repeated(
+    run: Run, trust: "Trust", config_dir: Path | None, tolerance: float, seconds: float
+) -> Repetition:
+    """Repeat a run in at most this time, and compare it.
+
+    Raises RequestError where it cannot be built, and RunFailedError where it cannot be repeated.
+    """
+    from attnexp.config.restore import check_choices, rebuild
+    from attnexp.training.run import execute
+
+    check_choices(run.summary, run.folder, config_dir)
+    needed = run.summary.seconds or 0.0
+    if needed >= seconds:
         raise RunFailedError(
-            f"{different} of {len(runs)} runs have other numbers now"
-            if len(runs) > 1
-            else "the run has other numbers now"
+            f"it took {needed:.0f} seconds, and {max(seconds, 0):.0f} of --seconds are left"
         )
+    prepared = _limited(rebuild(run.summary, run.folder, trust), run.summary, seconds / 60)
+    with temporary():
+        place = tempfile.TemporaryDirectory(prefix="attnexp-verify-")
+    with place as folder:
+        try:
+            summary = execute(prepared, Path(folder))
+        except Exception as error:
+            raise RunFailedError(shortened(error_text(error), 160)) from error
+        if any(note.startswith(BY_CLOCK) for note in summary.notes):
+            raise RunFailedError("it takes longer than the rest of --seconds")
+        return compare(run, load_run(folder), tolerance)
+
+
+def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "PreparedRun":
+    """Return a run that ends after `minutes`.
+
+    Where the stored run was ended by its own limit, it ends after the same number of updates, at
+    each of which the schedule is what it was.
+    """
+    settings = replace(prepared.settings, max_minutes=minutes)
+    steps = summary.metrics.get("steps")
+    if steps is None or not any(note.startswith(BY_CLOCK) for note in summary.notes):
+        return replace(prepared, settings=settings)
+    from attnexp.training.loop import planned_steps
+
+    planned, taken = planned_steps(prepared.dataset, settings), round(steps)
+    return replace(
+        prepared,
+        settings=replace(settings, max_steps=taken),
+        schedule=lambda share: prepared.schedule(round(share * taken) / planned),
+    )
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments."""
-    parser = Arguments("verify", "Do finished runs again and compare the numbers.", EPILOG)
+    parser = Arguments("verify", "Repeat finished runs and compare the numbers.", EPILOG)
     parser.add_argument("paths", nargs="+", metavar="RUN", help="runs, or folders above them")
     parser.add_argument("--where", metavar="TEST", help="only runs that pass, as in results")
     parser.add_argument(
@@ -82,6 +135,13 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         default=1e-4,
         metavar="SHARE",
         help="largest |a - b| / max(1, |a|) within tolerance (default 0.0001)",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=fraction,
+        default=600.0,
+        metavar="S",
+        help="time for all runs together; runs that take longer are not verified (default 600)",
     )
     add_trust(parser)
     return parser.parse_intermixed_args(argv)

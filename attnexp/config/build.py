@@ -1,17 +1,13 @@
 """The composition root: builds the objects of a run from its configuration, and writes nothing."""
 
 import copy
-import hashlib
 import inspect
-import math
 import os
 import traceback
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any, cast, get_type_hints
 
 import torch
@@ -21,16 +17,16 @@ from omegaconf import DictConfig, OmegaConf
 from attnexp.architectures.base import Architecture
 from attnexp.batch import Points
 from attnexp.config.groups import choices
-from attnexp.config.job import register_resolvers, resolved
-from attnexp.config.room import require_room, require_room_for_step
+from attnexp.config.model_memory import check_model_memory
 from attnexp.config.schema import check_finite, check_settings
-from attnexp.config.trust import VARIABLE, Trust, checked_config
+from attnexp.config.seeds import generator, seeded
+from attnexp.config.settings import resolved
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
 from attnexp.normalizers.base import Normalizer
-from attnexp.runs.files import UnreadableRunError
-from attnexp.runs.key import ADDED, run_key
+from attnexp.runs.key import identity
 from attnexp.runs.summary import Summary, error_text
+from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.scores.base import Score
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
@@ -41,16 +37,15 @@ from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.precision import choose_precision
 from attnexp.training.prepared import PreparedRun, trainable
 from attnexp.training.schedules import Constant
-from attnexp.training.tensors import read_parameters
 
 STEP_PAIRS = 2**36
 """Pairs of points up to which a step is taken: all of 262,144 points, some two minutes a step."""
 
-PAIR_SECONDS = 1.5e-9
-"""About the time of a pair in a step of the cheapest score that learns, on one core."""
-
 MOST_THREADS = max(256, os.cpu_count() or 1)
 """CPU threads of a run: far more than processors would exhaust what the system can start."""
+
+SOFTMAX = "attnexp.normalizers.softmax.Softmax"
+"""The normalizer that an architecture without an argument `normalizer` computes."""
 
 UNTRAINED = 5
 """Untrained models by which chance is estimated."""
@@ -82,29 +77,26 @@ FINITE = ("model", "normalizer", "arch", "data")
 """Groups in whose formulas an infinite number has no meaning."""
 
 
-def prepare(
-    config: DictConfig, chosen: Mapping[str, str], command: str | None = None
-) -> PreparedRun:
+def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
     """Build everything that a run needs, and write nothing.
 
-    `chosen` holds the names of the choices, a group each, `command` is what was typed. Raises
-    RequestError or ValueError for a configuration that cannot work.
+    `opening` is what is known of the run before. Raises RequestError or ValueError for a
+    configuration that cannot work, and where the user's code has changed since it was composed.
     """
     plain = resolved(config)
-    _check_seed(plain["seed"])
-    if plain["threads"] < 1:
-        raise RequestError(f"threads must be 1 or more, got {plain['threads']}")
-    if plain["threads"] > MOST_THREADS:
-        raise RequestError(f"threads must be at most {MOST_THREADS}, got {plain['threads']}")
-    prepare_processor(plain["threads"])
+    chosen = opening.choices
+    seed = _checked_seed(plain)
+    threads = plain["threads"]
+    if not 1 <= threads <= MOST_THREADS:
+        raise RequestError(f"threads must be at least 1 and at most {MOST_THREADS}, got {threads}")
+    prepare_processor(threads)
     device, why_device = choose_device(plain["device"])
     precision = choose_precision(plain["precision"], device)
-    if plain["batched"] and device.type == "cpu" and plain["threads"] > 1:
+    if plain["batched"] and device.type == "cpu" and threads > 1:
         raise RequestError(
-            f"batched=true needs threads=1 on a CPU, got threads={plain['threads']}: with more, a "
-            "replica's last digits would depend on the replicas beside it"
+            f"batched=true needs threads=1 on a CPU, got threads={threads}: with more, a "
+            "replica's last digits would depend on the other replicas"
         )
-    seed = plain["seed"]
     made = _checked_makers(config, plain, GIVEN)
     dataset: Dataset = made["data"](generator=generator(seed, "data"))
     task: Task = made["task"]()
@@ -113,11 +105,8 @@ def prepare(
         made["arch"], spec=dataset.spec, score=made["model"], **_normalizer(plain, chosen, made)
     )
     settings: TrainSettings = made["train"]()
-    with seeded(seed, "room"):
-        empty = require_room(make_model, precision.dtype)
-    if empty is not None and trainable(empty) and device.type == "cpu":
-        itemsize = 2 if plain["precision"] == "bf16" else precision.dtype.itemsize
-        require_room_for_step(empty, dataset.train, settings.batch_size, itemsize)
+    with seeded(seed, "sizes"):
+        check_model_memory(make_model, precision.dtype)
     with seeded(seed, "initialisation"):
         model = make_model().to(device, precision.dtype)
     Target(settings, task, dataset)  # a target that cannot be reached is refused now
@@ -130,9 +119,14 @@ def prepare(
                 f"schedule={chosen['schedule']} has no effect with optim={chosen['optim']}, which "
                 "reads its learning rate once: choose schedule=constant, or optim=adam or sgd"
             )
+    if edited := changed_modules(opening.code, user_code(identity(plain))):
+        raise RequestError(
+            f"{', '.join(edited)}: the code was edited after the command began; the same command "
+            "runs it as it is now"
+        )
     return PreparedRun(
         config=plain,
-        chosen=chosen,
+        opening=opening,
         device=device,
         why_device=why_device,
         precision=precision,
@@ -145,8 +139,18 @@ def prepare(
         tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
         untrained=Untrained(make_model, seed, device, precision.dtype),
-        command=command,
     )
+
+
+def check_neutral(config: DictConfig) -> None:
+    """Check the device, the tracker and the settings of training, without building a run.
+
+    Raises RequestError or ValueError as `prepare` does.
+    """
+    plain = resolved(config)
+    choose_device(plain["device"])
+    for make in _checked_makers(config, plain, ["tracker", "train"]).values():
+        make()
 
 
 def make_score(config: DictConfig, query_dim: int, key_dim: int) -> Score:
@@ -162,26 +166,21 @@ def make_normalizer(config: DictConfig) -> Normalizer:
     return _make_alone(config, "normalizer", heads=1)
 
 
-def dataset_maker(config: DictConfig) -> Callable[[torch.Generator], Dataset]:
-    """Return what makes a configuration's data set of a generator. Raises as `make_score`."""
-    make = _checked_makers(config, resolved(config), ["data"])["data"]
-    return lambda generator: make(generator=generator)
-
-
 def _make_alone(config: DictConfig, group: str, **given: int) -> Any:
     plain = resolved(config)
-    seed = plain["seed"]
-    _check_seed(seed)
+    seed = _checked_seed(plain)
     make = partial(_checked_makers(config, plain, [group])[group], **given)
-    with seeded(seed, "room"):
-        require_room(make, torch.float32)
+    with seeded(seed, "sizes"):
+        check_model_memory(make, torch.float32)
     with seeded(seed, "initialisation"):
         return make()
 
 
-def _check_seed(seed: int) -> None:
+def _checked_seed(plain: Mapping[str, Any]) -> int:
+    seed: int = plain["seed"]
     if seed < 0:
         raise RequestError(f"seed must be 0 or more, got {seed}")
+    return seed
 
 
 def _checked_makers(
@@ -235,144 +234,39 @@ def _made(group: str, node: DictConfig, settings: Mapping[str, Any], /, **given:
             f"{group}._target_: {settings['_target_']} makes a {type(made).__name__}, and {group} "
             f"takes a {MADE[group].__name__}"
         )
+    needed = inspect.get_annotations(MADE.get(group, object))
+    missing = [name for name in needed if not hasattr(made, name)]
+    if missing:
+        raise RequestError(
+            f"{group}._target_: {settings['_target_']} sets no {', '.join(missing)}, which every "
+            f"{MADE[group].__name__} has"
+        )
     return made
 
 
 def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
     """Call the `_target_` of a node with its settings and with what the run gives it.
 
-    `settings` is the node as plain values. Hydra builds it, and refuses targets such as
-    `os.system`. That takes 15 ms a run, a quarter of the time of a sweep over 64 seeds of the
-    default, and the runs of a sweep share most of their settings: Hydra is asked once for settings
-    that hold no objects.
+    `settings` is the node as plain values. Hydra finds the target, and refuses targets such as
+    `os.system`; objects within the settings are Hydra's to build.
     """
     if _holds_objects(list(settings.values())):
-        return _maker(node)(**given)
-    text = repr(settings)
-    if text not in _makers:
-        if len(_makers) == MAKERS:
-            _makers.clear()
-        _makers[text] = _maker(node)
-    return copy.deepcopy(_makers[text])(**given)
+        return instantiate(node, _partial_=True, _convert_="all")(**given)
+    values = {name: value for name, value in settings.items() if not name.startswith("_")}
+    return _callable(settings["_target_"])(**copy.deepcopy(values), **given)
 
 
-_makers: dict[str, partial[Any]] = {}
-"""The partial calls that Hydra has made of settings in this process, by the text of these."""
-
-MAKERS = 64
-"""The number of partial calls that are kept."""
-
-
-def _maker(node: DictConfig) -> partial[Any]:
-    made: partial[Any] = instantiate(node, _partial_=True, _convert_="all")
-    return made
+@cache
+def _callable(target: str) -> Callable[..., Any]:
+    """Return what a target names. Hydra takes 2 ms for that, and the runs of a sweep share it."""
+    return cast(Callable[..., Any], instantiate({"_target_": target}, _partial_=True))
 
 
 def _holds_objects(value: Any) -> bool:
-    """Whether a `_target_` is anywhere inside the value."""
+    """Return whether there is a `_target_` anywhere inside the value."""
     if isinstance(value, Mapping):
         return "_target_" in value or _holds_objects(list(value.values()))
     return isinstance(value, list) and any(map(_holds_objects, value))
-
-
-def generator(seed: int, stream: str) -> torch.Generator:
-    """Return a generator for one purpose. The streams of a seed are independent of each other."""
-    return torch.Generator().manual_seed(stream_seed(seed, stream))
-
-
-def stream_seed(seed: int, stream: str) -> int:
-    """Return 63 bits of the SHA-256 of the run's seed and the name of a stream."""
-    digest = hashlib.sha256(f"{seed} {stream}".encode()).digest()
-    return int.from_bytes(digest[:8]) >> 1
-
-
-@contextmanager
-def seeded(seed: int, stream: str) -> Iterator[None]:
-    """Seed PyTorch's global generator for a block, and restore its state afterwards.
-
-    Modules draw their first parameters from the global generator, those of users included. Models
-    are built on the CPU, so that the first parameters are the same on every device.
-    """
-    before = torch.default_generator.get_state()
-    torch.default_generator.manual_seed(stream_seed(seed, stream))
-    try:
-        yield
-    finally:
-        torch.default_generator.set_state(before)
-
-
-REPEATED = {
-    "figures": False,
-    "checkpoint_every": None,
-    "output_dir": "outputs",
-    "tracker": {"_target_": "attnexp.trackers.none.NoTracker"},
-}
-"""Settings that a repeated run has whatever its folder says. They change no number."""
-
-RESTORED = {**REPEATED, "device": "cpu", "batched": False}
-"""Settings that a restored run has whatever its folder says."""
-
-
-def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
-    """Build a finished run as it was after training, on the CPU, from what its folder holds.
-
-    The folder may be somebody else's: it can name attnexp's own classes, the optimizers of PyTorch,
-    and what `trust` covers.
-
-    Raises RequestError where it names anything else, where its settings cannot be built, and where
-    it holds no parameters that fit.
-    """
-    run = _prepared_again(summary, folder, trust, RESTORED)
-    try:
-        run.model.load_state_dict(read_parameters(folder))
-    except (FileNotFoundError, RuntimeError, UnreadableRunError) as error:
-        why = " ".join(str(error).split())
-        raise RequestError(f"{folder} holds no parameters of its model: {why}") from error
-    run.model.eval()
-    return run
-
-
-def rebuild(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
-    """Build the run of a folder anew, to be trained once more, without pictures and tracker.
-
-    Raises RequestError as `restore` does.
-    """
-    return _prepared_again(summary, folder, trust, REPEATED)
-
-
-def _prepared_again(
-    summary: Summary, folder: Path, trust: Trust, instead: Mapping[str, Any]
-) -> PreparedRun:
-    """Build what a folder describes, with some settings in place of its own."""
-    stored = {name: value for name, value in summary.config.items() if name not in REPEATED}
-    register_resolvers()
-    try:
-        checked = checked_config(stored, trust)
-        if variables := sorted(set(VARIABLE.findall(str(checked)))):
-            _require_variables(variables, {**checked, **REPEATED}, summary)
-        return prepare(OmegaConf.create({**checked, **instead}), summary.choices)
-    except RequestError:
-        raise
-    except ValueError as error:
-        why = " ".join(str(error).split())
-        raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
-    except Exception as error:  # what is in the folder may be of any kind
-        why = " ".join(error_text(error).split())
-        raise RequestError(f"{folder} holds a run that cannot be built again: {why}") from error
-
-
-def _require_variables(names: Sequence[str], config: dict[str, Any], summary: Summary) -> None:
-    """Raise ValueError unless the environment has what a run read from it.
-
-    Its key says so, which a folder that only names a variable of ours cannot know.
-    """
-    missing = [name for name in names if name not in os.environ]
-    if missing:
-        raise ValueError(f"it needs {choices_text(missing)} in the environment, which is not set")
-    if run_key(resolved(OmegaConf.create(config)), summary.results_version) != summary.key:
-        raise ValueError(
-            f"{choices_text(names)} in the environment has another value than for the run"
-        )
 
 
 def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:
@@ -413,14 +307,10 @@ def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
         return
     points = dataset.train.keys.shape[1]
     queries = min(settings.batch_size or len(dataset.train), len(dataset.train))
-    pairs = queries * points
-    if pairs > STEP_PAIRS:
-        size = "null" if settings.batch_size is None else f"{settings.batch_size:,}"
+    if queries * points > STEP_PAIRS:
         raise RequestError(
-            f"train.batch_size={size} compares {queries:,} points with {points:,} at each step: "
-            f"{pairs:.2g} pairs, at least {pairs * PAIR_SECONDS / 60:,.0f} minutes a step on one "
-            f"core; choose train.batch_size=512, or at most {STEP_PAIRS // points:,}, or "
-            f"at most {math.isqrt(STEP_PAIRS):,} training points"
+            f"a step compares {queries:,} points with {points:,}, which takes minutes: choose "
+            f"train.batch_size=512, or at most {STEP_PAIRS // points:,}"
         )
 
 
@@ -434,7 +324,7 @@ def _normalizer(
     parameters = inspect.signature(_target(plain["arch"], "arch")).parameters
     if "normalizer" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return {"normalizer": made["normalizer"]}
-    if plain["normalizer"] != ADDED["normalizer"]:
+    if plain["normalizer"]["_target_"] != SOFTMAX:
         raise RequestError(
             f"arch={chosen['arch']} has no argument normalizer, so it cannot use "
             f"normalizer={chosen['normalizer']}: choose normalizer=softmax"

@@ -1,30 +1,44 @@
 """Starts Hydra with attnexp's configuration, and composes with it.
 
 `hydra.main` composes twice, makes a folder before anything is checked, and prints and exits where
-we want to explain. So this module drives Hydra itself.
+we want to explain. So this module drives Hydra itself. Hydra raises its own errors for most of what
+is wrong, and for the rest whatever Python raises where it happens: here all of that becomes
+`ConfigCompositionException`.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from hydra.core.config_search_path import SearchPathQuery
+from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.plugins import Plugins
+from hydra.errors import ConfigCompositionException
+from hydra.plugins.plugin import Plugin
+from hydra.plugins.sweeper import Sweeper
 from hydra.types import RunMode
 from hydra.version import setbase
 from omegaconf import DictConfig, OmegaConf
 
-from attnexp.config.composition import check_words, composing, create_hydra
 from attnexp.config.groups import conf_dir
-from attnexp.config.hydra_internals import Hydra, create_config_search_path, get_args_parser
-from attnexp.config.job import HYDRA, Job, register_resolvers
-from attnexp.config.messages import ComposeErrors, explanation
+from attnexp.config.hydra_internals import (
+    ConfigLoaderImpl,
+    Hydra,
+    create_config_search_path,
+    get_args_parser,
+)
+from attnexp.config.job import Job, identified
+from attnexp.config.messages import ComposeErrors, explanation, override_name
+from attnexp.config.schema import check_type
+from attnexp.config.settings import HYDRA, register_resolvers
 from attnexp.config.trust import search_user_modules
 from attnexp.config.workers import register_workers
 from attnexp.errors import RequestError
-from attnexp.redaction import recorded, remember_words
+from attnexp.runs.place import Place
+from attnexp.runs.redaction import masked
 
 CONFIG = "config"
 """Name of the primary configuration file."""
@@ -46,9 +60,7 @@ class CommandLine:
     def read(cls, argv: Sequence[str]) -> "CommandLine":
         """Raises RequestError for flags that make no sense, and settings that cannot be parsed."""
         arguments = parse(argv)
-        check_words(arguments.overrides)
-        remember_words(arguments.overrides)
-        command = shlex.join(recorded(["attnexp", *argv]))
+        command = shlex.join(masked(["attnexp", *argv]))
         return cls(start(arguments.config_dir, command), arguments, command)
 
     @property
@@ -64,25 +76,22 @@ class CommandLine:
     @property
     def secrets(self) -> list[str]:
         """The names of the settings that are given a secret."""
-        return [word.partition("=")[0] for word in self.overrides if recorded(word) != word]
+        return [word.partition("=")[0] for word in self.overrides if masked(word) != word]
 
     def answer_question(self) -> bool:
         """Answer a question to Hydra that needs no run, and return whether there was one."""
+        asked, name, overrides = self.arguments, self.config_name, self.overrides
         with composing():
-            return self._answer()
-
-    def _answer(self) -> bool:
-        arguments, name, overrides = self.arguments, self.config_name, self.overrides
-        if arguments.shell_completion:
-            self.app.shell_completion(config_name=name, overrides=overrides)
-        elif arguments.hydra_help:
-            self.app.hydra_help(config_name=name, args_parser=get_args_parser(), args=arguments)
-        elif arguments.cfg:
-            self.app.show_cfg(name, overrides, arguments.cfg, arguments.package, arguments.resolve)
-        elif arguments.info:
-            self.app.show_info(arguments.info, config_name=name, overrides=overrides)
-        else:
-            return False
+            if asked.shell_completion:
+                self.app.shell_completion(config_name=name, overrides=overrides)
+            elif asked.hydra_help:
+                self.app.hydra_help(config_name=name, args_parser=get_args_parser(), args=asked)
+            elif asked.cfg:
+                self.app.show_cfg(name, overrides, asked.cfg, asked.package, asked.resolve)
+            elif asked.info:
+                self.app.show_info(asked.info, config_name=name, overrides=overrides)
+            else:
+                return False
         return True
 
     def compose(self) -> Job | None:
@@ -91,7 +100,9 @@ class CommandLine:
         if config.hydra.mode == RunMode.MULTIRUN:
             return None
         config.hydra.mode = RunMode.RUN
-        return Job(config, Path(config.hydra.run.dir).absolute(), self.command)
+        settings, key, code = identified(config)
+        place = Place(Path(config.hydra.run.dir).absolute(), key, code)
+        return Job(config, place.refreshed(settings), self.command)
 
     def sweep(self) -> None:
         """Run a job for every combination of the overrides' values, through Hydra's sweeper."""
@@ -162,7 +173,7 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
         search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
     register_resolvers()
     GlobalHydra.instance().clear()
-    hydra = create_hydra(search_path, command)
+    hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
     register_workers()
     GlobalHydra.instance().initialize(hydra)
     return hydra
@@ -172,3 +183,91 @@ def _no_task(config: DictConfig) -> None:
     raise RequestError(
         "hydra/sweeper must be attnexp, tuned or optuna: others forget what they have done"
     )
+
+
+class Loader(ConfigLoaderImpl):
+    """Composes a configuration. Raises RequestError or one of ComposeErrors, and nothing else.
+
+    `command` is the command line that it composes for.
+    """
+
+    def __init__(self, search_path: ConfigSearchPath, command: str | None) -> None:
+        super().__init__(search_path)
+        self.command = command
+
+    def load_configuration(self, *arguments: Any, **named: Any) -> DictConfig:
+        with composing():
+            config: DictConfig = super().load_configuration(*arguments, **named)
+            _check_hydra(config.hydra)
+            config.hydra.job.override_dirname = override_dirname(config.hydra)
+            return config
+
+
+def override_dirname(hydra: DictConfig) -> str:
+    """Return the overrides of a job as the name of a folder.
+
+    They are as Hydra joins them, but without secrets, and interpolations are not resolved.
+    """
+    form = hydra.job.config.override_dirname
+    typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
+    words = [word for word in typed if override_name(word) not in form.exclude_keys]
+    dirname: str = form.item_sep.join(sorted(masked(words))).replace("=", form.kv_sep)
+    return dirname.replace("${", "{")
+
+
+class ComposingHydra(Hydra):
+    """Hydra, whose composing raises RequestError or one of ComposeErrors, and nothing else."""
+
+    def compose_config(self, *arguments: Any, **named: Any) -> DictConfig:
+        with composing():
+            config: DictConfig = super().compose_config(*arguments, **named)
+            return config
+
+
+@contextmanager
+def composing() -> Iterator[None]:
+    """Make whatever Hydra raises in a block one of ComposeErrors."""
+    try:
+        yield
+    except (RequestError, BrokenPipeError, *ComposeErrors):
+        raise
+    except RecursionError as error:
+        raise RequestError(
+            "the configuration is nested too deeply, or its values refer to each other"
+        ) from error
+    except Exception as error:
+        raise ConfigCompositionException() from error
+
+
+def require_plugin(name: str, target: str, kind: type[Plugin]) -> None:
+    """Raise RequestError for the target of hydra.sweeper or hydra.launcher that is none."""
+    known = Plugins.instance().class_name_to_class.get(target)
+    if known is None or not issubclass(known, kind):
+        raise RequestError(
+            f"hydra.{name}._target_ is {target!r:.80}, which is not an installed {name}: choose "
+            f"one with hydra/{name}=NAME"
+        )
+
+
+OF_HYDRA: Mapping[str, Any] = {
+    "verbose": bool | str | list[str],
+    "job.env_set": dict[str, str],
+    "job.env_copy": list[str],
+    "job_logging.root": dict[str, Any] | None,
+    "callbacks": dict[str, Any],
+    "launcher": dict[str, Any],
+    "launcher._target_": str,
+    "sweeper": dict[str, Any],
+    "sweeper._target_": str,
+    "sweeper.params": dict[str, Any] | None,
+}
+"""The types of settings of Hydra's that are read before Hydra checks them."""
+
+
+def _check_hydra(hydra: DictConfig) -> None:
+    """Raise RequestError for settings of Hydra's that we read before Hydra does."""
+    for path, kind in OF_HYDRA.items():
+        node = OmegaConf.select(hydra, path)
+        plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
+        check_type(plain, kind, f"hydra.{path}")
+    require_plugin("sweeper", hydra.sweeper["_target_"], Sweeper)

@@ -1,18 +1,16 @@
-"""What can be chosen: the YAML files of conf/, read without Hydra.
+"""The choices of each group: the YAML files of conf/, read without Hydra.
 
-Each file opens with one comment line that says what it is.
+Each file begins with a comment line that describes the choice.
 """
 
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from attnexp.runs.files import MIB, UnreadableRunError, read_bytes
-
 
 @dataclass(frozen=True)
 class Choice:
-    """One YAML file of a group: its name on the command line, and its first line."""
+    """One YAML file of a group: its name on the command line, and its description."""
 
     name: str
     line: str
@@ -20,7 +18,7 @@ class Choice:
 
 
 def conf_dir() -> Path:
-    """The folder with the configuration: inside an installed package, or beside it in a checkout.
+    """The folder with the configuration: inside an installed package, or next to it in a checkout.
 
     Raises FileNotFoundError where the installation is broken.
     """
@@ -28,7 +26,7 @@ def conf_dir() -> Path:
     for folder in (package / "conf", package.parent / "conf"):
         if (folder / "config.yaml").is_file():
             return folder
-    raise FileNotFoundError(f"attnexp's configuration is neither in {package} nor beside it")
+    raise FileNotFoundError(f"attnexp's configuration is neither in {package} nor next to it")
 
 
 def choices(group: str, extra: Path | None = None) -> list[Choice]:
@@ -44,13 +42,13 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
 
 
 def first_line(path: Path) -> str:
-    """The first comment of a YAML file that is not a directive to Hydra.
+    """Return the first comment of a YAML file that is not a directive to Hydra.
 
-    It is empty where there is none, and for what cannot be read.
+    It is empty where there is none, and for a file that cannot be read.
     """
     try:
-        text = read_bytes(path, MIB).decode(errors="replace")
-    except (OSError, UnreadableRunError):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
         return ""
     for line in text.splitlines():
         comment = line.lstrip("#").strip()

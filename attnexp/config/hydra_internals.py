@@ -8,13 +8,8 @@ composed already, or to write YAML as OmegaConf does. Written for Hydra 1.3 and 
 
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.core_plugins.file_config_source import (
-    FileConfigSource as HydraFileConfigSource,
-)
 from hydra._internal.hydra import Hydra
-from hydra._internal.sources_registry import SourcesRegistry
 from hydra._internal.utils import create_config_search_path, get_args_parser
-from omegaconf._utils import OmegaConfDumper
 
 __all__ = [
     "BASIC_LAUNCHER",
@@ -22,9 +17,6 @@ __all__ = [
     "Callbacks",
     "ConfigLoaderImpl",
     "Hydra",
-    "HydraFileConfigSource",
-    "OmegaConfDumper",
-    "SourcesRegistry",
     "create_config_search_path",
     "get_args_parser",
 ]

@@ -11,7 +11,7 @@ from yaml import MarkedYAMLError, YAMLError
 from attnexp.config.groups import choices
 from attnexp.config.schema import unknown_setting
 from attnexp.errors import RequestError, choices_text, nearest_text, shortened
-from attnexp.runs.settings import GROUPS
+from attnexp.runs.settings import GROUPS, leaves
 from attnexp.runs.sources import SourceError
 
 EXTRAS = {
@@ -38,6 +38,13 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
             return f"{cause.full_key} has no value: write {cause.full_key}=VALUE"
         if isinstance(cause, MarkedYAMLError):
             return _bad_yaml(cause)
+        if isinstance(cause, UnicodeDecodeError):
+            return f"a YAML file of the configuration is not UTF-8 text (byte {cause.start + 1})"
+        if isinstance(cause, OSError) and "Invalid loaded object type" in str(cause):
+            return (
+                "a YAML file of the configuration holds a single value: settings are lines of "
+                "`name: value`"
+            )
         if isinstance(cause, MissingConfigException):
             return _missing_choice(cause)
         if isinstance(cause, OverrideParseException):
@@ -49,7 +56,7 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
     if unknown:
         path = unknown[1]
-        others = [override for override in overrides if _name(override) != path]
+        others = [override for override in overrides if override_name(override) != path]
         return _unknown(path, settings_of(others))
     if re.search(r"Config group override (deletion )?(value )?must be a", text):
         return _bad_choice(overrides)
@@ -67,7 +74,7 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
 def _bad_choice(overrides: Sequence[str]) -> str:
     """Return the sentence for a group that is given a number, a list or settings as its choice."""
     for override in overrides:
-        group, value = _name(override), override.partition("=")[2]
+        group, value = override_name(override), override.partition("=")[2]
         names = [choice.name for choice in choices(group)] if group in GROUPS else []
         if names and value not in names:
             listed = choices_text(names)
@@ -76,20 +83,11 @@ def _bad_choice(overrides: Sequence[str]) -> str:
 
 
 def _unknown(path: str, settings: Mapping[str, Any]) -> str:
-    beside: Any = settings
+    parent: Any = settings
     for name in path.split(".")[:-1]:
-        beside = beside.get(name) if isinstance(beside, Mapping) else None
-    siblings = list(beside) if isinstance(beside, Mapping) else []
-    return unknown_setting(path, siblings, list(_leaves(settings, "")))
-
-
-def _leaves(settings: Mapping[str, Any], before: str) -> Iterator[str]:
-    """The dotted paths of all settings that are not groups."""
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _leaves(value, f"{before}{name}.")
-        else:
-            yield f"{before}{name}"
+        parent = parent.get(name) if isinstance(parent, Mapping) else None
+    siblings = list(parent) if isinstance(parent, Mapping) else []
+    return unknown_setting(path, siblings, [path for path, _ in leaves(settings)])
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
@@ -133,5 +131,6 @@ def _first_words(error: BaseException) -> str:
     return type(error).__name__
 
 
-def _name(override: str) -> str:
+def override_name(override: str) -> str:
+    """Return the setting or group that an override is for."""
     return override.lstrip("+~").partition("=")[0].partition("@")[0]

@@ -1,30 +1,42 @@
-"""Holds settings against the signature of what they are for.
+"""Checks settings against the signature of the class or function that they configure.
 
-A plain constructor signature is the schema of its YAML: a key that is no parameter, a value of
-another type or a parameter without a value is refused before anything runs.
+A plain constructor signature is the schema of its YAML: a name that is not a parameter, a value of
+another type and a parameter without a value are refused before anything runs.
 """
 
 import inspect
 import math
+import re
 import types
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
 from difflib import get_close_matches
 from typing import Any, Literal, Union, get_args, get_origin
 
-from attnexp.errors import RequestError, choices_text, nearest_text, shortened
-from attnexp.redaction import redacted
+import msgspec
 
-NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+from attnexp.errors import RequestError, choices_text, nearest_text, shortened
+from attnexp.runs.redaction import MASK, is_secret
+
+WORDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "str": "text",
+    "NoneType": "null",
+    "array": "a list",
+    "object": "settings as name: value",
+}
+"""Types in words, by the names that Python or msgspec have for them."""
 
 OF_HYDRA = {"_target_": str, "_recursive_": bool, "_convert_": str}
-"""The keys of Hydra's that a node may have, and their types."""
+"""The settings of Hydra's that a node may have, and their types."""
 
 LARGEST = 2**63 - 1
 """The largest whole number that tensors and files of a run can hold."""
 
 SHOWN = 60
-"""Letters of a value in a message."""
+"""Characters of a value in a message."""
 
 
 def check_settings(
@@ -33,7 +45,7 @@ def check_settings(
     """Raise RequestError unless `target(**settings)` can be called.
 
     `where` is the path of the settings, such as `model`; empty at the top. `given` names the
-    parameters that come from elsewhere and must not be set. Keys such as `_target_` are Hydra's;
+    parameters that come from elsewhere and must not be set. Names such as `_target_` are Hydra's;
     those that would change how the target is called are refused.
     """
     try:
@@ -68,10 +80,10 @@ def check_settings(
 
 
 def unknown_setting(path: str, siblings: Collection[str], others: Collection[str] = ()) -> str:
-    """The sentence for a setting that is not there, with the choices and the nearest one.
+    """Return the sentence for a setting that does not exist, with the choices and the nearest one.
 
-    `others` holds the paths of settings elsewhere. One of the same name is meant before a sibling
-    of another name, and a sibling before another of a similar name.
+    `others` holds the paths of settings elsewhere. One of the same name is suggested before a
+    sibling of another name, and a sibling before another of a similar name.
     """
     where, _, name = path.rpartition(".")
     owner = f"in '{where}'" if where else "at the top level"
@@ -94,19 +106,59 @@ def _nearly_named(name: str, paths: Collection[str]) -> str:
 def check_type(value: object, annotation: Any, path: str) -> None:
     """Raise RequestError unless a value from YAML fits a parameter's annotation.
 
-    Checked are numbers, text, truth values, None, Literal, unions and lists of these. Any other
-    annotation lets everything pass. No number may be NaN or longer than 64 bits.
+    msgspec checks numbers, text, truth values, None, Literal, unions, lists, tuples and mappings of
+    these. Any other annotation accepts every value. No number may be NaN or longer than 64 bits.
     """
-    if not fits(value, annotation):
-        raise RequestError(
-            f"{path} must be {expectation(annotation)}, "
-            f"got {shortened(redacted(repr(value)), SHOWN)}"
-        )
     for number in numbers_in(value):
         if isinstance(number, int) and abs(number) > LARGEST:
             raise RequestError(f"{path} must be within -2^63 and 2^63, got {Decimal(number):.3e}")
-        if math.isnan(number):
-            raise RequestError(f"{path} must be a number, got nan")
+    kind = _of_yaml(annotation)
+    try:
+        msgspec.convert(value, kind, strict=True, dec_hook=_accept)
+    except msgspec.ValidationError as error:
+        raise RequestError(_misfit(str(error), kind, value, path)) from None
+    except (TypeError, _AcceptedError):
+        pass  # a type that YAML does not have
+    if any(map(math.isnan, numbers_in(value))):
+        raise RequestError(f"{path} must be a number, got nan")
+
+
+class _AcceptedError(Exception):
+    """The annotation is a class that YAML cannot describe."""
+
+
+def _accept(kind: type, value: object) -> None:
+    raise _AcceptedError
+
+
+def _of_yaml(annotation: Any) -> Any:
+    """Return an annotation without what YAML does not have: `float | Tensor` is a number."""
+    if get_origin(annotation) is Callable:
+        return Any
+    if get_origin(annotation) not in (Union, types.UnionType):
+        return annotation
+    options = get_args(annotation)
+    known = [each for each in options if get_origin(each) or each.__name__ in WORDS]
+    return Union[tuple(known or options)]  # noqa: UP007
+
+
+def _misfit(error: str, kind: Any, value: Any, path: str) -> str:
+    """Return our sentence for an error of msgspec's about a setting."""
+    options = (kind, *get_args(kind))
+    literals = [str(c) for each in options if get_origin(each) is Literal for c in get_args(each)]
+    expected = re.match(r"Expected `([^`]+)`( of length \d+)?", error)
+    names = (
+        expected[1].replace("null", "NoneType").split(" | ")
+        if expected
+        else [each.__name__ for each in options if isinstance(each, type)]
+    )
+    words = [WORDS.get(name, name) for name in names if not (literals and name == "str")]
+    for place in re.findall(r"\[(\d+)\]", error.partition("`$")[2]):
+        path, value = f"{path}[{place}]", value[int(place)]
+    shown = MASK if is_secret(path) else shortened(repr(value), SHOWN)
+    length = (expected and expected[2]) or ""
+    where = f"the names in {path}" if "`key`" in error else path
+    return f"{where} must be {choices_text([*literals, *words])}{length}, got {shown}"
 
 
 def check_finite(value: object, path: str) -> None:
@@ -125,62 +177,3 @@ def numbers_in(value: object) -> Iterator[int | float]:
             yield from numbers_in(entry)
     elif isinstance(value, int | float) and not isinstance(value, bool):
         yield value
-
-
-def fits(value: object, annotation: Any) -> bool:
-    """Whether a plain value is of an annotated type; a whole number is also a number."""
-    origin = get_origin(annotation)
-    if origin in (Union, types.UnionType):
-        return any(fits(value, option) for option in _of_yaml(annotation))
-    if origin is Literal:
-        return any(value is each or value == each for each in get_args(annotation))
-    if annotation is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if annotation is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    if annotation in (bool, str):
-        return isinstance(value, annotation)
-    if annotation in (None, type(None)):
-        return value is None
-    if origin in (list, Sequence):
-        (inner,) = get_args(annotation)
-        return isinstance(value, list | tuple) and all(fits(entry, inner) for entry in value)
-    if origin is tuple:
-        return isinstance(value, list | tuple) and _fits_tuple(value, get_args(annotation))
-    if origin in (dict, Mapping):
-        return isinstance(value, Mapping)
-    return True
-
-
-def _fits_tuple(values: Sequence[object], options: Sequence[Any]) -> bool:
-    if len(options) == 2 and options[1] is Ellipsis:
-        return all(fits(value, options[0]) for value in values)
-    return len(values) == len(options) and all(map(fits, values, options))
-
-
-def _of_yaml(union: Any) -> list[Any]:
-    """The options of a union that a YAML value can be, or all where there is none.
-
-    `float | Tensor` is a number, because YAML has no tensors.
-    """
-    options = get_args(union)
-    known = [option for option in options if option in (*NAMES, type(None)) or get_origin(option)]
-    return known or list(options)
-
-
-def expectation(annotation: Any) -> str:
-    """An annotated type in words."""
-    origin = get_origin(annotation)
-    if origin in (Union, types.UnionType):
-        return " or ".join(expectation(option) for option in _of_yaml(annotation))
-    if origin is Literal:
-        return choices_text(str(choice) for choice in get_args(annotation))
-    if annotation in (None, type(None)):
-        return "null"
-    if origin in (list, Sequence):
-        return f"a list, each {expectation(get_args(annotation)[0])}"
-    if origin is tuple:
-        return f"a list of {choices_text({expectation(each) for each in get_args(annotation)})}"
-    if origin in (dict, Mapping):
-        return "settings as name: value"
-    return NAMES.get(annotation, str(annotation))

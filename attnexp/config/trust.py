@@ -1,8 +1,8 @@
 """Which code the configuration in a run folder may name.
 
 Building a configuration imports and calls every `_target_` in it, and a run folder may be somebody
-else's. So each name in it is held against what attnexp itself offers and what the command line
-trusts, before anything is imported.
+else's. So each name in it is checked against the names that attnexp ships and those that the
+command line trusts, before anything is imported.
 """
 
 import os
@@ -15,12 +15,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir
 from attnexp.errors import RequestError
-from attnexp.redaction import MASK
-from attnexp.runs.documents import read_yaml
-from attnexp.runs.files import UnreadableRunError
-from attnexp.runs.key import FORMER_TARGETS
+from attnexp.runs.redaction import MASK
 from attnexp.runs.settings import GROUPS
 
 TARGET = "_target_"
@@ -28,7 +26,7 @@ TARGET = "_target_"
 
 
 VARIABLE = re.compile(r"\$\{oc\.env:(\w+)\}")
-"""What stands in a run folder in place of the value of an environment variable."""
+"""How a run folder writes the value of an environment variable."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,7 @@ def read_trust(modules: Sequence[str], config_dir: Path | None) -> Trust:
 def search_user_modules(config_dir: Path | None) -> None:
     """Put the current directory, and the folder that holds `config_dir`, on the import path.
 
-    So `_target_: mine.MyScore` finds mine.py, in this process and in its workers. They stand at its
+    So `_target_: mine.MyScore` finds mine.py, in this process and in its workers. They come at its
     end: a random.py there does not take the place of Python's. Raises RequestError where
     `config_dir` is not there.
     """
@@ -118,11 +116,7 @@ _searched: set[str] = set()
 
 def targets_in(path: Path) -> Iterator[str]:
     """The targets that a YAML file names. Raises RequestError for a file that is not YAML."""
-    try:
-        content = read_yaml(path)
-    except (OSError, UnreadableRunError) as error:
-        raise RequestError(str(error)) from error
-    found = [content]
+    found = [read_document(path, Any)]
     while found:
         node = found.pop()
         if isinstance(node, Mapping):
@@ -152,7 +146,7 @@ def shipped_targets(group: str) -> set[str]:
 
 
 def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
-    """The configuration of a run folder, under today's names, if all that it names is trusted.
+    """The configuration of a run folder, if all that it names is trusted.
 
     A folder holds plain data: interpolations were resolved when the run began, apart from the names
     of environment variables. Nothing is imported before every name has been checked.
@@ -172,8 +166,8 @@ def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
 
 
 def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[str]) -> Any:
-    """The value under today's names. Appends to `used` the targets that are the user's own."""
-    if isinstance(value, str) and MASK in value:
+    """The value, checked. Appends to `used` the targets that are the user's own."""
+    if value == MASK:
         raise ValueError(f"{path} was a secret, which no folder holds")
     if isinstance(value, str) and "${" in VARIABLE.sub("", value):
         raise ValueError(f"{path} is {value!r}, and a run folder holds no such interpolations")
@@ -187,10 +181,19 @@ def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[
     node = dict(value)
     own = False
     if TARGET in node:
-        node[TARGET] = target = _current(node[TARGET], f"{path}.{TARGET}")
+        target = node[TARGET]
+        if not isinstance(target, str):
+            raise ValueError(
+                f"{path}.{TARGET} must be the name of a class or a function, got {target!r}"
+            )
         own = target not in shipped
         if own:
-            _require(trust, target, f"{path}.{TARGET}")
+            if not trust.covers(target):
+                module = target.rpartition(".")[0] or "MODULE"
+                raise ValueError(
+                    f"{path}.{TARGET} is {target!r}, which is not attnexp's own: if you trust that "
+                    f"code, add '--trust {module}', or the --config-dir that it was trained with"
+                )
             used.append(target)
     special = [key for key in node if key.startswith("_") and key != TARGET]
     if special and not own:
@@ -198,23 +201,3 @@ def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[
     return {
         key: _checked(entry, f"{path}.{key}", shipped, trust, used) for key, entry in node.items()
     }
-
-
-def _current(target: object, path: str) -> str:
-    """What a target is called today."""
-    if not isinstance(target, str):
-        raise ValueError(f"{path} must be the name of a class or a function, got {target!r}")
-    return CURRENT_TARGETS.get(target, target)
-
-
-CURRENT_TARGETS = {former: current for current, former in FORMER_TARGETS.items()}
-"""Today's name of each target that has moved."""
-
-
-def _require(trust: Trust, target: str, path: str) -> None:
-    if not trust.covers(target):
-        module = target.rpartition(".")[0] or "MODULE"
-        raise ValueError(
-            f"{path} is {target!r}, which is not attnexp's own: if you trust that code, add "
-            f"{f'--trust {module}'!r}, or the --config-dir that it was trained with"
-        )

@@ -1,6 +1,6 @@
-"""Three settings more for submitit's launchers, which submit workers of a sweep and not its jobs.
+"""Three more settings for submitit's launchers, with which they submit workers and not single jobs.
 
-Nothing is here where these launchers are not installed.
+Empty where these launchers are not installed.
 """
 
 from contextlib import suppress
@@ -16,7 +16,7 @@ with suppress(ImportError):
 
     @dataclass
     class Workers:
-        """Submit so many `workers`, each with `jobs_at_once`, and wait for them unless `detach`."""
+        """Submit `workers`, each with `jobs_at_once`, and wait for them unless `detach`."""
 
         workers: int | None = None
         jobs_at_once: int = 1
@@ -34,6 +34,6 @@ with suppress(ImportError):
 
 
 def register_workers() -> None:
-    """Put these settings in the place of submitit's, which Hydra has registered by now."""
+    """Replace submitit's settings, which Hydra has registered before."""
     for name, settings in SUBMITIT.items():
         ConfigStore.instance().store(name, settings(), group="hydra/launcher", provider="attnexp")

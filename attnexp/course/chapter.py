@@ -4,15 +4,15 @@ from pathlib import Path
 
 import msgspec
 
+from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
-from attnexp.course.documents import read_document
 from attnexp.errors import RequestError, none_of
 
 FOLDER = Path(__file__).parent / "chapters"
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A command, what it shows, and the pictures that it draws."""
+    """A command, what it shows, and the pictures that it draws, as patterns of paths."""
 
     command: str
     shows: str
@@ -20,7 +20,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Chapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Its number, its page in the documents, the minutes that it takes, and its steps."""
+    """The number of a chapter, its page, the minutes that it takes, and its steps."""
 
     number: int
     page: str
@@ -30,22 +30,22 @@ class Chapter(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 def names() -> list[str]:
     """Return the names of the chapters, in the order of their numbers."""
-    found = (path.stem for path in FOLDER.glob("*.yaml"))
-    return sorted(found, key=lambda name: _read(name).number)
+    found = {path.stem: _read(path.stem).number for path in FOLDER.glob("*.yaml")}
+    return sorted(found, key=found.__getitem__)
 
 
 def title(name: str) -> str:
-    """Return what a chapter is about, in a line."""
+    """Return the topic of a chapter in one line."""
     return first_line(FOLDER / f"{name}.yaml")
 
 
 def read_chapter(name: str) -> Chapter:
-    """Return a chapter. Raises RequestError for a name that there is not."""
-    known = names()
-    if name not in known:
-        raise RequestError(f"chapter {none_of(name, known)}")
+    """Return a chapter. Raises RequestError for an unknown name."""
+    if name not in names():
+        raise RequestError(f"chapter {none_of(name, names())}")
     return _read(name)
 
 
 def _read(name: str) -> Chapter:
-    return read_document(FOLDER / f"{name}.yaml", Chapter)
+    chapter: Chapter = read_document(FOLDER / f"{name}.yaml", Chapter)
+    return chapter

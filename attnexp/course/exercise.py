@@ -1,6 +1,6 @@
-"""Exercises: a folder each, with a question and files to begin with, and what is checked of them.
+"""Exercises: each a folder with a question, files to begin with, and a description of checks.
 
-`exercise.yaml` in the folder says what is checked. All other files are what a student gets.
+The folder may lie anywhere. `exercise.yaml` says what is checked, `answer.yaml` is filled in.
 """
 
 import os
@@ -11,53 +11,27 @@ from pathlib import Path
 
 import msgspec
 
+from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
-from attnexp.course.documents import read_document
-from attnexp.errors import RequestError, none_of, unwritable
+from attnexp.errors import RequestError, none_of, writable
 
 FOLDER = Path(__file__).parent / "exercises"
 DESCRIPTION = "exercise.yaml"
 ANSWER = "answer.yaml"
-CONFIG = "conf"
-"""The folder of a student's own configuration, in an exercise that has one."""
 
 Setting = str | bool | int | float
 
 
-class ScoreCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Queries and keys, and the weights that a softmax over the keys then gives."""
+class Check(msgspec.Struct, frozen=True):
+    """One check: its name, whether it has passed, and a sentence about it."""
 
-    settings: list[str]
-    queries: list[list[float]]
-    keys: list[list[float]]
-    weights: list[list[float]]
-
-
-class DataCase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The queries of the test set of a curve, and their targets."""
-
-    settings: list[str]
-    queries: list[float]
-    targets: list[float]
-
-
-class ScoreTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A score to be written: its name as `model=`, its number of parameters, and worked cases."""
-
-    choice: str
-    parameters: int
-    cases: list[ScoreCase]
-
-
-class DataTask(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A data set to be written: its name as `data=`, and worked cases."""
-
-    choice: str
-    cases: list[DataCase]
+    name: str
+    passed: bool
+    sentence: str
 
 
 class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Runs to be made: two sides that differ in these settings, at the same others, by a metric."""
+    """The runs to make: two sides that differ in these settings, and the metric to compare."""
 
     metric: str
     sides: tuple[dict[str, Setting], dict[str, Setting]]
@@ -65,23 +39,31 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels(self) -> tuple[str, str]:
-        """What the two sides are called in an answer: `model=dot`."""
+        """The two sides as an answer names them: `model=dot`."""
         first, second = map(settings_text, self.sides)
         return first, second
 
 
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is checked: the runs that compare, and a score or a data set where one is written."""
+    """An exercise: the comparison of runs to check, and the file of tests where code is written."""
 
     chapter: str
     comparison: Comparison
-    score: ScoreTask | None = None
-    data: DataTask | None = None
+    tests: str | None = None
 
-    @property
-    def has_code(self) -> bool:
-        """Whether a student writes code."""
-        return self.score is not None or self.data is not None
+
+class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer to an exercise.
+
+    Holds the mean paired difference, first side minus second, its 95% interval, and the better
+    side.
+    """
+
+    exercise: str
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    better: str | None = None
 
 
 def settings_text(settings: Mapping[str, Setting]) -> str:
@@ -90,36 +72,48 @@ def settings_text(settings: Mapping[str, Setting]) -> str:
 
 
 def names() -> list[str]:
-    """Return the names of the exercises."""
+    """Return the names of the exercises that attnexp ships."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{DESCRIPTION}"))
 
 
 def question(name: str) -> str:
-    """Return what an exercise asks, in a line."""
+    """Return the question of an exercise in one line."""
     return first_line(FOLDER / name / DESCRIPTION)
 
 
-def read_exercise(name: str) -> Exercise:
-    """Return an exercise. Raises RequestError for a name that there is not."""
-    known = names()
-    if name not in known:
-        raise RequestError(f"exercise {none_of(name, known)}")
-    return read_document(FOLDER / name / DESCRIPTION, Exercise)
+def read_exercise(folder: Path) -> tuple[Exercise, Answer]:
+    """Return the exercise in a folder, and its answer so far.
 
-
-def start(name: str, folder: Path) -> None:
-    """Write the question and the files of an exercise into a new folder, whole or not at all.
-
-    Raises RequestError for a folder that is there, and for one that cannot be written.
+    Raises RequestError for a folder that holds no exercise, and for files that cannot be read.
     """
-    read_exercise(name)
+    if not (folder / DESCRIPTION).is_file():
+        raise RequestError(
+            f"{folder} holds no {DESCRIPTION}: `attnexp exercise start NAME` makes a folder that "
+            "does"
+        )
+    description = read_document(folder / DESCRIPTION, Exercise)
+    return description, read_document(folder / ANSWER, Answer)
+
+
+def start(name: str, folder: Path | None) -> Path:
+    """Copy an exercise into a new folder, whole or not at all, and return the folder.
+
+    `name` is an exercise that attnexp ships, or the folder of another. Without a `folder` the new
+    one is called like the exercise. Raises RequestError for an exercise that does not exist, for a
+    folder that exists, and for one that cannot be written.
+    """
+    source = FOLDER / name if name in names() else Path(name)
+    if not (source / DESCRIPTION).is_file():
+        raise RequestError(f"exercise {none_of(name, names())}")
+    folder = folder or Path(source.resolve().name)
     if os.path.lexists(folder):
-        raise RequestError(f"{folder} is there already: name a folder that is not, or remove it")
-    try:
-        with tempfile.TemporaryDirectory(prefix=".exercise-", dir=folder.parent) as place:
-            whole = Path(place, name)
-            aside = shutil.ignore_patterns(DESCRIPTION, "__pycache__")
-            shutil.copytree(FOLDER / name, whole, ignore=aside, copy_function=shutil.copyfile)
-            whole.rename(folder)
-    except OSError as error:
-        raise unwritable("FOLDER", folder, error) from error
+        raise RequestError(f"{folder} exists already: name another folder, or remove it")
+    with (
+        writable("FOLDER", folder),
+        tempfile.TemporaryDirectory(prefix=".exercise-", dir=folder.parent) as place,
+    ):
+        whole = Path(place, "copy")
+        left_out = shutil.ignore_patterns("outputs", "__pycache__")
+        shutil.copytree(source, whole, ignore=left_out, copy_function=shutil.copyfile)
+        whole.rename(folder)
+    return folder

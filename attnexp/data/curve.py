@@ -16,7 +16,7 @@ BYTES_A_POINT = 64
 """Memory that a point takes while the data are made, in bytes."""
 
 NARROWEST, FARTHEST = 1e-15, 1e15
-"""The smallest range and the largest number whose squares 32-bit floats hold with room to spare."""
+"""The smallest range and the largest number whose squares fit easily into 32-bit floats."""
 
 SPACINGS = 1000
 """The least number of 32-bit floats across the range, so that most points differ."""
@@ -32,7 +32,7 @@ class Curve(Dataset):
     With `num_test` there are that many test points, evenly spaced, whatever the step.
 
     Raises ValueError for fewer than 2 training points, more points than the memory that is
-    available has room for, fewer than 1 test point, a negative noise, a step that is not positive,
+    available can hold, fewer than 1 test point, a negative noise, a step that is not positive,
     an empty range, and numbers that 32-bit floats cannot tell apart or square.
     """
 
@@ -41,12 +41,12 @@ class Curve(Dataset):
     def __init__(
         self,
         generator: torch.Generator,
-        num_train: int,
-        noise: float,
-        low: float,
-        high: float,
-        step: float,
-        num_test: int | None,
+        num_train: int = 50,
+        noise: float = 0.5,
+        low: float = 0.0,
+        high: float = 5.0,
+        step: float = 0.1,
+        num_test: int | None = None,
     ) -> None:
         if num_train < 2:
             raise ValueError(

@@ -24,7 +24,7 @@ FIELDS: dict[str, Part] = {
     "E": "weekday",
     "c": "weekday",
 }
-"""Letters of a CLDR pattern that a format may use, and the part of the date that each writes."""
+"""Fields of a CLDR pattern that a format may use, and the part of the date that each writes."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """The memory of this machine."""
 
+import math
 import os
 import re
 from pathlib import Path
@@ -7,15 +8,18 @@ from pathlib import Path
 MEMINFO = Path("/proc/meminfo")
 
 
-def available_memory() -> int:
-    """Return the bytes that a process can have without swapping; without Linux's count, all bytes.
+def available_memory() -> float:
+    """Return the memory that a process can use without swapping, in bytes.
 
-    Linux counts what is free and what its caches can give back. macOS has no such count.
+    On Linux that is free memory and what caches can give back; on macOS, which has no such count,
+    all memory; infinity on a system that tells neither.
     """
     if MEMINFO.exists():
         kilobytes = re.search(r"^MemAvailable: +(\d+) kB$", MEMINFO.read_text(), re.MULTILINE)
         if kilobytes:
             return 1024 * int(kilobytes[1])
+    if not hasattr(os, "sysconf"):
+        return math.inf
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 

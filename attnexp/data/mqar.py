@@ -12,8 +12,8 @@ from attnexp.data.sequences import (
     Drawn,
     Families,
     arrangements,
+    check_memory,
     check_range,
-    check_room,
     check_sizes,
     draw_sets,
     sequence_spec,
@@ -22,7 +22,7 @@ from attnexp.data.sequences import (
 )
 
 FILLER = FIRST
-"""Id of the symbol that stands where no key is asked for."""
+"""Id of the symbol that fills places where no key is asked for."""
 
 
 class MultiQueryRecall(Dataset):
@@ -58,7 +58,7 @@ class MultiQueryRecall(Dataset):
         alignment  3 1
 
     Raises ValueError for a set without examples, no pair, an empty range of pairs, an odd length
-    or one below four symbols a pair, too few symbols for the pairs, a power below 0 or above 1,
+    or one below four symbols per pair, too few symbols for the pairs, a power below 0 or above 1,
     and more examples than there are different lists of pairs.
     """
 
@@ -95,7 +95,7 @@ class MultiQueryRecall(Dataset):
         if not 0 <= power <= 1:
             raise ValueError(f"power must be within 0 to 1, got {power}")
         sizes = (num_train, num_validation, num_test)
-        check_room(sizes, length, most - min_pairs + 1, vocab_size)
+        check_memory(sizes, length, most - min_pairs + 1, vocab_size)
         num_values = vocab_size // 2
         num_keys = vocab_size - num_values - 1
 
@@ -131,11 +131,11 @@ def _streams(
         key_digits, value_digits = digits.split(pairs, dim=1)
         keys = FILLER + 1 + arrangements(key_digits)
         values = FILLER + 1 + num_keys + arrangements(value_digits)
-        room = length - 2 * pairs
-        chances = torch.arange(1.0, room // 2 + 1).pow(power - 1).expand(len(digits), -1)
+        free = length - 2 * pairs
+        chances = torch.arange(1.0, free // 2 + 1).pow(power - 1).expand(len(digits), -1)
         slots = torch.multinomial(chances, pairs, generator=generator) if len(digits) else keys
         asked, order = (2 * slots).sort(dim=1)
-        stream = torch.full((len(digits), room), FILLER)
+        stream = torch.full((len(digits), free), FILLER)
         sources.append(torch.stack([keys, values], dim=2).flatten(1))
         streams.append(stream.scatter(1, asked, keys.gather(1, order)))
         targets.append(values.gather(1, order))
@@ -157,7 +157,7 @@ def _streams(
 
 
 def guessed(batch: Batch) -> dict[str, float]:
-    """Return what is expected of answering with the values of an example in a random order.
+    """Return the expected accuracy of answering with an example's values in random order.
 
     One of n values is right with probability 1/n, all with 1/n!.
     """

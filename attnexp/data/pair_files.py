@@ -1,23 +1,13 @@
 """Files of two columns of text: tab-separated ones, and CSV."""
 
-import csv
-import io
-import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from attnexp.data.memory import require_memory
-from attnexp.errors import choices_text
+from attnexp.runs.records import column_index, records
 from attnexp.runs.sources import as_text, read_source
-
-LONGEST_LINE = 100_000
-"""Letters of a line."""
 
 BYTES_A_BYTE = 20
 """Memory that a byte of a file takes while it is made into symbols."""
-
-CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
-"""Characters that are no text. Tabs and the ends of lines stand between texts."""
 
 Column = int | str
 """A column by its number, from 1 on, or by its name in the first line."""
@@ -34,13 +24,13 @@ class PairFile:
 def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFile:
     """Return the pairs of a file whose content has this digest.
 
-    A file whose name ends in .csv has commas between its columns and quotes around what holds
-    commas; any other has tabs, and quotes mean nothing in it. Its first line names the columns
-    where `source` and `target` are names, and is a pair where they are numbers. Lines without
-    anything are passed over.
+    In a file whose name ends in .csv commas separate columns, and quotes surround cells that hold
+    commas; in any other, tabs do, and quotes have no meaning. The first line names the columns
+    where `source` and `target` are names, and is a pair where they are numbers. Empty lines are
+    passed over.
 
-    Raises ValueError, with the line, for what is not such a file: another encoding, a line of too
-    few columns, an empty side, a control character, a line above `LONGEST_LINE`.
+    Raises ValueError, with the line, for another encoding, a line of too few columns and an empty
+    side.
     """
     if isinstance(source, str) != isinstance(target, str):
         raise ValueError(
@@ -49,9 +39,13 @@ def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFi
         )
     content = read_source(path, sha256)
     require_memory(path, BYTES_A_BYTE * len(content))
-    rows = _rows(path, as_text(path, content))
+    delimiter = "," if path.lower().endswith(".csv") else "\t"
+    rows = (
+        (line, [cell.strip() for cell in record])
+        for line, record in records(path, as_text(path, content), delimiter)
+    )
     header = [] if isinstance(source, int) else next(rows, (1, []))[1]
-    source_place, target_place = (_place(path, header, each) for each in (source, target))
+    source_place, target_place = (_index(path, header, each) for each in (source, target))
     needed = max(source_place, target_place) + 1
     pairs: list[tuple[str, str]] = []
     empty = further = 0
@@ -60,9 +54,9 @@ def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFi
             empty += 1
             continue
         if len(row) < needed:
-            apart = "commas" if _is_csv(path) else "tabs"
+            separators = "tabs" if delimiter == "\t" else "commas"
             raise ValueError(
-                f"{path}, line {line}: columns stand apart by {apart}, and there is no column "
+                f"{path}, line {line}: {separators} separate columns, and there is no column "
                 f"{needed}: {row[0]!r:.60}"
             )
         pair = (row[source_place], row[target_place])
@@ -81,50 +75,10 @@ def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFi
     return PairFile(pairs, notes)
 
 
-def _is_csv(path: str) -> bool:
-    return path.lower().endswith(".csv")
-
-
-def _rows(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield each row with the number of its last line, its cells without space around them."""
-    if not _is_csv(path):
-        for number, line in enumerate(_lines(path, text), start=1):
-            yield number, [cell.strip() for cell in line.split("\t")]
-        return
-    reader = csv.reader(_lines(path, text), strict=True)
-    try:
-        for row in reader:
-            yield reader.line_num, [cell.strip() for cell in row]
-    except csv.Error as error:
-        raise ValueError(f"{path}, line {reader.line_num}: it is not CSV: {error}") from error
-
-
-def _lines(path: str, text: str) -> Iterator[str]:
-    """Yield each line with one end. Raises ValueError for one that is too long or is no text."""
-    for number, line in enumerate(io.StringIO(text, newline="\n"), start=1):
-        if len(line) > LONGEST_LINE:
-            raise ValueError(
-                f"{path}, line {number}: it has {len(line):,} letters, and a line may have at most "
-                f"{LONGEST_LINE:,}"
-            )
-        own = line.rstrip("\r\n")
-        if found := CONTROL.search(own):
-            raise ValueError(
-                f"{path}, line {number}: letter {found.start() + 1} is the control character "
-                f"U+{ord(found[0]):04X}, which is no text"
-            )
-        yield own + "\n"
-
-
-def _place(path: str, header: list[str], column: Column) -> int:
-    """Return the index of a column. Raises ValueError for one that there is not."""
-    if isinstance(column, int):
-        if column < 1:
-            raise ValueError(f"the columns of a file are numbered from 1, got {column}")
-        return column - 1
-    if column not in header:
-        raise ValueError(
-            f"{path}, line 1: there is no column {column!r}: the columns are "
-            f"{choices_text(map(repr, header))}"
-        )
-    return header.index(column)
+def _index(path: str, header: list[str], column: Column) -> int:
+    """Return the index of a column. Raises ValueError for one that does not exist."""
+    if isinstance(column, str):
+        return column_index(path, header, column)
+    if column < 1:
+        raise ValueError(f"the columns of a file are numbered from 1, got {column}")
+    return column - 1

@@ -21,7 +21,7 @@ from attnexp.data.text_pairs import (
 from attnexp.writing import Characters, Spaced, Words, Writing, plain
 
 LEVELS: dict[str, Writing] = {"character": Characters(), "word": Words(), "whitespace": Spaced()}
-"""What is a symbol, by the name of the setting."""
+"""The unit of a symbol, by the name of the setting."""
 
 
 class Pairs(TextPairs):
@@ -37,10 +37,10 @@ class Pairs(TextPairs):
     A pair counts once, and one with a side of more than `max_length` symbols is left out. At most
     `num_train` sources train, None stands for all. `notes` says how many pairs were left out.
 
-    A path has its `sha256` beside it, the digest of what the file held when the run was asked for.
+    Each path has a `sha256`, the digest of the file's content when the run was asked for.
 
     Raises ValueError for a set without examples, for shares that are not between 0 and 1, for a
-    symbol with the name of a special one, and for what is not a file of pairs.
+    symbol with the name of a special one, and for a file that does not hold pairs.
     """
 
     spec: Seq2SeqSpec
@@ -132,11 +132,11 @@ def _without(sources: Sources, earlier: Sequence[Sources], path: str, notes: lis
 
     Raises ValueError where none is left.
     """
-    left = {
+    unseen = {
         source: [each for each in targets if not any(each in e.get(source, ()) for e in earlier)]
         for source, targets in sources.items()
     }
-    kept = {source: targets for source, targets in left.items() if targets}
+    kept = {source: targets for source, targets in unseen.items() if targets}
     if not kept:
         raise ValueError(f"{path} holds no pair that is not in the data before it")
     if seen := number_of_pairs(sources) - number_of_pairs(kept):

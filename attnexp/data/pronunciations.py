@@ -13,7 +13,7 @@ from attnexp.runs.sources import as_text, read_source
 from attnexp.writing import Characters, Spaced
 
 FURTHER = re.compile(r"\(\d+\)$")
-"""What stands after a word that has been there before."""
+"""The mark after a word that occurred before."""
 
 STRESS = re.compile(r"\d")
 

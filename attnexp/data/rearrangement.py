@@ -13,9 +13,9 @@ from attnexp.data.sequences import (
     PAD,
     Drawn,
     Families,
+    check_memory,
     check_positive,
     check_range,
-    check_room,
     check_sizes,
     draw_sets,
     sequence_batch,
@@ -48,14 +48,14 @@ class Rearrangement(Dataset):
     def __init__(
         self,
         generator: torch.Generator,
-        num_train: int,
-        num_validation: int,
-        num_test: int,
-        min_length: int,
-        max_length: int,
-        vocab_size: int,
-        test_min_length: int | None,
-        test_max_length: int | None,
+        num_train: int = 10_000,
+        num_validation: int = 500,
+        num_test: int = 500,
+        min_length: int = 3,
+        max_length: int = 10,
+        vocab_size: int = 20,
+        test_min_length: int | None = None,
+        test_max_length: int | None = None,
     ) -> None:
         check_sizes(num_train, num_validation, num_test)
         check_range("min_length", min_length, "max_length", max_length)
@@ -64,7 +64,7 @@ class Rearrangement(Dataset):
         tested = tested_range("length", min_length, max_length, test_min_length, test_max_length)
         longest = max(max_length, tested[-1] if tested else 0)
         shapes = len(lengths) + (len(tested) if tested else 0)
-        check_room((num_train, num_validation, num_test), longest, shapes, vocab_size)
+        check_memory((num_train, num_validation, num_test), longest, shapes, vocab_size)
         self.train, self.validation, self.test = draw_sets(
             (num_train, num_validation, num_test),
             _families(lengths, vocab_size),

@@ -12,9 +12,9 @@ from attnexp.data.sequences import (
     Drawn,
     Families,
     arrangements,
+    check_memory,
     check_positive,
     check_range,
-    check_room,
     check_sizes,
     draw_sets,
     sequence_batch,
@@ -29,7 +29,7 @@ class Recall(Dataset):
 
     Multi-query associative recall as a task of an encoder and a decoder, easier than the published
     one (`MultiQueryRecall`): with 8 keys and 8 values every symbol is frequent, there are at most
-    four pairs and two queries, and nothing stands between them. The keys of an example are all
+    four pairs and two queries, with nothing between them. The keys of an example are all
     different, and none is asked for twice; values may repeat. The gold alignment is the place of
     the value.
 
@@ -88,7 +88,7 @@ class Recall(Dataset):
             )
         shapes = (most - min_pairs + 1) * max_queries
         sizes = (num_train, num_validation, num_test)
-        check_room(sizes, 3 * most, shapes, num_keys + num_values)
+        check_memory(sizes, 3 * most, shapes, num_keys + num_values)
 
         def families(numbers: range) -> Families:
             return Families(
@@ -122,8 +122,8 @@ def _questions(drawn: Drawn, num_keys: int) -> Batch:
         keys = FIRST + arrangements(key_digits)
         values = FIRST + num_keys + values
         asked = arrangements(asked_digits)
-        told = torch.stack([keys, values], dim=2).flatten(1)
-        sources.append(torch.cat([told, keys.gather(1, asked)], dim=1))
+        stated = torch.stack([keys, values], dim=2).flatten(1)
+        sources.append(torch.cat([stated, keys.gather(1, asked)], dim=1))
         targets.append(values.gather(1, asked))
         alignments.append(2 * asked + 1)
     longest = max(2 * pairs + queries for pairs, queries in drawn)
@@ -141,9 +141,9 @@ def guessed_exact_match(batch: Batch) -> float:
     probability (c - e) / (n - i), i from 0.
     """
     asked = batch.target_mask & (batch.targets != EOS)
-    told = (batch.keys.unsqueeze(1) == batch.targets.unsqueeze(2)).sum(dim=-1)
+    stated = (batch.keys.unsqueeze(1) == batch.targets.unsqueeze(2)).sum(dim=-1)
     same = batch.targets.unsqueeze(1) == batch.targets.unsqueeze(2)
     earlier = same.tril(diagonal=-1).sum(dim=-1)
     pairs = (batch.mask.squeeze(1).sum(dim=-1) - 1 - asked.sum(dim=-1)) / 2
-    right = (told - earlier) / (pairs.unsqueeze(-1) - torch.arange(batch.targets.shape[1]))
+    right = (stated - earlier) / (pairs.unsqueeze(-1) - torch.arange(batch.targets.shape[1]))
     return float(right.where(asked, 1.0).prod(dim=-1).mean())

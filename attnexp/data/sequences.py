@@ -137,8 +137,8 @@ def tested_range(
     return range(low, high + 1)
 
 
-def check_room(sizes: tuple[int, int, int], longest: int, shapes: int, symbols: int) -> None:
-    """Raise ValueError for examples that have no room in memory, or too many shapes to count.
+def check_memory(sizes: tuple[int, int, int], longest: int, shapes: int, symbols: int) -> None:
+    """Raise ValueError for examples that do not fit in memory, or too many shapes to count.
 
     `longest` is the number of symbols of the longest example, `shapes` that of its different
     shapes, such as lengths, and `symbols` the size of the vocabulary.
@@ -167,7 +167,7 @@ class Families:
     radices: Mapping[Any, Sequence[int]]
     named: str
 
-    def rooms(self) -> dict[Any, int]:
+    def sizes(self) -> dict[Any, int]:
         """Return the number of members of each family."""
         return {shape: math.prod(radices) for shape, radices in self.radices.items()}
 
@@ -195,7 +195,7 @@ def draw_sets(
         whole = batch_of(draw_distinct(sum(sizes), trained, generator))
         train, validation, test = split(whole, sizes, generator)
         return train, validation, test
-    halves = {shape: room - room // 2 for shape, room in trained.rooms().items()}
+    halves = {shape: size - size // 2 for shape, size in trained.sizes().items()}
     unseen = _shares("num_test", sizes[2], tested, halves, ", half of those that training has too,")
     known = _shares(
         "num_train + num_validation",
@@ -208,8 +208,8 @@ def draw_sets(
         shape: _distinct_rows(known.get(shape, 0) + unseen.get(shape, 0), digits, generator)
         for shape, digits in {**trained.radices, **tested.radices}.items()
     }
-    told = batch_of({shape: rows[shape][:count] for shape, count in known.items()})
-    train, validation = split(told, sizes[:2], generator)
+    fitted = batch_of({shape: rows[shape][:count] for shape, count in known.items()})
+    train, validation = split(fitted, sizes[:2], generator)
     held_out = batch_of({shape: rows[shape][known.get(shape, 0) :] for shape in unseen})
     (test,) = split(held_out, sizes[2:], generator)
     return train, validation, test
@@ -243,21 +243,21 @@ def _shares(
     Raises ValueError if too few are left: `asked` is the name of the total, and `but` says what is
     taken.
     """
-    rooms = {shape: room - taken.get(shape, 0) for shape, room in families.rooms().items()}
-    there = sum(rooms.values())
+    limits = {shape: size - taken.get(shape, 0) for shape, size in families.sizes().items()}
+    there = sum(limits.values())
     if total > there:
         raise ValueError(
             f"{asked} is {total}, but {families.named}{but} make only {there} different examples: "
             "ask for fewer examples or allow more"
         )
-    return dict(zip(rooms, even_shares(total, list(rooms.values())), strict=True))
+    return dict(zip(limits, even_shares(total, list(limits.values())), strict=True))
 
 
-def even_shares(total: int, rooms: Sequence[int]) -> list[int]:
-    """Return `total` cut into shares, none above its room and otherwise equal up to one."""
-    shares, left = [0] * len(rooms), total
-    for served, smallest in enumerate(sorted(range(len(rooms)), key=rooms.__getitem__)):
-        shares[smallest] = min(rooms[smallest], left // (len(rooms) - served))
+def even_shares(total: int, limits: Sequence[int]) -> list[int]:
+    """Return `total` cut into shares, none above its limit and otherwise equal up to one."""
+    shares, left = [0] * len(limits), total
+    for served, smallest in enumerate(sorted(range(len(limits)), key=limits.__getitem__)):
+        shares[smallest] = min(limits[smallest], left // (len(limits) - served))
         left -= shares[smallest]
     return shares
 
@@ -312,9 +312,9 @@ def _distinct_codes(
 
     Digits are drawn one by one, because PyTorch's integers below a large bound are uneven.
     """
-    room = math.prod(radices)
-    if room <= 4 * count:
-        return torch.randperm(room, generator=generator)[:count]
+    size = math.prod(radices)
+    if size <= 4 * count:
+        return torch.randperm(size, generator=generator)[:count]
     pool = torch.empty(0, dtype=torch.int64)
     while len(pool) < count:
         fresh = torch.zeros(2 * count, dtype=torch.int64)

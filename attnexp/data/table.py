@@ -1,10 +1,8 @@
 """A table of one's own: regression on the columns of a CSV file."""
 
-import csv
-import io
 import math
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -12,14 +10,15 @@ from numpy.typing import NDArray
 
 from attnexp.data.memory import require_memory
 from attnexp.data.tabular import Tabular
-from attnexp.errors import nearest_text, shortened
+from attnexp.errors import shortened
+from attnexp.runs.records import column_index, table
 from attnexp.runs.sources import as_text, read_source
 
 BYTES_A_CELL = 60
 """Memory that a cell takes while a file is read and made into tensors, in bytes."""
 
 SHOWN = 40
-"""Letters of a cell that messages show."""
+"""Characters of a cell that messages show."""
 
 
 class Table(Tabular):
@@ -30,7 +29,7 @@ class Table(Tabular):
     the digest of the content, see `attnexp.runs.sources`.
 
     Raises ValueError, with the line, for a file that is not such a table, for columns that it does
-    not have, and for more rows than the memory that is available has room for.
+    not have, and for more rows than fit into the memory that is available.
     """
 
     def __init__(
@@ -46,7 +45,7 @@ class Table(Tabular):
         if not x:
             raise ValueError("x must name at least one column, got []")
         if repeated := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"column '{repeated}' is named twice in x and y: each may stand once")
+            raise ValueError(f"column '{repeated}' is named twice in x and y: name each once")
         rows = read_columns(path, read_source(path, sha256), names)
         try:
             super().__init__(generator, rows, x, y, test)
@@ -57,25 +56,15 @@ class Table(Tabular):
 def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.float64]:
     """Return the columns of these names, (rows, columns), from the content of a CSV file.
 
-    Empty lines are left out. Raises ValueError, with the line, for what is not a table, and for a
-    column or a number that is not there.
+    Empty lines are left out. Raises ValueError, with the line, for a file that is not a table,
+    and for a column or a number that is not there.
     """
-    text = as_text(path, content)
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise ValueError(f"{path}, line {line}: not a CSV file, it holds a byte of value 0")
     lines = content.count(b"\n")
     require_memory(f"about {lines:,} rows of {path}", BYTES_A_CELL * lines * len(names))
-    records = _records(path, text)
-    _, header = next(records, (1, []))
-    places = [_place(path, header, name) for name in names]
+    header, rows = table(path, as_text(path, content))
+    places = [column_index(path, header, name) for name in names]
     numbers = array("d")
-    for line, record in records:
-        if len(record) != len(header):
-            raise ValueError(
-                f"{path}, line {line}: it has {len(record)} cells, and the first line "
-                f"{len(header)}; cells are separated by commas"
-            )
+    for line, record in rows:
         for name, place in zip(names, places, strict=True):
             number = _number(record[place])
             if not math.isfinite(number):
@@ -83,35 +72,6 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.
                 raise ValueError(f"{path}, line {line}: column '{name}' is {why}")
             numbers.append(number)
     return np.array(numbers).reshape(-1, len(names))
-
-
-def _records(path: str, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each record that has any, with the line on which it begins."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            record = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(f"{path}, line {line}: not a CSV file: {error}") from error
-        if record is None:
-            return
-        if record:
-            yield line, record
-
-
-def _place(path: str, header: Sequence[str], name: str) -> int:
-    """Return the place of a column. Raises ValueError where there is none, or are several."""
-    if not header:
-        raise ValueError(f"{path} is empty: the names of its columns stand in the first line")
-    if name not in header:
-        raise ValueError(
-            f"{path} has no column '{name}'.{nearest_text(name, header)} Its first line names "
-            f"{', '.join(header)}"
-        )
-    if header.count(name) > 1:
-        raise ValueError(f"{path}, line 1: {header.count(name)} columns are named '{name}'")
-    return header.index(name)
 
 
 def _number(cell: str) -> float:

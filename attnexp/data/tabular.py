@@ -76,7 +76,7 @@ class Tabular(Dataset):
 def _column(
     name: str, trained: Float[NDArray[np.float64], " rows"], whole: NDArray[np.float64]
 ) -> Column:
-    """Return what is known of a column. Raises ValueError where it cannot be standardised."""
+    """Return the statistics of a column. Raises ValueError where it cannot be standardised."""
     low, high = float(trained.min()), float(trained.max())
     if low == high:
         raise ValueError(

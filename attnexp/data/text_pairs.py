@@ -54,7 +54,7 @@ class TextPairs(Dataset):
     The vocabularies are the symbols that occur at least `min_count` times in the training data.
     `<unk>` stands for all others. There is no gold alignment. `notes` says what was left out.
 
-    Raises ValueError for a `min_count` below 1, and for examples that have no room in memory.
+    Raises ValueError for a `min_count` below 1, and for examples that do not fit in memory.
     """
 
     spec: Seq2SeqSpec
@@ -136,7 +136,7 @@ def gathered(pairs: Iterable[tuple[Symbols, Symbols]]) -> dict[Symbols, list[Sym
 
 
 def drawn(sources: Sources, sizes: Sequence[int], generator: torch.Generator) -> list[Sources]:
-    """Return sets of so many sources in random order, and the rest as the last set.
+    """Return sets of these sizes, of sources in random order, and the rest as the last set.
 
     What the first sets hold does not depend on the sizes of the later ones.
     """

@@ -14,7 +14,7 @@ from attnexp.masks import MaskMatrix, ValidLens, fitting_mask
 class Normalizer(nn.Module, ABC):
     """Maps the scores of each query to weights, one for each key.
 
-    A subclass implements the formula in `normalize`. What holds for all stands here: a key that is
+    A subclass implements the formula in `normalize`. The rest is the same for all: a key that is
     masked, or has the score minus infinity, has weight zero and its score gets no gradient. So a
     row with no key left has weights zero and gradient zero, not NaN. A subclass never returns a
     negative weight for a key that is left, has finite gradients, and treats all keys alike.
@@ -30,9 +30,6 @@ class Normalizer(nn.Module, ABC):
 
     shift_invariant: ClassVar[bool]
     """Whether adding a number to all scores of a row leaves its weights as they are."""
-
-    has_derivative: ClassVar[bool] = False
-    """Whether `pull_back` is written out. A subclass with another `normalize` denies it."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -60,33 +57,6 @@ class Normalizer(nn.Module, ABC):
             seen = seen & fitting_mask(mask, scores)
         lowest = torch.finfo(scores.dtype).min
         return self.normalize(scores.where(seen, lowest), seen).where(seen, 0.0)
-
-    def of_finite(
-        self, mask: MaskMatrix | None
-    ) -> Callable[[Float[Tensor, "*batch queries keys"]], Float[Tensor, "*batch queries keys"]]:
-        """Return `forward` for one mask and many scores, finite and overwritten, without autograd.
-
-        A decoder that attends once a step with the same mask looks at the mask once.
-        """
-        if mask is None:
-            return lambda scores: self.normalize(scores, torch.ones_like(scores, dtype=torch.bool))
-        hidden = ~mask
-
-        def weigh(
-            scores: Float[Tensor, "*batch queries keys"],
-        ) -> Float[Tensor, "*batch queries keys"]:
-            scores.masked_fill_(hidden, torch.finfo(scores.dtype).min)
-            return self.normalize(scores, mask.expand_as(scores)).masked_fill_(hidden, 0.0)
-
-        return weigh
-
-    def pull_back(
-        self,
-        weights: Float[Tensor, "*batch queries keys"],
-        gradient: Float[Tensor, "*batch queries keys"],
-    ) -> Float[Tensor, "*batch queries keys"]:
-        """Return the gradient of the scores, from the weights and their gradient."""
-        raise NotImplementedError
 
     @abstractmethod
     def normalize(

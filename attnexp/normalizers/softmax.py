@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
@@ -24,7 +23,6 @@ class Softmax(Normalizer):
 
     sums_to_one: ClassVar[bool] = True
     shift_invariant: ClassVar[bool] = True
-    has_derivative: ClassVar[bool] = True
 
     def normalize(
         self,
@@ -32,13 +30,6 @@ class Softmax(Normalizer):
         seen: Bool[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
         return scores.softmax(dim=-1)
-
-    def pull_back(
-        self,
-        weights: Float[Tensor, "*batch queries keys"],
-        gradient: Float[Tensor, "*batch queries keys"],
-    ) -> Float[Tensor, "*batch queries keys"]:
-        return torch._softmax_backward_data(gradient, weights, -1, weights.dtype)
 
 
 def masked_softmax(

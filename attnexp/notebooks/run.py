@@ -1,13 +1,13 @@
-"""A run for those who write Python: its files as objects, its pictures, its trained model."""
+"""A run in Python: its files as objects, its pictures, its trained model."""
 
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.runs.attention_maps import View
-from attnexp.runs.run import Run
-from attnexp.runs.run import load_run as load_stored
+from attnexp.runs.attention import View
+from attnexp.runs.folder import Run
+from attnexp.runs.folder import load_run as load_stored
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnexp.batch import Batch
 
 SHOWN = ("fit", "attention", "loss")
-"""Pictures that a notebook shows of a run, as far as there are any."""
+"""The pictures that a notebook shows of a run, where it has them."""
 
 
 class NotebookRun(Run):
@@ -38,7 +38,7 @@ class NotebookRun(Run):
         of metrics.csv in place of the loss. They are those of `attnexp plot`: layers, heads and
         examples count from 1, as the titles of the pictures do.
 
-        Raises RequestError for a picture that there is not, and for maps that were not kept.
+        Raises RequestError for an unknown picture, and for maps that were not kept.
         """
         from attnexp.plots.base import Options
         from attnexp.plots.catalogue import figure_of
@@ -53,7 +53,7 @@ class NotebookRun(Run):
 
         from attnexp.batch import Batch
 
-        return Batch(**{name: torch.tensor(own) for name, own in self.attention.batch.items()})
+        return Batch(**{name: torch.tensor(one) for name, one in self.attention.batch.items()})
 
     def trained_model(self, *trust: str) -> "Architecture":
         """Return the trained model on the CPU, in evaluation mode.
@@ -64,7 +64,7 @@ class NotebookRun(Run):
 
         Raises RequestError where the folder names other code, or holds no parameters that fit.
         """
-        from attnexp.config.build import restore
+        from attnexp.config.restore import restore
         from attnexp.config.trust import read_trust
 
         return restore(self.summary, self.folder, read_trust(trust, None)).model
@@ -72,11 +72,11 @@ class NotebookRun(Run):
     def _repr_html_(self) -> str:
         """Return the metrics, and the pictures of `SHOWN` that there are."""
         from attnexp.notebooks.display import html
-        from attnexp.tables.table import Grid, Head, Report, cell
+        from attnexp.tables.text import Grid, Head, Report, cell
 
         headline = [name for name in self.metrics if self.is_headline(name)]
         rows = [[cell(name), cell(self.metrics[name])] for name in headline]
-        status = [] if self.finished else [f"status: {self.state}"]
+        status = [] if self.finished else [f"status: {self.status}"]
         heads = [Head("metric"), Head("value", right=True)]
         report = Report([Grid(heads, rows, self.title)], [], [*status, *self.summary.notes])
         return html(report, self, SHOWN)

@@ -1,56 +1,35 @@
-"""Several runs for those who write Python: a sequence with a table and pictures."""
+"""Several runs in Python: a sequence with a table and pictures."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from attnexp.errors import RequestError, choices_text
 from attnexp.notebooks.run import NotebookRun
-from attnexp.runs.collection import collect
+from attnexp.select.collect import collect
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from attnexp.runs.configurations import Comparison
-    from attnexp.runs.frame import Frame
+    from attnexp.select.frame import Frame
+    from attnexp.select.groups import Comparison
 
 SHOWN = ("attention", "loss")
 """Pictures that a notebook shows of several runs, where all are on the same data."""
 
 
-@dataclass(frozen=True, repr=False)
-class NotebookRuns(Sequence[NotebookRun]):
+class NotebookRuns(tuple[NotebookRun, ...]):
     """Runs in the order of their paths, and sentences about folders that were left out."""
 
-    runs: tuple[NotebookRun, ...]
     skipped: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.runs)
-
-    @overload
-    def __getitem__(self, place: int) -> NotebookRun: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> "NotebookRuns": ...
-
-    def __getitem__(self, place: int | slice) -> "NotebookRun | NotebookRuns":
-        if isinstance(place, slice):
-            return NotebookRuns(self.runs[place], self.skipped)
-        return self.runs[place]
-
-    def __iter__(self) -> Iterator[NotebookRun]:
-        return iter(self.runs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} runs)"
 
     @cached_property
     def table(self) -> "pd.DataFrame":
-        """The runs as a DataFrame, a row a run, with the columns of `load_results`."""
+        """The runs as a DataFrame, one row per run, with the columns of `load_results`."""
         return self._frame.table
 
     def where(self, test: str) -> "NotebookRuns":
@@ -58,17 +37,18 @@ class NotebookRuns(Sequence[NotebookRun]):
 
         Raises RequestError for a test that makes no sense.
         """
-        from attnexp.runs.filter import matching
+        from attnexp.select.where import matching
 
         fits = matching(self._frame, test)
-        fitting = (run for run, fit in zip(self.runs, fits, strict=True) if fit)
-        return NotebookRuns(tuple(fitting), self.skipped)
+        found = NotebookRuns(run for run, fit in zip(self, fits, strict=True) if fit)
+        found.skipped = self.skipped
+        return found
 
     def plot(self, name: str | None = None) -> "Figure":
-        """Return a picture of the finished runs side by side, by its name, or the first there is.
+        """Return a picture of the finished runs side by side, by its name; by default the first.
 
-        Raises RequestError for a picture that there is not, and for runs on different data, which
-        share no picture.
+        Raises RequestError for an unknown picture, and for runs on different data, which share no
+        picture.
         """
         from attnexp.plots.catalogue import figure_of
 
@@ -84,23 +64,23 @@ class NotebookRuns(Sequence[NotebookRun]):
     @cached_property
     def comparisons(self) -> "list[Comparison]":
         """The finished runs gathered by their data, and then by configuration."""
-        from attnexp.runs.configurations import comparisons
+        from attnexp.select.groups import comparisons
 
-        return comparisons(self.runs)
+        return comparisons(self)
 
     @cached_property
     def _frame(self) -> "Frame":
-        from attnexp.runs.frame import make_frame
+        from attnexp.select.frame import make_frame
 
-        return make_frame(self.runs)
+        return make_frame(self)
 
     def _repr_html_(self) -> str:
-        """Return a table with a row a run, and the pictures of `SHOWN` where they share data."""
+        """Return a table with one row per run, and the pictures of `SHOWN` if they share data."""
         from dataclasses import replace
 
         from attnexp.notebooks.display import html
-        from attnexp.runs.order import sort_runs
-        from attnexp.tables.tables import runs_report
+        from attnexp.select.order import sort_runs
+        from attnexp.tables.reports import runs_report
 
         report = runs_report(sort_runs(self._frame, None), [])
         compared = self.comparisons
@@ -115,5 +95,6 @@ def load_runs(*paths: str | Path) -> NotebookRuns:
     for a path that is not a folder.
     """
     collected = collect(paths or ("outputs",))
-    runs = (NotebookRun(run.path, run.summary) for run in collected.runs)
-    return NotebookRuns(tuple(runs), tuple(collected.skipped))
+    runs = NotebookRuns(NotebookRun(run.path, run.summary) for run in collected.runs)
+    runs.skipped = tuple(collected.skipped)
+    return runs

@@ -1,1 +1,1 @@
-"""Pictures of runs, drawn from what runs stored."""
+"""Pictures of runs, drawn from their files."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -12,18 +11,16 @@ from attnexp.errors import RequestError
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.plots.lines import names_of, runs_of
-from attnexp.plots.style import file_word
-from attnexp.runs.attention_maps import Attention, Map, View, same_examples
-from attnexp.runs.run import Run
-
-if TYPE_CHECKING:
-    from attnexp.runs.configurations import Comparison
+from attnexp.plots.style import file_word, title_of
+from attnexp.runs.attention import Attention, Map, View, same_examples
+from attnexp.runs.folder import Run
+from attnexp.select.groups import Comparison
 
 EXAMPLES = 3
-"""Examples that a picture shows unless told which."""
+"""The number of examples in a picture unless they are named."""
 
 COLUMNS = 6
-"""Epochs or seeds that a picture shows at most, and heads in a row where they can be cut."""
+"""The most epochs or seeds of a picture."""
 
 ROWS = 6
 """Layers and examples that a picture shows below each other, unless there are more layers."""
@@ -42,8 +39,8 @@ def draw_attention(run: Run, options: Options) -> Figures:
 def _attention_figure(run: Run, view: View) -> Figure:
     """Return the maps of a run: heads side by side, a row for every layer of every example.
 
-    With one layer and one head, the examples are side by side. Many heads of one layer and example
-    take several rows. A layer or head of the view is the only one shown.
+    With one layer and one head, the examples are side by side. A layer or head of the view is the
+    only one shown.
     """
     attention = run.attention
     name = str(view.attention)
@@ -62,12 +59,6 @@ def _attention_figure(run: Run, view: View) -> Figure:
         cells = [[attention.map(name, example, layer, head) for example in examples]]
         across = example_names(examples) if several else [""]
         seen = attention.words(replace(resolved, layer=layer, head=head))
-    elif len(examples) == len(shown_layers) == 1:
-        width = _row_length(len(shown_heads))
-        rows = [shown_heads[i : i + width] for i in range(0, len(shown_heads), width)]
-        cells = [[attention.map(name, examples[0], shown_layers[0], h) for h in r] for r in rows]
-        if len(rows) > 1:
-            across, down = [""] * width, [f"heads {row[0] + 1} to {row[-1] + 1}" for row in rows]
     else:
         pairs = [(example, layer) for example in examples for layer in shown_layers]
         cells = [[attention.map(name, i, layer, h) for h in shown_heads] for i, layer in pairs]
@@ -78,51 +69,47 @@ def _attention_figure(run: Run, view: View) -> Figure:
     return draw_grid(cells, across, down, run.title, subtitle_of(seen, run.primary, cells))
 
 
-def draw_growth(run: Run, options: Options) -> Figures:
-    """Yield the attention of one example after some epochs, where it was kept."""
-    if run.snapshots:
-        yield "growth", _growth_figure([("", run)], options.view, run.title)
+def draw_growth(comparison: Comparison, options: Options) -> Figures:
+    """Yield the attention of one example after some epochs, a row per configuration.
 
-
-def compare_growth(comparison: "Comparison", options: Options) -> Figures:
-    """Yield the growth of attention of each configuration that kept it, of the first seed."""
-    for seed in comparison.seeds[:1]:
-        runs = [one.with_seed(seed) for one in comparison.configurations]
-        rows = zip(names_of(comparison), runs, strict=True)
-        kept = [(name, run) for name, run in rows if run.snapshots]
-        if kept:
-            title = f"Growth of attention{comparison.scope}, seed {seed}"
-            yield "growth", _growth_figure(kept, options.view, title)
-
-
-def _growth_figure(rows: Sequence[tuple[str, Run]], view: View, title: str) -> Figure:
-    """Return a row a run, a column an epoch: one example at the epochs that every run has kept."""
+    It is that of the first seed, of configurations that kept it, at epochs that all have.
+    """
+    seeds = comparison.seeds[:1]
+    named = zip(names_of(comparison), comparison.configurations, strict=True)
+    runs = [(name, one.with_seed(seed)) for name, one in named for seed in seeds]
+    rows = [(name, run) for name, run in runs if run.snapshots]
+    if not rows:
+        return
     kept = [set(run.snapshots) for _, run in rows]
     epochs = _spread(sorted(kept[0].intersection(*kept[1:])))
     if not epochs:
         raise RequestError("the runs have kept no attention of the same epoch")
-    one_example = replace(view, examples=view.examples[:1])
+    one_example = replace(options.view, examples=options.view.examples[:1])
     cells = [
         [maps_of(run.snapshots[epoch], one_example, 1)[0] for epoch in epochs] for _, run in rows
     ]
     first = rows[0][1].snapshots[epochs[0]]
-    resolved = first.resolve(view, 1)
+    resolved = first.resolve(options.view, 1)
     seen = first.words(resolved)
     if len(first.batch["keys"]) > 1:
         seen += f", example {resolved.examples[0] + 1}"
-    across = [f"epoch {epoch}" for epoch in epochs]
-    return draw_grid(cells, across, [name for name, _ in rows], title, subtitle_of(seen, "", cells))
+    across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
+    which = "" if comparison.alone else f"seed {seeds[0]}"
+    title = title_of(comparison, "Growth of attention")
+    yield "growth", draw_grid(cells, across, down, title, subtitle_of(seen, which, cells))
 
 
-def compare_attention(comparison: "Comparison", options: Options) -> Figures:
-    """Yield a row a configuration: the same examples and the same seed in all rows.
+def compare_attention(comparison: Comparison, options: Options) -> Figures:
+    """Yield one row per configuration: the same examples and the same seed in all rows.
 
     Where the data are one example, as in regression, the columns are the seeds that all have.
 
     Raises RequestError where no seed or not the same examples are there for all.
     """
+    if not comparison.seeds:
+        raise RequestError(f"the configurations on {comparison.data} have no seed in common")
     one_example = all(len(run.attention.batch["keys"]) == 1 for run in runs_of(comparison))
-    seeds = _common_seeds(comparison)[: COLUMNS if one_example else 1]
+    seeds = comparison.seeds[: COLUMNS if one_example else 1]
     by_seed = [
         [maps_of(attention, options.view) for attention in _attentions(comparison, seed)]
         for seed in seeds
@@ -138,33 +125,8 @@ def compare_attention(comparison: "Comparison", options: Options) -> Figures:
     yield "attention", draw_grid(rows, across, names, title, subtitle)
 
 
-def draw_difference(comparison: "Comparison", options: Options) -> Figures:
-    """Yield two maps and the first minus the second, a row an example, of the first seed.
-
-    Raises RequestError where no seed or not the same examples are there for both configurations.
-    """
-    if len(comparison.configurations) != 2:
-        return
-    seed = _common_seeds(comparison)[0]
-    left, right = _attentions(comparison, seed)
-    pairs = zip(maps_of(left, options.view), maps_of(right, options.view), strict=True)
-    rows = [[a, b, replace(a, weights=a.weights - b.weights)] for a, b in pairs]
-    examples = left.resolve(options.view, EXAMPLES).examples
-    yield (
-        "difference",
-        draw_grid(
-            rows,
-            [*names_of(comparison), "left \N{MINUS SIGN} right"],
-            [""] if len(left.batch["keys"]) == 1 else example_names(examples),
-            f"Difference in attention{comparison.scope}",
-            subtitle_of(_seen(comparison, seed, options.view), f"seed {seed}", rows),
-            signed=2,
-        ),
-    )
-
-
 def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]:
-    """Return a map an example."""
+    """Return a map per example."""
     resolved = attention.resolve(view, most)
     return [
         attention.map(str(resolved.attention), example, resolved.layer or 0, resolved.head)
@@ -178,15 +140,9 @@ def example_names(examples: Sequence[int]) -> list[str]:
 
 
 def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
-    """Return what is seen, more words, and what the outlines mean where there are any."""
+    """Return the title, more words, and the meaning of the outlines where there are any."""
     gold = any(one.gold is not None for row in cells for one in row)
     return ", ".join(filter(None, [seen, more, "outlined: gold position" if gold else ""]))
-
-
-def _row_length(heads: int) -> int:
-    """Return how many heads a row holds, the same number in every row."""
-    fitting = [size for size in range(3, COLUMNS + 1) if heads % size == 0]
-    return heads if heads <= COLUMNS or not fitting else fitting[-1]
 
 
 def _spread(epochs: list[int]) -> list[int]:
@@ -196,25 +152,19 @@ def _spread(epochs: list[int]) -> list[int]:
     return [epochs[i] for i in np.linspace(0, len(epochs) - 1, COLUMNS).round().astype(int)]
 
 
-def _common_seeds(comparison: "Comparison") -> tuple[int, ...]:
-    if not comparison.seeds:
-        raise RequestError(f"the configurations on {comparison.data} have no seed in common")
-    return comparison.seeds
-
-
-def _attentions(comparison: "Comparison", seed: int) -> list[Attention]:
+def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
     """Return the attention of every configuration; it must be on the same examples."""
     runs = [one.with_seed(seed) for one in comparison.configurations]
     for run in runs[1:]:
         if not same_examples(runs[0].attention, run.attention):
             raise RequestError(
                 f"{runs[0].folder} and {run.folder} were looked at on different examples: "
-                "their maps cannot stand side by side"
+                "their maps cannot be compared"
             )
     return [run.attention for run in runs]
 
 
-def _seen(comparison: "Comparison", seed: int, view: View) -> str:
+def _seen(comparison: Comparison, seed: int, view: View) -> str:
     """Return the view in words that hold for all configurations."""
     attentions = [one.with_seed(seed).attention for one in comparison.configurations]
     seen = {attention.words(attention.resolve(view, 1)) for attention in attentions}

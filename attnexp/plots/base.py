@@ -1,21 +1,21 @@
-"""The contract of a picture: what it is called, and how it is drawn."""
+"""The contract of a picture: its name, and the functions that draw it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from matplotlib.figure import Figure
 
-from attnexp.runs.attention_maps import View
-from attnexp.runs.run import Run
+from attnexp.runs.attention import View
+from attnexp.runs.folder import Run
+from attnexp.select.groups import Comparison
 
-if TYPE_CHECKING:
-    from attnexp.runs.configurations import Comparison
+Subject = Run | Comparison | Sequence[Comparison]
+"""A run, configurations on the same data, or those on all data together."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """What may be asked of a picture: which attention maps, and which column of metrics.csv."""
+    """Options of a picture: the attention maps, and the column of metrics.csv."""
 
     view: View = field(default_factory=View)
     metric: str | None = None
@@ -25,7 +25,7 @@ Figures = Iterator[tuple[str, Figure]]
 """Figures, each with its file name without ending."""
 
 
-def no_figures(subject: "Run | Comparison | Sequence[Comparison]", options: Options) -> Figures:
+def no_figures(subject: object, options: Options) -> Figures:
     """Yield nothing: such a picture is not drawn of this subject."""
     yield from ()
 
@@ -34,26 +34,26 @@ def no_figures(subject: "Run | Comparison | Sequence[Comparison]", options: Opti
 class Picture:
     """A kind of picture.
 
-    - `name` is what `attnexp plot --kind` calls it.
+    - `name` is its name in `attnexp plot --kind`.
     - `missing` is the sentence that says why there may be none.
-    - `of_run` and `of_comparison` yield the figures of a run, and of configurations on the same
-      data: none where the files of the runs hold nothing to draw. They raise RequestError for files
-      that cannot be read and for options that ask for what is not there. `of_comparisons` does so
-      of configurations on all data together.
+    - `of_run`, `of_comparison` and `of_comparisons` yield the figures of a subject: none where the
+      files of the runs hold nothing to draw. They raise RequestError for files that cannot be read
+      and for options that ask for something missing. Without `of_run`, a run is drawn as a
+      comparison that has no other.
     """
 
     name: str
     missing: str
-    of_run: Callable[[Run, Options], Figures] = no_figures
-    of_comparison: Callable[["Comparison", Options], Figures] = no_figures
-    of_comparisons: Callable[[Sequence["Comparison"], Options], Figures] = no_figures
+    of_run: Callable[[Run, Options], Figures] | None = None
+    of_comparison: Callable[[Comparison, Options], Figures] = no_figures
+    of_comparisons: Callable[[Sequence[Comparison], Options], Figures] = no_figures
 
-    def figures(
-        self, subject: "Run | Comparison | Sequence[Comparison]", options: Options
-    ) -> Figures:
+    def figures(self, subject: Subject, options: Options) -> Figures:
         """Yield the figures of a run, of a comparison, or of all comparisons together."""
-        if isinstance(subject, Run):
-            return self.of_run(subject, options)
         if isinstance(subject, Sequence):
             return self.of_comparisons(subject, options)
-        return self.of_comparison(subject, options)
+        if isinstance(subject, Comparison):
+            return self.of_comparison(subject, options)
+        if self.of_run is None:
+            return self.of_comparison(Comparison.of(subject), options)
+        return self.of_run(subject, options)

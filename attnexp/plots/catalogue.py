@@ -2,62 +2,49 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
 from attnexp import console
-from attnexp.errors import RequestError, choices_text, nearest_text
+from attnexp.errors import RequestError, none_of
 from attnexp.plots import style
-from attnexp.plots.attention import (
-    compare_attention,
-    compare_growth,
-    draw_attention,
-    draw_difference,
-    draw_growth,
-)
-from attnexp.plots.base import Options, Picture
+from attnexp.plots.attention import compare_attention, draw_attention, draw_growth
+from attnexp.plots.base import Options, Picture, Subject
 from attnexp.plots.consistency import compare_sizes
 from attnexp.plots.encoding import draw_encodings
-from attnexp.plots.fit import compare_fits, draw_fit
-from attnexp.plots.lengths import compare_lengths, draw_lengths
-from attnexp.plots.loss import compare_losses, draw_losses
-from attnexp.plots.widths import compare_widths, draw_widths
+from attnexp.plots.fit import draw_fit
+from attnexp.plots.lengths import draw_lengths
+from attnexp.plots.loss import draw_losses
+from attnexp.plots.widths import draw_widths
 from attnexp.runs import files
-from attnexp.runs.attention_maps import View
-from attnexp.runs.run import Run, load_run
+from attnexp.runs.attention import View
+from attnexp.runs.folder import Run, load_run
 from attnexp.runs.summary import Summary
-
-if TYPE_CHECKING:
-    from attnexp.runs.configurations import Comparison
+from attnexp.select.groups import Comparison, comparisons
 
 PICTURES = (
     Picture(
         "fit",
         "no curve was fitted: the data are sequences, or runs with several inputs are compared",
-        draw_fit,
-        compare_fits,
+        of_comparison=draw_fit,
     ),
     Picture("attention", "no attention was kept", draw_attention, compare_attention),
-    Picture("loss", "nothing was trained", draw_losses, compare_losses),
+    Picture("loss", "nothing was trained", of_comparison=draw_losses),
     Picture(
         "growth",
         "no attention was kept while training: run with train.attention_every=N rerun=true",
-        draw_growth,
-        compare_growth,
+        of_comparison=draw_growth,
     ),
     Picture(
         "widths",
         "no input has a width of its own: a learned kernel with model.per_dimension=true gives "
         "them",
-        draw_widths,
-        compare_widths,
+        of_comparison=draw_widths,
     ),
     Picture(
         "lengths",
         "exact match was not measured at several lengths, with those of training",
-        draw_lengths,
-        compare_lengths,
+        of_comparison=draw_lengths,
     ),
     Picture(
         "consistency",
@@ -70,74 +57,70 @@ PICTURES = (
         "no vectors tell symbols their positions: arch.positions=sinusoidal or learned has them",
         draw_encodings,
     ),
-    Picture(
-        "difference",
-        "a difference takes two configurations on the same data",
-        of_comparison=draw_difference,
-    ),
 )
 
 NOTHING_ASKED = Options()
 
 
 def draw_run(folder: Path, summary: Summary) -> list[Path]:
-    """Draw what there is to draw of a run into its folder, as PNG, and return the files."""
-    return draw([Run(str(folder), summary)], folder / files.FIGURES)
+    """Draw the pictures of a run into its folder, as PNG, and return the files."""
+    return list(drawn([Run(str(folder), summary)], folder / files.FIGURES))
 
 
 def draw_comparisons(folders: Sequence[str | Path], into: Path) -> list[Path]:
     """Draw the runs in the folders, compared, into a folder as PNG, and return the files."""
-    from attnexp.runs.configurations import comparisons
-
-    return draw(comparisons([load_run(folder) for folder in folders]), into)
+    return list(drawn(comparisons([load_run(folder) for folder in folders]), into))
 
 
 def figure_of(
-    subject: "Run | Comparison", name: str | None = None, options: Options = NOTHING_ASKED
+    subject: Run | Comparison, name: str | None = None, options: Options = NOTHING_ASKED
 ) -> Figure:
     """Return a picture of a run or a comparison by its name, or the first that there is.
 
     Raises RequestError for a name that no picture has, and where there is nothing to draw.
     """
-    names = [picture.name for picture in PICTURES]
-    if name is not None and name not in names:
-        raise RequestError(
-            f"'{name}' is none of the pictures {choices_text(names)}.{nearest_text(name, names)}"
-        )
-    for picture in PICTURES:
-        if name in (None, picture.name):
-            figure = first_figure(picture, subject, options)
-            if figure is not None:
-                return figure
-            if name is not None:
-                raise RequestError(f"there is no {name} to draw: {picture.missing}")
-    raise RequestError("there is nothing to draw")
+    chosen = [picture for picture in PICTURES if name in (None, picture.name)]
+    if name is not None and not chosen:
+        raise RequestError(f"picture {none_of(name, [picture.name for picture in PICTURES])}")
+    for picture in chosen:
+        if (figure := first_figure(picture, subject, options)) is not None:
+            return figure
+    kind = "nothing to draw" if name is None else f"no {name} to draw: {chosen[0].missing}"
+    raise RequestError(f"there is {kind}")
 
 
 def first_figure(
-    picture: Picture, subject: "Run | Comparison", options: Options = NOTHING_ASKED
+    picture: Picture, subject: Run | Comparison, options: Options = NOTHING_ASKED
 ) -> Figure | None:
-    """Return the first figure of a picture, or None where there is nothing to draw.
+    """Return the first figure of a picture, or None if there is nothing to draw.
 
     Raises RequestError for what cannot be drawn.
     """
     try:
         with style.style():
             for _, figure in picture.figures(subject, options):
-                style.settle(figure)
+                figure.draw_without_rendering()
                 return figure
     except Exception as error:  # stored numbers may be beyond what can be drawn
         raise RequestError(f"no {picture.name}: {_why(error)}") from error
     return None
 
 
-def draw(subjects: "Sequence[Run] | Sequence[Comparison]", into: Path, **asked: Any) -> list[Path]:
-    """Draw as `drawn` does, and return all files."""
-    return list(drawn(subjects, into, **asked))
+def first_figures(
+    subject: Run | Comparison, names: Collection[str] = ()
+) -> Iterator[tuple[str, Figure | str]]:
+    """Yield the pictures of these names, or all, that there are: a figure, or why there is none."""
+    for picture in PICTURES:
+        try:
+            chosen = not names or picture.name in names
+            if chosen and (figure := first_figure(picture, subject)) is not None:
+                yield picture.name, figure
+        except RequestError as error:
+            yield picture.name, str(error)
 
 
 def drawn(
-    subjects: "Sequence[Run] | Sequence[Comparison]",
+    subjects: Sequence[Run] | Sequence[Comparison],
     into: Path,
     options: Options = NOTHING_ASKED,
     kinds: Collection[str] = (),
@@ -187,8 +170,8 @@ def _why(error: Exception) -> str:
 
 
 def _named(
-    subjects: "Sequence[Run] | Sequence[Comparison]",
-) -> "Iterator[tuple[Run | Comparison | Sequence[Comparison], str]]":
+    subjects: Sequence[Run] | Sequence[Comparison],
+) -> Iterator[tuple[Subject, str]]:
     """Yield each subject, and all comparisons together, with the end of its file names."""
     for subject in subjects:
         yield subject, f"-{style.file_word(subject.data)}" if len(subjects) > 1 else ""

@@ -2,10 +2,9 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
@@ -19,24 +18,22 @@ from attnexp.plots.style import (
     new_figure,
     plot_axes,
 )
-from attnexp.runs.run import Run
-
-if TYPE_CHECKING:
-    from attnexp.runs.configurations import Comparison
+from attnexp.runs.folder import Run
+from attnexp.select.groups import Comparison
 
 SEVERAL = 3
-"""The fewest sizes that a rate can be seen at."""
+"""The fewest sizes that show a rate."""
 
 ERROR, RATE = "test_mse", -4 / 5
 """The error that is shown, and the power of n at which that of a kernel regression can fall."""
 
 
-def compare_sizes(comparisons: Sequence["Comparison"], options: Options) -> Figures:
+def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figures:
     """Yield the test error against the number of training points on logarithmic axes.
 
     A line is a scoring function: the mean over the seeds, and a band from the smallest to the
     largest, at the sizes that all its seeds have. Of several runs with the same size and seed, such
-    as several widths, the one with the lowest leave-one-out error counts. Beside them is n^(-4/5)
+    as several widths, the one with the lowest leave-one-out error counts. Next to them is n^(-4/5)
     through the first point of the first line.
     """
     runs = [run for comparison in comparisons for run in runs_of(comparison)]
@@ -47,8 +44,8 @@ def compare_sizes(comparisons: Sequence["Comparison"], options: Options) -> Figu
     title = f"Consistency on {runs[0].choices['data']}"
     figure = new_figure(5.6, 3.9, title, bands_of(comparisons[0]))
     axes = plot_axes(figure)
-    for (name, line), look in zip(lines.items(), line_styles(len(lines)), strict=True):
-        draw_band(axes, *line, name, look)
+    for (name, points), line in zip(lines.items(), line_styles(len(lines)), strict=True):
+        draw_band(axes, *points, name, line)
     sizes, errors = next(iter(lines.values()))
     rate = errors.mean(axis=0)[0] * (sizes / sizes[0]) ** RATE
     axes.plot(sizes, rate, color=INK, linestyle=(0, (4, 2)), linewidth=1.1, label="n^(-4/5)")
@@ -56,9 +53,11 @@ def compare_sizes(comparisons: Sequence["Comparison"], options: Options) -> Figu
     axes.set_yscale("log")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+        axis.set_minor_formatter(NullFormatter())
+    axes.set_xticks(sizes)
     axes.set_xlabel("number of training points n")
     axes.set_ylabel("test error")
-    name_lines(axes, beside=True)
+    name_lines(axes)
     yield "consistency", figure
 
 
@@ -68,30 +67,21 @@ def _surroundings(run: Run) -> Mapping[str, object]:
     return {name: value for name, value in sorted(data.items()) if name != "num_train"}
 
 
-def _by_model(runs: Sequence[Run]) -> Mapping[str, Mapping[int, Mapping[int, Run]]]:
-    """Return the best run by scoring function, number of training points and seed."""
-    tables: dict[str, dict[int, dict[int, Run]]] = {}
-    for run in runs:
+def _by_model(runs: Sequence[Run]) -> Mapping[str, Mapping[int, Mapping[int, float]]]:
+    """Return the error of the best run by scoring function, number of points and seed."""
+    tables: dict[str, dict[int, dict[int, float]]] = {}
+    for run in sorted(runs, key=lambda run: -run.metrics.get("loo_mse", np.inf)):
         size = run.group("data").get("num_train")
-        if not isinstance(size, int) or ERROR not in run.summary.metrics:
-            continue
-        seeds = tables.setdefault(run.model, {}).setdefault(size, {})
-        seed = int(run.summary.config["seed"])
-        if seed not in seeds or _left_out(run) < _left_out(seeds[seed]):
-            seeds[seed] = run
+        if isinstance(size, int) and ERROR in run.metrics:
+            tables.setdefault(run.model, {}).setdefault(size, {})[run.seed] = run.metrics[ERROR]
     return tables
 
 
-def _left_out(run: Run) -> float:
-    value = run.summary.metrics.get("loo_mse")
-    return np.inf if value is None else value
-
-
 def _line(
-    table: Mapping[int, Mapping[int, Run]],
+    table: Mapping[int, Mapping[int, float]],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the sizes in ascending order, and the errors, a row a seed that has all sizes."""
-    seeds = set.intersection(*(set(runs) for runs in table.values()))
+    """Return the sizes in ascending order, and the errors, a row per seed that has all sizes."""
+    seeds = set.intersection(*map(set, table.values()))
     sizes = sorted(table)
-    rows = [[table[size][seed].summary.metrics[ERROR] for size in sizes] for seed in sorted(seeds)]
+    rows = [[table[size][seed] for size in sizes] for seed in sorted(seeds)]
     return np.array(sizes, np.float64), np.array(rows, np.float64)

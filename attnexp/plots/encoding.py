@@ -9,13 +9,10 @@ from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.style import HEAD, line_styles, name_lines, new_figure, place
-from attnexp.runs.run import Run
+from attnexp.runs.folder import Run
 
 SHOWN = 60
-"""Positions that are shown where there is no last one, as in the textbook."""
-
-WIDEST = 10_000
-"""Dimensions up to which vectors are computed anew for a picture."""
+"""The number of positions shown if there is no last one, as in the textbook."""
 
 CURVES = 4
 """Dimensions of which a curve is drawn."""
@@ -42,7 +39,7 @@ def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
     """Return the vectors (positions, dim) by the name of their parameter; one of sinusoids."""
     settings = run.group("arch")
     kind, dim = settings.get("positions"), settings.get("dim")
-    if kind == "sinusoidal" and isinstance(dim, int) and 0 < dim <= WIDEST:
+    if kind == "sinusoidal" and isinstance(dim, int):
         return {"positions": sinusoids(SHOWN, dim)}
     if kind != "learned":
         return {}
@@ -50,12 +47,12 @@ def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
     return {
         name.removesuffix(ending): values.astype(np.float64)
         for name, values in run.parameters.items()
-        if name.endswith(f"positions{ending}") and values.ndim == 2 and values.size
+        if name.endswith(f"positions{ending}")
     }
 
 
 def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
-    """Return the heat map, a row a position, beside the curves."""
+    """Return the heat map, one row per position, next to the curves."""
     count, dim = table.shape
     kind = f"{run.group('arch')['positions']} positions"
     width, height, bottom = 7.6, 3.7, 0.52
@@ -73,16 +70,16 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     scale.outline.set_visible(False)
     start = 2.05 + across
     right = place(figure, start, bottom, width - start - 0.2, up)
-    for one, look in zip(_chosen(dim), line_styles(CURVES), strict=False):
-        right.plot(table[:, one], linewidth=1.4, label=f"dimension {one}", **look)
+    for one, line in zip(_chosen(dim), line_styles(CURVES), strict=False):
+        right.plot(table[:, one], linewidth=1.4, label=f"dimension {one}", **line)
     right.set_xlabel("position")
     for axis in (left.xaxis, left.yaxis, right.xaxis):
         axis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
-    name_lines(right, beside=True)
+    name_lines(right)
     return figure
 
 
 def _chosen(dim: int) -> range:
-    """Return dimensions that follow each other, from the textbook's sixth on where there are."""
+    """Return dimensions that follow each other, from the textbook's sixth on if possible."""
     first = max(min(6, dim - CURVES), 0)
     return range(first, min(first + CURVES, dim))

@@ -7,18 +7,16 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs import files
-from attnexp.runs.run import Run
+from attnexp.runs.folder import Run
 from attnexp.runs.settings import clean
-
-if TYPE_CHECKING:
-    from attnexp.runs.configurations import Comparison
+from attnexp.select.groups import Comparison
+from attnexp.select.selection import warn_skipped
 
 LOG_FROM = 10.0
 """Largest over smallest value from which a logarithmic axis shows more."""
@@ -27,16 +25,16 @@ WIDTH = "pooling.score.width."
 """The beginning of the metrics that are the widths of single inputs."""
 
 OF_TRAINING = ("epoch", "step", "seconds")
-"""Columns of metrics.csv that say where a row stands and not how well it went."""
+"""Columns of metrics.csv that say when a row was written and not how well it went."""
 
 
-def runs_of(comparison: "Comparison") -> list[Run]:
+def runs_of(comparison: Comparison) -> list[Run]:
     """Return the runs of all configurations."""
     return [run for one in comparison.configurations for run in one.runs]
 
 
-def names_of(comparison: "Comparison") -> list[str]:
-    """Return what pictures call each configuration: what sets it apart.
+def names_of(comparison: Comparison) -> list[str]:
+    """Return the name of each configuration in pictures: the settings in which it differs.
 
     The scoring function is left out where all have the same one and something else differs: the
     title names it.
@@ -104,27 +102,22 @@ class Response:
 
 
 def responses(run: Run) -> list[Response]:
-    """Return the responses that a run stored, one for each input, or one where two vary together.
+    """Return the responses that a run stored, one per input, or a single one for two inputs.
 
-    None where the data are not a table. Raises RequestError where response.csv does not hold them.
+    None where the data are not a table. Raises RequestError where response.csv does not hold
+    numbers.
     """
     if not run.response_rows:
         return []
     inputs = [name for name in run.response_rows[0] if name not in ("varied", "prediction")]
     rows = _numbers(run, run.response_rows, files.RESPONSE, [*inputs, "prediction"])
-    names = run.attention.x_names
-    if len(inputs) != len(names) or "varied" not in run.response_rows[0]:
-        raise RequestError(f"{run.folder / files.RESPONSE} does not fit the stored attention")
     varied = [row["varied"] for row in run.response_rows]
     places = {name: [i for i, own in enumerate(varied) if own == name] for name in varied}
-    found = [Response(clean(name), rows[at, :-1], rows[at, -1]) for name, at in places.items()]
-    if len(found) != (1 if len(names) == 2 else len(names)):
-        raise RequestError(f"{run.folder / files.RESPONSE} does not fit the stored attention")
-    return found
+    return [Response(clean(name), rows[at, :-1], rows[at, -1]) for name, at in places.items()]
 
 
 def widths_of(run: Run) -> dict[str, float]:
-    """Return the absolute widths that a kernel has learned, by input, where each has its own."""
+    """Return the absolute widths that a kernel has learned, by input, if each has its own."""
     return {
         name.removeprefix(WIDTH): abs(value)
         for name, value in run.metrics.items()
@@ -153,7 +146,7 @@ def fitted_curve(
 def _numbers(
     run: Run, rows: Sequence[Mapping[str, str]], file: str, names: Sequence[str]
 ) -> NDArray[np.float64]:
-    """Return the columns of these names, (rows, names). Raises RequestError for what they lack."""
+    """Return the columns of these names, (rows, names). Raises RequestError for missing numbers."""
     try:
         return np.array([[float(row[name]) for name in names] for row in rows]).reshape(
             len(rows), len(names)
@@ -165,9 +158,9 @@ def _numbers(
 
 
 def compared_curves(
-    comparison: "Comparison",
+    comparison: Comparison,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, dict[int, NDArray[np.float64]]]:
-    """Return x, truth, and the predictions of configurations by their place, a row a run.
+    """Return x, truth, and the predictions of configurations by their place, one row per run.
 
     Runs that predicted at other points than most are left out: lines over different points have no
     mean. Raises RequestError as `fitted_curve`.
@@ -195,3 +188,19 @@ def _points(run: Run, x: str, y: str) -> NDArray[np.float64]:
     batch = run.attention.batch
     points = np.concatenate([batch[x][0], batch[y][0, :, :1]], axis=1)
     return points.astype(np.float64)
+
+
+def intact(runs: Sequence[Run]) -> list[Run]:
+    """Return the runs whose files can be drawn, and say which are left out and why."""
+    found, reasons = [], []
+    for run in runs:
+        try:
+            run.check_files()
+            responses(run)
+            if has_fit(run):
+                fitted_curve(run)
+            found.append(run)
+        except RequestError as error:
+            reasons.append(str(error))
+    warn_skipped(reasons, "left out of pictures {} with damaged files", "run")
+    return found

@@ -20,27 +20,28 @@ from attnexp.plots.style import (
     new_figure,
     place,
 )
-from attnexp.runs.run import Run
+from attnexp.runs.folder import Run
 
 MOST_INPUTS, ACROSS = 12, 3
 """Panels of a picture, and of a row of it."""
 
-Look = Mapping[str, Any]
+Style = Mapping[str, Any]
 
-TRAINED: Look = {
+TRAINED: Style = {
     "s": 14,
     "facecolors": "none",
     "edgecolors": FAINT,
     "linewidths": 0.9,
     "label": "training points",
 }
-TESTED: Look = {"s": 9, "color": INK, "linewidths": 0, "label": "test points"}
-"""How points of training and test are drawn."""
+TESTED: Style = {"s": 9, "color": INK, "linewidths": 0, "label": "test points"}
+ON_SURFACE: Style = {"s": 22, "edgecolors": "white", "linewidths": 0.8, "clip_on": False}
+"""The style of points of training and test."""
 
 
-def draw_points(axes: Axes, points: NDArray[np.float64], look: Look, x: int = 0) -> None:
+def draw_points(axes: Axes, points: NDArray[np.float64], style: Style, x: int = 0) -> None:
     """Draw y, the last column of points, against one of their inputs."""
-    axes.scatter(points[:, x], points[:, -1], **look)
+    axes.scatter(points[:, x], points[:, -1], **style)
 
 
 def draw_surface(run: Run, surface: Response) -> Figure:
@@ -53,22 +54,12 @@ def draw_surface(run: Run, surface: Response) -> Figure:
     z = surface.prediction.reshape(len(first), len(second)).T
     trained, tested = training_points(run), held_out_points(run)
     y = np.concatenate([surface.prediction, trained[:, -1], tested[:, -1]])
-    look: dict[str, Any] = {"norm": Normalize(y.min(), y.max()), "cmap": "viridis"}
-    drawn = axes.pcolormesh(first, second, z, shading="nearest", rasterized=True, **look)
+    style: dict[str, Any] = {"norm": Normalize(y.min(), y.max()), "cmap": "viridis"}
+    drawn = axes.pcolormesh(first, second, z, shading="nearest", rasterized=True, **style)
     for points, marker, label in ((trained, "o", "training"), (tested, "D", "test")):
-        axes.scatter(
-            points[:, 0],
-            points[:, 1],
-            c=points[:, -1],
-            s=22,
-            marker=marker,
-            edgecolors="white",
-            linewidths=0.8,
-            label=f"{y_name} of {label} points",
-            clip_on=False,
-            zorder=3,
-            **look,
-        )
+        named = f"{y_name} of {label} points"
+        x, y, colours = points.T
+        axes.scatter(x, y, c=colours, marker=marker, label=named, zorder=3, **ON_SURFACE, **style)
     axes.set_xlabel(x_names[0])
     axes.set_ylabel(x_names[1])
     bar = place(figure, width - 0.9, bottom, 0.12, height - bottom - HEAD)
@@ -88,15 +79,15 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
     """
     changes = [np.ptp(curve.prediction) for curve in curves]
     shown = sorted(np.argsort(changes)[::-1][:MOST_INPUTS].tolist())
-    told = "the other inputs at their medians"
+    subtitle = "the other inputs at their medians"
     if len(shown) < len(curves):
-        told += f"; the {len(shown)} of {len(curves)} inputs that change it most"
+        subtitle += f"; the {len(shown)} of {len(curves)} inputs that change it most"
     rows = -(-len(shown) // ACROSS)
     across = min(len(shown), ACROSS)
     wide, high, gap = 2.3, 2.0, 0.55
     width, height = 0.75 + across * (wide + 0.25), HEAD + rows * (high + gap) + 0.2
     primary = f"{run.primary}; " if run.primary else ""
-    figure = new_figure(width, height, run.title, f"{primary}{told}")
+    figure = new_figure(width, height, run.title, f"{primary}{subtitle}")
     trained, tested = training_points(run), held_out_points(run)
     first: Axes | None = None
     for number, at in enumerate(shown):
@@ -116,5 +107,5 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
         if column == 0:
             axes.set_ylabel(run.attention.y_name)
     assert first is not None
-    name_lines(axes, beside=True)
+    name_lines(axes)
     return figure

@@ -1,6 +1,7 @@
-"""Curves and heatmaps in letters, for a terminal.
+"""Curves and heat maps as text, for a terminal.
 
-Where there are colours, they are those of the other pictures; otherwise darker letters mean more.
+On a terminal with colours they are those of the other pictures; elsewhere denser characters mean
+more weight.
 """
 
 from dataclasses import dataclass, replace
@@ -8,37 +9,49 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 from rich.color import Color
+from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
+from attnexp import console
 from attnexp.console import number_text
 from attnexp.plots.colours import viridis
 from attnexp.plots.lines import spans_powers
-from attnexp.runs.attention_maps import Axis, Map, scale_end
+from attnexp.runs.attention import SPACE, Attention, Axis, Map, View, scale_end
 
 DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-"""The bits of the dots of a Braille letter, which is two dots wide and four high."""
+"""The bits of the dots of a Braille character, which is two dots wide and four high."""
 
 HALF = "\N{UPPER HALF BLOCK}"
 SHADES = " \N{LIGHT SHADE}\N{MEDIUM SHADE}\N{DARK SHADE}\N{FULL BLOCK}"
 PLAIN = " .:-=+*#%@"
-"""From nothing to the most: where there are no colours, and where there is nothing but ASCII."""
+"""The characters from the smallest to the largest weight, with Unicode and with ASCII alone."""
 
 BRIGHT = 0.6
 """The share of the scale from which black can be read on a colour."""
 
+WIDEST = 80
+"""The most columns that are used."""
+
 
 @dataclass(frozen=True)
-class Means:
-    """What can be printed: colours, letters beyond ASCII, and how many columns."""
+class Terminal:
+    """What the terminal supports: colour, Unicode, and how many columns."""
 
-    colours: bool
-    letters: bool
+    colour: bool
+    unicode: bool
     width: int
+
+    @classmethod
+    def of(cls, console: Console) -> "Terminal":
+        """Return what a console supports; its width is used up to WIDEST columns."""
+        unicode = console.encoding.lower().startswith("utf")
+        colour = console.is_terminal and console.color_system is not None and not console.no_color
+        return cls(colour, unicode, min(console.width, WIDEST))
 
 
 def draw_curve(
-    x: NDArray[np.float64], y: NDArray[np.float64], height: int, means: Means
+    x: NDArray[np.float64], y: NDArray[np.float64], height: int, terminal: Terminal
 ) -> list[str]:
     """Return a line through points whose x ascends, with the ends of both axes.
 
@@ -52,10 +65,10 @@ def draw_curve(
     shown = np.log10(y) if log else y
     names = [number_text(float(y.max())), number_text(float(y.min()))]
     margin = max(map(len, names))
-    width = max(means.width - margin - 2, 10)
-    fine, high = (2 * width, 4 * height) if means.letters else (width, height)
-    lines = (_braille if means.letters else _stars)(_dots(x, shown, fine, high))
-    bar = "\N{BOX DRAWINGS LIGHT VERTICAL}" if means.letters else "|"
+    width = max(terminal.width - margin - 2, 10)
+    fine, high = (2 * width, 4 * height) if terminal.unicode else (width, height)
+    lines = (_braille if terminal.unicode else _stars)(_dots(x, shown, fine, high))
+    bar = "\N{BOX DRAWINGS LIGHT VERTICAL}" if terminal.unicode else "|"
     sides = [names[0], *[""] * (height - 2), names[1]]
     first, last = f"{x[0]:g}", f"{x[-1]:g}"
     empty = "\N{BRAILLE PATTERN BLANK}"
@@ -67,16 +80,37 @@ def draw_curve(
     ]
 
 
-def draw_map(one: Map, means: Means) -> list[Text]:
+def draw_map(one: Map, terminal: Terminal) -> list[Text]:
     """Return a map in lines: a cell for every weight of symbols, a reduced map for numbers."""
     end, beyond = scale_end(one.weights)
     one = replace(one, weights=np.nan_to_num(one.weights, nan=0.0).clip(0, None))
     if one.rows.symbols and one.columns.symbols:
-        lines = _symbols(one, end, means)
+        lines = _symbols(one, end, terminal)
     else:
-        lines = _numbers(one, end, means)
+        lines = _numbers(one, end, terminal)
     top = f"{number_text(end)} and more" if beyond else number_text(end)
-    return [*lines, _scale(top, one.gold is not None, means)]
+    return [*lines, _scale(top, one.gold is not None, terminal)]
+
+
+def draw_attention(attention: Attention, view: View, terminal: Terminal) -> list[Text]:
+    """Return one map below its title. Raises RequestError for a view that is not stored."""
+    resolved = attention.resolve(view, 1)
+    example = resolved.examples[0]
+    one = attention.map(str(resolved.attention), example, resolved.layer or 0, resolved.head)
+    which = f", example {example + 1}" if len(attention.batch["keys"]) > 1 else ""
+    down = f"{one.rows.name} downwards" if one.rows.symbols else f"{one.rows.name} upwards"
+    return [
+        Text(f"\n{attention.words(resolved)}{which}", style="bold"),
+        Text(f"{down}, {one.columns.name} across"),
+        *draw_map(one, terminal),
+    ]
+
+
+def print_line(terminal: Terminal, text: Text) -> None:
+    """Print a line, with `?` for characters that the encoding of the console lacks."""
+    encoding = console.out.encoding
+    plain = Text(text.plain.replace(SPACE, "_").encode(encoding, "replace").decode(encoding))
+    console.out.print(text if terminal.unicode else plain, soft_wrap=True)
 
 
 def _dots(
@@ -103,21 +137,21 @@ def _stars(dots: NDArray[np.bool_]) -> list[str]:
     return ["".join("*" if dot else " " for dot in row) for row in dots]
 
 
-def _symbols(one: Map, end: float, means: Means) -> list[Text]:
-    """Return a map with three letters a cell, or one where there is no room for three.
+def _symbols(one: Map, end: float, terminal: Terminal) -> list[Text]:
+    """Return a map with three characters per cell, or one where three do not fit.
 
-    Three letters show the gold position in brackets.
+    Three characters show the gold position in brackets.
     """
     margin = max(len(symbol) for symbol in one.rows.symbols)
-    cell = 3 if margin + 1 + 3 * len(one.columns) <= means.width else 1
+    cell = 3 if margin + 1 + 3 * len(one.columns) <= terminal.width else 1
     lines = [Text(" " * (margin + 1) + line) for line in _head(one.columns, cell)]
     for i, symbol in enumerate(one.rows.symbols):
         line = Text(f"{symbol:>{margin}} ")
         for j, weight in enumerate(one.weights[i]):
-            letter, style = _cell(weight / end, means)
+            character, style = _cell(weight / end, terminal)
             gold = one.gold is not None and one.gold[i] == j
-            left, right = ("[", "]") if gold and cell == 3 else (letter, letter)
-            line.append(left + letter * (cell - 2) + right if cell == 3 else letter, style)
+            left, right = ("[", "]") if gold and cell == 3 else (character, character)
+            line.append(left + character * (cell - 2) + right if cell == 3 else character, style)
         lines.append(line)
     return lines
 
@@ -131,14 +165,14 @@ def _head(side: Axis, cell: int) -> list[str]:
     return ["".join(f"{symbol[i]:^{cell}}" for symbol in upright) for i in range(tall)]
 
 
-def _numbers(one: Map, end: float, means: Means) -> list[Text]:
-    """Return the map reduced to what fits, the rows upwards, two in a line where there are colours.
+def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
+    """Return the map reduced to what fits, the rows upwards, two per line in colour.
 
-    A letter is about twice as high as wide.
+    A character is about twice as high as wide.
     """
     margin = 6
-    columns = min(len(one.columns), means.width - margin)
-    step = 2 if means.colours and means.letters else 1
+    columns = min(len(one.columns), terminal.width - margin)
+    step = 2 if terminal.colour and terminal.unicode else 1
     rows = min(len(one.rows), columns * step // 2)
     shown = _reduced(one.weights, rows, columns)[::-1] / end
     (low, high), (first, last) = _ends(one.rows), _ends(one.columns)
@@ -151,7 +185,7 @@ def _numbers(one: Map, end: float, means: Means) -> list[Text]:
                 below = shown[i + 1, j] if i + 1 < rows else None
                 line.append(HALF, Style(color=_colour(shown[i, j]), bgcolor=_colour(below)))
             else:
-                line.append(*_cell(shown[i, j], means))
+                line.append(*_cell(shown[i, j], terminal))
         lines.append(line)
     lines.append(Text(" " * margin + first + last.rjust(columns - len(first))))
     return lines
@@ -164,28 +198,28 @@ def _ends(side: Axis) -> tuple[str, str]:
 
 
 def _reduced(weights: NDArray[np.float64], rows: int, columns: int) -> NDArray[np.float64]:
-    """Return a smaller map whose cells are the largest weights of the blocks they stand for."""
+    """Return a smaller map whose cells are the largest weights of the blocks that they replace."""
     row_ends = np.linspace(0, weights.shape[0], rows + 1).astype(int)[:-1]
     column_ends = np.linspace(0, weights.shape[1], columns + 1).astype(int)[:-1]
     return np.maximum.reduceat(np.maximum.reduceat(weights, row_ends), column_ends, axis=1)
 
 
-def _scale(end: str, gold: bool, means: Means) -> Text:
-    """Return the line that says what the colours or letters mean."""
+def _scale(end: str, gold: bool, terminal: Terminal) -> Text:
+    """Return the line that says what the colours or characters mean."""
     line = Text("weight 0 ")
     for share in np.linspace(0, 1, 10):
-        line.append(*_cell(float(share), means))
+        line.append(*_cell(float(share), terminal))
     line.append(f" {end}" + (", gold position in [ ]" if gold else ""))
     return line
 
 
-def _cell(share: float, means: Means) -> tuple[str, Style]:
-    """Return the letter and colour for a weight's share of the largest."""
-    if means.colours:
+def _cell(share: float, terminal: Terminal) -> tuple[str, Style]:
+    """Return the character and colour for a weight's share of the largest."""
+    if terminal.colour:
         readable = (0, 0, 0) if share > BRIGHT else (255, 255, 255)
         return " ", Style(bgcolor=_colour(share), color=Color.from_rgb(*readable))
-    letters = SHADES if means.letters else PLAIN
-    return letters[round(min(share, 1.0) * (len(letters) - 1))], Style()
+    shades = SHADES if terminal.unicode else PLAIN
+    return shades[round(min(share, 1.0) * (len(shades) - 1))], Style()
 
 
 def _colour(share: float | None) -> Color | None:

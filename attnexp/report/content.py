@@ -19,15 +19,15 @@ from attnexp.plots.lines import (
     wants_log,
     words,
 )
-from attnexp.runs.attention_maps import Attention, Axis, same_examples, scale_end
-from attnexp.runs.command_line import commands
-from attnexp.runs.configurations import Comparison, Configuration, seeds_by_epoch
-from attnexp.runs.run import Run
+from attnexp.runs.attention import Attention, Axis, same_examples, scale_end
+from attnexp.runs.folder import Run
+from attnexp.runs.origin.command_line import commands
 from attnexp.runs.summary import Summary
-from attnexp.tables.table import Grid, Report
+from attnexp.select.groups import Comparison, Configuration, seeds_by_epoch
+from attnexp.tables.text import Grid, Report
 
 POINTS = 400
-"""Points of a line at most; more would not be seen."""
+"""The most points of a line; more would not be visible."""
 
 EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
 """Test examples, epochs of a growing attention, and configurations whose attention is shown."""
@@ -94,7 +94,9 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
         return
     x, truth, predictions = compared_curves(comparison)
     names = runs[0].attention
-    known = [] if truth is None else [_truth(x, truth)]
+    known = []
+    if truth is not None:
+        known = [{"label": "truth", "place": None, "x": plain(x), "mean": plain(truth)}]
     same = all(same_examples(runs[0].attention, run.attention) for run in runs[1:])
     lines = [
         _line(place, comparison.configurations[place], x, values)
@@ -110,14 +112,10 @@ def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]
     }
 
 
-def _truth(x: NDArray[np.float64], truth: NDArray[np.float64]) -> dict[str, Any]:
-    return {"label": "truth", "place": None, "x": plain(x), "mean": plain(truth)}
-
-
 def _line(
     place: int, one: Configuration, x: NDArray[np.float64], values: NDArray[np.float64]
 ) -> dict[str, Any]:
-    """Return the mean and the ends of values that have a row a seed."""
+    """Return the mean and the ends of values that have one row per seed."""
     few = np.unique(np.linspace(0, len(x) - 1, min(len(x), POINTS)).astype(int))
     line = {
         "label": one.label,
@@ -161,7 +159,7 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
     }
     return {
         "seed": seed,
-        "left": len(comparison.configurations) - len(shown),
+        "omitted": len(comparison.configurations) - len(shown),
         "names": list(names),
         "ends": {name: float(f"{end:.4g}") for name, end in ends.items()},
         "axes": axes,
@@ -231,7 +229,7 @@ def _configuration(one: Configuration) -> dict[str, Any]:
     return {
         "label": one.label,
         "seeds": list(one.seeds),
-        "commands": commands((run.folder, run.seed) for run in one.runs),
+        "commands": commands(run.summary for run in one.runs),
         "choices": first.choices,
         "settings": [[path, setting_text(v)] for path, v in first.settings.items()],
         "code": sorted({_code(run.summary) for run in one.runs}),
@@ -241,13 +239,10 @@ def _configuration(one: Configuration) -> dict[str, Any]:
 
 def _code(summary: Summary) -> str:
     """Return the versions and the commit that computed a run, in words."""
-    versions = ", ".join(f"{name} {number}" for name, number in summary.versions.items())
-    if summary.git is None:
-        return versions
-    dirty = " with changes that were not committed" if summary.git.dirty else ""
-    return f"{versions}, commit {summary.git.commit}{dirty}"
+    versions = [f"{name} {number}" for name, number in summary.versions.items()]
+    return ", ".join([*versions, str(summary.git)] if summary.git else versions)
 
 
 def plain(values: NDArray[Any]) -> list[float | None]:
-    """Return numbers to five significant digits; what is not finite is null."""
+    """Return numbers to five significant digits; infinities and NaN are null."""
     return [float(f"{v:.5g}") if np.isfinite(v) else None for v in values.tolist()]

@@ -1,4 +1,4 @@
-"""A report's content as one HTML file that needs nothing else, from no network."""
+"""Renders the content of a report as one self-contained HTML file."""
 
 import base64
 import hashlib
@@ -10,14 +10,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 LOADER = PackageLoader("attnexp.report", "template")
-"""The page, its style and its script, each a file of its own."""
+"""The page, its style and its script, one file each."""
 
 
 def page(content: Mapping[str, Any]) -> str:
     """Return the file. What it may load and run is limited to the style and the script in it.
 
-    The content goes in as JSON in which no letter can end the element that holds it, and the script
-    puts it on the page as text, never as HTML. Everything else is escaped.
+    The content is JSON in which no character can end the element that holds it, and the script puts
+    it on the page as text, never as HTML. Everything else is escaped.
     """
     environment = Environment(loader=LOADER, autoescape=True, undefined=StrictUndefined)
     style, script = (LOADER.get_source(environment, f"page.{end}")[0] for end in ("css", "js"))
@@ -32,10 +32,10 @@ def page(content: Mapping[str, Any]) -> str:
 
 
 def script_json(content: Mapping[str, Any]) -> str:
-    """Return JSON that can stand in a script element."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    for letter in "<>&\u2028\u2029":
-        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 

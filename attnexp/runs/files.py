@@ -15,9 +15,13 @@ import secrets
 import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import FileIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+
+from attnexp.errors import RequestError, writable
+from attnexp.runs.records import table
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -34,78 +38,59 @@ DIFF = "code.diff"
 FIGURES = "figures"
 ASIDE = ".tmp"
 METADATA = "attnexp"
+DRAWN = "drawn by attnexp"
+"""The text in the metadata of every picture."""
 
+PICTURES = (".png", ".svg", ".pdf")
+"""The endings of pictures."""
 
-WRITTEN = (
-    SUMMARY,
-    METRICS,
-    ATTENTION,
-    SNAPSHOTS,
-    PREDICTIONS,
-    RESPONSE,
-    MODEL,
-    CHECKPOINT,
-    DIFF,
-)
+WRITTEN = (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, RESPONSE, MODEL, CHECKPOINT, DIFF)
 """The files that a run writes into its folder, pictures and the log left out."""
 
-MIB, GIB = 2**20, 2**30
 
-MOST = {SUMMARY: 16 * MIB, METRICS: 64 * MIB, PREDICTIONS: 64 * MIB, RESPONSE: 64 * MIB}
-"""Bytes of each text file of a run that are read; a run writes a hundredth of that."""
-
-MOST_TENSORS = {ATTENTION: 512 * MIB, SNAPSHOTS: GIB, MODEL: 8 * GIB, CHECKPOINT: 32 * GIB}
-"""Bytes of each file of tensors that are read."""
-
-
-class UnreadableRunError(Exception):
+class UnreadableRunError(RequestError):
     """The folder does not hold a run that this version can read. The text says why."""
 
 
-def open_regular(path: Path | str, most: int) -> tuple[int, os.stat_result]:
-    """Open a regular file for reading and return it with its state. All reads begin here.
+READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""How files are opened: without waiting for a pipe, and on Windows without changing lines."""
 
-    Raises FileNotFoundError where there is none, and UnreadableRunError for a pipe, a device or a
-    folder, which could be waited for without an end, for a file of more bytes than `most`, and for
-    one that may not be read.
+
+def open_regular(path: Path | str) -> FileIO:
+    """Open a regular file for reading. All reads begin here.
+
+    Raises FileNotFoundError where there is none, and UnreadableRunError for one that may not be
+    read, and for a pipe, a device or a folder, which could be waited for without an end.
     """
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(path, READ)
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"{path} is not there") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise UnreadableRunError(f"{path} cannot be opened: {reason}") from error
-    state = os.fstat(file)
-    if stat.S_ISREG(state.st_mode) and state.st_size <= most:
-        return file, state
-    os.close(file)
-    if not stat.S_ISREG(state.st_mode):
-        raise UnreadableRunError(f"{path} is not a file")
-    raise UnreadableRunError(
-        f"{path} is too large: {state.st_size / MIB:,.0f} MiB, and at most {most // MIB:,} are read"
-    )
-
-
-def read_open(path: Path | str, file: int, size: int) -> bytes:
-    """Return `size` bytes of an opened file, fewer at its end. Raises UnreadableRunError."""
-    parts = []
-    try:
-        while size > 0 and (part := os.read(file, size)):
-            parts.append(part)
-            size -= len(part)
-    except OSError as error:
-        raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
-    return b"".join(parts)
-
-
-def read_bytes(path: Path | str, most: int) -> bytes:
-    """Return the content of a regular file. Raises as `open_regular` and `read_open`."""
-    file, state = open_regular(path, most)
-    try:
-        return read_open(path, file, state.st_size)
-    finally:
+    if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
+        raise UnreadableRunError(f"{path} is not a file")
+    return FileIO(file)
+
+
+def read_bytes(path: Path | str) -> bytes:
+    """Return the content of a regular file. Raises as `open_regular`, and where reading fails."""
+    with open_regular(path) as file:
+        try:
+            return file.read()
+        except OSError as error:
+            raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
+
+
+def stamp(path: Path | str) -> tuple[int, ...]:
+    """Return numbers that change whenever a file does, none where there is no file."""
+    try:
+        state = os.stat(path)
+    except (OSError, ValueError):
+        return ()
+    return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
 
 
 def text_of(path: Path | str, content: bytes) -> str:
@@ -146,6 +131,12 @@ def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = la
             raise
 
 
+def write_output(option: str, path: Path, content: bytes) -> None:
+    """Write a file that an option names. Raises RequestError where it cannot be written."""
+    with writable(option, path):
+        write_bytes(path, content)
+
+
 def require_file(path: Path) -> None:
     """Raise OSError where there is something that a file must not replace, such as a device."""
     try:
@@ -165,10 +156,26 @@ def require_no_link(folder: Path) -> None:
         raise OSError(errno.ELOOP, why, str(folder))
 
 
+def require_own(folder: Path) -> None:
+    """Raise OSError where a folder that is to be written in holds a symbolic link.
+
+    The folder may be somebody else's, and what is written there would go elsewhere. The folder
+    itself may be reached through links.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            links = sorted(entry.name for entry in entries if entry.is_symlink())
+    except FileNotFoundError:
+        return
+    if links:
+        why = f"{links[0]} in it is a symbolic link, which is not followed: remove it"
+        raise OSError(errno.ELOOP, why, str(folder))
+
+
 def write_json(
     path: Path, content: Mapping[str, Any], just_before: Callable[[], None] = lambda: None
 ) -> None:
-    """Write JSON that any reader takes: NaN and infinities become null, broken letters `?`.
+    """Write JSON that any reader takes: NaN and infinities become null, broken characters `?`.
 
     `just_before` is as in `write_bytes`.
     """
@@ -200,10 +207,10 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 def read_rows(path: Path) -> list[dict[str, str]]:
     """Return the rows of a CSV file of `write_rows` as text; none where there is no file.
 
-    Raises UnreadableRunError for what is no table.
+    Raises UnreadableRunError for a file that is not a table.
     """
     try:
-        text = text_of(path, read_bytes(path, MOST.get(path.name, MOST[PREDICTIONS])))
+        text = text_of(path, read_bytes(path))
     except FileNotFoundError:
         return []
     return _rows(path, text)
@@ -212,21 +219,13 @@ def read_rows(path: Path) -> list[dict[str, str]]:
 def _rows(path: Path, text: str) -> list[dict[str, str]]:
     """Return the rows of CSV text, each with every column of the header.
 
-    Raises UnreadableRunError where a row has more or fewer, and for what is no CSV.
+    Raises UnreadableRunError where a row has more or fewer, and for text that is not CSV.
     """
-    lines = csv.reader(io.StringIO(text, newline=""))
     try:
-        columns = next(lines, [])
-        rows = [row for row in lines if row]
-    except csv.Error as error:
-        raise UnreadableRunError(f"{path} cannot be read: {error}") from error
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(columns):
-            raise UnreadableRunError(
-                f"{path} cannot be read: row {number} has {len(row)} values, the header "
-                f"{len(columns)}"
-            )
-    return [dict(zip(columns, row, strict=True)) for row in rows]
+        header, rows = table(path, text)
+        return [dict(zip(header, row, strict=True)) for _, row in rows]
+    except ValueError as error:
+        raise UnreadableRunError(str(error)) from error
 
 
 def write_tensors(
@@ -234,7 +233,7 @@ def write_tensors(
 ) -> None:
     """Write a safetensors file; the metadata are stored as JSON text.
 
-    They stand under one key, because safetensors writes several in an order that changes.
+    They share one key, because safetensors writes several in an order that changes.
     """
     from safetensors.numpy import save
 
@@ -248,25 +247,22 @@ def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]
     Raises FileNotFoundError where there is none, and UnreadableRunError for any other content, such
     as numbers of a type that NumPy does not have.
     """
-    from safetensors import SafetensorError, safe_open
+    from safetensors import safe_open
 
-    file, _ = open_regular(path, MOST_TENSORS.get(path.name, GIB))
-    os.close(file)
+    open_regular(path).close()
     try:
         with safe_open(path, framework="numpy") as tensors:
             arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
             metadata = json.loads((tensors.metadata() or {}).get(METADATA, "{}"))
-    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError, OSError) as error:
+    except Exception as error:  # safetensors and json raise many kinds
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
-    except (RecursionError, MemoryError) as error:
-        raise UnreadableRunError(f"{path} is too large to be read") from error
     if not isinstance(metadata, dict):
-        raise UnreadableRunError(f"{path} cannot be read: its metadata are no object")
+        raise UnreadableRunError(f"{path} cannot be read: its metadata are not an object")
     return arrays, metadata
 
 
 class MetricsFile:
-    """metrics.csv, a row an epoch, each written as soon as it is known."""
+    """metrics.csv, one row per epoch, each written as soon as it is known."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / METRICS
@@ -293,11 +289,11 @@ class MetricsFile:
 def read_metrics(folder: Path) -> list[dict[str, float]]:
     """Return the rows of metrics.csv as numbers, without a last row that was cut short.
 
-    Raises UnreadableRunError where epochs are not ascending, and for a value that is no number.
+    Raises UnreadableRunError where epochs are not ascending, and for a value that is not a number.
     """
     path = folder / METRICS
     try:
-        content = read_bytes(path, MOST[METRICS])
+        content = read_bytes(path)
     except FileNotFoundError:
         return []
     rows = _rows(path, text_of(path, content[: content.rfind(b"\n") + 1]))
@@ -318,13 +314,13 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
 def last_metrics(folder: Path) -> dict[str, str]:
     """Return the last whole row of metrics.csv as text, empty where there is none yet."""
     try:
-        file, state = open_regular(folder / METRICS, MOST[METRICS])
+        file = open_regular(folder / METRICS)
     except (OSError, UnreadableRunError):
         return {}
-    with os.fdopen(file, "rb") as opened:
-        head = opened.readline(state.st_size)
-        opened.seek(max(len(head), state.st_size - 4 * len(head) - 1000))
-        lines = opened.read(state.st_size).split(b"\n")
+    with file:
+        head = file.readline()
+        file.seek(max(len(head), os.fstat(file.fileno()).st_size - 4 * len(head) - 1000))
+        lines = file.read().split(b"\n")
     if len(lines) < 2 or not lines[-2]:
         return {}
     columns, values = (line.decode(errors="replace").strip() for line in (head, lines[-2]))
@@ -332,13 +328,23 @@ def last_metrics(folder: Path) -> dict[str, str]:
 
 
 def clear(folder: Path, keep: Collection[str] = ()) -> None:
-    """Remove what an earlier attempt left in a run folder, except these files, and nothing else.
+    """Remove the files of an earlier attempt from a run folder, except `keep`, and nothing else.
 
-    Folders stay, such as one that somebody has made below `figures/`.
+    Of the files in `figures/` only pictures that attnexp drew are removed.
     """
     for name in WRITTEN:
         if name not in keep:
             (folder / name).unlink(missing_ok=True)
-    for leftover in [*(folder / FIGURES).glob("*"), *folder.glob(f".*{ASIDE}")]:
+    for leftover in [*filter(_is_drawn, (folder / FIGURES).glob("*")), *folder.glob(f".*{ASIDE}")]:
         if not leftover.is_dir():
             leftover.unlink()
+
+
+def _is_drawn(picture: Path) -> bool:
+    """Return whether attnexp drew a picture, which says so."""
+    if picture.suffix not in PICTURES:
+        return False
+    try:
+        return DRAWN.encode() in read_bytes(picture)
+    except (FileNotFoundError, UnreadableRunError):
+        return False

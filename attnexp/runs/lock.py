@@ -1,39 +1,54 @@
 """The lock of a run folder, which one process at a time holds.
 
-It is the kernel's lock (flock) on a file in the folder, and a lease beside it. The kernel releases
-its lock when the holder dies, however it dies. The lease keeps machines apart whose file system
-has no locks, or locks that other machines do not see: see `attnexp.runs.lease`. The file `.lock`
-stays, because two processes could otherwise lock two files of the same name.
+The lease decides: the file `.lease`, which `filelock.SoftFileLease` creates, renews every BEAT
+seconds and removes at the end. It needs nothing of a file system but that a file is created once,
+so it also keeps machines apart that do not see each other's locks. A lease has expired after EXPIRY
+seconds without a renewal, measured by the clock of the process that waits for it. Where the owner
+is on the same machine and its process is gone, nobody waits.
+
+filelock takes a dead process for alive until its parent has collected it, which in a container
+without an init process is never. The file `.lock` therefore is locked by the kernel, which releases
+it at the death of the holder: it names the boot of the machine and the lease of the last holder,
+and whoever gets the lock on the same machine knows that this lease is over.
+
+A process that was stopped for longer than EXPIRY may wake up without its lease. `confirm` looks
+before each file is written and raises TakenOverError. What remains are the microseconds between
+that look and the renaming that follows. A lease that was removed while its owner renewed it, as by
+a program that synchronises folders, was not taken over: the owner takes it again.
 """
 
-import errno
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
+from uuid import getnode
 
-from attnexp import console
-from attnexp.runs import lease
+from attnexp.errors import RunFailedError
+from attnexp.runs.files import require_own
 
-LOCK = ".lock"
+LOCK, LEASE = ".lock", ".lease"
+
+BEAT = 5.0
+"""Seconds between two renewals of a lease."""
+
+EXPIRY = 60.0
+"""Seconds without a renewal after which a lease has expired."""
 
 RETRY = 0.5
 """Seconds between two attempts to take a lock that another process holds."""
 
-_PATIENCE = 2.0
-"""Seconds to wait while other processes only test the lock with `is_held`."""
-
-CAREFUL = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""Flags for the file of a lock: it may be in a folder that somebody else has made."""
-
-_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-_NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
+PATIENCE = (0.0, 0.01, 0.02, 0.04, 0.08)
+"""Seconds before each attempt until a lock counts as held: `is_held` may have it for a moment."""
 
 
 class BusyError(Exception):
     """Another process holds the lock. The message names that process."""
+
+
+class TakenOverError(RunFailedError):
+    """Another process has taken over a folder that this one held, so this one writes no more."""
 
 
 @contextmanager
@@ -41,116 +56,178 @@ def hold(folder: Path, on_busy: Callable[[str], None] | None = None) -> Iterator
     """Create the folder and hold its lock during the block.
 
     Where another process holds it, call `on_busy` with the name of that process and wait. Raises
-    BusyError instead if there is no `on_busy`, and OSError where the file cannot be written or the
-    folder holds a symbolic link.
+    BusyError instead if there is no `on_busy`, and OSError where the folder cannot be written or
+    holds a symbolic link.
     """
     folder.mkdir(parents=True, exist_ok=True)
     require_own(folder)
-    file = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | CAREFUL, 0o666)
+    claim = _Claim(folder)
+    if not any(claim.take(after) for after in PATIENCE):
+        if on_busy is None:
+            raise BusyError(holder(folder))
+        on_busy(holder(folder))
+        while not claim.take(RETRY):
+            pass
+    _HELD[folder] = claim
     try:
-        held = _taken(folder, file)
-        if held is None:
-            holder = str(lease.read(folder) or "another process")
-            if on_busy is None:
-                raise BusyError(holder)
-            on_busy(holder)
-            while (held := _taken(folder, file)) is None:
-                time.sleep(RETRY)
-        with held:
-            yield
+        yield
     finally:
-        os.close(file)
-
-
-def require_own(folder: Path) -> None:
-    """Raise OSError where a folder that is to be written in holds a symbolic link.
-
-    The folder may be somebody else's, and what is written there would go elsewhere. The folder
-    itself may be reached through links.
-    """
-    try:
-        with os.scandir(folder) as entries:
-            links = sorted(entry.name for entry in entries if entry.is_symlink())
-    except FileNotFoundError:
-        return
-    if links:
-        why = f"{links[0]} in it is a symbolic link, which is not followed: remove it"
-        raise OSError(errno.ELOOP, why, str(folder))
+        del _HELD[folder]
+        claim.release()
 
 
 def is_held(folder: Path) -> bool:
-    """Return whether a process holds the lock at this moment. The lock is not taken for that.
+    """Return whether a process holds the lock at this moment.
 
-    A lease that is over is removed, so that all others know at once.
+    A lease that is over is removed. Where the folder cannot be written, a lease counts as held.
     """
+    if not os.path.lexists(f"{folder}/{LEASE}"):
+        return False
+    claim = _watched(folder)
     try:
-        file = os.open(folder / LOCK, os.O_RDONLY | CAREFUL)
+        taken = claim.take()
     except OSError:
-        return False
-    try:
-        free = _locked(file, fcntl.LOCK_SH)
-        found = lease.read(folder)
-        if found is None:
-            return free is False
-        if not lease.is_over(folder, found, free):
-            return True
-        with suppress(OSError):  # in a folder of somebody else
-            lease.remove(folder, found.content)
-        return False
-    finally:
-        os.close(file)
+        return True
+    if taken:
+        claim.release()
+    return not taken
 
 
-def _taken(folder: Path, file: int) -> AbstractContextManager[None] | None:
-    """Take the lock and the lease. Return what keeps them, or None where another process does.
+def holder(folder: Path) -> str:
+    """Return the name of the process that holds the lock, as `process 4711 on HOST`."""
+    return _Claim(folder).owner
 
-    A file server may keep the lock of a machine that is gone: its lease then expires.
-    """
-    locked = _locked_alone(file)
-    found = lease.read(folder)
-    if lease.is_over(folder, found, locked) if found else locked is not False:
+
+def confirm(folder: Path) -> None:
+    """Look, and raise TakenOverError where this process held the folder and has lost it."""
+    claim = _HELD.get(folder)
+    if claim is not None and not claim.keep():
+        raise TakenOverError(
+            f"{claim.owner} has taken over {folder}, because this process gave no sign of life for "
+            f"{EXPIRY:.0f} seconds: nothing more is written"
+            if os.path.lexists(folder / LEASE)
+            else f"the lease of {folder} was removed: nothing more is written"
+        )
+
+
+class _Claim:
+    """The lock and the lease of a folder, as one process takes them."""
+
+    def __init__(self, folder: Path) -> None:
+        from filelock import FileLock, SoftFileLease  # tables of finished runs do without it
+
+        self._folder = folder
+        self._lock = FileLock(folder / LOCK, preserve_lock_file=True, thread_local=False)
+        self._lease = SoftFileLease(
+            folder / LEASE,
+            lease_duration=EXPIRY,
+            heartbeat_interval=BEAT,
+            thread_local=False,
+        )
+        self._file = -1
+        self._empty = (0, 0, 0), 0.0
+
+    @property
+    def owner(self) -> str:
+        owner = self._lease.owner
+        if owner is None:
+            return "another process"
+        return f"process {owner.pid} on {owner.hostname.partition('?')[0]}"
+
+    def take(self, after: float = 0.0) -> bool:
+        """Take the lease, and the lock where there are locks; return whether that succeeded."""
+        from filelock import LeaseSettingsMismatch, Timeout
+
+        time.sleep(after)
+        with suppress(OSError):  # busy, or a file system without locks
+            self._lock.acquire(blocking=False)
         try:
-            if found:
-                lease.remove(folder, found.content)
-            own = lease.take(folder, locked is True)
-        except OSError as error:
-            if error.errno not in _NO_LINKS:
-                raise
-            if locked is None:
-                why = "neither locks nor hard links: two commands"
-            else:
-                why = "no hard links: where its locks are local to a machine, two machines"
-            console.warn(f"this file system has {why} at once may run the same job twice")
-            return nullcontext()
-        if own is not None:
-            return own.kept()
-    if locked:
-        fcntl.flock(file, fcntl.LOCK_UN)
-    return None
-
-
-def _locked_alone(file: int) -> bool | None:
-    """Lock the file for this process alone, and return whether that succeeded, as `_locked`.
-
-    Where a shared lock can be had, nobody holds the folder: others only call `is_held`.
-    """
-    end = time.monotonic() + _PATIENCE
-    while (locked := _locked(file, fcntl.LOCK_EX)) is False:
-        if not _locked(file, fcntl.LOCK_SH) or time.monotonic() > end:
+            if self._lock.is_locked and self._holder_has_died():
+                self._lease.force_break()
+            self._lease.acquire(blocking=False)
+            self._file = os.open(self._folder / LEASE, os.O_RDONLY)
+            if self._lock.is_locked:
+                with suppress(OSError):
+                    (self._folder / LOCK).write_text(f"{boot()} {self._lease.token}")
+        except (Timeout, LeaseSettingsMismatch):
+            self._break_empty()
+            self.release()
             return False
-        fcntl.flock(file, fcntl.LOCK_UN)
-        time.sleep(0.001)
-    return locked
-
-
-def _locked(file: int, how: int) -> bool | None:
-    """Lock the file and return whether that succeeded, None where there are no locks."""
-    try:
-        fcntl.flock(file, how | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if error.errno not in _NO_LOCKS:
+        except BaseException:
+            self.release()
             raise
-        return None
-    return True
+        return True
+
+    def release(self) -> None:
+        """Give back whatever was taken."""
+        file, self._file = self._file, -1
+        if file >= 0:
+            os.close(file)
+        with suppress(OSError):  # what remains is the lease of a dead process
+            self._lease.release()
+        self._lock.release()
+
+    def keep(self) -> bool:
+        """Return whether the lease is held, after taking it again where nobody else had it."""
+        own = self._is_own() or self._is_own(after=0.05)  # a look of others may move it aside
+        if own and self._lease.compromise is None:
+            return True
+        try:
+            if not own and not self._was_removed():
+                return False
+            self.release()
+            return self.take()
+        except OSError:
+            return False
+
+    def _was_removed(self) -> bool:
+        """Return whether the lease alone was removed, at a time at which it had not expired."""
+        file = os.fstat(self._file)
+        in_time = file.st_ctime - file.st_mtime < EXPIRY / 2
+        return in_time and not file.st_nlink and self._folder.is_dir()
+
+    def _break_empty(self) -> None:
+        """Remove a lease without content after EXPIRY seconds, for which filelock waits for ever.
+
+        Its owner was killed between the creation of the file and its first byte.
+        """
+        with suppress(OSError):
+            file = os.lstat(self._folder / LEASE)
+            seen = file.st_size, file.st_ino, file.st_ctime_ns
+            if file.st_size or seen != self._empty[0]:
+                self._empty = seen, time.monotonic()
+            elif time.monotonic() - self._empty[1] > EXPIRY:
+                self._lease.force_break()
+
+    def _is_own(self, after: float = 0.0) -> bool:
+        time.sleep(after)
+        owner = self._lease.owner
+        return owner is not None and owner.token == self._lease.token
+
+    def _holder_has_died(self) -> bool:
+        """Return whether the lease is of the process that held the lock before on this machine."""
+        owner = self._lease.owner
+        try:
+            last = (self._folder / LOCK).read_bytes()
+        except OSError:
+            return False
+        return owner is not None and last == f"{boot()} {owner.token}".encode()
+
+
+_HELD: dict[Path, _Claim] = {}
+"""The folders that this process holds."""
+
+
+@cache
+def _watched(folder: Path) -> _Claim:
+    """Return the claim with which this process looks at a folder: it knows what was seen before."""
+    return _Claim(folder)
+
+
+@cache
+def boot() -> str:
+    """Return what tells the present boot of this machine from all others."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return f"{getnode():x}"  # the address of its network card, on systems without /proc

@@ -2,22 +2,28 @@
 
 import logging
 import sys
+from contextlib import suppress
 
 from attnexp import console
 from attnexp.errors import refusal
 
 
 class LogFile(logging.FileHandler):
-    """Appends messages to a file. That it cannot be written is said once, and ends nothing."""
+    """Appends messages to a file. Warns once where it cannot be written, and does not fail."""
 
     def __init__(self, filename: str, delay: bool = False) -> None:
         super().__init__(filename, encoding="utf-8", errors="surrogateescape", delay=delay)
-        self._told = False
+        self._warned = False
 
     def handleError(self, record: logging.LogRecord) -> None:
         error = sys.exception()
         if not isinstance(error, OSError):
             super().handleError(record)
-        elif not self._told:
-            self._told = True
+        elif not self._warned:
+            self._warned = True
             console.warn(f"{self.baseFilename} cannot be written: {refusal(error)}")
+
+    def close(self) -> None:
+        """Close the file. Messages that it could not take have brought the warning."""
+        with suppress(OSError):
+            super().close()

@@ -52,7 +52,7 @@ def without(
 
 
 def cells(settings: Mapping[str, Any], left_out: frozenset[str]) -> Mapping[str, Value]:
-    """Return the settings by dotted path as cells of a table, without those that are left out.
+    """Return the settings by dotted path as cells of a table, without those in `left_out`.
 
     Runs of one configuration share the mapping: thousands of them are read at once.
     """
@@ -87,7 +87,7 @@ def clean(text: str) -> str:
     """Return text that can be printed: unprintable characters are replaced by a mark."""
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() else UNPRINTABLE for letter in text)
+    return "".join(char if char.isprintable() else UNPRINTABLE for char in text)
 
 
 @lru_cache(maxsize=4096)
@@ -96,7 +96,7 @@ def _joined(prefix: str, name: str) -> str:
 
 
 def _listed(value: Any) -> str:
-    """Return what stands in a list as it is written on the command line."""
+    """Return a value inside a list as it is written on the command line."""
     if isinstance(value, list):
         return f"[{', '.join(map(_listed, value))}]"
     if isinstance(value, Mapping):

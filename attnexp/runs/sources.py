@@ -16,14 +16,11 @@ installed package ships, wherever it is installed: `attnexp:english_french.tsv`.
 
 import hashlib
 import os
+from functools import lru_cache
 from importlib.util import find_spec
-from pathlib import Path
 
 from attnexp.errors import nearest_text
-from attnexp.runs.files import GIB, UnreadableRunError, open_regular, read_bytes
-
-MOST = 2 * GIB
-"""Bytes of a file of data."""
+from attnexp.runs.files import UnreadableRunError, read_bytes, stamp
 
 BEGINNING = 12
 """Digits of a digest that messages show."""
@@ -45,33 +42,21 @@ def digest(path: str | None) -> str | None:
 
     A file that has not changed is read once. Raises SourceError for what `read_source` refuses.
     """
-    if path is None:
-        return None
-    try:
-        file, state = open_regular(_place(path), MOST)
-    except (FileNotFoundError, UnreadableRunError) as error:
-        raise _unusable(path, error) from error
-    with os.fdopen(file, "rb") as opened:
-        stamp = (state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns)
-        if stamp not in _digests:
-            _digests[stamp] = hashlib.file_digest(opened, "sha256").hexdigest()
-        return _digests[stamp]
+    return None if path is None else _digest(path, stamp(_place(path)))
 
 
-_digests: dict[tuple[int, ...], str] = {}
-"""The digests that have been found in this process, by what changes when a file does."""
+@lru_cache(maxsize=4096)
+def _digest(path: str, _stamp: tuple[int, ...]) -> str:
+    return hashlib.sha256(_content(path)).hexdigest()
 
 
 def read_source(path: str, sha256: str) -> bytes:
     """Return the content of a file that has this digest.
 
-    Raises SourceError where there is no file, for a pipe, a device, a folder or a file of more than
-    `MOST` bytes, and for another content.
+    Raises SourceError where there is no file, for a pipe, a device and a folder, and for another
+    content.
     """
-    try:
-        content = read_bytes(_place(path), MOST)
-    except (FileNotFoundError, UnreadableRunError) as error:
-        raise _unusable(path, error) from error
+    content = _content(path)
     found = hashlib.sha256(content).hexdigest()
     if found != sha256:
         raise SourceError(
@@ -81,8 +66,20 @@ def read_source(path: str, sha256: str) -> bytes:
     return content
 
 
+def _content(path: str) -> bytes:
+    try:
+        return read_bytes(_place(path))
+    except UnreadableRunError as error:
+        raise SourceError(str(error)) from error
+    except FileNotFoundError as error:
+        folder, name = os.path.split(path)
+        names = os.listdir(folder or ".") if os.path.isdir(folder or ".") else []
+        text = f"there is no file {path}.{nearest_text(name, names)}"
+        raise SourceError(text.rstrip(".")) from error
+
+
 def as_text(path: str, content: bytes) -> str:
-    """Return the text that a file of UTF-8 holds, without a byte order mark.
+    """Return the text of a UTF-8 file, without a byte order mark.
 
     Raises SourceError, with the line, for another encoding.
     """
@@ -110,14 +107,3 @@ def _place(path: str) -> str:
             f"pip install 'attnexp[{EXTRAS[package]}]'"
         )
     return os.path.join(found.submodule_search_locations[0], SHIPPED[package], name)
-
-
-def _unusable(path: str, error: Exception) -> SourceError:
-    if not isinstance(error, FileNotFoundError):
-        return SourceError(str(error))
-    place = Path(path)
-    try:
-        beside = os.listdir(place.parent)
-    except OSError:
-        beside = []
-    return SourceError(f"there is no file {path}.{nearest_text(place.name, beside)}".rstrip("."))

@@ -6,9 +6,7 @@ standard library, and says which field does not fit.
 """
 
 import codecs
-import os
 import re
-import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -17,28 +15,24 @@ from typing import Any, Literal
 import msgspec
 
 from attnexp.errors import FULL, RequestError, refusal
-from attnexp.redaction import recorded, redacted
-from attnexp.runs import lease
-from attnexp.runs.files import (
-    MOST,
-    SUMMARY,
-    UnreadableRunError,
-    open_regular,
-    read_open,
-    write_json,
-)
-from attnexp.runs.key import RESULTS_VERSION, complete, run_key
-from attnexp.runs.provenance import GitState, code, host, now, processor, system, versions
+from attnexp.runs import lock
+from attnexp.runs.files import SUMMARY, UnreadableRunError, read_bytes, write_json
+from attnexp.runs.key import RESULTS_VERSION
+from attnexp.runs.origin.provenance import GitState, host, now, processor, system, versions
+from attnexp.runs.origin.provenance import code as code_state
 from attnexp.runs.settings import clean
-
-SCHEMA = 1
-"""Version of the files of a run folder."""
-
-Status = Literal["running", "finished", "failed", "interrupted"]
-"""What a run has recorded of its course. Its process may be gone: see `attnexp.runs.state`."""
+from attnexp.runs.status import Status
 
 Direction = Literal["lower", "higher"]
 """Which values of a metric are better."""
+
+
+class NoSummaryError(UnreadableRunError):
+    """A folder holds no summary of a run."""
+
+
+RECORDED = (Status.RUNNING, Status.FINISHED, Status.FAILED, Status.INTERRUPTED)
+"""What a summary may say."""
 
 
 class Tuning(msgspec.Struct, frozen=True):
@@ -61,7 +55,7 @@ class Tuning(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """An attempt at a run that was left after so many updates, and from which the run went on."""
+    """An attempt at a run that ended after `updates`, and from which the run went on."""
 
     updates: int
     started: str | None
@@ -82,25 +76,28 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The content of summary.json.
 
+    - `schema` is the version of the files of a run folder.
     - `config` is the resolved configuration, with `${oc.env:NAME}` for what comes from the
       environment and `***` for a secret; `choices` is the name chosen in each group.
     - `metrics` are the final metrics, None for one that is not a finite number; `details` are
       metrics cut into parts, such as exact match by length.
     - `primary` is the metric by which runs are compared first, `selection` the one by which a
       search selects; `better` holds the direction of each metric that ranks, `headline` the metrics
-      that are shown first, `units` the unit of each metric that has one, `beside` the metrics that
-      stand beside another in tables, by the heads of their columns.
+      that are shown first, `units` the unit of each metric that has one, `companions` the
+      metrics that are shown next to another in tables, by the heads of their columns.
     - `notes` are remarks that must be read with the numbers.
     - `tuning` says how settings of the run were chosen, None where no sweep has tuned them.
     - `attempts` are the earlier attempts at the run, each of which went on where the last was left.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
-    - `command` is the command line as it was typed, for a job of a sweep that of the sweep.
+    - `code` holds a digest of each module of the user's own that the run needed, by its name.
+    - `command` is the command line as it was typed, for a job of a sweep that of the sweep;
+      `overrides` are the overrides of the run itself, `config_dir` is the folder of --config-dir.
     - `git` is the state of the checkout that the working directory is in, `source` that of the one
       from which attnexp ran; `host`, `platform` and `processor` say on which machine.
     - `error` says in a line what ended the run early.
     """
 
-    schema: int
+    schema: Literal[1]
     status: Status
     key: str
     choices: dict[str, str]
@@ -112,7 +109,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     better: dict[str, Direction] = {}
     headline: list[str] = []
     units: dict[str, str] = {}
-    beside: dict[str, dict[str, str]] = {}
+    companions: dict[str, dict[str, str]] = {}
     details: dict[str, dict[str, float | None]] = {}
     notes: list[str] = []
     tuning: Tuning | None = None
@@ -124,7 +121,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     git: GitState | None = None
     source: GitState | None = None
+    code: dict[str, str] = {}
     command: str | None = None
+    overrides: list[str] | None = None
+    config_dir: str | None = None
     host: str | None = None
     platform: str | None = None
     processor: str | None = None
@@ -136,6 +136,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         seed = self.config.get("seed")
         if isinstance(seed, bool) or not isinstance(seed, int):
             raise ValueError(f"Expected a whole number, got {seed!r:.60} - at `$.config.seed`")
+        if self.status not in RECORDED:
+            raise ValueError(f"Invalid enum value '{self.status}' - at `$.status`")
 
     @property
     def seed(self) -> int:
@@ -143,12 +145,10 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         seed: int = self.config["seed"]
         return seed
 
-    def ended_early(
-        self, status: Literal["failed", "interrupted"], error: str, seconds: float | None = None
-    ) -> "Summary":
+    def ended_early(self, status: Status, error: str, seconds: float | None = None) -> "Summary":
         """Return the summary of the same run, failed or interrupted."""
         return msgspec.structs.replace(
-            self, status=status, error=redacted(error), seconds=seconds, ended=now()
+            self, status=status, error=error, seconds=seconds, ended=now()
         )
 
     def write(self, folder: Path) -> None:
@@ -156,36 +156,34 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises TakenOverError where this process has lost the folder to another.
         """
-        write_json(
-            folder / SUMMARY, msgspec.to_builtins(self), partial(lease.confirm, Path(folder))
-        )
+        write_json(folder / SUMMARY, msgspec.to_builtins(self), partial(lock.confirm, Path(folder)))
 
 
 def first_summary(
-    config: Mapping[str, Any], choices: Mapping[str, str], command: str | None = None
+    key: str, config: Mapping[str, Any], choices: Mapping[str, str], **fields: Any
 ) -> Summary:
-    """Return what is known of a run before anything of it is built.
+    """Return the summary of a run before anything of it is built.
 
-    `config` is the resolved configuration, `choices` the name chosen in each group, `command` what
-    was typed. What is a secret stays out, and so do values from the environment.
+    `config` is the configuration as it is recorded, `choices` the name chosen in each group;
+    `fields` are other fields of the summary, such as `command`.
     """
-    working, own = code()
+    working, package = code_state()
     return Summary(
-        schema=SCHEMA,
-        status="running",
-        key=run_key(config),
+        schema=1,
+        status=Status.RUNNING,
+        key=key,
         results_version=RESULTS_VERSION,
         choices=dict(choices),
-        config=recorded(config),
+        config=dict(config),
         metrics={},
         versions=versions(),
         git=working.state if working else None,
-        source=own.state if own else None,
-        command=command,
+        source=package.state if package else None,
         host=host(),
         platform=system(),
         processor=processor(),
         started=now(),
+        **fields,
     )
 
 
@@ -200,125 +198,43 @@ def record_tuning(folder: Path, tuning: Tuning) -> None:
 
 
 def read_summary(folder: Path | str) -> Summary:
-    """Return the summary of a run folder, with the settings that came later at their former value.
+    """Return the summary of a run folder.
 
-    Raises UnreadableRunError, with the reason, for a folder without a summary, for content that is
-    not JSON or not a summary, and for a summary of another schema version.
+    Raises NoSummaryError where there is none, and UnreadableRunError, with the reason, for content
+    that is not JSON or not a summary of this schema version.
     """
-    opened = open_summary(folder)
-    if opened is None:
-        raise UnreadableRunError(f"{folder} holds no {SUMMARY}")
-    return opened.read()
-
-
-class OpenSummary:
-    """The opened summary.json of a run folder, which the system reads ahead from the disk.
-
-    Many are opened before the first is read, so that the disk is not waited for file by file.
-    `state` is the file's state. Each must be read or closed.
-    """
-
-    def __init__(self, folder: str, file: int, state: os.stat_result) -> None:
-        self.folder = folder
-        self.state = state
-        self._file = file
-
-    def read(self) -> Summary:
-        """Close the file and return its content as `read_summary` does, with the same errors."""
-        path = f"{self.folder}/{SUMMARY}"
-        try:
-            content = read_open(path, self._file, self.state.st_size)
-        finally:
-            self.close()
-        return _summary(path, content)
-
-    def close(self) -> None:
-        """Close the file without reading it."""
-        os.close(self._file)
-
-
-def open_summary(folder: Path | str) -> OpenSummary | None:
-    """Open the summary of a run folder, or return None where there is none.
-
-    Raises UnreadableRunError for what cannot be opened or is not a file.
-    """
+    path = f"{folder}/{SUMMARY}"
     try:
-        file, state = open_regular(f"{folder}/{SUMMARY}", MOST[SUMMARY])
+        return _DECODER.decode(read_bytes(path).removeprefix(codecs.BOM_UTF8))
     except FileNotFoundError:
-        return None
-    if sys.platform != "darwin":
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_WILLNEED)
-    return OpenSummary(os.fspath(folder), file, state)
-
-
-def _summary(path: str, content: bytes) -> Summary:
-    """Return the content of a file as a summary."""
-    content = content.removeprefix(codecs.BOM_UTF8)
-    if content.count(b"[") + content.count(b"{") > BRACKETS and _depth(content) > DEEPEST:
-        raise UnreadableRunError(f"{path} is nested deeper than {DEEPEST} levels")
-    try:
-        summary = _DECODER.decode(content)
+        raise NoSummaryError(f"{folder} holds no {SUMMARY}") from None
     except msgspec.ValidationError as error:
-        raise UnreadableRunError(_misfit(path, content, error)) from error
+        reason, _, field = clean(str(error)).partition(" - at `$.")
+        what = f"its {field.rstrip('`')} is wrong ({reason})" if field else reason
+        raise UnreadableRunError(f"{path} is not the summary of a run: {what}") from error
     except (ValueError, RecursionError) as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
-    if summary.schema != SCHEMA:
-        raise UnreadableRunError(_other_schema(path, summary.schema))
-    complete(summary.config, summary.choices)
-    return summary
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error in a line, without secrets: its type and its message.
+    """Return an error in a line: its type and its message.
 
-    Of a RequestError, which is a sentence already, the message alone; of a full disk, a sentence.
+    Of a RequestError, which is a sentence already, the message alone; of a full disk or of memory
+    that PyTorch cannot allocate, a sentence.
     """
     if isinstance(error, RequestError):
-        return redacted(str(error))
+        return str(error)
     if isinstance(error, OSError) and error.errno in FULL:
         what = f": {error.filename} cannot be written" if error.filename else ""
-        return redacted(f"{refusal(error)}{what}")
-    return redacted(f"{type(error).__name__}: {error}".rstrip(": "))
-
-
-class _Header(msgspec.Struct):
-    """What the summaries of all schema versions have."""
-
-    schema: Any
-    config: dict[str, Any]
+        return f"{refusal(error)}{what}"
+    if type(error).__name__ == "OutOfMemoryError" or "memory: you tried to" in str(error):
+        size = re.search(r"tried to allocate ([\d.]+ \w+)", str(error), re.IGNORECASE)
+        return (
+            f"a step of training does not fit in memory{f' ({size[1]} more)' if size else ''}: "
+            "choose a smaller train.batch_size, smaller sizes in arch and model, or shorter "
+            "sequences"
+        )
+    return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
 _DECODER = msgspec.json.Decoder(Summary)
-
-DEEPEST = 50
-"""Levels of nesting that a summary may have."""
-
-BRACKETS = 200
-"""Brackets up to which nesting is not counted: a run of ours has a quarter of that."""
-
-
-def _depth(content: bytes) -> int:
-    """Return how many brackets are open at once in JSON, outside its strings."""
-    depth = deepest = 0
-    for bracket in re.sub(rb'"(?:[^"\\]|\\.)*"|[^\[\]{}"]+', b"", content):
-        depth += 1 if bracket in b"[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _misfit(path: str, content: bytes, error: msgspec.ValidationError) -> str:
-    """Return what is wrong with content that does not fit a summary of this schema."""
-    try:
-        header = msgspec.json.decode(content, type=_Header)
-    except msgspec.ValidationError:
-        return f"{path} is not the summary of a run"
-    except msgspec.DecodeError as damage:
-        return f"{path} cannot be read: {damage}"
-    if header.schema != SCHEMA:
-        return _other_schema(path, header.schema)
-    reason, _, field = clean(str(error)).partition(" - at `$.")
-    return f"{path} is not the summary of a run: its {field.rstrip('`')} is wrong ({reason})"
-
-
-def _other_schema(path: str, schema: object) -> str:
-    return f"{path} has schema version {schema!r:.60}; this attnexp reads version {SCHEMA}"

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from jaxtyping import Float
@@ -20,12 +20,6 @@ class Score(nn.Module, ABC):
     The surrounding model sets `query_dim` and `key_dim`. All other arguments of a subclass are
     hyperparameters and come from its YAML file. The docstring of a subclass ends in an example of
     three lines, which the tests run.
-    """
-
-    derivative: ClassVar[type["Derivative"] | None] = None
-    """The score of one query after the other with its derivative written out, if there is one.
-
-    A subclass with another `compare` or `project_queries` has another derivative, or None.
     """
 
     compact: ClassVar[bool] = False
@@ -48,11 +42,6 @@ class Score(nn.Module, ABC):
         """Return the part of the formula that involves only the keys; by default the keys."""
         return keys
 
-    def __init_subclass__(cls, **arguments: Any) -> None:
-        super().__init_subclass__(**arguments)
-        if "compare" in cls.__dict__ and "compare_tile" not in cls.__dict__:
-            cls.compare_tile = Score.compare_tile  # type: ignore[method-assign]
-
     @abstractmethod
     def compare(
         self,
@@ -60,18 +49,6 @@ class Score(nn.Module, ABC):
         keys: Float[Tensor, "*batch keys projected"],
     ) -> Float[Tensor, "*batch queries keys"]:
         """Return a(q, k) for every pair of projected queries and keys."""
-
-    def compare_tile(
-        self,
-        queries: Float[Tensor, "*batch queries projected"],
-        keys: Float[Tensor, "*batch keys projected"],
-    ) -> Float[Tensor, "*batch queries keys"]:
-        """Return `compare` for a tile of a large map, computed in any faster way there is.
-
-        It need not work under `torch.func.vmap`, nor have a second derivative. A subclass with
-        another `compare` does not inherit it.
-        """
-        return self.compare(queries, keys)
 
     def as_dot_product(
         self,
@@ -85,10 +62,6 @@ class Score(nn.Module, ABC):
         """
         return None
 
-    def own_parameters(self) -> tuple[Tensor, ...]:
-        """Return what the constructor of `derivative` takes beside the keys."""
-        return ()
-
     def forward(
         self,
         queries: Float[Tensor, "*batch queries query_dim"],
@@ -96,46 +69,6 @@ class Score(nn.Module, ABC):
     ) -> Float[Tensor, "*batch queries keys"]:
         """Return a(q, k) for every pair of raw queries and keys."""
         return self.compare(self.project_queries(queries), self.project_keys(keys))
-
-
-class Derivative(ABC):
-    """Computes a score of one query at a time, and its gradients, without autograd.
-
-    A recurrence projects its last state by `W`, in one product with its own weights, and calls
-    `compare` once a step; on the way back it calls `pull_back` once a step, in the opposite order.
-    `gradients` then has what all steps contribute to the keys and the parameters. There may be an
-    axis of copies before the batch, in the parameters too; nothing is recorded.
-    """
-
-    W: Float[Tensor, "*copies projected query_dim"]
-    """The matrix that projects a query, in a form that `compare` takes."""
-
-    @abstractmethod
-    def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
-        """Take projected keys, and the parameters that `Score.own_parameters` returns."""
-
-    @abstractmethod
-    def room(self, length: int) -> Float[Tensor, "length *kept"]:
-        """Return a tensor for what so many steps keep."""
-
-    @abstractmethod
-    def compare(
-        self, query: Float[Tensor, "*batch projected"], kept: Tensor
-    ) -> Float[Tensor, "*batch 1 keys"]:
-        """Return the scores of a projected query, and write what the derivative needs of them."""
-
-    @abstractmethod
-    def pull_back(
-        self,
-        gradient: Float[Tensor, "*batch 1 keys"],
-        kept: Tensor,
-        of_query: Float[Tensor, "*batch projected"],
-    ) -> None:
-        """Write the gradient of the projected query, from that of its scores."""
-
-    @abstractmethod
-    def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
-        """Return the gradients of the keys and of each parameter, after all steps."""
 
 
 def batched_product(

@@ -3,18 +3,17 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.scores.compact import FixedWidth
+from attnexp.scores.compact import CompactKernel
 from attnexp.scores.parabola import Parabola
 
 
-class Biweight(FixedWidth):
+class Biweight(CompactKernel):
     r"""a(q, k) = 2 log max(0, 1 - (w \|q - k\|)^2 / d): the square of the parabola.
 
-    Silverman (1986), table 3.1 and equation 4.5. It falls to 0 without a bend. `width` is w; the
-    kernel reaches as far as 1/w. A query with no key within reach has all weights zero.
+    Silverman (1986), table 3.1 and equation 4.5. It falls to 0 without a bend.
 
-    No parameters. Raises ValueError for a width that is not positive and for unequal query and key
-    dimensions.
+    The kernel reaches as far as 1/w. `width` is w, a number or "learned": see `DistanceKernel`,
+    which says what it raises.
 
     Example:
         >>> score = Biweight(query_dim=1, key_dim=1, width=1.0)

@@ -1,20 +1,63 @@
-"""The distance between queries and keys that the kernels use."""
+"""The base of the kernels of a distance, whose width is a setting or learned, and the distance."""
 
-from typing import TypeGuard
+from typing import Literal, TypeGuard
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attnexp.scores.base import Score, require_equal_dims, require_positive
+
 Width = float | Float[Tensor, ""] | Float[Tensor, " dim"]
 """The width of a kernel: one number, or one for each dimension."""
 
 
-def learned_width(dim: int, initial_width: float | None, per_dimension: bool) -> nn.Parameter:
-    """Return a width, or one for each of `dim` dimensions, from U(0, 1) or at `initial_width`."""
-    shape = (dim,) if per_dimension else ()
-    start = torch.rand(shape) if initial_width is None else torch.full(shape, float(initial_width))
-    return nn.Parameter(start)
+class DistanceKernel(Score):
+    """A kernel of the distance between q and k, in units of its width.
+
+    `width` is w, by which the distance is multiplied: a larger w includes fewer neighbours. Its
+    unit is one over the unit of x.
+
+    With `width` "learned", w is a parameter. It starts from U(0, 1), or at `initial_width` where
+    one is given; w and -w give the same kernel. With `per_dimension` there is a width w_j for each
+    dimension, by which that of q - k is multiplied: the diagonal bandwidth of multivariate kernel
+    regression (Wand and Jones 1995, chapter 4; chosen by leave-one-out, Hall, Li and Racine 2007).
+    Where x is standardised, a width near 0 says that its dimension does not matter. Where each
+    training point is hidden from itself, learning w amounts to choosing the bandwidth 1/w by
+    leave-one-out cross-validation.
+
+    Raises ValueError for a width that is not positive, for `initial_width` or `per_dimension` with
+    a width that is not learned, and for unequal query and key dimensions.
+    """
+
+    width: Width
+
+    def __init__(
+        self,
+        query_dim: int,
+        key_dim: int,
+        width: float | Literal["learned"] = 1.0,
+        initial_width: float | None = None,
+        per_dimension: bool = False,
+    ) -> None:
+        super().__init__(query_dim, key_dim)
+        require_equal_dims(type(self).__name__.lower(), query_dim, key_dim)
+        if width == "learned":
+            shape = (query_dim,) if per_dimension else ()
+            self.width = nn.Parameter(
+                torch.rand(shape)
+                if initial_width is None
+                else torch.full(shape, float(initial_width))
+            )
+            return
+        if isinstance(width, str):
+            raise ValueError(f"width must be a number or learned, got {width}")
+        require_positive("width", width)
+        if initial_width is not None or per_dimension:
+            raise ValueError(
+                f"initial_width and per_dimension need width=learned, got the width {width}"
+            )
+        self.width = width
 
 
 def is_diagonal(width: Width) -> TypeGuard[Float[Tensor, " dim"]]:

@@ -4,18 +4,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.scores.compact import FixedWidth
+from attnexp.scores.compact import CompactKernel
 
 
-class Epanechnikov(FixedWidth):
+class Epanechnikov(CompactKernel):
     r"""a(q, k) = log max(0, 1 - w \|q - k\| / sqrt(d)), the triangle kernel.
 
     This is the kernel that Dive into Deep Learning, release 1.0, section 11.2, calls Epanechnikov.
-    The kernel of Epanechnikov (1969) is another one: see `Parabola`. `width` is w; the kernel
-    reaches as far as 1/w. A query with no key within reach has all weights zero.
+    The kernel of Epanechnikov (1969) is another one: see `Parabola`.
 
-    No parameters. Raises ValueError for a width that is not positive and for unequal query and key
-    dimensions.
+    The kernel reaches as far as 1/w. `width` is w, a number or "learned": see `DistanceKernel`,
+    which says what it raises.
 
     Example:
         >>> score = Epanechnikov(query_dim=1, key_dim=1, width=1.0)

@@ -4,19 +4,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.scores.compact import FixedWidth
+from attnexp.scores.compact import CompactKernel
 
 
-class Parabola(FixedWidth):
+class Parabola(CompactKernel):
     r"""a(q, k) = log max(0, 1 - (w \|q - k\|)^2 / d), the kernel of Epanechnikov (1969).
 
     It has the least mean integrated squared error of all kernels that are never negative
     (Silverman 1986, section 3.3.2). Dive into Deep Learning gives the name to another kernel, the
-    triangle: see `Epanechnikov`. `width` is w; the kernel reaches as far as 1/w. A query with no
-    key within reach has all weights zero.
+    triangle: see `Epanechnikov`.
 
-    No parameters. Raises ValueError for a width that is not positive and for unequal query and key
-    dimensions.
+    The kernel reaches as far as 1/w. `width` is w, a number or "learned": see `DistanceKernel`,
+    which says what it raises.
 
     Example:
         >>> score = Parabola(query_dim=1, key_dim=1, width=1.0)

@@ -3,18 +3,17 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.scores.compact import FixedWidth
+from attnexp.scores.compact import CompactKernel
 from attnexp.scores.parabola import Parabola
 
 
-class Triweight(FixedWidth):
+class Triweight(CompactKernel):
     r"""a(q, k) = 3 log max(0, 1 - (w \|q - k\|)^2 / d): the cube of the parabola.
 
-    Silverman (1986), equation 4.6. It falls to 0 more gently still than the biweight. `width` is w;
-    the kernel reaches as far as 1/w. A query with no key within reach has all weights zero.
+    Silverman (1986), equation 4.6. It falls to 0 more gently still than the biweight.
 
-    No parameters. Raises ValueError for a width that is not positive and for unequal query and key
-    dimensions.
+    The kernel reaches as far as 1/w. `width` is w, a number or "learned": see `DistanceKernel`,
+    which says what it raises.
 
     Example:
         >>> score = Triweight(query_dim=1, key_dim=1, width=1.0)

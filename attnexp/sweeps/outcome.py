@@ -1,28 +1,30 @@
-"""What a worker process tells of itself and its jobs: that it is ready, and how each job ended."""
+"""The messages of worker processes, and the outcomes of jobs."""
 
 from dataclasses import dataclass
-from typing import Literal
+
+from attnexp.runs.status import Status
 
 READY = "ready"
 """The message that a worker process sends once it has imported everything that jobs need."""
 
+INTERRUPT = b""
+"""The bytes that interrupt the running job of a worker process."""
+
 GRACE = 10.0
 """Seconds that an interrupted job has to record its interruption."""
-
-Status = Literal["done", "skipped", "failed", "interrupted", "busy", "not run"]
-"""The ways in which a job ends in a sweep. "busy" means that another process runs it."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """How a job ended in a sweep, with the error of a job that failed.
 
-    `remark` is a sentence that the user should read although the job is done.
+    A job that another process runs is running, and one that was not run is new.
+    `warning` is a sentence for the user about a job that is done.
     """
 
     status: Status
     error: str | None = None
-    remark: str | None = None
+    warning: str | None = None
 
 
 def first_line(error: str | None) -> str:

@@ -7,9 +7,8 @@ differ in plain values only, and the values are then set as Hydra would set them
 import itertools
 import math
 import pickle
-import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
@@ -22,12 +21,12 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from attnexp.config.composition import Loader, as_folder
-from attnexp.config.job import Job, chosen_of, resolved
-from attnexp.errors import RequestError, unwritable
-from attnexp.redaction import recorded
-from attnexp.runs.key import run_key, run_name
-from attnexp.runs.state import Found, look, old_folders
+from attnexp.config.compose import Loader, override_dirname
+from attnexp.config.job import Job, identified, set_key
+from attnexp.config.settings import chosen_of
+from attnexp.errors import RequestError, writable
+from attnexp.runs.key import run_name
+from attnexp.runs.place import Found, Place
 from attnexp.sweeps.overrides import Axis, Override, axes_of, expand
 
 DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
@@ -36,7 +35,7 @@ DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
 MOST_JOBS = 1_000_000
 """The most jobs of a sweep."""
 
-BATCHED = "attnexp.sweeps.executors.batched.BatchedExecutor"
+BATCHED = "attnexp.sweeps.launchers.batched.BatchedExecutor"
 """The target of hydra/launcher=batched, whose jobs all have batched=true."""
 
 
@@ -51,34 +50,34 @@ class PlannedJob:
     number: int
     overrides: tuple[Override, ...]
     label: str
-    folder: Path
-    key: str
+    place: Place
     settings: Mapping[str, Any]
-    found: Found
 
-    def with_state(self) -> "PlannedJob":
-        """Return the job with the present state of its folder.
+    @property
+    def folder(self) -> Path:
+        """The folder of the run."""
+        return self.place.folder
 
-        Raises OtherRunError where the folder holds the run of another configuration.
-        """
-        return replace(self, found=look(self.folder, self.settings))
+    @property
+    def found(self) -> Found:
+        """What the folder held when it was last looked at."""
+        return self.place.found
+
+    def refreshed(self) -> "PlannedJob":
+        """Return the job with what its folder holds now. Raises as `Place.refreshed`."""
+        return replace(self, place=self.place.refreshed(self.settings))
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The distinct jobs of a sweep, and the number of repetitions on the command line.
-
-    `old_versions` are the folders of results that an older version has computed for these jobs.
-    """
+    """The distinct jobs of a sweep."""
 
     jobs: tuple[PlannedJob, ...]
-    repeated: int
-    old_versions: tuple[Path, ...]
 
     @property
     def to_do(self) -> tuple[PlannedJob, ...]:
         """The jobs that have not finished."""
-        return tuple(job for job in self.jobs if job.found.state != "finished")
+        return tuple(job for job in self.jobs if not job.found.status.counts_in_means)
 
 
 @dataclass(frozen=True)
@@ -153,14 +152,14 @@ class Composer:
     ) -> PlannedJob:
         """Return the job with these overrides, one for each axis, with its key and its folder."""
         composition = self._compose(axes, overrides, number)
-        settings = resolved(composition.config)
+        settings, key, code = identified(composition.config)
         varying = [
             override.text
             for axis, override in zip(axes, overrides, strict=True)
             if len(axis.overrides) > 1
         ]
         if composition.default_folders:
-            name = run_name(settings, composition.chosen)
+            name = run_name(settings, composition.chosen, key)
             folder = Path(settings["output_dir"]).absolute() / name
         else:
             folder = folder_of(composition.config)
@@ -168,18 +167,17 @@ class Composer:
             number=number,
             overrides=tuple(overrides),
             label=" ".join(varying) or folder.name,
-            folder=folder,
-            key=run_key(settings),
+            place=Place(folder, key, code),
             settings=settings,
-            found=Found("new"),
         )
 
     def job(self, axes: Sequence[Axis], planned: PlannedJob) -> Job:
         """Return the job that a worker process runs for a planned job."""
         config = self._compose(axes, planned.overrides, planned.number).config
-        _set_job(config, axes, planned.overrides, planned.number)
+        _set_job(config, planned.overrides, planned.number)
         copied = pickle.loads(pickle.dumps(config))  # faster than deepcopy
-        return Job(copied, planned.folder, self.command)
+        set_key(copied, planned.place.key)
+        return Job(copied, replace(planned.place, found=Found()), self.command)
 
     def _compose(
         self, axes: Sequence[Axis], overrides: Sequence[Override], number: int
@@ -206,7 +204,7 @@ class Composer:
             except OmegaConfBaseException:
                 composition = self._by_hydra(overrides)  # raises with Hydra's own message
         if not composition.default_folders:
-            _set_job(composition.config, axes, overrides, number)
+            _set_job(composition.config, overrides, number)
         return composition
 
     def _by_hydra(self, overrides: Sequence[Override]) -> Composition:
@@ -232,12 +230,7 @@ class Composer:
         return bool(options)
 
 
-def make_plan(
-    composer: Composer,
-    axes: Sequence[Axis],
-    rerun: bool,
-    on_job: Callable[[PlannedJob], None] = lambda _: None,
-) -> Plan:
+def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
     """Return the plan of all combinations of the axes. See `plan_of`.
 
     Raises RequestError for more of them than MOST_JOBS.
@@ -247,40 +240,25 @@ def make_plan(
         raise RequestError(f"the sweep names {named:,} jobs: at most {MOST_JOBS:,} can be planned")
     combinations = itertools.product(*(axis.overrides for axis in axes))
     planned = (composer.planned(axes, each, number) for number, each in enumerate(combinations))
-    return plan_of(planned, named, rerun, on_job)
+    return plan_of(planned, rerun)
 
 
-def plan_of(
-    planned: Iterable[PlannedJob],
-    named: int,
-    rerun: bool,
-    on_job: Callable[[PlannedJob], None] = lambda _: None,
-) -> Plan:
-    """Return the plan of these jobs, whose number, repetitions included, is `named`.
+def plan_of(planned: Iterable[PlannedJob], rerun: bool) -> Plan:
+    """Return the plan of these jobs, each of them once.
 
-    `on_job` is called with each job that has to run as soon as it is planned. Raises ComposeErrors
-    where a job cannot be composed, and RequestError where two different jobs would share a folder
-    or a folder holds the run of another configuration.
+    Raises ComposeErrors where a job cannot be composed, and RequestError where two different jobs
+    would share a folder or a folder holds the run of another configuration.
     """
-    jobs: list[PlannedJob] = []
-    old: list[Path] = []
-    for job in distinct(planned):
-        jobs.append(job if rerun else job.with_state())
-        if jobs[-1].found.state != "finished":
-            on_job(jobs[-1])
-        old += old_folders(job.folder, job.settings)
-    return Plan(tuple(jobs), named - len(jobs), tuple(old))
+    refreshed = [(job, job.refreshed()) for job in distinct(planned)]
+    return Plan(tuple(job if rerun else found for job, found in refreshed))
 
 
 def require_places(plan: Plan) -> None:
     """Raise RequestError where the folders of the jobs that are to do could not be written."""
     for place in dict.fromkeys(job.folder.parent for job in plan.to_do):
-        try:
+        with writable("output_dir", place):
             place.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=place):
-                pass
-        except OSError as error:
-            raise unwritable("output_dir", place, error) from error
+            tempfile.TemporaryFile(dir=place).close()
 
 
 def distinct(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
@@ -293,7 +271,7 @@ def distinct(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
         first = by_folder.setdefault(job.folder, job)
         if first is job:
             yield job
-        elif first.key != job.key:
+        elif first.place.key != job.place.key:
             raise RequestError(
                 f"'{first.label}' and '{job.label}' would share the folder {job.folder}: "
                 "keep ${run_name:} in hydra.sweep.subdir"
@@ -312,17 +290,10 @@ def make_portable(hydra: DictConfig) -> None:
             hydra[name] = OmegaConf.create(OmegaConf.to_container(hydra[name], resolve=False))
 
 
-def _set_job(
-    config: DictConfig, axes: Sequence[Axis], overrides: Sequence[Override], number: int
-) -> None:
+def _set_job(config: DictConfig, overrides: Sequence[Override], number: int) -> None:
     """Set the entries of Hydra's node that differ from job to job."""
-    texts = [override.text for override in overrides]
-    form = config.hydra.job.config.override_dirname
-    named = zip(axes, texts, strict=True)
-    lines = sorted(recorded(text) for axis, text in named if axis.path not in form.exclude_keys)
     with open_dict(config.hydra):
-        config.hydra.overrides.task = texts
-        dirname = re.sub("=", form.kv_sep, form.item_sep.join(lines))
-        config.hydra.job.override_dirname = as_folder(dirname)
+        config.hydra.overrides.task = [override.text for override in overrides]
+        config.hydra.job.override_dirname = override_dirname(config.hydra)
         config.hydra.job.num = number
         config.hydra.job.id = str(number)

@@ -1,31 +1,47 @@
-"""The progress of a sweep: which jobs are running, and the outcomes of those that have ended."""
+"""The progress of a sweep: the outcomes of its jobs, and their display while it runs.
+
+It is read from the folders of the jobs, so that it is the same under every launcher.
+"""
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 
+from rich.live import Live
 from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
 
 from attnexp import console
+from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
-from attnexp.runs.state import Stamp, stamp
+from attnexp.runs.place import Stamp, stamp
+from attnexp.runs.status import Status
 from attnexp.runs.summary import read_summary
 from attnexp.sweeps.outcome import Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob
+
+INTERVAL = 0.25
+"""Seconds between two updates, or more where an update takes long."""
+
+BARS = 8
+"""The largest number of running jobs that have bars of their own."""
 
 
 class SweepProgress:
     """Gathers the outcomes of jobs from their folders and from the executor.
 
     `on_failure` is called for each failed job, from the thread that notices it. `elsewhere` holds
-    the folders of jobs that another process was seen to run.
+    the folders of jobs that another process was seen to run, `failed` counts the jobs that failed.
     """
 
     def __init__(self, jobs: Iterable[PlannedJob], on_failure: Callable[[], None]) -> None:
         self.outcomes: dict[Path, Outcome] = {}
         self.elsewhere: set[Path] = set()
+        self.failed = 0
         self._jobs = list(jobs)
         self._running: dict[Path, PlannedJob] = {}
         self._seen: dict[Path, Stamp] = {job.folder: stamp(job.folder) for job in self._jobs}
@@ -55,28 +71,35 @@ class SweepProgress:
             known = self.outcomes.get(job.folder)
             self.outcomes[job.folder] = outcome
             self._running.pop(job.folder, None)
-        if outcome.status == "failed" and (known is None or known.status != "failed"):
+        if outcome.status is Status.FAILED and (known is None or known.status is not Status.FAILED):
             console.out.print(
                 f"[red]failed:[/] {escape(job.label)}: {escape(first_line(outcome.error))}",
                 soft_wrap=True,
             )
+            self.failed += 1
             self._on_failure()
 
     def update(self) -> None:
         """Read the summaries that have changed."""
         for job in self.remaining:
             seen = stamp(job.folder)
-            if seen is not None and seen != self._seen[job.folder]:
+            if seen and seen != self._seen[job.folder]:
                 self._seen[job.folder] = seen
                 self._read(job)
 
+    def record_interrupted(self) -> None:
+        """Record the jobs that have not ended although they had started: they were interrupted."""
+        self.update()
+        for job in self.running:
+            if job.folder not in self.elsewhere:
+                self.record(job, Outcome(Status.INTERRUPTED))
+
     def text(self) -> str:
         """Return the number of running and failed jobs and the time left, as a phrase."""
-        statuses = [outcome.status for outcome in list(self.outcomes.values())]
-        ended, failed = len(statuses), statuses.count("failed")
+        ended = len(self.outcomes)
         parts = [f"{len(self.running)} running"]
-        if failed:
-            parts.append(f"{failed} failed")
+        if self.failed:
+            parts.append(f"{self.failed} failed")
         if 0 < ended < self.total:
             seconds = (time.monotonic() - self._start) / ended * (self.total - ended)
             parts.append(f"{timedelta(seconds=round(seconds))} left")
@@ -87,13 +110,64 @@ class SweepProgress:
             summary = read_summary(job.folder)
         except UnreadableRunError:
             return
-        status = summary.status
         with self._guard:
             if job.folder in self.outcomes:
                 return
-            if status == "running":
+            if summary.status in (Status.RUNNING, Status.INTERRUPTED):
                 self._running[job.folder] = job
-            elif status == "finished":
-                self.record(job, Outcome("skipped" if job.folder in self.elsewhere else "done"))
-            elif status == "failed":
-                self.record(job, Outcome("failed", summary.error))
+            elif summary.status is Status.FINISHED:
+                elsewhere = job.folder in self.elsewhere
+                self.record(job, Outcome(Status.SKIPPED if elsewhere else Status.FINISHED))
+            elif summary.status is Status.FAILED:
+                self.record(job, Outcome(Status.FAILED, summary.error))
+
+
+@contextmanager
+def displayed(progress: SweepProgress) -> Iterator[None]:
+    """Display the progress of a sweep during the block."""
+    stopped = threading.Event()
+    thread = threading.Thread(target=_follow, args=(progress, stopped), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        thread.join()
+
+
+def _follow(progress: SweepProgress, stopped: threading.Event) -> None:
+    """Show bars on a terminal, and elsewhere a line at intervals, which suits a log file."""
+    display = Live(console=console.out, transient=True, refresh_per_second=4)
+    begin = last = time.monotonic()
+    pause = INTERVAL
+    try:
+        while not stopped.wait(pause):
+            now = time.monotonic()
+            progress.update()
+            if console.out.is_terminal:
+                display.update(_bars(progress))
+                if now - begin > console.PATIENCE:
+                    display.start()
+            elif now - last >= console.LINE_EVERY:
+                last = now
+                done = f"{len(progress.outcomes)} of {progress.total} jobs"
+                with suppress(OSError):  # a full disk ends the sweep where the main thread prints
+                    console.say(f"sweep: {done}, {progress.text()}")
+            pause = max(INTERVAL, 10 * (time.monotonic() - now))
+    finally:
+        display.stop()
+
+
+def _bars(progress: SweepProgress) -> Table:
+    bars = Table.grid(padding=(0, 1))
+    rows = [("sweep", len(progress.outcomes), progress.total, progress.text())]
+    for job in progress.running[:BARS]:
+        row = files.last_metrics(job.folder)
+        epoch = int(row["epoch"]) if row.get("epoch", "").isdigit() else 0
+        loss = f"loss {float(row['loss']):.4g}" if row.get("loss") else ""
+        rows.append((job.label, epoch, job.settings["train"].get("max_epochs"), loss))
+    for name, done, total, details in rows:
+        bars.add_row(
+            escape(name), ProgressBar(total, done, width=40), f"{done}/{total or '?'}", details
+        )
+    return bars

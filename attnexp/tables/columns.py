@@ -9,33 +9,32 @@ from operator import attrgetter
 from typing import Literal
 
 from attnexp.console import number_text
-from attnexp.tables.comparison import Entry, Part
-from attnexp.tables.groups import LOST
-from attnexp.tables.table import NOTHING, Cell, cell
+from attnexp.tables.entries import LOST, Entry, ResultsTable
+from attnexp.tables.text import NOTHING, Cell, cell
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """What a column holds of an entry, a row and a metric, and where it stands.
+    """A column: its value for an entry, which is a row and a metric, and its place in print.
 
     - `value` returns a plain value, which CSV and JSON hold under `name`; without a name they do
       not have the column.
-    - `text` returns how the value reads in a printed table; without it numbers have four digits.
-    - `title` is the head in print, in which `{metric}` stands for the metric; without a title the
-      column is not printed. `table` is the table in which it is.
+    - `text` returns the text in a printed table; by default numbers have four digits.
+    - `title` is the head in print, in which `{metric}` is replaced by the metric; without a title
+      the column is not printed. `table` is the table that shows it.
     - `shown` returns whether a table has the column at all.
     - `each` repeats the column for every metric of the table.
-    - A `sparse` column is left out where no row has a value in it.
-    - `align` is the side on which it is set. A `spare` column is the first to be left out where
-      there is no room.
+    - A `sparse` column is left out if no row has a value in it.
+    - `align` is the side on which it is set. A `spare` column is the first to be left out if the
+      table is too wide.
     """
 
     value: Callable[[Entry], object]
     name: str = ""
     title: str = ""
-    text: Callable[[Entry], Cell] | None = None
+    text: Callable[[Entry], object] | None = None
     table: Literal["results", "costs"] = "results"
-    shown: Callable[[Part], bool] = lambda part: True
+    shown: Callable[[ResultsTable], bool] = lambda table: True
     each: bool = False
     align: Literal["left", "right"] = "right"
     spare: bool = False
@@ -43,7 +42,7 @@ class Column:
 
 
 def mean_text(entry: Entry, also: str = "") -> Cell:
-    """Return mean and deviation, and a star where the row is ahead."""
+    """Return mean and deviation, and a star if the row is ahead."""
     own = entry.spread
     if own.mean is None:
         return Cell(also or NOTHING)
@@ -53,78 +52,88 @@ def mean_text(entry: Entry, also: str = "") -> Cell:
 
 
 def lost_text(entry: Entry) -> str:
-    """Return how many runs of a row have no result, and why."""
-    return ", ".join(f"{entry.row.lost[why]} {why}" for why in LOST if entry.row.lost[why])
+    """Return the number of runs of a row without a result, by reason."""
+    return ", ".join(f"{number} {why}" for why, number in entry.row.lost.items() if number)
 
 
 def _interval(entry: Entry) -> str:
-    own = entry.spread
-    return NOTHING if own.low is None else f"[{number_text(own.low)}, {number_text(own.high)}]"
+    low, high = entry.spread.interval
+    return NOTHING if low is None else f"[{number_text(low)}, {number_text(high)}]"
 
 
 def _more(entry: Entry) -> str | None:
-    """Return how many seeds to add, as in `4 to 30`, or `at least 4`."""
-    if entry.verdict is None or entry.verdict.more is None:
+    """Return the number of seeds to add, as in `4 to 30`, or `at least 4`."""
+    if entry.verdict.more is None:
         return None
     fewest, most = entry.verdict.more
-    return f"at least {fewest}" if most is None else _range_text((fewest, most)).text
+    return f"at least {fewest}" if most is None else _range_text(fewest, most)
 
 
-def _pairs(entry: Entry) -> int | None:
-    return entry.verdict.test.pairs if entry.verdict and entry.verdict.test else None
+def _range_text(low: int, high: int) -> str:
+    return str(low) if low == high else f"{low} to {high}"
 
 
-def _range_text(ends: tuple[int, int] | None) -> Cell:
-    if ends is None:
-        return Cell(NOTHING)
-    return Cell(str(ends[0]) if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}")
+def _ranked(table: ResultsTable) -> bool:
+    return table.detailed and table.metrics[0] in table.frame.better
 
 
-def _mean(entry: Entry) -> Cell:
-    return Cell(cell(entry.spread.mean).text, entry.ahead)
+def _any_lost(table: ResultsTable) -> bool:
+    return any(lost_text(entry) for entry in table.firsts)
 
 
-def _ranked(part: Part) -> bool:
-    return part.detailed and part.metrics[0] in part.frame.better
+def _companion(head: str) -> Column:
+    """Return the column of metrics that are shown next to others, under this head."""
+    return Column(
+        name=head.replace(" ", "_"),
+        value=lambda entry: entry.companions.get(head),
+        title=head,
+        each=True,
+        spare=True,
+        sparse=True,
+    )
 
 
-def _any_lost(part: Part) -> bool:
-    return any(lost_text(entry) for entry in part.firsts)
+def _lost(why: str) -> Column:
+    return Column(name=why, value=lambda entry: entry.row.lost[why])
 
 
-def _beside(head: str) -> Callable[[Entry], float | None]:
-    return lambda entry: entry.beside.get(head)
+def _seconds(entry: Entry) -> float | None:
+    seconds = entry.row.costs("seconds")
+    return float(seconds.mean()) if seconds.size else None
 
 
-def _lost(why: str) -> Callable[[Entry], int]:
-    return lambda entry: entry.row.lost[why]
+def _memory(entry: Entry) -> float | None:
+    return float(entry.row.costs("peak_memory_mb").max(initial=0)) or None
+
+
+def _count(name: str) -> Column:
+    """Return the column of a cost in whole numbers: the largest for programs, a range in print."""
+
+    def largest(entry: Entry) -> int | None:
+        counts = entry.row.costs(name)
+        return int(counts.max()) if counts.size else None
+
+    def text(entry: Entry) -> str:
+        counts = entry.row.costs(name)
+        return _range_text(int(counts.min()), int(counts.max())) if counts.size else NOTHING
+
+    return Column(name=name, value=largest, title=name, text=text, table="costs")
 
 
 COLUMNS = (
     Column(name="metric", value=attrgetter("metric")),
     Column(name="better", value=attrgetter("better")),
-    Column(
-        name="n", value=attrgetter("spread.n"), title="seeds", text=lambda entry: cell(entry.seeds)
-    ),
+    Column(name="n", value=attrgetter("spread.n"), title="seeds"),
     Column(
         name="mean",
         value=attrgetter("spread.mean"),
         title="{metric}",
-        text=_mean,
+        text=lambda entry: Cell(cell(entry.spread.mean).text, entry.ahead),
         shown=attrgetter("detailed"),
     ),
-    Column(value=mean_text, title="{metric}", shown=lambda part: not part.detailed, each=True),
-    *(
-        Column(
-            name=head.replace(" ", "_"),
-            value=_beside(head),
-            title=head,
-            each=True,
-            spare=True,
-            sparse=True,
-        )
-        for head in ("all heads", "chance")
-    ),
+    Column(value=mean_text, title="{metric}", shown=lambda table: not table.detailed, each=True),
+    _companion("all heads"),
+    _companion("chance"),
     Column(
         name="sd",
         value=attrgetter("spread.sd"),
@@ -136,40 +145,27 @@ COLUMNS = (
     Column(name="high", value=attrgetter("spread.high")),
     Column(value=_interval, title="95% interval", shown=attrgetter("detailed")),
     Column(
-        name="standing", value=attrgetter("standing"), title="standing", shown=_ranked, align="left"
+        name="standing",
+        value=attrgetter("verdict.standing"),
+        title="standing",
+        shown=_ranked,
+        align="left",
     ),
-    Column(name="p", value=lambda entry: entry.verdict.p if entry.verdict else None),
-    Column(name="pairs", value=_pairs),
+    Column(name="p", value=attrgetter("verdict.p")),
+    Column(name="pairs", value=attrgetter("verdict.pairs")),
     Column(
         name="more_seeds",
         value=_more,
         title="more seeds",
-        text=lambda entry: Cell(_more(entry) or ""),
+        text=lambda entry: _more(entry) or "",
         shown=_ranked,
         spare=True,
     ),
-    *(Column(name=why, value=_lost(why)) for why in LOST),
+    *map(_lost, LOST),
     Column(value=lost_text, title="without result", shown=_any_lost, align="left"),
-    Column(
-        name="parameters",
-        value=lambda entry: entry.cost.parameters and entry.cost.parameters[1],
-        title="parameters",
-        text=lambda entry: _range_text(entry.cost.parameters),
-        table="costs",
-    ),
-    Column(
-        name="steps",
-        value=lambda entry: entry.cost.steps and entry.cost.steps[1],
-        title="steps",
-        text=lambda entry: _range_text(entry.cost.steps),
-        table="costs",
-    ),
-    Column(name="seconds", value=attrgetter("cost.seconds"), title="seconds", table="costs"),
-    Column(
-        name="peak_memory_mb",
-        value=attrgetter("cost.peak_memory_mb"),
-        title="memory MB",
-        table="costs",
-    ),
+    _count("parameters"),
+    _count("steps"),
+    Column(name="seconds", value=_seconds, title="seconds", table="costs"),
+    Column(name="peak_memory_mb", value=_memory, title="memory MB", table="costs"),
 )
 """The columns, in the order in which they are printed and written."""

@@ -1,16 +1,17 @@
-"""What makes a comparison unfair: everything in which the runs differ that is not compared."""
+"""Warnings of unfair comparisons: differences between runs that are not what is compared."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+import math
+from collections.abc import Iterable
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.console import setting_text
-from attnexp.runs.frame import Frame
-from attnexp.tables.comparison import Part
-from attnexp.tables.groups import Gathered, Row, is_data, panels
-from attnexp.tables.table import count_text
+from attnexp.runs.status import Status
+from attnexp.select.frame import Frame
+from attnexp.tables.entries import ResultsTable, finished, is_data
+from attnexp.tables.text import count_text, listed
 
 CODE = {
     "results_version": "version of the results",
@@ -23,62 +24,49 @@ CODE = {
 RATE = "optim.lr"
 """The setting that a comparison depends on most, and that suits one mechanism and not another."""
 
-FEW = 4
-"""How many values a warning lists before it only counts them."""
-
-
 UNFINISHED = {
-    "interrupted": ("interrupted run", "interrupted runs"),
-    "died": ("run that died", "runs that died"),
+    Status.INTERRUPTED: ("interrupted run", "interrupted runs"),
+    Status.DIED: ("run that died", "runs that died"),
 }
-"""How runs that ended early are called in a warning, one and several."""
+"""Names of runs that ended early, in the singular and the plural."""
 
 
-def warnings(part: Part) -> list[str]:
-    """Return what the compared runs differ in beyond what is compared, a sentence each."""
-    gathered = part.gathered
-    return [
-        *_crossed(gathered),
-        *_mixed(gathered),
-        *_data(gathered),
-        *_code(gathered),
-        *_devices(gathered),
-        *_steps(part),
-        *_tuning(part),
-        *_left_out(gathered, part.metrics),
-    ]
+def warnings(table: ResultsTable) -> Iterable[str]:
+    """Yield a sentence per difference between the compared runs that is not what is compared."""
+    checks = (_crossed, _mixed, _data, _code, _steps, _tuning, _left_out)
+    return chain.from_iterable(check(table) for check in checks)
 
 
-def _crossed(gathered: Gathered) -> Iterable[str]:
+def _crossed(table: ResultsTable) -> Iterable[str]:
     """Rows that differ in several things at once, where not every combination was run."""
-    for rows in panels(gathered.rows):
-        levels: dict[str, set[Any]] = {}
-        for row in rows:
-            parts: dict[str, list[Any]] = {}
-            for name, value in row.labels.items():
-                if not is_data(name) and name not in gathered.frame.tuned:
-                    parts.setdefault(name.partition(".")[0], []).append(value)
-            for group, values in parts.items():
-                levels.setdefault(group, set()).add(tuple(values))
-        several = {group: len(values) for group, values in levels.items() if len(values) > 1}
-        possible = int(np.prod(list(several.values()))) if several else 0
+    groups: dict[str, list[str]] = {}
+    for name in table.by:
+        if not is_data(name) and name not in table.frame.tuned:
+            groups.setdefault(name.partition(".")[0], []).append(name)
+    for rows in table.panels:
+        levels = {
+            group: len({tuple(row.labels[name] for name in names) for row in rows})
+            for group, names in groups.items()
+        }
+        several = [group for group, count in levels.items() if count > 1]
+        possible = math.prod(levels.values())
         if len(several) > 1 and len(rows) < possible:
             yield (
-                f"the compared rows differ in {_listed(several)} at once, and only {len(rows)} of "
+                f"the compared rows differ in {listed(several)} at once, and only {len(rows)} of "
                 f"{possible} combinations were run: a difference may be due to any of these"
             )
             return
 
 
-def _mixed(gathered: Gathered) -> Iterable[str]:
+def _mixed(table: ResultsTable) -> Iterable[str]:
     """Rows that gather more than seeds."""
-    if not gathered.within:
+    if not table.within:
         return
-    data = [name for name in gathered.within if is_data(name)]
+    data = [name for name in table.within if is_data(name)]
     also = ", data included: a mean over several data sets says little" if data else ""
-    yield f"rows gather runs that differ in {_listed(gathered.within)}{also}"
-    for rows in panels(gathered.rows):
-        kinds = {frozenset(gathered.blocks[row.index].tolist()) for row in rows}
+    yield f"rows gather runs that differ in {listed(table.within)}{also}"
+    for rows in table.panels:
+        kinds = {frozenset(row.blocks.tolist()) for row in rows}
         if len(kinds) > 1:
             yield (
                 "not every row gathers the same settings: means are of different things, and tests "
@@ -87,109 +75,94 @@ def _mixed(gathered: Gathered) -> Iterable[str]:
             return
 
 
-def _data(gathered: Gathered) -> Iterable[str]:
+def _data(table: ResultsTable) -> Iterable[str]:
     """Rows on different data, which are not tested against each other."""
-    names = [name for name in gathered.rows[0].labels if is_data(name)]
-    if len({tuple(row.labels[name] for name in names) for row in gathered.rows}) > 1:
-        yield f"rows that differ in {_listed(names)} saw different data and are not compared"
+    names = [name for name in table.by if is_data(name)]
+    if len({tuple(entry.row.labels[name] for name in names) for entry in table.firsts}) > 1:
+        yield f"rows that differ in {listed(names)} saw different data and are not compared"
 
 
-def _code(gathered: Gathered) -> Iterable[str]:
-    frame = gathered.frame
+def _code(table: ResultsTable) -> Iterable[str]:
+    """Runs that were computed by different code, or on different devices."""
+    frame = table.frame
     for name, words in CODE.items():
         found = [value[:10] for value in _values(frame, name)]
         if len(found) > 1:
-            yield f"the runs differ in {words}: {_listed(found)}"
+            yield f"the runs differ in {words}: {listed(found)}"
     dirty = int((frame.column("dirty") == True).sum())  # noqa: E712
     if dirty:
         yield f"{dirty} of {len(frame)} runs come from code with changes that no commit holds"
+    devices = _values(frame, "device")
+    if len(devices) > 1:
+        yield f"the runs differ in device: {listed(devices)}; seconds and memory do not compare"
 
 
-def _devices(gathered: Gathered) -> Iterable[str]:
-    found = _values(gathered.frame, "device")
-    if len(found) > 1:
-        yield f"the runs differ in device: {_listed(found)}; seconds and memory do not compare"
-
-
-def _steps(part: Part) -> Iterable[str]:
+def _steps(table: ResultsTable) -> Iterable[str]:
     """Rows with more steps than others, except those that were trained until they converged."""
-    cut = part.gathered.finished & ~_converged(part)
-    taken: dict[tuple[Any, ...], set[int]] = {}
-    for entry in part.firsts:
-        if cut[entry.row.index].any():
-            steps = taken.setdefault(entry.row.panel, set())
-            steps.update(n for n in entry.cost.steps or () if n > 0)
-    for steps in taken.values():
+    for rows in table.panels:
+        cut = [row for row in rows if _cut(row.runs).any()]
+        steps = {int(n) for row in cut for n in row.costs("steps") if n > 0}
         if len(steps) > 1:
             yield f"the compared rows were trained for {min(steps)} to {max(steps)} steps"
             return
 
 
-def _tuning(part: Part) -> Iterable[str]:
+def _tuning(table: ResultsTable) -> Iterable[str]:
     """Rows whose settings were not tuned alike, or not tuned, and runs that only tuned."""
-    frame, finished = part.frame, part.gathered.finished
-    tuned = frame.column("tuned")
-    rows = [entry.row for entry in part.firsts if finished[entry.row.index].any()]
-    ways = {tuned[i] for row in rows for i in row.index[finished[row.index]]}
+    runs = table.frame.only(finished(table.frame))
+    ways = set(runs.column("tuned"))
+    mechanisms = runs.number(name for name in ("model", "arch") if name in table.by)
     if len(ways) > 1:
-        told = [*sorted(way for way in ways if way), *(["not at all"] if None in ways else [])]
-        yield f"the compared rows were not tuned alike: {'; '.join(told)}"
-    elif ways == {None} and RATE in part.same and len({_choices(row) for row in rows}) > 1:
-        steps = frame.column("steps") if "steps" in frame.metrics else np.zeros(len(frame))
-        if (steps[finished & ~_converged(part)] > 0).any():
-            yield (
-                f"no row was tuned: all have {RATE}={setting_text(part.same[RATE])}, which may "
-                "suit one better than another; hydra/sweeper=tuned tunes each row"
-            )
-    if part.trials:
+        found = [*sorted(way for way in ways if way), *(["not at all"] if None in ways else [])]
+        yield f"the compared rows were not tuned alike: {'; '.join(found)}"
+    elif ways == {None} and RATE in table.same and mechanisms > 1 and _trained(runs):
         yield (
-            f"{count_text(part.trials, 'run')} that {'was' if part.trials == 1 else 'were'} made "
-            f"to tune settings {'is' if part.trials == 1 else 'are'} left out"
+            f"no row was tuned: all have {RATE}={setting_text(table.same[RATE])}, which may "
+            "suit one better than another; hydra/sweeper=tuned tunes each row"
+        )
+    if table.trials:
+        yield (
+            f"{count_text(table.trials, 'run')} that {'was' if table.trials == 1 else 'were'} made "
+            f"to tune settings {'is' if table.trials == 1 else 'are'} left out"
         )
 
 
-def _choices(row: Row) -> tuple[Any, ...]:
-    return tuple(row.labels.get(name) for name in ("model", "arch"))
+def _trained(runs: Frame) -> bool:
+    return "steps" in runs.metrics and bool((runs.column("steps")[_cut(runs)] > 0).any())
 
 
-def _converged(part: Part) -> NDArray[np.bool_]:
-    """Return whether each run was trained until it converged."""
-    if "converged_step" not in part.frame.columns:
-        return np.zeros(len(part.frame), dtype=bool)
-    return ~np.isnan(part.frame.column("converged_step"))
+def _cut(runs: Frame) -> NDArray[np.bool_]:
+    """Return whether each run finished without having converged."""
+    if "converged_step" not in runs.columns:
+        return finished(runs)
+    return finished(runs) & np.isnan(runs.column("converged_step"))
 
 
-def _left_out(gathered: Gathered, metrics: Sequence[str]) -> Iterable[str]:
+def _left_out(table: ResultsTable) -> Iterable[str]:
     """Runs that do not count in the means of their rows."""
-    status = gathered.frame.column("status")
-    failed = int((status == "failed").sum())
+    status = table.frame.column("status")
+    failed = int((status == Status.FAILED).sum())
     if failed:
-        yield f"means leave out {count_text(failed, 'failed run')}, which flatters their rows"
+        runs = count_text(failed, "failed run")
+        yield f"means leave out {runs}, which makes their rows look better than they are"
     ended = {words: int((status == state).sum()) for state, words in UNFINISHED.items()}
     counted = [f"{n} {words[n > 1]}" for words, n in ended.items() if n]
     if counted:
-        yield f"means leave out {_listed(counted)}"
-    data = gathered.frame.codes(name for name in ("data",) if name in gathered.frame.columns)
-    for metric in metrics:
-        measured = np.isfinite(gathered.frame.column(metric))
+        yield f"means leave out {listed(counted)}"
+    data = table.frame.codes(name for name in ("data",) if name in table.frame.columns)
+    for metric in table.metrics:
+        measured = np.isfinite(table.frame.column(metric))
         known = np.isin(data, data[measured])
-        gone = int((gathered.finished & known & ~measured).sum())
+        gone = int((finished(table.frame) & known & ~measured).sum())
         if gone:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
-    if gathered.repeats:
+    if table.repeats:
         yield (
-            f"{count_text(gathered.repeats, 'older run')} of the same settings and seed "
-            f"{'is' if gathered.repeats == 1 else 'are'} left out"
+            f"{count_text(table.repeats, 'older run')} of the same settings and seed "
+            f"{'is' if table.repeats == 1 else 'are'} left out"
         )
 
 
 def _values(frame: Frame, name: str) -> list[str]:
     """Return the values in a column, as text, in order of appearance."""
     return [str(value) for value in dict.fromkeys(frame.column(name)) if value is not None]
-
-
-def _listed(names: Iterable[str]) -> str:
-    names = list(names)
-    if len(names) > FEW:
-        return f"{', '.join(names[:FEW])} and {len(names) - FEW} more"
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

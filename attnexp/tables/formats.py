@@ -1,4 +1,4 @@
-"""Writes a report as text, one function a format, each escaping what its language misreads."""
+"""Writes a report as text, one function per format, with the special characters escaped."""
 
 import csv
 import io
@@ -7,17 +7,16 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
-from attnexp.tables.table import Grid, Head, Report
 from attnexp.tables.terminal import as_text
+from attnexp.tables.text import Grid, Report
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """How text begins that a spreadsheet computes."""
 
 TEMPLATES = Path(__file__).parent / "templates"
-"""The page and the LaTeX tables, each a file of its own."""
+"""The templates of the page and of the LaTeX tables."""
 
 
 def as_csv(report: Report) -> str:
@@ -73,7 +72,6 @@ def as_latex(report: Report) -> str:
     return _filled(
         "tables.tex",
         report,
-        filters={"latex": latex_text},
         block_start_string="<%",
         block_end_string="%>",
         variable_start_string="<<",
@@ -87,7 +85,7 @@ def as_html(report: Report) -> str:
 
 
 def html_fragment(report: Report) -> str:
-    """Return the tables and notes as HTML that stands within a page of somebody else's."""
+    """Return the tables and notes as HTML to be inserted into another page."""
     return _filled("grids.html", report, autoescape=True)
 
 
@@ -99,7 +97,7 @@ WRITERS: Mapping[str, Callable[[Report], str]] = {
     "json": as_json,
     "html": as_html,
 }
-"""The writer of each format. `table` is what the screen shows, without colours."""
+"""The writer of each format. `table` is the text on the screen, without colours."""
 
 
 def markdown_text(text: str) -> str:
@@ -111,18 +109,12 @@ def markdown_text(text: str) -> str:
 
 def latex_text(text: str) -> str:
     """Return text that LaTeX prints as it is."""
-    return "".join(_LATEX.get(letter, letter) for letter in text)
+    return "".join(_LATEX.get(character, character) for character in text)
 
 
 _LATEX = {
+    **{character: f"\\{character}" for character in "{}&%$#_"},
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "<": r"\textless{}",
@@ -131,9 +123,7 @@ _LATEX = {
     "±": r"$\pm$",
     "\N{EN DASH}": "--",
     # After a line break LaTeX reads these as arguments.
-    "[": "{[}",
-    "]": "{]}",
-    "*": "{*}",
+    **{character: f"{{{character}}}" for character in "[]*"},
 }
 
 
@@ -152,25 +142,17 @@ def _markdown_table(grid: Grid) -> str:
         "-" * (width - 1) + ":" if column.right else "-" * width
         for column, width in zip(grid.columns, widths, strict=True)
     ]
-    lines = [_markdown_line(row, grid.columns, widths) for row in [heads, rules, *rows]]
-    return "\n".join(lines)
+
+    def line(row: Sequence[str]) -> str:
+        cells = zip(row, grid.columns, widths, strict=True)
+        texts = (text.rjust(w) if column.right else text.ljust(w) for text, column, w in cells)
+        return f"| {' | '.join(texts)} |"
+
+    return "\n".join(map(line, [heads, rules, *rows]))
 
 
-def _markdown_line(row: Sequence[str], columns: Sequence[Head], widths: Sequence[int]) -> str:
-    texts = [
-        text.rjust(width) if column.right else text.ljust(width)
-        for text, column, width in zip(row, columns, widths, strict=True)
-    ]
-    return f"| {' | '.join(texts)} |"
-
-
-def _filled(
-    name: str,
-    report: Report,
-    filters: Mapping[str, Callable[[str], str]] = MappingProxyType({}),
-    **syntax: Any,
-) -> str:
-    """Return a template with the report put in."""
+def _filled(name: str, report: Report, **syntax: Any) -> str:
+    """Return a template filled with the report."""
     import jinja2
 
     environment = jinja2.Environment(
@@ -181,5 +163,5 @@ def _filled(
         undefined=jinja2.StrictUndefined,
         **syntax,
     )
-    environment.filters.update(filters)
+    environment.filters["latex"] = latex_text
     return environment.get_template(name).render(report=report)

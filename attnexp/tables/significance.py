@@ -6,28 +6,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
-from attnexp.tables.statistics import (
-    LEVEL,
-    MOST_SEEDS,
-    PairedP,
-    fewest_seeds,
-    holm,
-    spread,
-)
+from attnexp.tables.statistics import LEVEL, MOST_SEEDS, PairedP, Spread, fewest_seeds, holm
 
 Values = dict[int, dict[int, float]]
-"""A metric by seed and, within a seed, by what else was set."""
+"""A metric by seed and, within a seed, by the other settings."""
 
-Standing = Literal["best", "tied", "worse", "too few seeds", "one seed", "alone", "no value"]
+Standing = Literal["best", "tied", "worse", "too few seeds", "one seed", "alone", "no value"] | None
 
 
 @dataclass(frozen=True, slots=True)
 class PairTest:
     """A test of one row against another.
 
-    `p` is not adjusted. `differences` has one a pair of seeds, and `scale` is the size of the
-    numbers that were subtracted. `pairs` is the number of seeds that both have, or 0 where they
-    share fewer than two, and the seeds of one are paired with those of the other in their order.
+    `p` is not adjusted. `differences` has one per pair of seeds, and `scale` is the size of the
+    numbers that were subtracted. `pairs` is the number of seeds that both have, or 0 if they share
+    fewer than two, in which case seeds are paired in ascending order.
     """
 
     p: float
@@ -38,25 +31,31 @@ class PairTest:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How a row stands to the best of its table.
+    """How a row compares with the best of its table.
 
     - `best`: the best mean of the rows with two seeds or more.
     - `tied`: not shown to be worse than the best.
     - `worse`: shown to be worse, with a chance of at most 5% that the table says so of any row
       wrongly.
-    - `too few seeds`: no result at so few seeds could have shown it to be worse.
+    - `too few seeds`: no result at this number of seeds could have shown it to be worse.
     - `one seed`: not comparable, however good. `alone`: there is nothing to compare with.
+    - None: the metric does not rank.
 
     `p` is adjusted by Holm for all pairs of rows. `more` is the fewest and the most seeds to add
-    before a tie would be told, from the ends of the 95% interval of the difference; None where that
-    interval holds zero, or where MOST_SEEDS would not be enough. Of too few seeds the fewest is
+    before a tie is decided, from the ends of the 95% interval of the difference; None if that
+    interval contains zero, or if MOST_SEEDS would not be enough. With too few seeds the fewest is
     what has to be added at least, and the most is None.
     """
 
-    standing: Standing
+    standing: Standing = None
     p: float | None = None
     test: PairTest | None = None
     more: tuple[int, int | None] | None = None
+
+    @property
+    def pairs(self) -> int | None:
+        """The number of seeds that were paired, as in the test."""
+        return self.test.pairs if self.test else None
 
 
 def compare(
@@ -68,7 +67,7 @@ def compare(
     picked beforehand claims differences between equals in 7% of tables of four and in over 11% of
     tables of ten (benchmarks/honesty.py). So Holm's family is all pairs of rows.
     """
-    sides = [spread(seed_means(values)) for values in rows]
+    sides = [Spread(seed_means(values)) for values in rows]
     able = [i for i, side in enumerate(sides) if side.n > 1]
     if len(able) < 2:
         names: dict[int, Standing] = {0: "no value", 1: "one seed"}
@@ -88,20 +87,19 @@ def compare(
             verdicts.append(Verdict("one seed" if side.n else "no value"))
         else:
             own, p = tests[i], float(adjusted[i])
+            lacking = least - len(own.differences)
             if p <= 1 - LEVEL and sign * math.fsum(own.differences) > 0:
                 verdicts.append(Verdict("worse", p, own))
+            elif lacking > 0:
+                verdicts.append(Verdict("too few seeds", p, own, (lacking, None)))
             else:
-                lacking = least - len(own.differences)
-                if lacking > 0:
-                    verdicts.append(Verdict("too few seeds", p, own, (lacking, None)))
-                else:
-                    verdicts.append(Verdict("tied", p, own, _more(own, test, level)))
+                verdicts.append(Verdict("tied", p, own, _more(own, test, level)))
     return verdicts
 
 
 @lru_cache(maxsize=1000)
 def least_seeds(rows: int, test: PairedP) -> int:
-    """Return the fewest seeds at which a table of so many rows, two or more, can have a verdict.
+    """Return the fewest seeds at which a table of two rows or more can have a verdict.
 
     Nothing is clearer than a difference of 1, the most between two shares, that never varies.
     """
@@ -109,7 +107,7 @@ def least_seeds(rows: int, test: PairedP) -> int:
 
 
 def seed_means(values: Values) -> list[float]:
-    """Return one number a seed: seeds are what is independent."""
+    """Return one number per seed: seeds are the independent units."""
     return [math.fsum(blocks.values()) / len(blocks) for blocks in values.values()]
 
 
@@ -120,29 +118,23 @@ def pair_test(row: Values, best: Values, test: PairedP) -> PairTest:
         blocks = row[seed].keys() & best[seed].keys()
         if blocks:
             found.append([(row[seed][block], best[seed][block]) for block in blocks])
-    pairs = len(found)
-    if pairs < 2:
-        means = zip(_in_order(row), _in_order(best), strict=False)
-        found = [[both] for both in means]
+    pairs = len(found) if len(found) > 1 else 0
+    if not pairs:
+        ordered = (seed_means(dict(sorted(values.items()))) for values in (row, best))
+        found = [[both] for both in zip(*ordered, strict=False)]
     differences = [math.fsum(a - b for a, b in both) / len(both) for both in found]
     scale = max(abs(number) for both in found for pair in both for number in pair)
-    n = len(differences)
-    return PairTest(
-        test(differences, scale, n), tuple(differences), scale, pairs if pairs > 1 else 0
-    )
+    p = test(differences, scale, len(differences))
+    return PairTest(p, tuple(differences), scale, pairs)
 
 
 def _pairs(rows: int) -> int:
     return rows * (rows - 1) // 2
 
 
-def _in_order(values: Values) -> list[float]:
-    return seed_means(dict(sorted(values.items())))
-
-
 def _more(own: PairTest, test: PairedP, level: float) -> tuple[int, int] | None:
     """Return the fewest and the most seeds to add to a tie, from the interval of the difference."""
-    side = spread(own.differences)
+    side = Spread(own.differences)
     if side.mean is None or side.low is None or side.high is None or side.low * side.high <= 0:
         return None
     numbers = []

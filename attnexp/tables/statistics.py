@@ -10,8 +10,6 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.tables.distributions import log_gamma, student_quantile, student_tail
-
 LEVEL = 0.95
 """Coverage of an interval; one minus it is the chance of a false claim in a whole comparison."""
 
@@ -36,13 +34,7 @@ BOTH_WAYS = np.concatenate([STAKES, -STAKES])
 """The stakes on either direction."""
 
 BEND = 0.003 * np.sinh(np.linspace(-6, 6, 41))
-"""The distances in log odds from the observed mean at which the beta-binomial model is computed."""
-
-COARSE = 10
-"""Of so many points of that grid one is computed first, to see which the others are for."""
-
-UNLIKELY = 25.0
-"""How far the log-likelihood of a point lies below the top of those where it does not count."""
+"""The distances in log odds from the observed mean at which the model is evaluated."""
 
 GAP = 0.2
 """The least distance between two groups of shares that are told apart."""
@@ -51,132 +43,101 @@ PairedP = Callable[[Sequence[float], float, int], float]
 """A test: its p-value for n seeds whose differences are like these, at the scale of the numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spread:
-    """Mean of n values, standard deviation (n - 1 below the line), and the interval of the mean.
-
-    With one value there is no deviation and no interval; with none there is no mean either.
-    """
-
-    n: int
-    mean: float | None
-    sd: float | None
-    low: float | None
-    high: float | None
-
-
-def spread(values: Sequence[float]) -> Spread:
-    """Return mean, deviation and Student's interval, mean -/+ t(1 - 0.05/2, n - 1) sd / sqrt(n).
-
-    Not a bootstrap: of five normal values, percentile and BCa intervals cover the mean in about 84%
-    of cases, where Student's cover it in 95% (benchmarks/honesty.py).
-    """
-    n = len(values)
-    if n == 0:
-        return Spread(0, None, None, None, None)
-    if n == 1:
-        return Spread(1, float(values[0]), None, None, None)
-    mean, sd = moments(values)
-    reach = student_quantile((1 + LEVEL) / 2, n - 1) * sd / math.sqrt(n)
-    return Spread(n, mean, sd, mean - reach, mean + reach)
-
-
 @dataclass(frozen=True)
-class ShareSpread:
-    """The spread of shares, each the mean of a seed over so many examples.
+class Spread:
+    """Mean over seeds, standard deviation (n - 1 in the denominator), and interval of the mean.
 
-    The interval lies in [0, 1] and is never empty. It reaches as far as the wider of Student's
-    interval, cut to [0, 1], and the one of the beta-binomial model. Student's sees how far seeds
-    are apart and knows no bounds; the model knows that seeds near a bound can fall far from it. It
-    takes a millisecond, and is computed where it is asked for.
+    The interval is Student's, mean -/+ t(1 - 0.05/2, n - 1) sd / sqrt(n). It is not a bootstrap:
+    for five normal values, percentile and BCa intervals cover the mean in about 84% of cases, where
+    Student's cover it in 95% (benchmarks/honesty.py).
+
+    Values that are shares, each over `examples` examples, have an interval that lies in [0, 1] and
+    is never empty: the wider of Student's and that of the beta-binomial model. Student's sees how
+    far seeds are apart and knows no bounds; the model knows that seeds near a bound can fall far
+    from it. It takes a millisecond and is computed when it is first read.
+
+    With one value there is neither deviation nor interval; with none there is no mean either.
     """
 
-    values: tuple[float, ...]
-    examples: int
-
-    @cached_property
-    def _plain(self) -> Spread:
-        return spread(self.values)
+    values: Sequence[float]
+    examples: int | None = None
 
     @property
     def n(self) -> int:
         """The number of seeds."""
-        return self._plain.n
+        return len(self.values)
 
-    @property
+    @cached_property
     def mean(self) -> float | None:
         """The mean over seeds."""
-        return self._plain.mean
+        return math.fsum(self.values) / self.n if self.values else None
 
-    @property
+    @cached_property
     def sd(self) -> float | None:
         """The standard deviation over seeds."""
-        return self._plain.sd
+        return moments(self.values)[1] if self.n > 1 else None
+
+    @cached_property
+    def interval(self) -> tuple[float, float] | tuple[None, None]:
+        """The ends of the 95% interval of the mean."""
+        if self.mean is None or self.sd is None:
+            return None, None
+        reach = student_quantile((1 + LEVEL) / 2, self.n - 1) * self.sd / math.sqrt(self.n)
+        low, high = self.mean - reach, self.mean + reach
+        if self.examples is None:
+            return low, high
+        inside = tuple(sorted(min(max(value, 0.0), 1.0) for value in self.values))
+        model_low, model_high = _beta_binomial(inside, self.examples)
+        return max(0.0, min(low, model_low)), min(1.0, max(high, model_high))
 
     @property
     def low(self) -> float | None:
         """The lower end of the interval."""
-        return self._interval[0]
+        return self.interval[0]
 
     @property
     def high(self) -> float | None:
         """The upper end of the interval."""
-        return self._interval[1]
+        return self.interval[1]
 
-    @cached_property
-    def _interval(self) -> tuple[float | None, float | None]:
-        low, high = self._plain.low, self._plain.high
-        if low is None or high is None:
-            return None, None
-        inside = tuple(sorted(min(max(value, 0.0), 1.0) for value in self.values))
-        model_low, model_high = _beta_binomial(inside, self.examples)
-        return max(0.0, min(low, model_low)), min(1.0, max(high, model_high))
+
+@lru_cache(maxsize=1000)
+def student_quantile(p: float, df: int) -> float:
+    """Return the t with P(T <= t) = p under Student's distribution with `df` degrees of freedom."""
+    from scipy import special  # takes 0.1 s, and tables of single seeds do not need it
+
+    return float(special.stdtrit(df, p))
 
 
 @lru_cache(maxsize=10_000)
 def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, float]:
     """Return the central 95% interval of the mean share under the beta-binomial model.
 
-    With m examples a seed, a share x_i is k_i / m, k_i ~ BetaBinomial(m, mu s, (1 - mu) s), so that
+    With m examples per seed, a share x_i is k_i / m, k_i ~ BetaBinomial(m, mu s, (1 - mu) s), so
+    that
 
         log p(x | mu, s) = sum_i log B(mu s + k_i, (1 - mu) s + m - k_i) - n log B(mu s, (1 - mu) s)
 
-    (Skellam 1948; B is the beta function, which takes a k_i that is not whole as well). The prior
+    (Skellam 1948; B is the beta function, which also takes a k_i that is not an integer). The prior
     is uniform in mu and in log s, which has 12 values from 0.01, where each seed is all or nothing,
-    to 10 m, where seeds differ by their examples alone. Where every answer is right the interval
-    ends at 1, and where none is it begins at 0 (Brown, Cai and DasGupta 2001).
+    to 10 m, where seeds differ by their examples alone. If every answer is right the interval ends
+    at 1, and if none is it begins at 0 (Brown, Cai and DasGupta 2001).
     """
+    from scipy.special import gammaln
+
     n, m = len(values), examples
     shares, counts = np.unique(values, return_counts=True)
     total = float(shares @ counts) / n
     # The grid is dense at the observed mean, and even in log odds elsewhere.
     middle = math.log((total * n * m + 0.5) / ((1 - total) * n * m + 0.5))
-    odds = np.concatenate([np.linspace(-10, 10, 97), middle + BEND])
-    order = np.argsort(odds)
-    odds = odds[order]
+    odds = np.sort(np.concatenate([np.linspace(-10, 10, 97), middle + BEND]))[:, None]
     mu, size = 1 / (1 + np.exp(-odds)), np.exp(np.linspace(math.log(0.01), math.log(10 * m), 12))
-
-    # log B(mu s + k, (1 - mu) s + m - k) for every share and for none, in log gammas.
-    weights = np.append(counts, -n)
-    answers = np.stack([np.append(shares * m, 0), np.append((1 - shares) * m, 0)])[..., None]
-    ends = log_gamma(np.stack([size, size + m]))
-    common = n * (ends[0] - ends[1])
-    chances = np.stack([mu, 1 / (1 + np.exp(odds))])
-
-    def fit(i: NDArray[np.int64], j: NDArray[np.int64]) -> NDArray[np.float64]:
-        both = log_gamma((chances[:, i] * size[j])[:, None] + answers)
-        return common[j] + weights @ (both[0] + both[1])
-
-    # The logarithm is concave in mu: what lies between two unlikely points of a coarse grid, with
-    # the top elsewhere, is unlikely as well.
-    coarse = np.flatnonzero(order % COARSE == 0)
-    rough = fit(*map(np.ravel, np.meshgrid(coarse, range(12), indexing="ij"))).reshape(-1, 12)
-    likely = np.pad(rough > rough.max() - UNLIKELY, ((1, 1), (0, 0)))
-    after = np.searchsorted(coarse, np.arange(len(odds)))
-    places = np.nonzero(likely[after] | likely[after + 1])
-    logs = fit(*places)
-    density = np.zeros(len(odds))
-    np.add.at(density, places[0], np.exp(logs - logs.max()))
+    right, wrong = mu * size, size / (1 + np.exp(odds))
+    logs = n * (gammaln(size) - gammaln(size + m) - gammaln(right) - gammaln(wrong))
+    for share, count in zip(shares, counts, strict=True):
+        logs += count * (gammaln(right + share * m) + gammaln(wrong + (1 - share) * m))
+    density = np.exp(logs - logs.max()).sum(axis=1)
+    mu = mu.ravel()
     below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(mu))])
     low, high = np.interp([(1 - LEVEL) / 2, (1 + LEVEL) / 2], below / below[-1], mu)
     return (0.0 if total == 0 else float(low)), (1.0 if total == 1 else float(high))
@@ -200,9 +161,10 @@ def student_p(differences: Sequence[float], scale: float, n: int) -> float:
     its rounding are all the same, which leaves the t test no spread to measure. The p-value is then
     2^(1 - n), or 1 where the difference is zero.
     """
-    effect = effect_size(differences, scale)
-    student = 2 * student_tail(effect * math.sqrt(n) / WIDENING, n - 1)
-    return max(student, 2.0 ** (1 - n))
+    from scipy import special  # takes 0.1 s, and tables of single seeds do not need it
+
+    t = effect_size(differences, scale) * math.sqrt(n) / WIDENING
+    return max(2 * float(special.stdtr(n - 1, -abs(t))), 2.0 ** (1 - n))
 
 
 def betting_p(differences: Sequence[float], scale: float, n: int) -> float:

@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp import console
-from attnexp.tables.table import Cell, Head, Report
+from attnexp.tables.text import Cell, Head, Report
 
 GAP = 3
 """Blanks between two columns."""
@@ -21,7 +21,7 @@ BOLD = Style(bold=True)
 def show(report: Report, limit: int, screen: Console = console.out) -> None:
     """Print a report, at most `limit` rows a table; 0 prints all.
 
-    Where a table has no room, spare columns are left out; where that is not enough, each column has
+    Where a table is too wide, spare columns are left out; where that is not enough, each column has
     a line of its own below the name of its row. Nothing is cut.
     """
     for grid in report.grids:
@@ -38,7 +38,7 @@ def show(report: Report, limit: int, screen: Console = console.out) -> None:
             _stack(screen, heads, entries)
         left = [head.title for i, head in enumerate(grid.columns) if i not in columns]
         if left:
-            _say(screen, f"No room for {', '.join(left)}: see --metric and --format.")
+            _say(screen, f"Too narrow for {', '.join(left)}: see --metric and --format.")
         if len(rows) < len(grid.rows):
             _say(screen, f"{len(grid.rows) - len(rows)} more rows: --limit 0 shows all.")
         if grid.caption:
@@ -48,7 +48,7 @@ def show(report: Report, limit: int, screen: Console = console.out) -> None:
 
 
 def as_text(report: Report) -> str:
-    """Return what the screen shows, without colours and as wide as it needs to be."""
+    """Return the text on the screen, without colours and as wide as necessary."""
     text = io.StringIO()
     page = Console(file=text, width=console.WIDE, highlight=False, emoji=False, color_system=None)
     show(report, 0, page)
@@ -56,7 +56,7 @@ def as_text(report: Report) -> str:
 
 
 def fitting(heads: Sequence[Head], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
-    """Return the columns that there is room for: spare ones go first, from the right."""
+    """Return the columns that fit: spare ones go first, from the right."""
     widths = _widths(heads, rows)
     kept = list(range(len(heads)))
     for i in reversed(range(len(heads))):
@@ -96,12 +96,10 @@ def _stack(screen: Console, heads: Sequence[Head], rows: Sequence[Sequence[Cell]
         _say(screen, f"{name.title} {first.text}", "bold")
         for head, cell in zip(others, cells, strict=True):
             blanks = " " * (wide - cell_len(head.title) + GAP)
-            line = Text.assemble(f"  {head.title}{blanks}", (cell.text, _style(cell)))
+            line = Text.assemble(
+                f"  {head.title}{blanks}", (cell.text, BOLD if cell.strong else "")
+            )
             screen.print(line, soft_wrap=True)
-
-
-def _style(cell: Cell) -> str:
-    return "bold" if cell.strong else ""
 
 
 def _widths(heads: Sequence[Head], rows: Sequence[Sequence[Cell]]) -> list[int]:

@@ -1,1 +1,1 @@
-"""Kinds of data: what the loss is, what is measured, what a trivial answer scores."""
+"""Kinds of data: what the loss is, its metrics, the score of a trivial answer."""

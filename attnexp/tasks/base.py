@@ -29,8 +29,8 @@ class Metric:
       in metrics.csv, `test_` left out; one that `selects` is in the summary under that name.
     - Training records as `NAME_90_step` the step at which a validated metric first passes its
       `milestone`, 0.9.
-    - `beside` names the metrics that stand beside it in tables, by the heads of their columns, such
-      as the one that says what `chance` reaches.
+    - `companions` names the metrics that are shown next to it in tables, by the heads of their
+      columns, such as the one that says what `chance` reaches.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Metric:
     validated: bool = False
     selects: bool = False
     milestone: float | None = None
-    beside: Mapping[str, str] = field(default_factory=dict)
+    companions: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def validation_name(self) -> str:

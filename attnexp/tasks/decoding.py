@@ -1,14 +1,20 @@
-"""The answer of a trained sequence model to one source, and the attention behind it."""
+"""Greedy decoding: the answers to a split, and the answer to one source with its attention."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor
 
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.data.text import encode_source, target_text, unknown_symbols
+
+PORTION = 512
+"""Examples that are measured at once."""
 
 
 @dataclass(frozen=True)
@@ -57,3 +63,20 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
 
 def _shifted(ids: Int[Tensor, "batch length"], bos: int) -> Int[Tensor, "batch length"]:
     return torch.cat([torch.full_like(ids[:, :1], bos), ids[:, :-1]], dim=1)
+
+
+def portions(whole: Batch) -> Iterator[Batch]:
+    """Yield the examples of a batch in order, `PORTION` at a time."""
+    for first in range(0, len(whole), PORTION):
+        yield whole.select(slice(first, first + PORTION))
+
+
+def decode(
+    model: Seq2Seq[Any], whole: Batch, spec: Seq2SeqSpec
+) -> Int[Tensor, "batch target"] | None:
+    """Return greedy answers, as wide as the targets; None where the data give the input."""
+    if whole.asked is not None:
+        return None
+    width = whole.targets.shape[1]
+    answers = [model.greedy(part.keys, part.mask, width) for part in portions(whole)]
+    return torch.cat([F.pad(ids, (0, width - ids.shape[1]), value=spec.pad) for ids in answers])

@@ -1,4 +1,4 @@
-"""Regression: squared error, and how wide the attention looks."""
+"""Regression: squared error, and how wide the attention is."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,10 @@ from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, req
 from attnexp.tasks.response import as_rows, response, x_names
 
 PAIRS = 2**20
-"""Pairs of query and key whose weights are looked at together."""
+"""Pairs of query and key whose weights are measured together."""
 
-LOOKED_AT = 2**30
-"""Pairs up to which all test queries are asked where they look, and else so many."""
+MEASURED = 2**30
+"""Pairs of queries and keys up to which attention is measured on all test queries."""
 
 LEFT_OUT = 2**32
 """Pairs up to which `loo_mse` is of all training points: 65,536 points."""
@@ -33,8 +33,8 @@ KEPT_QUERIES = 2**10
 
 
 @dataclass(frozen=True)
-class Look:
-    """Where queries look: a number for each query, in each layer and head.
+class MapStatistics:
+    """Describes attention maps: a number for each query, in each layer and head.
 
     `sums` are those of the weights, and `gaps` the root mean square distances of the keys under
     the weights over their sum. See `attnexp.attention.statistics` for the others.
@@ -53,13 +53,13 @@ class Fit:
 
     `errors` and `loo_errors` are prediction minus target, of the test points without noise and of
     training points, each hidden from itself. `baseline_errors` are those of the mean of the
-    training values. `look` says where the test queries look.
+    training values. `attention` describes the maps of the test queries.
     """
 
     errors: Float[Tensor, " test_points"]
     loo_errors: Float[Tensor, " training_points"]
     baseline_errors: Float[Tensor, " test_points"]
-    look: Look
+    attention: MapStatistics
 
 
 METRICS = (
@@ -70,7 +70,7 @@ METRICS = (
         better="lower",
         unit="y^2",
         headline=True,
-        beside={"chance": "baseline_mse"},
+        companions={"chance": "baseline_mse"},
     ),
     Metric(
         "test_mae",
@@ -97,7 +97,7 @@ METRICS = (
     ),
     Metric(
         "neighbours",
-        lambda fit: fit.look.entropy.exp().where(fit.look.sums > 0, 0.0).mean(),
+        lambda fit: fit.attention.entropy.exp().where(fit.attention.sums > 0, 0.0).mean(),
         "exp(H), the effective number of keys that a test query looks at, 0 where none is in "
         "reach; mean over queries",
         unit="keys",
@@ -105,7 +105,7 @@ METRICS = (
     ),
     Metric(
         "bandwidth",
-        lambda fit: fit.look.gaps.mean(),
+        lambda fit: fit.attention.gaps.mean(),
         "sqrt(sum_i p_i (x_i - x)^2), p the weights over their sum, the root mean square distance "
         "of what a test query looks at, of a table in standard deviations; mean over queries",
         unit="x",
@@ -113,13 +113,13 @@ METRICS = (
     ),
     Metric(
         "support",
-        lambda fit: fit.look.support.mean(),
+        lambda fit: fit.attention.support.mean(),
         "number of keys with a weight above 0, mean over queries",
         unit="keys",
     ),
     Metric(
         "sink_mass",
-        lambda fit: fit.look.sink_mass.mean(),
+        lambda fit: fit.attention.sink_mass.mean(),
         "1 - the sum of the weights of a row, mean over queries",
         unit="share",
     ),
@@ -141,7 +141,7 @@ class Regression(Task):
         self.reduction = reduction
 
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:
-        # Not by `_errors`: the gradient of an index takes long beside the rest of a step.
+        # Not by `_errors`: the gradient of an index takes long compared with the rest of a step.
         counts = batch.target_mask.unsqueeze(-1)
         errors = (prediction.outputs - batch.targets).where(counts, 0.0)
         total = errors.square().sum()
@@ -156,17 +156,17 @@ class Regression(Task):
     ) -> Evaluation:
         train, test = dataset.train, dataset.test
         learned = any(parameter.requires_grad for parameter in model.parameters())
-        looked_at = _looked_at(test)
-        answer, looks, uniform = test.targets[:, :0], list[Look](), learned
-        for part in looked_at.split_queries(PAIRS):
+        chosen = _measured_queries(test)
+        answer, parts, uniform = test.targets[:, :0], list[MapStatistics](), learned
+        for part in chosen.split_queries(PAIRS):
             prediction = model(part, need_weights=True)
             weights, allowed = prediction.weights["pooling"], allowed_keys(part)
             require_sound_weights(model, weights, allowed)
             # joined at once: small numbers that stay would split the memory of the next portion
             answer = torch.cat([answer, prediction.outputs], dim=1)
-            looks = [_joined([*looks, _look(weights, part)])]
+            parts = [_joined([*parts, _statistics(weights, part)])]
             uniform = uniform and is_uniform(weights, allowed[:, None, None].expand_as(weights))
-        if looked_at is not test:
+        if chosen is not test:
             answer = model(test).outputs
         left_out = _left_out(train)
         mean = train.values.mean(dim=-2, keepdim=True)
@@ -176,7 +176,7 @@ class Regression(Task):
             errors=_errors(answer, test) * unit,
             loo_errors=_errors(model(left_out).outputs, left_out) * unit,
             baseline_errors=(mean - test.targets).flatten() * unit,
-            look=looks[0],
+            attention=parts[0],
         )
         metrics = measured({metric.name: metric for metric in METRICS}, fit)
         notes = [*_notes(fit, metrics), *_notes_on_size(fit, train, test)]
@@ -237,10 +237,12 @@ def _standardised_by(spec: RegressionSpec) -> dict[str, dict[str, float]]:
     }
 
 
-def _look(weights: Float[Tensor, "batch layers heads queries keys"], batch: Batch) -> Look:
-    """Return where the queries of a batch look."""
+def _statistics(
+    weights: Float[Tensor, "batch layers heads queries keys"], batch: Batch
+) -> MapStatistics:
+    """Return the statistics of the maps of a batch."""
     gaps = (batch.queries.unsqueeze(-2) - batch.keys.unsqueeze(-3)).square().sum(dim=-1)
-    return Look(
+    return MapStatistics(
         entropy=entropy(weights),
         sums=weights.sum(dim=-1),
         gaps=(shares(weights) * gaps[:, None, None]).sum(dim=-1).sqrt(),
@@ -249,16 +251,17 @@ def _look(weights: Float[Tensor, "batch layers heads queries keys"], batch: Batc
     )
 
 
-def _joined(looks: Sequence[Look]) -> Look:
-    """Return the looks of several portions of queries as one."""
-    names = [field.name for field in fields(Look)]
-    return Look(*(torch.cat([getattr(look, name) for look in looks], dim=-1) for name in names))
+def _joined(parts: Sequence[MapStatistics]) -> MapStatistics:
+    """Return the statistics of several portions of queries as one."""
+    names = [field.name for field in fields(MapStatistics)]
+    columns = (torch.cat([getattr(part, name) for part in parts], dim=-1) for name in names)
+    return MapStatistics(*columns)
 
 
-def _looked_at(test: Batch) -> Batch:
-    """Return the test queries that are asked where they look: all, or evenly spaced ones."""
+def _measured_queries(test: Batch) -> Batch:
+    """Return the test queries whose maps are measured: all, or evenly spaced ones."""
     queries = test.queries.shape[1]
-    count = max(1, LOOKED_AT // test.keys[..., 0].numel())
+    count = max(1, MEASURED // test.keys[..., 0].numel())
     if count >= queries:
         return test
     return test.select_queries(_spaced(queries, count, test.queries.device))
@@ -286,7 +289,7 @@ def _kept(test: Batch) -> tuple[Int[Tensor, " queries"], Int[Tensor, " keys"]]:
 
 
 def _spaced(count: int, chosen: int, device: torch.device) -> Int[Tensor, " chosen"]:
-    """Return so many of the numbers from 0 to count - 1, evenly spaced."""
+    """Return evenly spaced numbers from 0 to count - 1."""
     return torch.arange(chosen, device=device) * count // chosen
 
 
@@ -297,10 +300,10 @@ def _notes(fit: Fit, metrics: Mapping[str, float]) -> list[str]:
             "test_mse is above baseline_mse: always answering with the mean of the training "
             "values would be better"
         )
-    empty = int((fit.look.sums == 0).sum())
+    empty = int((fit.attention.sums == 0).sum())
     if empty:
         notes.append(
-            f"{empty} of {fit.look.sums.numel()} test queries have no training point in "
+            f"{empty} of {fit.attention.sums.numel()} test queries have no training point in "
             "reach: they are answered as arch.empty says"
         )
     return notes
@@ -316,7 +319,7 @@ def _notes_on_size(fit: Fit, train: Batch, test: Batch) -> list[str]:
             f"loo_mse is the mean over {drawn:,} of {points:,} training points, drawn at random: "
             f"its standard error is {error:.2g}"
         )
-    asked = fit.look.sums.shape[-1]
+    asked = fit.attention.sums.shape[-1]
     if asked < test.queries.shape[1]:
         notes.append(
             f"neighbours, bandwidth, support and sink_mass are means over {asked:,} of "

@@ -3,7 +3,6 @@
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any, ClassVar
 
 import torch
@@ -19,19 +18,16 @@ from attnexp.data.base import Dataset
 from attnexp.data.text import source_text, target_text
 from attnexp.tasks.base import (
     Attended,
-    Direction,
     Evaluation,
     Metric,
     Task,
     measured,
     require_sound_weights,
 )
-
-PORTION = 512
-"""Examples that are measured at once."""
+from attnexp.tasks.decoding import decode, portions
 
 PADDED = -100
-"""Stands in place of a target that does not count; no symbol has this number."""
+"""The label of a target that does not count; no symbol has this number."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +49,17 @@ class Answers:
     decoded: Int[Tensor, "batch target"]
     loss: Float[Tensor, ""]
     card: Scorecard | None
-    head: tuple[int, int] = (0, 0)
+    head: tuple[int, int]
     guessed: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def right(self) -> Bool[Tensor, " symbols"]:
         """Whether each target symbol that counts is in its place."""
         return (self.decoded == self.batch.targets)[self.batch.target_mask]
+
+    def by_head(self) -> dict[str, float]:
+        """Return the metrics of each head, none where no target has a gold key."""
+        return {} if self.card is None else self.card.by_head()
 
     @property
     def exact(self) -> Bool[Tensor, " batch"]:
@@ -72,31 +72,13 @@ def _guessed(name: str, doc: str) -> Metric:
     return Metric(name, lambda answers: answers.guessed.get(name), doc, unit="share", headline=True)
 
 
-def _alignment_metric(
-    name: str,
-    doc: str,
-    better: Direction | None = None,
-    unit: str = "",
-    headline: bool = False,
-    milestone: float | None = None,
-    beside: Mapping[str, str] = MappingProxyType({}),
-) -> Metric:
-    """Return the metric of the best head that the scorecard calls `name`."""
+def _alignment_metric(name: str, doc: str, **declared: Any) -> Metric:
+    """Return the metric of the best head that the scorecard calls `name`, declared as `Metric`."""
 
     def measure(answers: Answers) -> float | None:
         return None if answers.card is None else answers.card.of_head(answers.head)[name]
 
-    return Metric(
-        name,
-        measure,
-        doc,
-        better,
-        unit,
-        headline,
-        validated=True,
-        milestone=milestone,
-        beside=beside,
-    )
+    return Metric(name, measure, doc, validated=True, **declared)
 
 
 METRICS = (
@@ -110,7 +92,7 @@ METRICS = (
         validated=True,
         selects=True,
         milestone=0.9,
-        beside={"chance": "exact_match_chance"},
+        companions={"chance": "exact_match_chance"},
     ),
     Metric(
         "token_accuracy",
@@ -121,7 +103,7 @@ METRICS = (
         headline=True,
         validated=True,
         milestone=0.9,
-        beside={"chance": "baseline_token_accuracy"},
+        companions={"chance": "baseline_token_accuracy"},
     ),
     Metric(
         "test_loss",
@@ -158,7 +140,7 @@ METRICS = (
         unit="share",
         headline=True,
         milestone=0.9,
-        beside={"all heads": "alignment_accuracy_mean", "chance": "alignment_accuracy_chance"},
+        companions={"all heads": "alignment_accuracy_mean", "chance": "alignment_accuracy_chance"},
     ),
     Metric(
         "alignment_accuracy_mean",
@@ -232,10 +214,7 @@ class SequenceToSequence(Task):
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
         """Return the validated metrics, under teacher forcing, and those of each head."""
         answers = self._answers(model, batch)
-        if answers.card is None:
-            return measured(self.validated, answers)
-        best = replace(answers, head=answers.card.best())
-        return measured(self.validated, best) | answers.card.by_head()
+        return measured(self.validated, answers) | answers.by_head()
 
     def evaluate(
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
@@ -243,19 +222,18 @@ class SequenceToSequence(Task):
         spec, test = _sequence_spec(dataset), dataset.test
         held_out = dataset.validation
         validation = None if held_out is None else self._answers(model, held_out)
-        head = _best_head(None if validation is None else validation.card)
         answers = replace(
-            self._answers(model, test, _decode(_decoder(model), test, spec)),
-            head=head,
+            self._answers(model, test, decode(_decoder(model), test, spec)),
+            head=(0, 0) if validation is None else validation.head,
             guessed=self._guesses(dataset, untrained),
         )
         metrics = measured({metric.name: metric for metric in METRICS}, answers)
         if validation is not None:
             kept = {f"val_{name}": m for name, m in self.validated.items() if m.selects}
-            metrics |= measured(kept, replace(validation, head=head))
+            metrics |= measured(kept, validation)
         lengths, trained = (source_lengths(batch, spec) for batch in (test, dataset.train))
         return Evaluation(
-            metrics=metrics | ({} if answers.card is None else answers.card.by_head()),
+            metrics=metrics | answers.by_head(),
             rows=list(_rows(answers, spec)),
             details={
                 "exact_match_by_length": {
@@ -273,16 +251,18 @@ class SequenceToSequence(Task):
         self, model: Architecture, batch: Batch, decoded: Int[Tensor, "batch target"] | None = None
     ) -> Answers:
         whole, outputs, maps = _decoder(model).whole, [], []
-        for part, prediction in _teacher_forced(model, batch):
+        for part in portions(batch):
+            prediction = model(part, need_weights=True)
             require_sound_weights(model, prediction.weights[whole], part.mask)
             outputs.append(prediction.outputs)
             maps.append(prediction.weights["cross"])
-        logits = torch.cat(outputs)
+        logits, card = torch.cat(outputs), _scorecard(torch.cat(maps), batch)
         return Answers(
             batch=batch,
             decoded=logits.argmax(dim=-1) if decoded is None else decoded,
             loss=self.loss(Prediction(logits, {}), batch),
-            card=_scorecard(torch.cat(maps), batch),
+            card=card,
+            head=_best_head(card),
         )
 
     @staticmethod
@@ -314,33 +294,13 @@ def _decoder(model: Architecture) -> Seq2Seq[Any]:
     return model
 
 
-def _teacher_forced(model: Architecture, whole: Batch) -> Iterator[tuple[Batch, Prediction]]:
-    """Yield a portion of the examples at a time, and the model's prediction with its weights."""
-    for part in _parts(whole):
-        yield part, model(part, need_weights=True)
-
-
-def _decode(model: Seq2Seq, whole: Batch, spec: Seq2SeqSpec) -> Int[Tensor, "batch target"] | None:
-    """Greedy answers, padded to the width of the targets; None where the data give the input."""
-    if whole.asked is not None:
-        return None
-    width = whole.targets.shape[1]
-    answers = [model.greedy(part.keys, part.mask, width) for part in _parts(whole)]
-    return torch.cat([F.pad(ids, (0, width - ids.shape[1]), value=spec.pad) for ids in answers])
-
-
-def _parts(whole: Batch) -> Iterator[Batch]:
-    for first in range(0, len(whole), PORTION):
-        yield whole.select(slice(first, first + PORTION))
-
-
 def source_lengths(batch: Batch, spec: Seq2SeqSpec) -> Int[Tensor, " batch"]:
     """Return the number of symbols of each source, without its end symbol."""
     return (batch.mask.any(dim=1) & (batch.keys != spec.eos)).sum(dim=-1)
 
 
 def _card(model: Architecture, batch: Batch) -> Scorecard | None:
-    maps = [prediction.weights["cross"] for _, prediction in _teacher_forced(model, batch)]
+    maps = [model(part, need_weights=True).weights["cross"] for part in portions(batch)]
     return _scorecard(torch.cat(maps), batch)
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 STORE, ARTIFACTS = "mlflow.db", "mlflow-artifacts"
-"""What the local store consists of, beside the runs."""
+"""The files of the local store, next to the runs."""
 
 MOST = 100
 """Parameters that MLflow takes at once."""
@@ -42,7 +42,7 @@ STATUSES = {
 class MLflow(Tracker):
     """A run in an MLflow store: settings as parameters, metrics by epoch, final ones, pictures.
 
-    `uri` is the address of the store, such as a server's; null is an SQLite file beside the run
+    `uri` is the address of the store, such as a server's; null is an SQLite file next to the run
     folders, which `mlflow ui --backend-store-uri sqlite:///outputs/mlflow.db` shows. Columns of
     metrics.csv are metrics called `train.NAME`, final metrics keep their names. MLflow's own usage
     statistics are switched off unless MLFLOW_DISABLE_TELEMETRY is set.
@@ -64,11 +64,11 @@ class MLflow(Tracker):
 
         for name, level in LEVELS.items():
             logging.getLogger(name).setLevel(level)
-        beside = folder.resolve().parent
+        parent = folder.resolve().parent
         # Two processes that make the local store at once would leave half of one.
-        with hold(beside / ARTIFACTS, _wait) if self.uri is None else nullcontext():
-            self._client = MlflowClient(self.uri or f"sqlite:///{beside / STORE}")
-            experiment = self._experiment_id(beside)
+        with hold(parent / ARTIFACTS, _wait) if self.uri is None else nullcontext():
+            self._client = MlflowClient(self.uri or f"sqlite:///{parent / STORE}")
+            experiment = self._experiment_id(parent)
         run = self._client.create_run(experiment, run_name=folder.name)
         self._run = run.info.run_id
         self._client.set_tag(self._run, "key", summary.key)
@@ -100,20 +100,18 @@ class MLflow(Tracker):
         ]
         self._client.log_batch(self._run, metrics=metrics)
 
-    def _experiment_id(self, beside: Path) -> str:
-        """The experiment, made where it is not there yet; another process may be faster."""
+    def _experiment_id(self, parent: Path) -> str:
+        """Return the id of the experiment, which is created where it is not there yet."""
         from mlflow.exceptions import MlflowException
 
         assert self._client is not None
-        place = None if self.uri else (beside / ARTIFACTS).as_uri()
-        found = self._client.get_experiment_by_name(self.experiment)
-        if found is None:
-            try:
-                return self._client.create_experiment(self.experiment, artifact_location=place)
-            except MlflowException:
-                found = self._client.get_experiment_by_name(self.experiment)
-                if found is None:
-                    raise
+        place = None if self.uri else (parent / ARTIFACTS).as_uri()
+        try:
+            return self._client.create_experiment(self.experiment, artifact_location=place)
+        except MlflowException:  # it is there
+            found = self._client.get_experiment_by_name(self.experiment)
+            if found is None:
+                raise
         return found.experiment_id
 
 
@@ -122,5 +120,5 @@ def _wait(holder: str) -> None:
 
 
 def _word(name: str) -> str:
-    """A name with letters that MLflow takes."""
+    """A name with characters that MLflow accepts."""
     return re.sub(r"[^\w\-. /]", "_", name)

@@ -1,4 +1,4 @@
-"""The vocabulary of training: its settings, a row of its metrics, and what it is given."""
+"""The types that training shares: its settings, a row of its metrics, its errors."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,13 +18,17 @@ class TrainingDivergedError(RuntimeError):
     """The loss is no longer a number."""
 
 
+class NotReplicableError(Exception):
+    """A run cannot train as a replica. The message says why."""
+
+
 @dataclass(frozen=True)
 class TrainSettings:
     """How long and in what portions to train.
 
     An epoch is one pass over the training batch, in portions of `batch_size` examples or, where it
     is None, all at once. Gradients longer than `clip_norm` are scaled down to it. With
-    `attention_every` the test attention is kept before training and after every so many epochs.
+    `attention_every` = n the test attention is kept before training and after every n epochs.
 
     Budgets: training ends after `max_epochs`, or after `max_steps` updates, or at the first epoch
     that ends after `max_minutes`; also once the validation metric `stop_metric` has been at

@@ -1,6 +1,7 @@
 """The choice of the device that a run computes on."""
 
 import ctypes
+import os
 import re
 
 import torch
@@ -48,7 +49,7 @@ def prepare_processor(threads: int) -> None:
     """
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
     if mallopt is not None:
         mallopt(MMAP_THRESHOLD, 32 << 20)
         mallopt(TRIM_THRESHOLD, 64 << 20)

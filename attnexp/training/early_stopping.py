@@ -23,7 +23,7 @@ class BestEpoch:
         self._loss = math.inf
         self._state: dict[str, Tensor] | None = None
 
-    def see(self, epoch: int, loss: float, validation: Mapping[str, float]) -> None:
+    def update(self, epoch: int, loss: float, validation: Mapping[str, float]) -> None:
         """Record an epoch if its loss is the lowest, with the parameters if there is validation.
 
         A training loss is the mean over an epoch's steps, so it belongs to no one set of
@@ -40,9 +40,9 @@ class BestEpoch:
         """Return the best epoch so far, its loss and its parameters."""
         return {"epoch": self.epoch, "loss": self._loss, "model": self._state}
 
-    def take_up(self, left: State) -> None:
-        """Go on from a state."""
-        self.epoch, self._loss, self._state = left["epoch"], left["loss"], left["model"]
+    def load_state(self, state: State) -> None:
+        """Continue from a state that `state` returned."""
+        self.epoch, self._loss, self._state = state["epoch"], state["loss"], state["model"]
 
     def restore(self) -> None:
         """Give the model the parameters of the best epoch, if they were recorded."""
@@ -51,11 +51,11 @@ class BestEpoch:
 
 
 class ParameterMotion:
-    """The distance that parameters move in an epoch, relative to the longest move of their tensor.
+    """How far parameters move in an epoch, relative to the longest move of their tensor.
 
     A tensor is still in an epoch if it moves by no more than `tolerance` times its longest move so
     far. The distance of a tensor is the largest absolute change of an entry. The first axis of each
-    tensor is one of models that train beside each other. Without a tolerance nothing is still.
+    tensor is one of models that train together. Without a tolerance nothing is still.
     """
 
     def __init__(
@@ -85,26 +85,26 @@ class ParameterMotion:
     def keep(
         self, parameters: Sequence[Shaped[Tensor, "models *_"]], rows: Int[Tensor, " models"]
     ) -> None:
-        """Go on with the models at `rows`, whose parameters are now these."""
+        """Continue with the models at `rows`, whose parameters are now these."""
         self._parameters = parameters
         self._before = [before[rows] for before in self._before]
         self._longest, self._still = self._longest[:, rows], self._still[rows]
 
     def state(self, row: int) -> State:
-        """Return what is known of the motion of one model."""
+        """Return the state of one model."""
         return {
             "before": [before[row] for before in self._before],
             "longest": self._longest[:, row],
             "still": self._still[row],
         }
 
-    def take_up(self, left: Sequence[State]) -> None:
-        """Go on from states, one for each model."""
+    def load_states(self, states: Sequence[State]) -> None:
+        """Continue from states that `state` returned, one for each model."""
         device = self._longest.device
-        before = zip(*(each["before"] for each in left), strict=True)
+        before = zip(*(each["before"] for each in states), strict=True)
         self._before = [torch.stack(rows).to(device) for rows in before]
-        self._longest = torch.stack([each["longest"] for each in left], dim=1).to(device)
-        self._still = torch.stack([each["still"] for each in left]).to(device)
+        self._longest = torch.stack([each["longest"] for each in states], dim=1).to(device)
+        self._still = torch.stack([each["still"] for each in states]).to(device)
 
     def _now(self) -> list[Tensor]:
         return [parameter.clone() for parameter in self._parameters]
@@ -142,7 +142,7 @@ class Target:
             raise ValueError(f"train.stop_metric must be one of {', '.join(ranking)}, got {name}")
         self._sign = -1 if ranking[metric] == "lower" else 1
 
-    def see(self, validation: Mapping[str, float]) -> None:
+    def update(self, validation: Mapping[str, float]) -> None:
         """Record the validation of an epoch.
 
         Raises ValueError where it does not measure `stop_metric`.
@@ -159,7 +159,7 @@ class Target:
 
     @property
     def reached(self) -> str:
-        """What has been reached, or an empty text while it has not been."""
+        """The target and the value at which it was reached, or an empty text while it was not."""
         needed = self._settings.stop_epochs
         if self._settings.stop_metric is None or self.epochs < needed:
             return ""
@@ -172,7 +172,7 @@ def reason_to_end(
 ) -> str:
     """Return why training ends after this row although epochs are left, or an empty text.
 
-    `target` has seen the row's validation, `planned` is the number of updates that the budgets
+    `target` includes the row's validation, `planned` is the number of updates that the budgets
     allow, and `stale` the number of epochs since the lowest loss.
     """
     if row.epoch == settings.max_epochs:

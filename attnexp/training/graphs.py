@@ -2,47 +2,36 @@
 
 import logging
 import warnings
-from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from attnexp import console
 from attnexp.batch import Batch
+from attnexp.training.optimizers import Rprop
 
 log = logging.getLogger(__name__)
 
 WARM_UPS = 2
 """Batches of each shape that are worked on before the one that is a rehearsal."""
 
+TOLERANCE = 1e-2
+"""Largest relative difference of a replay from the eager step that counts as rounding.
+
+It is that of bfloat16 sums in another order. A graph that lacks a kernel, reads stale memory or
+keeps an old learning rate differs by far more.
+"""
+
 Work = Callable[[Batch], Float[Tensor, ""]]
-"""What is done with a batch. All that it keeps for the next batch is in tensors, in their place."""
+"""A computation on a batch. All that it keeps for the next batch is in tensors, in their place."""
 
 Shapes = tuple[tuple[str, torch.Size], ...]
-
-
-class Recorder(ABC):
-    """Records the kernels that work launches."""
-
-    @abstractmethod
-    def warm_up(self, work: Callable[[], Tensor]) -> Tensor:
-        """Do the work without recording it, and return its result."""
-
-    @abstractmethod
-    def rehearse(self, work: Callable[[], Tensor]) -> Tensor:
-        """Do the same. Raises RuntimeError where the work waits for the GPU."""
-
-    @abstractmethod
-    def record(self, work: Callable[[], Tensor]) -> Callable[[], Tensor]:
-        """Return a function that repeats the work on the tensors that it reads now.
-
-        Recording computes nothing. Raises RuntimeError for work that cannot be recorded.
-        """
 
 
 class Captured:
@@ -50,15 +39,29 @@ class Captured:
 
     The first batches of a shape are worked on eagerly: PyTorch asks for this before a capture,
     because libraries set themselves up when they are first called. They count like all others, and
-    recording computes nothing, so the work is done once on each batch. The last of them is a
-    rehearsal. Work that waits for the GPU, and work that cannot be recorded, stays eager from then
-    on: the terminal and the log say so, with `name`.
+    recording computes nothing. The last of them is a rehearsal. On the next one the graph is
+    compared with the eager work from the same state: loss, gradients and the changes of parameters
+    must agree to rounding, and those of the eager work stay. Work that waits for the GPU, that
+    cannot be recorded or whose graph computes something else stays eager from then on: the terminal
+    and the log say so, with `name`.
+
+    The work may change the tensors of `model` and the state of `optimizer`, and draw from the
+    generators of the model's modules.
     """
 
-    def __init__(self, name: str, work: Work, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: Work,
+        recorder: "CudaRecorder",
+        model: nn.Module,
+        optimizer: Optimizer | Rprop | None = None,
+    ) -> None:
         self._name = name
         self._work = work
         self._recorder = recorder
+        self._model = model
+        self._optimizer = optimizer
         self._eager = False
         self._seen: Counter[Shapes] = Counter()
         self._recorded: dict[Shapes, tuple[dict[str, Tensor], Callable[[], Tensor]]] = {}
@@ -77,6 +80,7 @@ class Captured:
                 return self._recorder.rehearse(partial(self._work, batch))
             if shapes not in self._recorded:
                 self._recorded[shapes] = self._record(batch)
+                return self._compared(batch, self._recorded[shapes][1])
         except RuntimeError as error:
             self._stay_eager(error)
             return self._work(batch)
@@ -92,6 +96,35 @@ class Captured:
         log.info("%s is a CUDA graph for batches of %d", self._name, len(batch))
         return inputs, replay
 
+    def _compared(self, batch: Batch, replay: Callable[[], Tensor]) -> Tensor:
+        """Do the work on a batch eagerly, after a replay that is undone; compare both results."""
+        tensors = [*self._model.parameters(), *self._model.buffers()]
+        state = [*tensors, *_state_tensors(self._optimizer)]
+        before = [tensor.detach().clone() for tensor in state]
+        generators = [(each, each.get_state()) for each in _generators(self._model)]
+
+        def results(loss: Tensor) -> list[list[Tensor]]:
+            gradients = [p.grad.clone() for p in self._model.parameters() if p.grad is not None]
+            changes = [now.detach() - old for now, old in zip(tensors, before, strict=False)]
+            return [[loss], gradients, changes]
+
+        try:
+            replayed = results(replay())
+        finally:
+            with torch.no_grad():
+                for tensor, old in zip(state, before, strict=True):
+                    tensor.copy_(old)
+            for generator, drawn in generators:
+                generator.set_state(drawn)
+        loss = self._recorder.warm_up(partial(self._work, batch))
+        pairs = zip(replayed, results(loss), strict=True)
+        error = max(relative_difference(one, other) for one, other in pairs)
+        if not error <= TOLERANCE:
+            self._stay_eager(
+                RuntimeError(f"its first replay differs from the eager work by {error:.2g}")
+            )
+        return loss
+
     def _stay_eager(self, error: RuntimeError) -> None:
         self._eager = True
         why = str(error).partition("\n")[0]
@@ -99,7 +132,7 @@ class Captured:
         console.say(f"{self._name} runs without a CUDA graph: {why}")
 
 
-class CudaRecorder(Recorder):
+class CudaRecorder:
     """Records what is computed on the GPU of a model, its gradients included, as a CUDA graph.
 
     A graph repeats what kernels do with memory, and nothing that Python does. It draws from the
@@ -116,7 +149,7 @@ class CudaRecorder(Recorder):
             return work()
 
     def rehearse(self, work: Callable[[], Tensor]) -> Tensor:
-        """Do the same. Raises RuntimeError where the work waits for the GPU."""
+        """Do the work in the same way. Raises RuntimeError where it waits for the GPU."""
         before = torch.cuda.get_sync_debug_mode()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Synchronization debug mode")  # is a prototype
@@ -129,12 +162,14 @@ class CudaRecorder(Recorder):
     def record(self, work: Callable[[], Tensor]) -> Callable[[], Tensor]:
         """Return a function that launches the work as one graph.
 
-        It leaves each parameter with the gradient that this graph writes. Raises RuntimeError for
-        work that cannot be recorded.
+        It reads the tensors that the work reads now, and leaves each parameter with the gradient
+        that this graph writes. Recording computes nothing. Raises RuntimeError for work that cannot
+        be recorded.
         """
         graph = torch.cuda.CUDAGraph()
-        for generator in generators_of(self._model):
-            graph.register_generator_state(generator)
+        for generator in _held(self._model):
+            if generator.device.type == "cuda":
+                graph.register_generator_state(generator)
         # The outer block gives the stream back even where the capture fails.
         with torch.cuda.stream(self._stream), torch.cuda.graph(graph, stream=self._stream):
             result = work()
@@ -160,11 +195,34 @@ class CudaRecorder(Recorder):
             current.wait_stream(self._stream)
 
 
-def generators_of(model: nn.Module) -> list[torch.Generator]:
-    """Return the generators on a GPU that the modules of a model hold as attributes."""
-    held = (value for module in model.modules() for value in vars(module).values())
-    return [
-        value
-        for value in held
-        if isinstance(value, torch.Generator) and value.device.type == "cuda"
-    ]
+def relative_difference(ones: Sequence[Tensor], others: Sequence[Tensor]) -> float:
+    """Return |ones - others| / |others|, with the Euclidean norm over the entries of all tensors.
+
+    It is 0 where both are 0, and infinite where they have other shapes.
+    """
+    if [each.shape for each in ones] != [each.shape for each in others]:
+        return torch.inf
+    norm = partial(torch.linalg.vector_norm, dtype=torch.float64)
+    pairs = zip(ones, others, strict=True)
+    apart = sum(float(norm(one.double() - other.double())) ** 2 for one, other in pairs)
+    whole = sum(float(norm(other.double())) ** 2 for other in others)
+    return 0.0 if apart == 0 else (apart / whole) ** 0.5 if whole else torch.inf
+
+
+def _generators(model: nn.Module) -> list[torch.Generator]:
+    """Return the generators that the work may draw from."""
+    on_gpu = torch.cuda.default_generators if torch.cuda.is_initialized() else ()
+    return [*_held(model), torch.default_generator, *on_gpu]
+
+
+def _held(model: nn.Module) -> Iterator[torch.Generator]:
+    """Yield the generators that the modules of a model hold as attributes."""
+    for module in model.modules():
+        for value in vars(module).values():
+            if isinstance(value, torch.Generator):
+                yield value
+
+
+def _state_tensors(optimizer: Optimizer | Rprop | None) -> list[Tensor]:
+    states = () if optimizer is None else optimizer.state.values()
+    return [value for state in states for value in state.values() if isinstance(value, Tensor)]

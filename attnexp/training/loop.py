@@ -1,9 +1,8 @@
-"""Trains a model and yields a row of metrics an epoch. It reads and writes no files."""
+"""Trains a model and yields a row of metrics per epoch. It reads and writes no files."""
 
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import replace
 from itertools import islice
 
@@ -11,24 +10,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch
 from attnexp.data.base import Dataset
-from attnexp.tasks.base import Task
-from attnexp.training.base import (
-    Epoch,
-    OptimizerFactory,
-    Schedule,
-    TrainingDivergedError,
-    TrainSettings,
-)
+from attnexp.training.base import Epoch, TrainingDivergedError, TrainSettings
 from attnexp.training.early_stopping import (
     BestEpoch,
     ParameterMotion,
     Target,
     reason_to_end,
 )
-from attnexp.training.precision import Autocast
+from attnexp.training.prepared import PreparedRun
+from attnexp.training.record.measures import measure
 from attnexp.training.state import (
     State,
     load_optimizer_state,
@@ -40,100 +32,87 @@ from attnexp.training.steps import Gradient, training_step
 
 
 class Training:
-    """The training of a model, in place, which may be left after any update and taken up again.
+    """Trains the model of a run in place. It can be interrupted after any update, and resumed.
 
-    `generator` orders the examples. The learning rate of step s of n planned ones is
-    lr * schedule(s / n). The model computes in blocks of `autocast`.
+    The learning rate of step s of n planned ones is lr * schedule(s / n). On a GPU the steps run as
+    CUDA graphs unless `graphs` is false.
 
-    `state` is all that the training depends on, so that one that was taken up has the bits of one
-    that was never left. `left` is such a state.
+    `state` is what the method `state` returned earlier: a training that continues from there has
+    the bits of one that was never interrupted.
 
     Raises ValueError when the model has nothing to train, or no direction says when `stop_metric`
-    has reached its target, and any error for a state that is not one of this training.
+    has reached its target, and any error for a state of another training.
     """
 
-    def __init__(
-        self,
-        model: Architecture,
-        dataset: Dataset,
-        task: Task,
-        optimizer: OptimizerFactory,
-        schedule: Schedule,
-        settings: TrainSettings,
-        generator: torch.Generator,
-        autocast: Autocast = nullcontext,
-        left: State | None = None,
-    ) -> None:
+    def __init__(self, run: PreparedRun, state: State | None = None) -> None:
+        model, settings = run.model, run.settings
         parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
         if not parameters:
             raise ValueError("the model has no parameters to train")
-        self._model = model
-        self._train = dataset.train
-        self._schedule = schedule
-        self._generator = generator
-        self._size = settings.batch_size or len(dataset.train)
-        self._course = Course(model, dataset, task, settings, autocast)
+        self._run = run
+        self._size = settings.batch_size or len(run.dataset.train)
+        self._progress = RunProgress(run)
         self._motion = ParameterMotion(
             [p.detach().unsqueeze(0) for p in parameters], settings.tolerance
         )
-        self._descent = optimizer(params=parameters)
+        self._descent = run.optimizer(params=parameters)
         self._rate = self._descent.param_groups[0]["lr"]
         self._begin_epoch()
-        if left is not None:
-            self._take_up(left)
-        gradient = Gradient(model, task, settings.clip_norm, autocast)
-        self._update = training_step(gradient, self._descent)
+        if state is not None:
+            self._load_state(state)
+        gradient = Gradient(model, run.task, settings.clip_norm, run.precision.autocast)
+        self._update = training_step(gradient, self._descent, run.config["graphs"])
 
     def epochs(self, after_update: Callable[[], None] = lambda: None) -> Iterator[Epoch]:
-        """Train, and yield a row an epoch; `after_update` is called after each update.
+        """Train, and yield a row per epoch; `after_update` is called after each update.
 
         Raises TrainingDivergedError when the loss or a parameter becomes infinite or NaN.
         """
-        course = self._course
-        while not course.over:
-            batches = portions(self._train, self._size, self._generator)
+        progress = self._progress
+        while not progress.over:
+            batches = portions(self._run.dataset.train, self._size, self._run.order)
             for batch in islice(batches, self._losses.count, None):
-                if course.step == course.planned:
+                if progress.step == progress.planned:
                     break
-                self._factor = self._schedule(course.step / course.planned)
+                self._factor = self._run.schedule(progress.step / progress.planned)
                 self._losses.add(self._update(batch, self._factor))
-                course.step += 1
+                progress.step += 1
                 after_update()
             losses, rate = self._losses.values(), self._rate * self._factor
             self._begin_epoch()
-            yield course.end_epoch(losses, rate, self._motion.has_ceased()[0])
-            course.require_finite(self._rate)
-        course.best.restore()
+            yield progress.end_epoch(losses, rate, self._motion.has_ceased()[0])
+            progress.require_finite(self._rate)
+        progress.best.restore()
 
     def state(self) -> State:
         """Return all that the rest of the training depends on, as it is after an update."""
         return {
-            "model": self._model.state_dict(),
-            "random": random_states(self._model),
+            "model": self._run.model.state_dict(),
+            "random": random_states(self._run.model),
             "optimizer": optimizer_state(self._descent),
             "motion": self._motion.state(0),
             "order": self._order,
             "losses": self._losses.values(),
             "factor": self._factor,
-            **self._course.state(),
+            **self._progress.state(),
         }
 
     def _begin_epoch(self) -> None:
-        self._order = self._generator.get_state()
-        self._losses = EpochLosses(math.ceil(len(self._train) / self._size))
+        self._order = self._run.order.get_state()
+        self._losses = EpochLosses(math.ceil(len(self._run.dataset.train) / self._size))
         self._factor = 1.0
 
-    def _take_up(self, left: State) -> None:
-        self._model.load_state_dict(left["model"])
-        load_optimizer_state(self._descent, left["optimizer"])
-        self._motion.take_up([left["motion"]])
-        for loss in left["losses"]:
+    def _load_state(self, state: State) -> None:
+        self._run.model.load_state_dict(state["model"])
+        load_optimizer_state(self._descent, state["optimizer"])
+        self._motion.load_states([state["motion"]])
+        for loss in state["losses"]:
             self._losses.add(loss)
-        self._factor = left["factor"]
-        self._course.take_up(left)
-        set_random_states(self._model, left["random"])
-        self._generator.set_state(left["order"])
-        self._order = left["order"]
+        self._factor = state["factor"]
+        self._progress.load_state(state)
+        set_random_states(self._run.model, state["random"])
+        self._run.order.set_state(state["order"])
+        self._order = state["order"]
 
 
 class EpochLosses:
@@ -159,38 +138,26 @@ class EpochLosses:
         """Return the losses of all updates so far."""
         return self._all[..., : self.count]
 
-    def mean(self) -> Float[Tensor, "*models"]:
-        """Return the mean over the updates."""
-        return self.values().mean(dim=-1)
 
-
-class Course:
-    """Where the training of one run stands: its updates, its epochs, and whether it is over.
+class RunProgress:
+    """The progress of one run: its updates, its epochs, and whether training is over.
 
     `step` counts the updates, of which the budgets allow `planned`.
     """
 
-    def __init__(
-        self,
-        model: Architecture,
-        dataset: Dataset,
-        task: Task,
-        settings: TrainSettings,
-        autocast: Autocast,
-    ) -> None:
-        self.planned = planned_steps(dataset, settings)
+    def __init__(self, run: PreparedRun) -> None:
+        self.planned = planned_steps(run.dataset, run.settings)
         self.step = 0
         self.over = False
-        self.best = BestEpoch(model)
-        self._run = (model, dataset, task, autocast)
-        self._settings = settings
-        self._target = Target(settings, task, dataset)
+        self.best = BestEpoch(run.model)
+        self._run = run
+        self._target = Target(run.settings, run.task, run.dataset)
         self._epoch = 0
         self._fault = ""
         self._start = time.perf_counter()
 
     def state(self) -> State:
-        """Return where the run stands within an epoch."""
+        """Return the progress after an update."""
         return {
             "step": self.step,
             "epoch": self._epoch,
@@ -200,12 +167,12 @@ class Course:
             "best": self.best.state(),
         }
 
-    def take_up(self, left: State) -> None:
-        """Go on from a state."""
-        self.step, self._epoch, self.over = left["step"], left["epoch"], left["over"]
-        self._start = time.perf_counter() - left["seconds"]
-        self._target.epochs = left["target"]
-        self.best.take_up(left["best"])
+    def load_state(self, state: State) -> None:
+        """Continue from a state that `state` returned."""
+        self.step, self._epoch, self.over = state["step"], state["epoch"], state["over"]
+        self._start = time.perf_counter() - state["seconds"]
+        self._target.epochs = state["target"]
+        self.best.load_state(state["best"])
 
     def end_epoch(self, losses: Float[Tensor, " updates"], rate: float, converged: bool) -> Epoch:
         """Validate at the end of an epoch, and return its row; training may be over then.
@@ -215,12 +182,12 @@ class Course:
         self._epoch += 1
         loss = float(losses.mean())
         self._fault = self._fault_of(losses)
-        validation = {} if self._fault else validate(*self._run)
+        validation = {} if self._fault else validate(self._run)
         if not math.isfinite(validation.get("loss", 0.0)):
             self._fault = f"the validation loss is {validation['loss']} after update {self.step}"
-        self.best.see(self._epoch, loss, validation)
+        self.best.update(self._epoch, loss, validation)
         if validation:
-            self._target.see(validation)
+            self._target.update(validation)
         row = Epoch(
             epoch=self._epoch,
             step=self.step,
@@ -231,8 +198,8 @@ class Course:
             converged=converged,
         )
         stale = self._epoch - self.best.epoch
-        ended = reason_to_end(row, self._settings, self._target, self.planned, stale)
-        self.over = bool(ended) or converged or self._epoch == self._settings.max_epochs
+        ended = reason_to_end(row, self._run.settings, self._target, self.planned, stale)
+        self.over = bool(ended) or converged or self._epoch == self._run.settings.max_epochs
         return replace(row, ended=ended)
 
     def require_finite(self, rate: float) -> None:
@@ -247,13 +214,13 @@ class Course:
             )
 
     def _fault_of(self, losses: Float[Tensor, " updates"]) -> str:
-        """Return what is infinite or NaN after an epoch, or an empty text."""
+        """Return the names of infinite or NaN values after an epoch, or an empty text."""
         infinite = (~losses.isfinite()).nonzero()
         if len(infinite):
             first = int(infinite[0])
             update = self.step - len(losses) + first + 1
             return f"the loss is {float(losses[first])} at update {update}"
-        if not is_finite(self._run[0]):
+        if not is_finite(self._run.model):
             return f"parameters are no longer finite after update {self.step}"
         return ""
 
@@ -270,17 +237,10 @@ def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:
     return min(steps, settings.max_steps or steps)
 
 
-def validate(
-    model: Architecture, dataset: Dataset, task: Task, autocast: Autocast = nullcontext
-) -> Mapping[str, float]:
-    """The task's metrics on the validation set, or nothing where the data have none."""
-    if dataset.validation is None:
-        return {}
-    model.eval()
-    with torch.no_grad(), autocast():
-        measured = task.validate(model, dataset.validation)
-    model.train()
-    return measured
+def validate(run: PreparedRun) -> Mapping[str, float]:
+    """Return the task's metrics on the validation set, or nothing where the data have none."""
+    whole = run.dataset.validation
+    return {} if whole is None else measure(run, lambda model, _: run.task.validate(model, whole))
 
 
 def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Batch]:

@@ -8,6 +8,7 @@ import torch
 
 from attnexp.architectures.base import Architecture
 from attnexp.data.base import Dataset
+from attnexp.runs.summary import Summary
 from attnexp.tasks.base import Task
 from attnexp.trackers.base import Tracker
 from attnexp.training.base import OptimizerFactory, Schedule, TrainSettings
@@ -18,12 +19,13 @@ from attnexp.training.precision import Precision
 class PreparedRun:
     """A run that is built and has not begun.
 
-    `untrained` makes models of the same shape with other first parameters, one at a time. `command`
-    is what was typed for the run.
+    `config` is the configuration with every value, `opening` the summary as it is written when the
+    run begins, without secrets and values from the environment. `untrained` makes models of the
+    same shape with other first parameters, one at a time.
     """
 
     config: Mapping[str, Any]
-    chosen: Mapping[str, str]
+    opening: Summary
     device: torch.device
     why_device: str
     precision: Precision
@@ -36,7 +38,11 @@ class PreparedRun:
     tracker: Tracker
     order: torch.Generator
     untrained: Iterable[Architecture]
-    command: str | None = None
+
+    @property
+    def chosen(self) -> Mapping[str, str]:
+        """The name chosen in each group."""
+        return self.opening.choices
 
 
 def trainable(model: Architecture) -> bool:

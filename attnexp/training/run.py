@@ -1,67 +1,64 @@
-"""A run from its first file to its last: train, evaluate, files."""
+"""A run from its first file to its last: train, evaluate, record."""
 
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 from attnexp import console
-from attnexp.runs.stop import Stop
 from attnexp.runs.summary import Summary
-from attnexp.training.base import Epoch
+from attnexp.training.base import Epoch, NotReplicableError
 from attnexp.training.loop import Training
 from attnexp.training.prepared import PreparedRun
-from attnexp.training.recording import Recording, headline
-from attnexp.training.state import State
+from attnexp.training.record.measures import headline
+from attnexp.training.record.recording import Recording
+from attnexp.training.stop import Stop
 
 ALONE = "batched=true, but this run was trained by itself"
 """The beginning of the note of a run that cannot train as a replica."""
 
 
-def execute(run: PreparedRun, folder: Path) -> Summary:
+def execute(run: PreparedRun, folder: Path, draws: bool = False) -> Summary:
     """Train, evaluate and record a run in its folder, and return its summary.
 
-    Whatever ends the run early is written into the summary and into the log, and raised again. A
-    picture that cannot be drawn does not end a run: the summary says so in a note.
+    With `draws` its pictures are drawn; one that cannot be drawn does not end the run, and the
+    summary says so in a note. An error that ends the run early is written into the summary and into
+    the log, and raised again.
     """
     stop = Stop()
-    with stop.heard():
+    with stop.handling_signals():
         record = Recording(run, folder, stop)
         try:
-            record.look()
+            record.load_checkpoint()
             record.begin()
             if not record.idle:
                 train(record)
-            record.finish()
+            return record.finish(draws)
         except BaseException as error:
             record.end_early(error)
             raise
-        return record.close()
 
 
 def train(record: Recording) -> None:
     """Fit the model of a run, and record each epoch."""
     run = record.run
     label = f"seed {run.config['seed']}: epoch"
-    with record.stop.awaited(), console.progress(label, run.settings.max_epochs) as show:
+    with record.stop.deferred(), console.progress(label, run.settings.max_epochs) as show:
         for row in epochs(record):
-            record.see(row)
+            record.record(row)
             show(row.epoch, headline(row, run.task))
 
 
 def epochs(record: Recording) -> Iterator[Epoch]:
-    """Fit the model of a run and yield its epochs: as a replica where that is asked for and can be.
+    """Fit the model of a run and yield its epochs, as a replica with `batched`.
 
-    Where it cannot be, a note says why.
+    Where it cannot train as one, a note says why.
     """
     run = record.run
     if run.config["batched"]:
-        from attnexp.training.replicas import NotReplicableError, Replicas
-
-        def replicas(left: State | None) -> Replicas:
-            return Replicas([run], [left] if left else [])
+        from attnexp.training.replicas.group import Replicas
 
         try:
-            group = record.taken_up(replicas)
+            group = record.resume(lambda state: Replicas([run], [state] if state else []))
         except NotReplicableError as reason:
             record.notes.append(f"{ALONE}, because {reason}")
             console.warn(record.notes[-1])
@@ -71,18 +68,5 @@ def epochs(record: Recording) -> Iterator[Epoch]:
                 record.after_update(partial(group.state, 0))
             return
 
-    def training(left: State | None) -> Training:
-        return Training(
-            run.model,
-            run.dataset,
-            run.task,
-            run.optimizer,
-            run.schedule,
-            run.settings,
-            run.order,
-            run.precision.autocast,
-            left,
-        )
-
-    alone = record.taken_up(training)
+    alone = record.resume(partial(Training, run))
     yield from alone.epochs(partial(record.after_update, alone.state))

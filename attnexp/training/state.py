@@ -1,4 +1,4 @@
-"""The parts of a training's state that modules of PyTorch hold: generators and optimizers."""
+"""The part of a training state that PyTorch's objects hold: generators and optimizers."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
+from attnexp.training.base import NotReplicableError
 from attnexp.training.optimizers import Rprop
 
 State = dict[str, Any]
@@ -15,23 +16,27 @@ State = dict[str, Any]
 
 
 class WrongStateError(Exception):
-    """A state is not one of this training. The message says why."""
+    """A state does not belong to this training. The message says why."""
 
 
 @contextmanager
-def whole_or_not_at_all(model: nn.Module, order: torch.Generator) -> Iterator[None]:
-    """Leave a model and its order of examples as they were where the block fails.
+def restored_on_error(model: nn.Module, order: torch.Generator) -> Iterator[None]:
+    """Give a model, its generators and the order of its examples their old states on an error.
 
-    Raises WrongStateError then.
+    Raises WrongStateError then; NotReplicableError is raised as it is.
     """
     tensors = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    draws = order.get_state()
+    random, order_state = random_states(model), order.get_state()
     try:
         yield
-    except Exception as error:  # whatever a state of unknown origin may cause
+    except Exception as error:  # any error that a state of unknown origin may cause
         model.load_state_dict(tensors)
-        order.set_state(draws)
-        raise WrongStateError(f"{type(error).__name__}: {error}") from error
+        set_random_states(model, random)
+        order.set_state(order_state)
+        if isinstance(error, NotReplicableError):
+            raise
+        reason = str(error).partition("\n")[0]
+        raise WrongStateError(f"{type(error).__name__}: {reason}") from error
 
 
 def random_states(model: nn.Module) -> State:
@@ -44,7 +49,7 @@ def random_states(model: nn.Module) -> State:
 
 
 def set_random_states(model: nn.Module, states: State) -> None:
-    """Give the generators the states that they had, on the devices that they were on."""
+    """Set the states of the generators, on the devices on which they were."""
     torch.set_rng_state(states["global"])
     for path, state in states["modules"].items():
         module: Any = model.get_submodule(path)
@@ -60,27 +65,23 @@ def _generators(model: nn.Module) -> Iterator[tuple[str, torch.Generator]]:
 
 
 def optimizer_state(optimizer: Optimizer | Rprop) -> list[State]:
-    """Return what an optimizer remembers of each of its parameters, group by group."""
-    return [dict(optimizer.state.get(parameter, {})) for parameter in _parameters(optimizer)]
+    """Return an optimizer's state of each of its parameters, group by group."""
+    return [dict(optimizer.state.get(parameter, {})) for _, parameter in _parameters(optimizer)]
 
 
 def load_optimizer_state(optimizer: Optimizer | Rprop, states: Sequence[State]) -> None:
-    """Let an optimizer that is new remember this. Raises ValueError for other parameters."""
-    for group, parameter, state in zip(
-        _groups(optimizer), _parameters(optimizer), states, strict=True
-    ):
+    """Set the state of a new optimizer. Raises ValueError for another number of parameters."""
+    for (group, parameter), state in zip(_parameters(optimizer), states, strict=True):
         if state:
             optimizer.state[parameter] = {
                 name: _placed(value, parameter, group, name) for name, value in state.items()
             }
 
 
-def _parameters(optimizer: Optimizer | Rprop) -> list[Tensor]:
-    return [parameter for group in optimizer.param_groups for parameter in group["params"]]
-
-
-def _groups(optimizer: Optimizer | Rprop) -> list[Mapping[str, Any]]:
-    return [group for group in optimizer.param_groups for _ in group["params"]]
+def _parameters(optimizer: Optimizer | Rprop) -> Iterator[tuple[Mapping[str, Any], Tensor]]:
+    """Yield each parameter with its group."""
+    for group in optimizer.param_groups:
+        yield from ((group, parameter) for parameter in group["params"])
 
 
 def _placed(value: Any, parameter: Tensor, group: Mapping[str, Any], name: str) -> Any:

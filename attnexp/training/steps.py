@@ -13,7 +13,7 @@ from torch.optim import Optimizer
 from attnexp.architectures.base import Architecture
 from attnexp.batch import Batch
 from attnexp.tasks.base import Task
-from attnexp.training.graphs import Captured, CudaRecorder, Recorder, Work
+from attnexp.training.graphs import Captured, CudaRecorder, Work
 from attnexp.training.optimizers import Rprop
 from attnexp.training.precision import Autocast
 
@@ -71,14 +71,16 @@ class CapturedStep:
     tensors.
     """
 
-    def __init__(self, gradient: Work, optimizer: Optimizer | Rprop, recorder: Recorder) -> None:
+    def __init__(
+        self, gradient: Gradient, optimizer: Optimizer | Rprop, recorder: CudaRecorder
+    ) -> None:
         self._groups = optimizer.param_groups
         self._rates = [group["lr"] for group in self._groups]
         for group in self._groups:
             device = group["params"][0].device
             group["lr"] = torch.tensor(group["lr"], dtype=torch.float32, device=device)
         work = partial(_update, optimizer, gradient)
-        self._update = Captured("the training step", work, recorder)
+        self._update = Captured("the training step", work, recorder, gradient.model, optimizer)
 
     def __call__(self, batch: Batch, factor: float) -> Float[Tensor, ""]:
         """Update the parameters, and return the loss before."""
@@ -92,26 +94,26 @@ def _update(optimizer: Optimizer | Rprop, gradient: Work, batch: Batch) -> Float
     return cast(Tensor, optimizer.step(closure))
 
 
-def training_step(gradient: Gradient, optimizer: Optimizer | Rprop) -> Step:
-    """Return what a step does on the model's device: CUDA graphs on a GPU, eager steps elsewhere.
+def training_step(gradient: Gradient, optimizer: Optimizer | Rprop, graphs: bool = True) -> Step:
+    """Return the step for the model's device: with `graphs` CUDA graphs on a GPU, else eager steps.
 
     Where the update cannot be part of a graph, the gradient is one.
     """
     device = next(gradient.model.parameters()).device
-    if device.type != "cuda":
+    if device.type != "cuda" or not graphs:
         return EagerStep(gradient, optimizer)
     recorder = CudaRecorder(gradient.model, device)
     if keeps_to_the_device(optimizer):
         return CapturedStep(gradient, optimizer, recorder)
     log.info("%s cannot be part of a CUDA graph, the gradient can", type(optimizer).__name__)
-    return EagerStep(Captured("the gradient", gradient, recorder), optimizer)
+    return EagerStep(Captured("the gradient", gradient, recorder, gradient.model), optimizer)
 
 
 def keeps_to_the_device(optimizer: Optimizer | Rprop) -> bool:
-    """Return whether an optimizer's update is tensor operations on the parameters' device alone.
+    """Return whether an optimizer updates by tensor operations on the parameters' device alone.
 
-    Its groups then say `capturable`, PyTorch's word for it. An optimizer of PyTorch that has this
-    setting is given it here, before its first step; one of a user is left as it is. In double
+    Its groups then have `capturable`, PyTorch's name for this. An optimizer of PyTorch that has
+    this setting is given it here, before its first step; one of a user is left as it is. In double
     precision it is not given: PyTorch would compute the step's bias correction in float32.
     """
     groups = optimizer.param_groups

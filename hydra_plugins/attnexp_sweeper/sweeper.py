@@ -35,8 +35,8 @@ class AttnexpSweeper(Sweeper):
         self.config = config
 
     def sweep(self, arguments: list[str]) -> None:
-        from attnexp.sweeps.multirun import sweep
         from attnexp.sweeps.plan import Composer
+        from attnexp.sweeps.schedule import sweep
 
         with Composer(self.hydra_context, self.config) as composer:
             sweep(composer, [*self.params, *arguments], self.max_batch_size, self.dry_run)
@@ -66,13 +66,18 @@ class TunedSweeper(AttnexpSweeper):
 
     def sweep(self, arguments: list[str]) -> None:
         from attnexp.sweeps.plan import Composer
-        from attnexp.sweeps.tuned import TuneSettings, tuned_sweep
+        from attnexp.sweeps.tuned import tuned_sweep
 
-        seeds = ",".join(map(str, self.seeds))
-        settings = TuneSettings(list(self.tune), seeds, self.metric)
-        arguments = [*self.params, *arguments]
         with Composer(self.hydra_context, self.config) as composer:
-            tuned_sweep(composer, arguments, settings, self.max_batch_size, self.dry_run)
+            tuned_sweep(
+                composer,
+                [*self.params, *arguments],
+                self.tune,
+                ",".join(map(str, self.seeds)),
+                self.metric,
+                self.max_batch_size,
+                self.dry_run,
+            )
 
 
 class OptunaSweeper(AttnexpSweeper):
@@ -100,7 +105,7 @@ class OptunaSweeper(AttnexpSweeper):
         if find_spec("optuna") is None:
             raise RequestError("hydra/sweeper=optuna needs Optuna: pip install 'attnexp[optuna]'")
         from attnexp.sweeps.plan import Composer
-        from attnexp.sweeps.search.loop import SearchSettings, search
+        from attnexp.sweeps.search.search import SearchSettings, search
 
         settings = SearchSettings(self.n_trials, self.at_once, self.metric, self.sampler_seed)
         with Composer(self.hydra_context, self.config) as composer:

@@ -1,28 +1,12 @@
 """A small sequence batch with unequal prime sizes, and models to go with it."""
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 import torch
 from hydra.utils import instantiate
 
 LENGTHS = (7, 2, 4)
-
-EVERY = 5
-"""One in so many pairs of a score and a model is tested by default: several of each."""
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark pairs as slow; those of one test that are left form diagonals."""
-    for item in items:
-        if Path(__file__).parent not in item.path.parents or not hasattr(item, "callspec"):
-            continue
-        places = item.callspec.indices
-        pair = "model_name" in places and "kind" in places
-        if pair and (places["model_name"] + places["kind"]) % EVERY:
-            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True, scope="package")

@@ -1,10 +1,8 @@
 """The decoder-only model."""
 
-from dataclasses import replace
-
 import pytest
 import torch
-import torch.nn.functional as F
+from library_layers import copy_attention, copy_rest, randomised
 from torch import nn
 
 from attnexp.architectures.decoder_only import DecoderOnly
@@ -24,13 +22,6 @@ def build(spec, scored):
     return model
 
 
-def randomised(model):
-    """The model with all parameters random, also those of the norms, which start at 1 and 0."""
-    for parameter in model.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return model
-
-
 @torch.no_grad()
 def test_it_is_a_causal_stack_of_pytorch_over_the_joint_sequence(build, spec, batch):
     """Each example alone, without padding, through nn.TransformerEncoder with a causal mask."""
@@ -41,17 +32,8 @@ def test_it_is_a_causal_stack_of_pytorch_over_the_joint_sequence(build, spec, ba
     theirs = nn.TransformerEncoder(layer, 2, nn.LayerNorm(DIM), enable_nested_tensor=False).double()
     theirs.norm.load_state_dict(ours.norm.state_dict())
     for their, our in zip(theirs.layers, ours.layers, strict=True):
-        own = our.own
-        their.self_attn.in_proj_weight.copy_(
-            torch.cat([own.W_q.weight, own.W_k.weight, own.W_v.weight])
-        )
-        their.self_attn.in_proj_bias.zero_()
-        their.self_attn.out_proj.weight.copy_(own.W_o.weight)
-        their.self_attn.out_proj.bias.zero_()
-        their.norm1.load_state_dict(our.own_norm.state_dict())
-        their.norm2.load_state_dict(our.feed_forward.norm.state_dict())
-        their.linear1.load_state_dict(our.feed_forward.W_1.state_dict())
-        their.linear2.load_state_dict(our.feed_forward.W_2.state_dict())
+        copy_attention(their.self_attn, our.own)
+        copy_rest(their, our, {"norm1": our.own_norm, "norm2": our.feed_forward.norm})
     found = ours(batch).outputs
     symbols = list(dict.fromkeys(spec.source_vocab + spec.target_vocab))
     for row in range(3):
@@ -90,20 +72,6 @@ def test_the_map_to_the_source_is_a_part_of_the_whole(build, batch):
     )
 
 
-def test_targets_are_due_where_the_batch_says(build, batch):
-    model = build()
-    asked = torch.tensor([[4, 1], [0, 2], [3, 3]])
-    some = replace(
-        batch, asked=asked, targets=batch.targets[:, :2], target_mask=batch.target_mask[:, :2]
-    )
-    whole, part = model(batch, need_weights=True), model(some, need_weights=True)
-    for row in range(3):
-        torch.testing.assert_close(part.outputs[row], whole.outputs[row, asked[row]])
-        rows = whole.weights["cross"][row][..., asked[row], :]
-        torch.testing.assert_close(part.weights["cross"][row], rows)
-    assert torch.equal(part.weights["self"], whole.weights["self"])
-
-
 def test_without_feed_forward_there_is_attention_alone(build, batch):
     model = build(feed_forward=False)
     assert not any(isinstance(module, FeedForward) for module in model.modules())
@@ -112,28 +80,3 @@ def test_without_feed_forward_there_is_attention_alone(build, batch):
         "own_norm",
     }
     assert model(batch).outputs.isfinite().all()
-
-
-def test_learned_positions_end_with_source_and_target(build, batch):
-    model = build(positions="learned")
-    longer = replace(
-        batch,
-        queries=F.pad(batch.queries, (0, 1)),
-        targets=F.pad(batch.targets, (0, 1)),
-        target_mask=F.pad(batch.target_mask, (0, 1)),
-    )
-    with pytest.raises(ValueError, match="sequences of at most 12 symbols, got one of 13"):
-        model(longer)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"positions": "rotary", "dim": 6}, "rotary positions need an even number of features"),
-        ({"positions": "sinusoidal", "dim": 5, "heads": 1}, "sinusoidal positions need an even"),
-        ({"ff_dim": 0}, "ff_dim must be greater than 0, got 0"),
-    ],
-)
-def test_settings_that_cannot_work_are_refused(build, settings, message):
-    with pytest.raises(ValueError, match=message):
-        build(**settings)

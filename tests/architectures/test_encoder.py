@@ -2,11 +2,11 @@
 
 import pytest
 import torch
-from recurrent_layers import LIBRARY, copy_weights
+from library_layers import LIBRARY, copy_weights
 from torch import nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-from attnexp.architectures.encoder import BothWays, Encoder, OneWay, Rows, mirror
+from attnexp.architectures.encoder import BothWays, Encoder, OneWay, Rows
 from attnexp.attention.dropout import Dropout
 
 LENGTHS = torch.tensor([7, 2, 5])
@@ -58,14 +58,6 @@ def test_both_ways_merge_the_packed_layers_of_pytorch(cell, inputs):
     torch.testing.assert_close(
         state, torch.tanh(both @ layer.merge_finals.weight.T + layer.merge_finals.bias)
     )
-
-
-def test_a_mirror_leaves_padding_behind():
-    rows = torch.tensor([[1.0, 2.0, 3.0, 8.0, 9.0], [1.0, 2.0, 3.0, 4.0, 5.0]])
-    mirrored = rows.gather(1, mirror(torch.tensor([3, 5]), 5))
-    assert mirrored[0, :3].tolist() == [3.0, 2.0, 1.0]
-    assert sorted(mirrored[0, 3:].tolist()) == [8.0, 9.0]
-    assert mirrored[1].tolist() == [5.0, 4.0, 3.0, 2.0, 1.0]
 
 
 @pytest.mark.parametrize("symbols", [4, 40])

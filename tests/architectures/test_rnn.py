@@ -8,12 +8,11 @@ from attnexp.architectures.rnn import Rnn
 
 def gru(cell, x, h):
     """One step of a gated recurrent unit, for one example."""
+    return gru_from_gates(cell, cell.W_x.weight @ x + cell.W_x.bias, h)
+
+
+def gru_from_gates(cell, x_gates, h):
     size = len(h)
-    x_gates = cell.W_x.weight @ x + cell.W_x.bias
-    return gru_from_gates(cell, x_gates, h, size)
-
-
-def gru_from_gates(cell, x_gates, h, size):
     h_gates = cell.W_h.weight @ h + cell.W_h.bias
     new = []
     for i in range(size):
@@ -69,7 +68,7 @@ def oracle(model, source, queries):
             + bottom.W_x.bias
             + model.W_c.T @ context
         )
-        states[0] = gru_from_gates(bottom, below, states[0], len(context))
+        states[0] = gru_from_gates(bottom, below, states[0])
         for depth, cell in enumerate(model.above, start=1):
             states[depth] = gru(cell, states[depth - 1], states[depth])
         logits.append(model.W_o.weight @ torch.cat([states[-1], context]) + model.W_o.bias)
@@ -106,19 +105,3 @@ def test_keys_are_projected_once_a_sequence(spec, scored, batch, monkeypatch):
     monkeypatch.setattr(score, "project_keys", lambda keys: calls.append(1) or project(keys))
     model(batch)
     assert len(calls) == 1
-
-
-def test_one_head_is_the_bare_score(spec, scored):
-    names = {
-        name.split(".")[1]
-        for name, _ in Rnn(spec, scored("bilinear")).attention.named_parameters(prefix="attention")
-    }
-    assert names == {"score"}
-    names = {name for name, _ in Rnn(spec, scored("bilinear"), heads=4).attention.named_children()}
-    assert names == {"W_q", "W_k", "W_v", "W_o", "score", "normalizer"}
-
-
-@pytest.mark.parametrize("name", ["embed_dim", "hidden_dim"])
-def test_sizes_must_be_positive(name, spec, scored):
-    with pytest.raises(ValueError, match=f"{name} must be greater than 0, got 0"):
-        Rnn(spec, scored("additive"), **{name: 0})

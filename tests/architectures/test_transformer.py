@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 import torch
+from library_layers import copy_attention, copy_rest, randomised
 from torch import nn
 
 from attnexp.architectures.positions import Order
@@ -11,34 +12,11 @@ from attnexp.architectures.transformer import (
     DecoderLayer,
     FeedForward,
     SelfAttentionLayer,
-    Transformer,
 )
 from attnexp.attention.multihead import MultiHead
 
 DIM, HEADS, FF = 6, 2, 11
 NO_ORDER = Order(None, None)
-
-
-def copy_attention(theirs, ours):
-    """Give nn.MultiheadAttention the weights of MultiHead, and no biases."""
-    theirs.in_proj_weight.copy_(torch.cat([ours.W_q.weight, ours.W_k.weight, ours.W_v.weight]))
-    theirs.in_proj_bias.zero_()
-    theirs.out_proj.weight.copy_(ours.W_o.weight)
-    theirs.out_proj.bias.zero_()
-
-
-def copy_rest(theirs, ours, norms):
-    for name, norm in norms.items():
-        getattr(theirs, name).load_state_dict(norm.state_dict())
-    theirs.linear1.load_state_dict(ours.feed_forward.W_1.state_dict())
-    theirs.linear2.load_state_dict(ours.feed_forward.W_2.state_dict())
-
-
-def randomised(layer):
-    """The layer with all parameters random, also those of the norms, which start at 1 and 0."""
-    for parameter in layer.parameters():
-        nn.init.normal_(parameter, std=0.5)
-    return layer.double()
 
 
 def parts_of(scored):
@@ -82,21 +60,3 @@ def test_the_decoder_layer_is_that_of_pytorch(scored, batch, sizes):
     source = ours.cross.remember(encoded, encoded, batch.mask)
     for need_weights in (False, True):
         torch.testing.assert_close(ours(x, source, NO_ORDER, need_weights)[0], expected)
-
-
-def test_learned_positions_end_with_the_longest_sequence(spec, scored, batch):
-    model = Transformer(spec, scored("scaled_dot"), positions="learned")
-    nn.init.constant_(model.W_o.bias[spec.eos], -1e9)  # no answer ends before
-    with pytest.raises(ValueError, match="sequences of at most 5 symbols, got one of 6"):
-        model.greedy(batch.keys, batch.mask, max_length=6)
-
-
-def test_one_head_has_projections_too(spec, scored):
-    model = Transformer(spec, scored("additive"), heads=1, layers=1)
-    assert model.encoder[0].own.W_q.weight.shape == (64, 64)
-
-
-@pytest.mark.parametrize("name", ["dim", "ff_dim"])
-def test_sizes_must_be_positive(name, spec, scored):
-    with pytest.raises(ValueError, match=f"{name} must be greater than 0, got 0"):
-        Transformer(spec, scored("additive"), **{name: 0})

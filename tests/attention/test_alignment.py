@@ -41,46 +41,18 @@ ROWS = [
     [0.1, 0.0, 0.4, 0.1],  # sums to 0.6
     [0.9, 0.9, 0.0, 0.3],  # sums to more than 1
     [0.0, 0.0, 0.0, 0.0],  # looks nowhere
+    [0.4, 0.4, 0.2, 0.0],  # a tie, split between gold and the one before
 ]
-GOLD = [0, 1, 1, -1, 2, 2, 0]
+GOLD = [0, 1, 1, -1, 2, 2, 0, 1]
 
 
 def test_equals_loops_and_ignores_padding():
-    weights = torch.tensor([ROWS, [[1.0, 0, 0, 0]] * 7])[:, None, None]
-    alignment = torch.tensor([GOLD, [-1] * 7])
+    weights = torch.tensor([ROWS, [[1.0, 0, 0, 0]] * 8])[:, None, None]
+    alignment = torch.tensor([GOLD, [-1] * 8])
     mask = torch.ones(2, 1, 4, dtype=torch.bool)
-    target_mask = torch.tensor([[True] * 7, [False] * 7])
+    target_mask = torch.tensor([[True] * 8, [False] * 8])
     metrics = scorecard(weights, alignment, mask, target_mask).of_head((0, 0))
     assert metrics == pytest.approx(card_by_loops(ROWS, GOLD, 4), abs=1e-6)
-
-
-def test_by_hand():
-    metrics = card_by_loops(ROWS[:4], GOLD[:4], 4)
-    assert metrics["alignment_accuracy"] == pytest.approx(1 / 3)
-    assert metrics["alignment_error_rate"] == pytest.approx(1 - 2 / 6)
-
-
-def test_a_tie_is_split_between_the_keys_that_share_it():
-    rows = [[0.4, 0.4, 0.2], [0.5, 0.0, 0.5], [1 / 3] * 3, [0.0] * 3]
-    gold = [1, 1, 0, 2]
-    mask = torch.ones(1, 1, 3, dtype=torch.bool)
-    card = scorecard(
-        torch.tensor([rows])[:, None, None],
-        torch.tensor([gold]),
-        mask,
-        mask[..., [0]].expand(1, 1, 4)[:, 0],
-    )
-    metrics = card.of_head((0, 0))
-    assert metrics == pytest.approx(card_by_loops(rows, gold, 3), abs=1e-6)
-    assert metrics["alignment_accuracy"] == pytest.approx((1 / 2 + 0 + 1 / 3 + 0) / 4)
-    assert metrics["before"] == pytest.approx((1 / 2 + 1 / 2 + 0 + 0) / 4)
-
-
-def test_a_perfect_map_has_error_rate_zero_whatever_queries_without_gold_do():
-    weights = torch.tensor([[[1.0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]]])[:, None, None]
-    mask = torch.ones(1, 1, 3, dtype=torch.bool)
-    card = scorecard(weights, torch.tensor([[0, 1, -1]]), mask, torch.ones(1, 3, dtype=torch.bool))
-    assert card.of_head((0, 0))["alignment_error_rate"] == 0
 
 
 @pytest.mark.parametrize("keys", [2, 5, 10])
@@ -94,15 +66,6 @@ def test_a_uniform_map_has_entropy_log_n_and_one_nth_on_gold(keys):
     assert metrics["alignment_accuracy"] == pytest.approx(1 / keys)
     assert metrics["alignment_error_rate"] == pytest.approx(1 - 1 / keys)
     assert metrics["before"] == metrics["after"] == pytest.approx((keys - 1) / keys**2)
-
-
-def test_a_row_of_zeros_is_on_no_key():
-    weights = torch.zeros(1, 1, 1, 1, 3)
-    mask = torch.ones(1, 1, 3, dtype=torch.bool)
-    metrics = scorecard(weights, torch.tensor([[0]]), mask, mask[..., :1].squeeze(1)).of_head(
-        (0, 0)
-    )
-    assert metrics["alignment_accuracy"] == metrics["before"] == metrics["after"] == 0
 
 
 def test_each_head_is_scored_and_the_best_leads():

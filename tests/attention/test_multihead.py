@@ -54,26 +54,11 @@ def test_equals_one_pooling_a_head():
     torch.testing.assert_close(ours(queries, keys, values)[0], expected)
 
 
-def test_heads_look_at_different_places():
-    torch.manual_seed(0)
-    _, weights = MultiHead(ScaledDot, 7, 7, 11, 11, heads=2, head_dim=5)(
-        draw(BATCH, QUERIES, 7), draw(BATCH, KEYS, 7), draw(BATCH, KEYS, 11)
-    )
-    assert weights.shape == (BATCH, 2, QUERIES, KEYS)
-    assert not torch.allclose(weights[:, 0], weights[:, 1])
-
-
 def test_one_head_is_the_bare_score():
     assert isinstance(single_or_multihead(ScaledDot, 7, 7, 11, 1, 4), AttentionPooling)
     several = single_or_multihead(ScaledDot, 7, 7, 11, 2, 4)
     assert isinstance(several, MultiHead)
     assert several.context_dim == 11
-
-
-@pytest.mark.parametrize(("heads", "head_dim", "named"), [(0, 4, "heads"), (2, 0, "head_dim")])
-def test_refuses_sizes_below_one(heads, head_dim, named):
-    with pytest.raises(ValueError, match=f"{named} must be greater than 0, got 0"):
-        single_or_multihead(ScaledDot, 7, 7, 11, heads, head_dim)
 
 
 def test_sizes_that_are_not_given_follow_from_those_that_are():

@@ -8,7 +8,6 @@ from attnexp.attention.pooling import AttentionPooling
 from attnexp.attention.steps import take_steps
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
-from attnexp.scores.scaled_dot import ScaledDot
 
 
 @pytest.fixture
@@ -28,15 +27,6 @@ def test_they_are_those_of_attention_pooling(tensors, lens):
     torch.testing.assert_close(steps.context, context.detach())
     assert steps.mask.shape == steps.weights.shape
     assert not steps.weights[~steps.mask].any()
-
-
-def test_they_are_those_of_pytorch(tensors):
-    queries, keys, values = tensors
-    lens = torch.tensor([2, 5])
-    steps = take_steps(ScaledDot(4, 4)(queries, keys), Softmax(heads=1), values, lens)
-    mask = torch.tensor([[[True, True, False, False, False]], [[True] * 5]])
-    expected = F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask)
-    torch.testing.assert_close(steps.context, expected)
 
 
 def test_without_values_there_is_no_context(tensors):

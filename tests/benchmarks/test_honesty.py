@@ -25,7 +25,7 @@ MOST = 0.05 + 2.3 * math.sqrt(0.05 * 0.95 / TRIALS)
     ("name", "rows", "seeds"),
     [
         *((name, 2, seeds) for name in honesty.EQUALS for seeds in (6, 10)),
-        ("lognormal beside a constant", 8, 20),
+        ("lognormal against a constant", 8, 20),
         ("the same with noise of 0.01", 8, 20),
     ],
 )
@@ -35,7 +35,7 @@ def test_equal_rows_are_called_different_in_at_most_5_percent_of_tables(name, ro
 
 
 @pytest.mark.parametrize(
-    "name", ["normal", "lognormal beside a constant", "the same with noise of 0.01"]
+    "name", ["normal", "lognormal against a constant", "the same with noise of 0.01"]
 )
 def test_nor_by_looking_four_times(name):
     equals = honesty.EQUALS[name]
@@ -46,8 +46,8 @@ def test_nor_by_looking_four_times(name):
     ("name", "rows", "looks"),
     [
         ("normal", 2, honesty.LOOKS),
-        ("lognormal beside a constant", 2, [5]),
-        ("lognormal beside a constant", 8, [10]),
+        ("lognormal against a constant", 2, [5]),
+        ("lognormal against a constant", 8, [10]),
         ("the same with noise of 0.01", 2, [3]),
         ("the same with noise of 0.01", 8, [3]),
     ],

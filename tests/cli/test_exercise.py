@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from attnexp.course.exercise import names, read_exercise
-from attnexp.runs.collection import collect
-from attnexp.tables.statistics import spread
+from attnexp.course.exercise import FOLDER, names, read_exercise
+from attnexp.select.collect import collect
+from attnexp.tables.statistics import Spread
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_an_exercise_from_start_to_end(in_process, verdict, tmp_path):
         (run.choices["model"], run.seed): run.metrics["test_mse"]
         for run in collect([folder / "outputs"]).runs
     }
-    ours = spread([errors["gaussian", i] - errors["gaussian_learned", i] for i in range(6)])
+    ours = Spread([errors["gaussian", i] - errors["gaussian_learned", i] for i in range(6)])
     better = "model=gaussian_learned"
     fill_in(folder, difference=f"{ours.mean:.4f}", low=ours.low, high=ours.high, better=better)
     code, late = verdict("mine")
@@ -83,7 +83,7 @@ def test_code_is_not_run_unless_it_is_trusted(in_process, verdict, tmp_path):
         (["begin"], "choose from"),
         (["start", "head"], "Did you mean 'heads'"),
         (["start", "heads", "no/where"], "cannot be written"),
-        (["check", "nowhere"], "is not a folder"),
+        (["check", "nowhere"], "nowhere holds no exercise.yaml"),
         (["check", ".", "--seconds", "0"], "not a whole number from 1 on"),
     ],
 )
@@ -92,28 +92,6 @@ def test_a_wrong_request_is_refused_in_a_sentence(in_process, arguments, sentenc
     assert answer.returncode == 2
     assert sentence in answer.stderr
     assert len(answer.stderr) < 300
-
-
-def test_an_answer_to_no_exercise_is_a_wrong_request(in_process, tmp_path):
-    (tmp_path / "answer.yaml").write_text("exercise: ../../conf")
-    answer = in_process("exercise", "check", ".")
-    assert answer.returncode == 2
-    assert "is none of" in answer.stderr
-
-
-def test_exercises_can_be_done_as_their_questions_say(in_process, tmp_path):
-    """Each command of a question composes in its folder, with the names that are checked."""
-    for name in names():
-        exercise = read_exercise(name)
-        in_process("exercise", "start", name)
-        lines = (tmp_path / name / "README.md").read_text().splitlines()
-        commands = [line.strip() for line in lines if line.startswith(" " * 8)]
-        assert all(command.startswith("attnexp ") for command in commands)
-        if name != "heads":
-            (command,) = commands
-            values = {str(value) for side in exercise.comparison.sides for value in side.values()}
-            values.discard("1")
-            assert name in command or all(value in command for value in values)
 
 
 SOLUTIONS = {
@@ -126,6 +104,39 @@ SOLUTIONS = {
     "additive_or_dot": ("conf/experiment/additive_or_dot.yaml", "features: 0", "features: 16"),
 }
 """The file of an exercise, what stands there, and what is right."""
+
+
+@pytest.mark.slow
+def test_runs_of_code_that_was_edited_do_not_pass(attnexp, tmp_path):
+    """The same command runs the edited score, and the numbers are those of the new code."""
+    file, stub, right = SOLUTIONS["new_pooling"]
+    attnexp("exercise", "start", "new_pooling")
+    folder = tmp_path / "new_pooling"
+    sweep = ("--config-dir", "conf", "-m", "model=gaussian_learned,heavy", "seed=0,1")
+
+    def swept():
+        answer = attnexp(*sweep, "train.max_epochs=1", "figures=false", cwd=folder)
+        assert answer.returncode == 0, answer.stderr
+        runs = [run for run in collect([folder / "outputs"]).runs if run.model == "heavy"]
+        return {run.path: run.metrics["test_mse"] for run in runs}
+
+    def same_code():
+        checks = json.loads(attnexp("exercise", "check", "new_pooling", "--json").stdout)["checks"]
+        return next(check for check in checks if check["name"] == "same code")
+
+    first = swept()
+    assert same_code()["passed"]
+    path = folder / file
+    path.write_text(path.read_text().replace(stub, right))
+    assert same_code() == {
+        "name": "same code",
+        "passed": False,
+        "sentence": "my_scores has changed since the runs: run both sides again",
+    }
+    again = swept()
+    assert same_code()["passed"]
+    assert len(again) == len(first) + 2
+    assert not {again[path] for path in again.keys() - first.keys()} & {*first.values()}
 
 
 @pytest.mark.slow
@@ -148,12 +159,12 @@ def test_an_exercise_that_is_solved_as_its_question_says_passes(
     for command in commands:
         answer = in_process(*shlex.split(command)[1:])
         assert answer.returncode == 0, answer.stderr
-    comparison = read_exercise(name).comparison
+    comparison = read_exercise(FOLDER / name)[0].comparison
     first, second = (
         {run.seed: run.metrics["test_mse"] for run in collect(["outputs"]).runs if fits(run, side)}
         for side in comparison.sides
     )
-    ours = spread([first[seed] - second[seed] for seed in range(8)])
+    ours = Spread([first[seed] - second[seed] for seed in range(8)])
     for better in (*comparison.labels, "undecided"):
         text = (folder / "answer.yaml").read_text()
         (folder / "answer.yaml").write_text(re.sub("better: .*", "better: null", text))

@@ -78,18 +78,15 @@ def test_damaged_folders(faults_of):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(20))
-def test_five_thousand_damaged_folders(faults_of, block):
+@pytest.mark.parametrize("block", range(4))
+def test_a_thousand_damaged_folders(faults_of, block):
     seeds = range(block * BLOCK, (block + 1) * BLOCK)
     assert [fault for seed in seeds for fault in faults_of(seed)] == []
 
 
 READ = ("metrics.csv", "attention.safetensors", "predictions.csv")
 
-NAMED = (
-    *("pipe", "socket", "zero", "terminal", "random", "folder", "loop", "root", "sparse"),
-    *("sparse text", "wide", "latin", "utf-16"),
-)
+NAMED = (*("pipe", "folder", "loop", "latin", "utf-16"),)
 """What can stand in the place of any file that is read for a page, and is always named."""
 
 
@@ -103,26 +100,6 @@ def test_what_stands_in_the_place_of_a_file_costs_no_other_run(place, outputs, t
     assert outcome.faults() == []
     assert "4 runs in page.html" in outcome.out
     assert f"left out of pictures 1 run with damaged files: outputs/damaged/{name}" in outcome.err
-
-
-def test_pictures_are_drawn_of_the_runs_that_are_sound(outputs, trained):
-    shutil.copytree(trained[1], outputs / "damaged")
-    replace(outputs / "damaged" / "metrics.csv", PLACES["pipe"])
-    outcome = run_here(["plot", "outputs", "--kind", "loss", "--output", "pictures"], SECONDS)
-    assert outcome.code == 0
-    assert "left out of pictures 1 run with damaged files: outputs/damaged/metrics.csv is not" in (
-        outcome.err
-    )
-    assert any(path.suffix == ".png" for path in Path("pictures").iterdir())
-
-
-def test_runs_whose_names_look_alike_are_different_runs(outputs, trained):
-    """Both names are displayed as `a?`, and each run is drawn from its own folder."""
-    shutil.rmtree(outputs)
-    for name, run in (("a\x1b", trained[0]), ("a\x07", trained[1])):
-        shutil.copytree(run, outputs / name)
-    outcome = run_here(["plot", "outputs", "--kind", "attention", "--output", "pictures"], SECONDS)
-    assert (outcome.code, outcome.faults()) == (0, [])
 
 
 def test_formulas_are_text_in_csv(write_run, tmp_path, monkeypatch):

@@ -15,7 +15,7 @@ def test_a_notebook_is_named_after_the_run_and_never_replaced_unasked(
     notebook.write_text("notes")
     refused = in_process("notebook", "mine")
     assert refused.returncode == 2
-    assert "mine.ipynb is there already, and may hold your notes" in refused.stderr
+    assert "mine.ipynb exists, and may hold your notes" in refused.stderr
     assert notebook.read_text() == "notes"
     assert in_process("notebook", "mine", "--output", "mine.ipynb").returncode == 0
     assert json.loads(notebook.read_text())["nbformat"] == 4

@@ -33,7 +33,8 @@ def test_the_same_command_with_another_content_is_another_run(train, in_process)
     assert len(summary["config"]["data"]["sha256"]) == 64
     assert {"bleu", "chrf", "character_error_rate"} <= summary["metrics"].keys()
     assert "5 of 10 pairs of my.tsv repeat another one and are left out" in summary["notes"]
-    assert in_process("verify", str(both[0]), str(both[1])).returncode == 2
+    answer = in_process("verify", str(both[0]), str(both[1]))
+    assert (answer.returncode, "1 of 2 runs could not be verified" in answer.stderr) == (1, True)
 
 
 def test_a_run_whose_file_has_changed_or_is_gone_says_so(train, in_process, tmp_path):
@@ -71,7 +72,7 @@ def test_other_architectures_and_scripts_leave_pictures_and_predictions(train, a
 def test_a_file_that_is_wrong_is_refused_before_anything_is_written(in_process, tmp_path):
     (tmp_path / "my.tsv").write_text("a\tb\nc\n")
     for path, sentence in {
-        "my.tsv": "my.tsv, line 2: columns stand apart by tabs, and there is no column 2: 'c'",
+        "my.tsv": "my.tsv, line 2: tabs separate columns, and there is no column 2: 'c'",
         "none.tsv": "there is no file none.tsv",
         ".": ". is not a file",
         "/dev/zero": "/dev/zero is not a file",

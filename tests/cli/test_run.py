@@ -7,9 +7,10 @@ import sys
 
 import pytest
 import torch
+from command_outcome import run_here
 
 from attnexp.runs import files
-from attnexp.runs.summary import SCHEMA, read_summary
+from attnexp.runs.summary import read_summary
 
 
 def only_folder(tmp_path):
@@ -17,89 +18,66 @@ def only_folder(tmp_path):
     return folder
 
 
-def test_a_run_leaves_what_it_promises(in_process, tmp_path):
-    answer = in_process("seed=1")
-    assert answer.returncode == 0, answer.stderr
-    folder = only_folder(tmp_path)
-    left = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert left - {files.DIFF} == {  # that file is there where the checkout has been changed
-        ".hydra/config.yaml",
-        ".hydra/hydra.yaml",
-        ".hydra/overrides.yaml",
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of one run, which no test changes."""
+    outputs = tmp_path_factory.mktemp("finished")
+    words = ("seed=1", "device=cpu", "train.max_epochs=7", f"output_dir={outputs}")
+    assert run_here(words, 120).faults() == []
+    (folder,) = outputs.iterdir()
+    return folder
+
+
+def test_a_run_leaves_what_it_promises(finished):
+    left = {path.relative_to(finished).as_posix() for path in finished.rglob("*") if path.is_file()}
+    pictures = {name for name in left if name.startswith("figures/")}
+    assert {"figures/attention.png", "figures/fit.png", "figures/loss.png"} <= pictures
+    # the file with the changes is there where the checkout has been changed
+    assert left - pictures - {files.DIFF} == {
         ".lock",
         "attention.safetensors",
         "attnexp.log",
-        "figures/attention.png",
-        "figures/fit.png",
-        "figures/loss.png",
         "metrics.csv",
         "model.safetensors",
         "predictions.csv",
         "summary.json",
     }
-    assert re.fullmatch(r"gaussian_learned-sine-kernel_regression-seed1-[0-9a-f]{10}", folder.name)
-    assert folder.name in answer.stdout
+    name = r"gaussian_learned-sine-kernel_regression-seed1-[0-9a-f]{10}"
+    assert re.fullmatch(name, finished.name)
 
 
-def test_the_summary_says_what_was_run_and_where(in_process, tmp_path):
-    in_process("model=additive", "figures=false", "train.max_epochs=2", "device=cpu")
-    summary = json.loads((only_folder(tmp_path) / "summary.json").read_text())
-    assert summary["schema"] == SCHEMA
+def test_the_summary_says_what_was_run_and_where(finished):
+    summary = json.loads((finished / "summary.json").read_text())
+    assert summary["schema"] == 1
     assert summary["status"] == "finished"
-    assert summary["key"] == only_folder(tmp_path).name.rpartition("-")[2]
-    assert summary["config"]["model"]["hidden_dim"] == 64
-    assert summary["config"]["train"]["max_epochs"] == 2
-    assert summary["parameters"] == 3 * 64
+    assert summary["key"] == finished.name.rpartition("-")[2]
+    assert summary["config"]["train"]["max_epochs"] == 7
+    assert summary["parameters"] == 1
     assert summary["device"] == "cpu"
     assert summary["versions"]["torch"] == torch.__version__
     assert summary["seconds"] > 0
     assert summary["peak_memory_mb"] > 10
-    assert summary["primary"] == "test_mse"
-    assert summary["selection"] == "loo_mse"
+    assert (summary["primary"], summary["selection"]) == ("test_mse", "loo_mse")
     assert summary["better"]["test_mse"] == "lower"
     assert summary["error"] is None
 
 
-def test_metrics_have_a_row_an_epoch(in_process, tmp_path):
-    in_process("figures=false", "train.max_epochs=7")
-    rows = files.read_metrics(only_folder(tmp_path))
+def test_the_files_of_a_run_agree(finished):
+    """A row per epoch; predictions are weights @ y; the model has the width that is reported."""
+    rows = files.read_metrics(finished)
     assert [row["epoch"] for row in rows] == [1, 2, 3, 4, 5, 6, 7]
     assert set(rows[0]) == {"epoch", "step", "loss", "lr", "seconds"}
-
-
-def test_predictions_are_those_of_the_stored_attention(in_process, tmp_path):
-    """weights @ y, from the files alone."""
-    in_process("figures=false", "device=cpu")
-    folder = only_folder(tmp_path)
-    tensors, _ = files.read_tensors(folder / files.ATTENTION)
+    tensors, _ = files.read_tensors(finished / files.ATTENTION)
     answers = tensors["weights.pooling"][0, 0, 0] @ tensors["values"][0, :, 0]
-    with (folder / files.PREDICTIONS).open() as file:
-        rows = list(csv.DictReader(file))
-    assert [float(row["prediction"]) for row in rows] == pytest.approx(answers.tolist(), abs=1e-5)
-    assert [float(row["x"]) for row in rows] == pytest.approx(tensors["queries"][0, :, 0].tolist())
-
-
-def test_the_stored_model_is_the_trained_one(in_process, tmp_path):
-    in_process("figures=false")
-    folder = only_folder(tmp_path)
-    parameters, _ = files.read_tensors(folder / files.MODEL)
-    width = read_summary(folder).metrics["pooling.score.width"]
+    with (finished / files.PREDICTIONS).open() as file:
+        predictions = list(csv.DictReader(file))
+    found = [float(row["prediction"]) for row in predictions]
+    assert found == pytest.approx(answers.tolist(), abs=1e-5)
+    queries = tensors["queries"][0, :, 0].tolist()
+    assert [float(row["x"]) for row in predictions] == pytest.approx(queries)
+    parameters, _ = files.read_tensors(finished / files.MODEL)
+    width = read_summary(finished).metrics["pooling.score.width"]
     assert parameters["pooling.score.width"].item() == pytest.approx(width)
-
-
-def test_same_seed_same_bits(in_process, tmp_path):
-    contents = []
-    for _ in range(2):
-        assert in_process("model=additive", "figures=false", "rerun=true").returncode == 0
-        folder = only_folder(tmp_path)
-        contents.append([(folder / name).read_bytes() for name in (files.MODEL, files.ATTENTION)])
-    assert contents[0] == contents[1]
-
-
-def test_the_global_generator_is_left_as_it_was(in_process):
-    before = torch.default_generator.get_state()
-    in_process("model=additive", "figures=false")
-    assert torch.default_generator.get_state().equal(before)
 
 
 def test_a_finished_run_is_not_repeated(in_process, tmp_path):
@@ -114,20 +92,73 @@ def test_a_finished_run_is_not_repeated(in_process, tmp_path):
     assert (only_folder(tmp_path) / "summary.json").stat().st_mtime_ns > stamp
 
 
-def test_without_parameters_nothing_is_trained_and_that_is_said(in_process, tmp_path):
-    answer = in_process("model=gaussian", "model.width=4", "figures=true")
-    assert "nothing to train: model=gaussian has no parameters here" in answer.stdout
+@pytest.mark.parametrize(
+    "more", [(), ("rerun=true",), ("-m", "hydra.sweep.dir=.", "hydra.sweep.subdir=.")]
+)
+def test_files_of_the_users_are_never_cleared(in_process, tmp_path, more):
+    (tmp_path / "figures").mkdir()
+    names = ("metrics.csv", "predictions.csv", "model.safetensors", "figures/mine.png")
+    for name in names:
+        (tmp_path / name).write_text("mine")
+    answer = in_process("hydra.run.dir=.", *more)
+    assert answer.returncode == 2
+    assert "metrics.csv, but no summary.json of a run" in answer.stderr
+    assert all((tmp_path / name).read_text() == "mine" for name in names)
+    assert "output_dir is empty" in in_process("output_dir=", *more[:1]).stderr
+    assert not (tmp_path / "outputs").exists()
+
+
+def test_a_rerun_keeps_files_that_attnexp_did_not_draw(in_process, tmp_path):
+    words = ("train.max_epochs=1", "hydra.run.dir=mine")
+    assert in_process(*words).returncode == 0
+    figures = tmp_path / "mine" / "figures"
+    for name in ("notes.txt", "own.png"):
+        (figures / name).write_text("mine")
+    drawn = {path.name for path in figures.glob("*.png")} - {"own.png"}
+    assert in_process(*words, "figures=false", "rerun=true").returncode == 0
+    assert drawn
+    assert {path.name for path in figures.iterdir()} == {"notes.txt", "own.png"}
+    inside = in_process("output_dir=mine/deeper")
+    assert inside.returncode == 2
+    assert "would lie inside the run" in inside.stderr
+
+
+def test_a_finished_run_checks_and_names_what_has_no_effect(in_process):
+    words = ("train.max_epochs=1", "figures=false")
+    assert in_process(*words).returncode == 0
+    for more, sentence in {
+        "device=gpu": "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'",
+        "train.attention_every=0": "attention_every must be greater than 0",
+    }.items():
+        for mode in ((), ("-m",)):
+            answer = in_process(*words, more, *mode)
+            assert answer.returncode == 2
+            assert sentence in answer.stderr
+    answer = in_process(*words, "device=cpu", "checkpoint_every=9", "hydra/launcher=parallel")
+    assert answer.returncode == 0
+    assert "no effect without -m: hydra/launcher=parallel" in answer.stdout
+    assert "no effect on what has finished: device=cpu, checkpoint_every=9" in answer.stdout
+    swept = in_process(*words, "device=cpu", "-m")
+    assert "no effect on what has finished: device=cpu" in swept.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "note"),
+    [
+        (("model=gaussian", "model.width=4"), "model=gaussian has no parameters here"),
+        # its score of learned features is a constant, without a gradient
+        (
+            ("model=boxcar", "arch.features=4"),
+            "with model=boxcar the loss depends on no parameter",
+        ),
+    ],
+)
+def test_where_there_is_nothing_to_train_that_is_said(in_process, tmp_path, words, note):
+    answer = in_process(*words, "figures=false")
+    assert f"nothing to train: {note}" in answer.stdout
     summary = read_summary(only_folder(tmp_path))
-    assert summary.notes == ["nothing was trained: model=gaussian has no parameters here"]
+    assert summary.notes[0] == f"nothing was trained: {note}"
     assert "train_loss" not in summary.metrics
-    assert not (only_folder(tmp_path) / "figures" / "loss.png").exists()
-
-
-def test_parameters_that_do_not_reach_the_loss_are_not_trained(in_process, tmp_path):
-    """A boxcar of learned features has no gradient: its score is a constant."""
-    answer = in_process("model=boxcar", "arch.features=4", "figures=false")
-    assert answer.returncode == 0, answer.stderr
-    assert "with model=boxcar the loss depends on no parameter" in answer.stdout
 
 
 def test_a_collapsed_run_says_so(in_process, tmp_path):
@@ -148,17 +179,6 @@ def test_the_textbooks_experiment_is_its_recipe(in_process, tmp_path):
     assert len(files.read_metrics(only_folder(tmp_path))) == 5
 
 
-def test_a_sweep_runs_every_combination(in_process, tmp_path):
-    answer = in_process("-m", "model=average,gaussian", "seed=0,1", "figures=false")
-    assert answer.returncode == 0, answer.stderr
-    names = sorted(path.name.rpartition("-")[0] for path in (tmp_path / "outputs").glob("*-*"))
-    assert names == [
-        f"{model}-sine-kernel_regression-seed{seed}"
-        for model in ("average", "gaussian")
-        for seed in (0, 1)
-    ]
-
-
 def test_flags_may_stand_anywhere(in_process):
     answer = in_process("seed=3", "--cfg", "job", "model=additive")
     assert answer.returncode == 0
@@ -166,29 +186,37 @@ def test_flags_may_stand_anywhere(in_process):
     assert "hidden_dim: 64" in answer.stdout
 
 
-def test_a_score_of_the_users_from_another_folder(in_process, tmp_path, monkeypatch):
-    """One class beside the user's work, one YAML: nothing of attnexp is edited."""
-    monkeypatch.delitem(sys.modules, "my_scores", raising=False)  # that of another test
-    (tmp_path / "my_scores.py").write_text(
-        "from attnexp.scores.base import Score\n"
-        "class Laplace(Score):\n"
-        "    '''a(q, k) = -w |q - k|'''\n"
-        "    def __init__(self, query_dim: int, key_dim: int, width: float = 1.0):\n"
-        "        super().__init__(query_dim, key_dim)\n"
-        "        self.width = width\n"
-        "    def compare(self, queries, keys):\n"
-        "        gaps = queries.unsqueeze(-2) - keys.unsqueeze(-3)\n"
-        "        return -self.width * gaps.abs().sum(dim=-1)\n"
-    )
-    (tmp_path / "my_conf" / "model").mkdir(parents=True)
-    (tmp_path / "my_conf" / "model" / "laplace.yaml").write_text(
-        "# Laplace's kernel.\n_target_: my_scores.Laplace\nwidth: 2.0\n"
-    )
-    answer = in_process("--config-dir", "my_conf", "model=laplace", "figures=false")
-    assert answer.returncode == 0, answer.stderr
-    assert read_summary(only_folder(tmp_path)).choices["model"] == "laplace"
-    helped = in_process("--help", "--config-dir", "my_conf")
-    assert "Laplace's kernel." in helped.stdout
+def test_a_score_that_was_edited_is_another_run(in_process, tmp_path, monkeypatch):
+    """The same command shows no numbers of other code; a comment changes nothing."""
+    text = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
+    (tmp_path / "edited.py").write_text(text)
+    (tmp_path / "conf" / "model").mkdir(parents=True)
+    (tmp_path / "conf" / "model" / "mine.yaml").write_text("# Mine.\n_target_: edited.Mine\n")
+    words = ("--config-dir", "conf", "model=mine", "figures=false", "train.max_epochs=1")
+
+    def run(*more):
+        monkeypatch.delitem(sys.modules, "edited", raising=False)
+        answer = in_process(*words, *more)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    assert "has finished before" not in run()
+    (tmp_path / "edited.py").write_text(f"# mine\n{text}")
+    assert "has finished before" in run()
+    folder = only_folder(tmp_path)
+    assert list(read_summary(folder).code) == ["edited"]
+    # a new setting: the class and its YAML, and nothing else
+    argument = "def __init__(self, query_dim: int, key_dim: int, scale: float = 2.0):"
+    body = f"{argument}\n        super().__init__(query_dim, key_dim)"
+    (tmp_path / "edited.py").write_text(text.replace("pass", body))
+    with (tmp_path / "conf" / "model" / "mine.yaml").open("a") as file:
+        file.write("scale: 2.0\n")
+    assert "to do" in run("--dry-run")
+    assert re.search(r"done +1", run("-m"))
+    runs = [read_summary(path) for path in (tmp_path / "outputs").glob("mine-*")]
+    assert sorted(run.config["model"].get("scale", 0) for run in runs) == [0, 2.0]
+    verified = in_process("verify", str(folder), "--trust", "edited")
+    assert "edited: the code has changed since" in verified.stdout + verified.stderr
 
 
 def test_help_lists_every_choice_with_its_line(in_process):
@@ -200,13 +228,8 @@ def test_help_lists_every_choice_with_its_line(in_process):
         assert f"{group}=" in text
         for choice in choices(group):
             assert choice.line in text
+            assert choice.line.endswith((".", "?")), choice.path
     assert text.count("\n  attnexp") >= 5
-
-
-def test_version_is_the_packages(in_process):
-    from attnexp import __version__
-
-    assert in_process("--version").stdout == f"attnexp {__version__}\n"
 
 
 def test_completion_offers_the_choices(in_process, monkeypatch):

@@ -1,6 +1,4 @@
 import io
-import subprocess
-import sys
 
 import pytest
 from rich.console import Console
@@ -45,7 +43,7 @@ def test_output_to_a_file_has_the_letters_of_its_encoding_and_no_colours(sequenc
 def test_chance_stands_beside_the_primary_metric(regression_run, shown):
     folder = regression_run(
         metrics={"test_mse": 0.25, "baseline_mse": 1.5},
-        beside={"test_mse": {"chance": "baseline_mse"}},
+        companions={"test_mse": {"chance": "baseline_mse"}},
     )
     assert "test_mse 0.25 (chance 1.5)\n" in shown(folder, width=100)
 
@@ -102,14 +100,3 @@ def test_another_example_layer_and_head_can_be_seen(sequence_run, shown):
 def test_wrong_requests_are_said(sequence_run, shown, arguments, message):
     with pytest.raises(RequestError, match=message):
         shown(sequence_run(), *arguments)
-
-
-def test_neither_matplotlib_nor_torch_nor_pandas_is_imported(sequence_run):
-    code = (
-        "import sys\n"
-        "from attnexp.cli.main import run\n"
-        "code = run(['show', sys.argv[1]])\n"
-        "sys.exit(str({'matplotlib', 'torch', 'pandas'} & set(sys.modules)) if code == 0 and "
-        "{'matplotlib', 'torch', 'pandas'} & set(sys.modules) else code)\n"
-    )
-    subprocess.run([sys.executable, "-c", code, str(sequence_run())], check=True)

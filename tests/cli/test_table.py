@@ -25,33 +25,6 @@ def run(in_process, tmp_path):
     return fit
 
 
-def test_the_same_command_with_another_content_is_another_run(run):
-    first, _ = run()
-    again, told = run()
-    assert again == first
-    assert "has finished before" in told
-    other, _ = run(CONTENT.replace("11,3", "11,4"))
-    assert other != first
-
-
-def test_verify_says_that_the_file_has_changed_or_is_gone(run, in_process, tmp_path):
-    folder, _ = run()
-    assert "bit-identical" in in_process("verify", str(folder)).stdout
-    (tmp_path / "my.csv").write_text("secret,content\n")
-    changed = in_process("verify", str(folder))
-    assert changed.returncode == 2
-    assert re.search(
-        r"holds a run that cannot be built again: my\.csv is not the file that was asked for: the "
-        r"SHA-256 of its content begins with [0-9a-f]{12}, and the setting with [0-9a-f]{12}$",
-        changed.stderr.strip(),
-    )
-    assert "secret" not in changed.stderr
-    (tmp_path / "my.csv").unlink()
-    gone = in_process("verify", str(folder))
-    assert gone.returncode == 2
-    assert "cannot be built again: there is no file my.csv" in gone.stderr
-
-
 def test_a_width_for_each_input_is_a_metric_and_shown(run, in_process):
     content = "a,b,c d\n" + "".join(f"{i},{i % 4},{i * i % 7}\n" for i in range(12))
     folder, _ = run(content, "data.x=[a,c d]", "model.per_dimension=true")

@@ -1,19 +1,14 @@
 """The private parts of Hydra that we use are those of the version that we were written for."""
 
 import ast
-import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
-from attnexp.config.compose import start
-from attnexp.config.composition import FileConfigSource
 from attnexp.config.hydra_internals import (
     BASIC_LAUNCHER,
     WRITTEN_FOR,
-    HydraFileConfigSource,
-    SourcesRegistry,
 )
 
 PACKAGE = Path(__file__).resolve().parents[2] / "attnexp"
@@ -42,11 +37,3 @@ def test_no_other_module_imports_private_parts():
             if name and name.split(".")[0] in ("hydra", "omegaconf") and "._" in name:
                 private.setdefault(path.name, []).append(name)
     assert set(private) == {"hydra_internals.py"}
-
-
-def test_a_process_of_a_launcher_can_register_hydras_own_reader_of_files(monkeypatch):
-    """Hydra registers it again there, and refuses another name for the same scheme."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    start(None)
-    SourcesRegistry.instance().register(HydraFileConfigSource)
-    assert SourcesRegistry.instance().types["file"] is FileConfigSource

@@ -1,34 +1,19 @@
 """A job's folder holds what Hydra would have written."""
 
 import hashlib
-import logging
 
 import pytest
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from attnexp.config.job import Job, check_log, register_resolvers, yaml_text
 from attnexp.config.messages import explanation
-from attnexp.errors import RequestError
+from attnexp.config.settings import register_resolvers
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        {"a": 1, "b": 1.5e-8, "c": None, "d": True, "e": [1, "2", "1e3", "true", "yes"]},
-        {"words": ["seed=0", "optim.lr=1e-3", "model._target_=a.b", "text='a b: c'", ""]},
-        {"text": "ü 漢字 #no comment", "lines": "one\ntwo\n", "interpolation": "${a.b}"},
-        {"empty": {}, "list": [], "nested": {"x": {"y": [{"z": 1}]}}, "1": "key", "???": "???"},
-    ],
-)
-def test_yaml_is_omegaconfs(content):
-    config = OmegaConf.create(content)
-    assert yaml_text(OmegaConf.to_container(config)) == OmegaConf.to_yaml(config)
-
-
-def test_the_record_is_hydras(in_process, tmp_path):
+def test_hydras_record_is_written_where_it_is_asked_for(in_process, tmp_path):
     """Three files that Hydra's own tools can read."""
-    answer = in_process("model=dot", "data.noise=0.1", "seed=1", "figures=false")
+    words = ["model=dot", "data.noise=0.1", "seed=1", "figures=false"]
+    answer = in_process(*words, "hydra.output_subdir=.hydra")
     assert answer.returncode == 0
     (folder,) = (tmp_path / "outputs").iterdir()
     read = {
@@ -37,67 +22,10 @@ def test_the_record_is_hydras(in_process, tmp_path):
     }
     assert read["config"].model._target_ == "attnexp.scores.dot.Dot"
     assert "hydra" not in read["config"]
-    assert read["overrides"] == ["model=dot", "data.noise=0.1", "seed=1", "figures=false"]
+    assert read["overrides"] == words
     assert read["hydra"].hydra.runtime.choices.model == "dot"
     assert read["hydra"].hydra.runtime.output_dir == str(folder)
     assert read["hydra"].hydra.overrides.task == read["overrides"]
-
-
-class OpenedAtOnce(logging.FileHandler):
-    """A handler of the user's own, which opens its file when it is made."""
-
-
-@pytest.fixture
-def job_with(tmp_path, monkeypatch):
-    """Makes jobs whose log has one handler, with a file in the folder of the run."""
-    monkeypatch.setattr(logging.root, "handlers", [])
-    monkeypatch.setattr(logging.root, "level", logging.root.level)
-
-    def make(handler, level="INFO"):
-        given = {"filename": str(tmp_path / "run" / "attnexp.log"), **handler}
-        log = {"version": 1, "handlers": {"file": given}, "disable_existing_loggers": False}
-        log["root"] = {"handlers": ["file"], "level": level}
-        hydra = {"job_logging": log, "verbose": False, "runtime": {}}
-        return Job(OmegaConf.create({"hydra": hydra}), tmp_path / "run")
-
-    return make
-
-
-@pytest.mark.parametrize("handler", ["logging.FileHandler", "attnexp.runs.log.LogFile"])
-def test_a_log_is_checked_and_no_file_is_opened(job_with, tmp_path, handler):
-    job = job_with({"class": handler})
-    check_log(job)
-    assert len(logging.root.handlers) == 1
-    assert not (tmp_path / "run").exists()
-    assert "delay" not in job.config.hydra.job_logging.handlers.file
-
-
-@pytest.mark.parametrize(
-    ("handler", "level"),
-    [
-        ({"class": "logging.NoHandler"}, "INFO"),
-        ({"class": "no_module.Handler"}, "INFO"),
-        ({"class": "logging.FileHandler", "colour": "red"}, "INFO"),
-        ({"class": "logging.FileHandler"}, "LOUD"),
-    ],
-)
-def test_a_log_that_cannot_be_configured_is_refused(job_with, handler, level):
-    with pytest.raises(RequestError, match=r"^hydra\.job_logging cannot be used: "):
-        check_log(job_with(handler, level))
-
-
-@pytest.mark.parametrize("name", ["class", "()"])
-def test_a_file_that_cannot_be_opened_stays_an_error_of_the_system(job_with, tmp_path, name):
-    with pytest.raises(FileNotFoundError) as error:
-        check_log(job_with({name: f"{__name__}.OpenedAtOnce"}))
-    assert error.value.filename == str(tmp_path / "run" / "attnexp.log")
-
-
-def test_a_job_without_a_log_has_nothing_to_check(tmp_path):
-    before = logging.root.handlers[:]
-    config = OmegaConf.create({"hydra": {"job_logging": None, "runtime": {}}})
-    check_log(Job(config, tmp_path))
-    assert logging.root.handlers == before
 
 
 FILE = {"path": "???", "sha256": "${sha256:${.path}}"}

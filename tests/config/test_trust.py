@@ -10,61 +10,34 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnexp.config import trust
-from attnexp.config.build import restore
 from attnexp.config.groups import choices
+from attnexp.config.restore import restore
 from attnexp.config.trust import Trust, checked_config, read_trust, shipped_targets, targets_in
 from attnexp.errors import RequestError
 from attnexp.runs.settings import GROUPS
 from attnexp.runs.summary import read_summary
 
 STORED = Path(__file__).parents[1] / "runs" / "stored"
-SEQUENCES = STORED / "additive-reverse-transformer-seed0-29f3c1eebb"
+SEQUENCES = STORED / "additive-reverse"
 
 HARM = "harmed"
 """The file that a crafted target would write."""
 
 CRAFTED = {
     "os.system": {"command": f"touch {HARM}"},
-    "os.popen": {"cmd": f"touch {HARM}"},
-    "os.mkdir": {"path": HARM},
-    "posix.system": {"command": f"touch {HARM}"},
-    "subprocess.run": {"args": ["touch", HARM]},
     "subprocess.Popen": {"args": ["touch", HARM]},
     "builtins.open": {"file": HARM, "mode": "w"},
-    "io.open": {"file": HARM, "mode": "w"},
-    "_io.FileIO": {"file": HARM, "mode": "w"},
     "builtins.eval": {"_args_": [f"open({HARM!r}, 'w')"]},
-    "builtins.exec": {"_args_": [f"open({HARM!r}, 'w')"]},
-    "builtins.__import__": {"name": "crafted_module"},
     "importlib.import_module": {"name": "crafted_module"},
-    "runpy.run_path": {"path_name": "crafted_module.py"},
-    "runpy.run_module": {"mod_name": "crafted_module"},
     "crafted_module.Score": {},
-    "crafted_module.package.Score": {},
     "pathlib.Path.touch": {"_args_": [HARM]},
-    "shutil.copyfile": {"src": "crafted_module.py", "dst": HARM},
-    "tempfile.mkdtemp": {"dir": "."},
-    "logging.FileHandler": {"filename": HARM},
-    "sympy.sympify": {"a": f"open({HARM!r}, 'w')"},
     "torch.load": {"f": "crafted.pt", "weights_only": False},
-    "torch.hub.load": {"repo_or_dir": ".", "model": "x", "source": "local"},
     "torch.optim.optimizer.os.system": {"command": f"touch {HARM}"},
-    "torch.optim.Optimizer.__init_subclass__": {},
     "torch.optim": {},
-    "joblib.load": {"filename": "crafted.pkl"},
-    "pickle.load": {"file": "crafted.pkl"},
-    "numpy.load": {"file": "crafted.npy", "allow_pickle": True},
-    "pandas.read_pickle": {"filepath_or_buffer": "crafted.pkl"},
     "hydra.utils.call": {"config": {"_target_": "os.system", "command": f"touch {HARM}"}},
-    "hydra.utils.get_method": {"path": "os.system"},
-    "attnexp.runs.files.write_bytes": {"path": HARM, "content": ""},
     "attnexp.runs.files.clear": {"folder": "."},
     "attnexp.cli.main.run": {"argv": ["figures=false"]},
-    "attnexp.trackers.tensorboard.TensorBoard": {},
-    "attnexp.config.build.import_module": {"name": "crafted_module"},
     "attnexp": {},
-    "attnexp.": {},
     ".os.system": {"command": f"touch {HARM}"},
     "": {},
 }
@@ -189,12 +162,6 @@ def test_the_optimizers_of_pytorch_are_trusted():
     assert "torch.optim.Adam" not in shipped_targets("model")
 
 
-@pytest.mark.parametrize("folder", sorted(STORED.iterdir()), ids=lambda folder: folder.name)
-def test_names_that_have_moved_are_found(folder):
-    config = checked_config(read_summary(folder).config, Trust())
-    assert config["train"]["_target_"] == "attnexp.training.base.TrainSettings"
-
-
 class TestModules:
     @pytest.fixture(autouse=True)
     def my_package(self, tmp_path, monkeypatch):
@@ -218,22 +185,20 @@ class TestModules:
         config = {"model": {"_target_": target, "_partial_": True}}
         assert checked_config(config, read_trust(["my_scores"], None)) == config
 
-    @pytest.mark.parametrize("target", ["my_scores_too.Kernel", "my_scores", "my.Kernel"])
-    def test_another_module_is_not(self, target):
-        with pytest.raises(ValueError, match="is not attnexp's own"):
-            checked_config({"model": {"_target_": target}}, read_trust(["my_scores.kernels"], None))
-
-    @pytest.mark.parametrize("target", ["my_scores.mkdir", "my_scores.os.mkdir", "my_scores.os"])
-    def test_what_a_trusted_module_has_imported_is_not(self, target, tmp_path):
-        config = {"optim": {"_target_": "torch.optim.Adam", "betas": {"_target_": target}}}
-        with pytest.raises(ValueError, match=r"not defined in a trusted module|cannot be imported"):
+    @pytest.mark.parametrize(
+        "target",
+        [
+            *("my_scores_too.Kernel", "my.Kernel", "os.system"),  # another module
+            *("my_scores.mkdir", "my_scores.os.mkdir", "my_scores.os"),  # what it has imported
+        ],
+    )
+    def test_nothing_else_is(self, target):
+        config = {"model": {"_target_": target}, "optim": {"_target_": "my_scores.Kernel"}}
+        with pytest.raises(
+            ValueError, match=r"not attnexp's own|not defined in|cannot be imported"
+        ):
             checked_config(config, read_trust(["my_scores"], None))
-
-    def test_nothing_is_imported_where_another_name_is_refused(self):
-        config = {"model": {"_target_": "my_scores.Kernel"}, "task": {"_target_": "os.system"}}
-        with pytest.raises(ValueError, match=r"task\._target_ is 'os.system'"):
-            checked_config(config, read_trust(["my_scores"], None))
-        assert "my_scores" not in sys.modules
+        assert target.startswith("my_scores.") or "my_scores" not in sys.modules
 
     def test_the_files_of_a_config_folder_are_trusted_by_name(self, tmp_path):
         (tmp_path / "conf" / "model").mkdir(parents=True)
@@ -249,7 +214,7 @@ class TestModules:
             read_trust([], tmp_path / "nowhere")
         (tmp_path / "conf").mkdir()
         (tmp_path / "conf" / "broken.yaml").write_text("a: [1\n")
-        with pytest.raises(RequestError, match=r"broken\.yaml: not valid YAML"):
+        with pytest.raises(RequestError, match=r"broken\.yaml: while parsing"):
             read_trust([], tmp_path / "conf")
 
 
@@ -283,32 +248,3 @@ def test_modules_in_the_current_directory_take_nobodys_place(attnexp, tmp_path, 
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert not (tmp_path / "imported").exists()
     assert len(list(tmp_path.glob("outputs/*-seed[01]-*/predictions.csv"))) == 2
-
-
-@pytest.fixture
-def searched(tmp_path, monkeypatch):
-    """The current directory, on the import path for modules of the user's, after one of before."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path, str(tmp_path / "before")])
-    monkeypatch.setattr(trust, "_searched", set())
-    (tmp_path / "before").mkdir()
-    trust.search_user_modules(tmp_path / "before")
-    return str(tmp_path)
-
-
-def test_the_users_folders_are_off_the_import_path_within_a_block(searched):
-    before = sys.path[:]
-    assert before[-1] == searched
-    with trust.without_user_modules():
-        assert sys.path == before[:-1]
-    assert sys.path == before
-    with pytest.raises(KeyError), trust.without_user_modules():
-        raise KeyError
-    assert sys.path == before
-
-
-def test_what_a_block_adds_to_the_import_path_goes_with_it(tmp_path, searched):
-    before = sys.path[:]
-    with trust.without_user_modules():
-        sys.path.insert(0, str(tmp_path / "other"))
-    assert sys.path == before

@@ -1,11 +1,7 @@
 """The chapters are commands of attnexp, in the order of the course."""
 
-import shlex
-from pathlib import Path
-
 import pytest
 
-from attnexp.cli.main import run
 from attnexp.course.chapter import FOLDER, names, read_chapter, title
 from attnexp.errors import RequestError
 
@@ -27,20 +23,6 @@ def test_a_chapter_has_all_that_is_said_of_it(name):
             assert picture.startswith(f"outputs/{name}/")
 
 
-@pytest.mark.parametrize("name", names())
-def test_the_commands_that_train_make_sense(name, in_process, tmp_path):
-    for step in read_chapter(name).steps:
-        words = shlex.split(step.command)[1:]
-        if words[0] == "-m":
-            answer = in_process(*words, "--dry-run")
-            assert answer.returncode == 0, answer.stderr
-        elif words[0] not in ("attend", "plot", "results"):
-            answer = in_process(*words, "--cfg", "job")
-            assert answer.returncode == 0, answer.stderr
-    assert not list(Path(tmp_path).glob("outputs/*/*/summary.json"))
-
-
 def test_another_name_is_refused_with_the_nearest():
     with pytest.raises(RequestError, match="Did you mean 'heads'"):
         read_chapter("head")
-    assert run(["chapter", "../exercise"]) == 2

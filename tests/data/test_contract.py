@@ -13,14 +13,15 @@ from conftest import OF_FILES
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.config.job import register_resolvers
-from attnexp.course.contract import DATA_CONTRACT, splits
+from attnexp.batch import Seq2SeqSpec
+from attnexp.config.settings import register_resolvers
 from attnexp.data import Dataset
+from attnexp.data.contract import DATA_CONTRACT, splits
 from attnexp.data.copy import Copy
 from attnexp.data.dates import Dates
 from attnexp.data.recall import Recall
 from attnexp.data.reverse import Reverse
+from attnexp.data.sine import Sine
 from attnexp.data.sort import Sort
 from attnexp.data.text import encode_source, source_text, symbols, target_text
 from attnexp.data.text_pairs import TextPairs
@@ -67,40 +68,22 @@ GIVEN = [name for name in MADE_UP if gives_input(name)]
 FED_BACK = [name for name in SEQUENCES if name not in GIVEN]
 
 
-@pytest.fixture(params=SEQUENCES)
-def name(request: pytest.FixtureRequest) -> str:
-    return request.param
+REARRANGED = sorted({*MADE_UP} - {*GIVEN})
+KINDS = {
+    "name": SEQUENCES,
+    "made_up": MADE_UP,  # drawn without a file
+    "of_text": TEXTS,
+    "given": GIVEN,
+    "fed_back": FED_BACK,
+    "rearranged": REARRANGED,
+}
 
 
-@pytest.fixture(params=MADE_UP)
-def made_up(request: pytest.FixtureRequest) -> str:
-    """The name of a data set that is drawn without a file."""
-    return request.param
-
-
-@pytest.fixture(params=TEXTS)
-def of_text(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-@pytest.fixture(params=FED_BACK)
-def fed_back(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-@pytest.fixture(params=GIVEN)
-def given(request: pytest.FixtureRequest) -> str:
-    return request.param
-
-
-def tensors(batch: Batch) -> dict[str, torch.Tensor]:
-    return batch.tensors()
-
-
-def test_those_that_ship_are_there():
-    assert {"copy", "reverse", "sort", "recall", "dates"} <= set(FED_BACK)
-    assert "mqar" in GIVEN
-    assert set(TEXTS) == {"pairs", "g2p"}
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that takes `made_up`, `given`, ... runs for every data set of that kind."""
+    for kind, names in KINDS.items():
+        if kind in metafunc.fixturenames:
+            metafunc.parametrize(kind, names)
 
 
 def test_a_yaml_repeats_the_defaults_of_its_class_and_brings_its_surroundings(name):
@@ -118,7 +101,7 @@ def test_a_yaml_repeats_the_defaults_of_its_class_and_brings_its_surroundings(na
     plain = settings["_target_"](torch.Generator().manual_seed(0), **file)
     assert plain.spec == build(name, 0).spec
     for split, batch in splits(plain).items():
-        for field, tensor in tensors(batch).items():
+        for field, tensor in batch.tensors().items():
             assert torch.equal(tensor, getattr(splits(build(name, 0))[split], field)), field
 
 
@@ -169,9 +152,8 @@ def test_masks_and_special_symbols(fed_back):
             assert lengths.min() > 1
 
 
-@pytest.mark.parametrize("name", sorted({*MADE_UP} - {*GIVEN}))
-def test_longest_lengths_and_all_symbols_occur(name):
-    dataset = build(name, 0)
+def test_longest_lengths_and_all_symbols_occur(rearranged):
+    dataset = build(rearranged, 0)
     spec, batch = dataset.spec, dataset.train
     assert batch.mask.sum(dim=-1).max() == spec.max_source
     assert batch.target_mask.sum(dim=-1).max() == spec.max_target
@@ -218,9 +200,9 @@ def test_alignment_points_at_content_of_the_source(made_up):
         assert (~nowhere).any(dim=1).all()
 
 
-@pytest.mark.parametrize("promise", DATA_CONTRACT, ids=lambda promise: promise.__name__)
-def test_keeps_a_promise(promise, data_name):
-    promise(maker(data_name))
+@pytest.mark.parametrize("check", DATA_CONTRACT, ids=lambda check: check.__name__)
+def test_contract(check, data_name):
+    check(maker(data_name))
 
 
 def test_the_vocabulary_of_data_without_a_file_is_that_of_every_seed(made_up):
@@ -234,13 +216,12 @@ def test_text_and_back(fed_back):
         assert torch.equal(encode_source(source_text(source, spec), spec), source[mask])
 
 
-@pytest.mark.parametrize("name", sorted({*MADE_UP} - {*GIVEN}))
-def test_texts_are_made_of_symbols(name):
-    dataset = build(name, 0)
+def test_texts_are_made_of_symbols(rearranged):
+    dataset = build(rearranged, 0)
     target = dataset.test.targets[0]
     named = symbols(target, dataset.spec.target_vocab)
     content = named[: named.index("<eos>")]
-    between = "" if name == "dates" else " "
+    between = "" if rearranged == "dates" else " "
     assert target_text(target, dataset.spec) == between.join(content)
 
 
@@ -283,3 +264,46 @@ def test_the_docstrings_example_is_among_all_examples_there_are(target: type[Dat
     assert len(found) == 1
     assert found[0][0] == answer
     assert found[0][1].tolist() == [int(place) for place in alignment.split()]
+
+
+class FromAnywhere(Sine):
+    def __init__(self, generator):
+        super().__init__(torch.Generator().manual_seed(torch.randint(99, ()).item()))
+
+
+class Bare(Sine):
+    def __init__(self, generator):
+        pass
+
+
+class Fixed(Sine):
+    def __init__(self, generator):
+        super().__init__(torch.Generator().manual_seed(5))
+
+
+class Infinite(Sine):
+    def truth(self, x):
+        return 1 / (0 * x)
+
+
+class Short(Sine):
+    def __init__(self, generator):
+        super().__init__(generator)
+        object.__setattr__(self.train, "values", self.train.values[:, 1:])
+
+
+@pytest.mark.parametrize(
+    ("forbidding", "breaker"),
+    [
+        ("has_spec_and_sets", Bare),
+        ("repeats_with_its_seed", FromAnywhere),
+        ("repeats_with_its_seed", Fixed),
+        ("leaves_the_global_generator", FromAnywhere),
+        ("has_finite_numbers", Infinite),
+        ("has_as_many_values_as_keys", Short),
+    ],
+)
+def test_a_check_fails_for_what_it_forbids(forbidding, breaker):
+    (check,) = (each for each in DATA_CONTRACT if each.__name__ == forbidding)
+    with pytest.raises(AssertionError):
+        check(breaker)

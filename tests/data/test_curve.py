@@ -14,6 +14,22 @@ def curve(request):
     return request.param
 
 
+@pytest.mark.parametrize(("curve", "points", "power"), [(Sine, 50, 0.8), (SineV1, 40, 1)])
+def test_the_textbooks_sizes_and_the_truth_by_hand(curve, points, power, generator):
+    data = curve(generator())
+    assert data.train.keys.shape == (1, points, 1)
+    x = torch.arange(50, dtype=torch.float64) / 10
+    torch.testing.assert_close(data.test.queries.flatten().double(), x)
+    torch.testing.assert_close(data.test.targets.flatten().double(), 2 * x.sin() + x**power)
+
+
+def test_negative_x_has_no_power(generator):
+    with pytest.raises(
+        ValueError, match=r"low must be 0 or more, because x\^0.8 has no value at -"
+    ):
+        Sine(generator(), low=-1.0)
+
+
 def test_training_points_are_sorted_and_in_range(curve, generator):
     x = curve(generator(), num_train=500, low=1.0, high=3.0).train.keys.flatten()
     assert (x.diff() >= 0).all()
@@ -27,11 +43,6 @@ def test_noise_has_the_asked_spread(curve, generator):
     error = y - curve(generator()).truth(x)
     assert error.mean() == pytest.approx(0, abs=0.01)
     assert error.std() == pytest.approx(0.25, rel=0.02)
-
-
-def test_no_noise_is_the_truth(curve, generator):
-    data = curve(generator(), noise=0.0)
-    torch.testing.assert_close(data.train.values[0, :, 0], data.truth(data.train.keys[0, :, 0]))
 
 
 def test_training_hides_each_point_from_itself_and_testing_hides_none(curve, generator):
@@ -51,27 +62,16 @@ def test_the_queries_are_the_examples_and_share_their_keys(curve, generator):
     assert some.mask.matrix().equal(whole.mask.matrix()[[5, 2]])
 
 
-def test_test_points_are_as_many_as_asked(curve, generator):
-    x = curve(generator(), low=1.0, high=3.0, num_test=4).test.queries.flatten()
-    assert x.tolist() == [1.0, 1.5, 2.0, 2.5]
-
-
-def test_same_seed_same_bits(curve, generator):
-    first, again, other = curve(generator(3)), curve(generator(3)), curve(generator(4))
-    assert first.train.values.equal(again.train.values)
-    assert first.train.keys.equal(again.train.keys)
-    assert not first.train.values.equal(other.train.values)
-
-
-def test_the_global_generator_is_left_alone(curve, generator):
-    before = torch.default_generator.get_state()
-    curve(generator())
-    assert torch.default_generator.get_state().equal(before)
-
-
-def test_the_last_test_point_is_below_high(curve, generator):
-    x = curve(generator(), low=0.0, high=1.0, step=0.3).test.queries.flatten()
-    torch.testing.assert_close(x, torch.tensor([0.0, 0.3, 0.6, 0.9]))
+@pytest.mark.parametrize(
+    ("settings", "points"),
+    [
+        ({"high": 3.0, "num_test": 4}, [1.0, 1.5, 2.0, 2.5]),
+        ({"high": 1.8, "step": 0.3}, [1, 1.3, 1.6]),
+    ],
+)
+def test_test_points_are_as_many_as_asked_and_below_high(curve, generator, settings, points):
+    x = curve(generator(), low=1.0, **settings).test.queries.flatten()
+    assert x.tolist() == pytest.approx(points)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_settings_that_cannot_work_are_refused(curve, generator, settings, sente
         curve(generator(), **settings)
 
 
-def test_more_points_than_the_memory_has_room_for_are_refused(curve, generator, monkeypatch):
+def test_more_points_than_fit_in_memory_are_refused(curve, generator, monkeypatch):
     monkeypatch.setattr(memory, "available_memory", lambda: 3000 * curves.BYTES_A_POINT)
     assert len(curve(generator(), num_train=3000).train) == 3000
     message = (

@@ -7,16 +7,6 @@ from attnexp.data.date_forms import date_forms
 YEARS = range(2018, 2022)
 
 
-def test_every_format_in_every_locale():
-    forms = date_forms(["de", "en_GB"], ["short", "d MMMM y"], YEARS)
-    assert [str(form) for form in forms] == [
-        "de 'short'",
-        "de 'd MMMM y'",
-        "en_GB 'short'",
-        "en_GB 'd MMMM y'",
-    ]
-
-
 def test_a_form_is_the_pieces_of_its_pattern():
     (form,) = date_forms(["de"], ["EEE, dd.MMMM yy"], YEARS)
     assert [piece.part for piece in form.pieces] == [
@@ -42,11 +32,6 @@ def test_a_form_is_the_pieces_of_its_pattern():
     [
         ({"locales": []}, "locales must be a list of at least one, such as [de, en_GB], got []"),
         (
-            {"locales": "de"},
-            "locales must be a list of at least one, such as [de, en_GB], got 'de'",
-        ),
-        ({"formats": []}, "formats must be a list of at least one, such as [short, long], got []"),
-        (
             {"locales": ["de", "?"]},
             "unknown locale '?': choose one of CLDR's, such as de, en_GB, zh_Hant",
         ),
@@ -59,11 +44,6 @@ def test_a_form_is_the_pieces_of_its_pattern():
             {"formats": ["d MMMM"]},
             "a format must have one year, one month and one day, as in 'd MMMM y', got 'd MMMM' of "
             "locale de, which is 'd MMMM'",
-        ),
-        (
-            {"formats": ["d M MMM y"]},
-            "a format must have one year, one month and one day, as in 'd MMMM y', got 'd M MMM y' "
-            "of locale de, which is 'd M MMM y'",
         ),
         (
             {"formats": ["ddd MMM y"]},

@@ -97,11 +97,6 @@ def places_by_reading(text: str, day: datetime.date) -> list[int]:
     return places
 
 
-def test_texts_are_babels_own():
-    for text, day, _ in examples(shipped())[:150]:
-        assert any(text == format_date(day, form, loc) for loc in LOCALES for form in FORMATS)
-
-
 def test_every_form_occurs():
     rows = examples(shipped())
     for locale in LOCALES:
@@ -126,14 +121,11 @@ def test_the_calendar_is_complete():
     assert sorted(day for _, day, _ in examples(data)) == days_of(2018, 2021)
 
 
-def test_no_text_means_two_dates():
-    found = meanings(LOCALES, FORMATS, days_of(2001, 2003))
-    assert max(map(len, found.values())) == 1
-
-
-@pytest.mark.slow
-def test_no_text_of_the_shipped_settings_means_two_dates():
-    found = meanings(LOCALES, FORMATS, days_of(1950, 2049))
+@pytest.mark.parametrize(
+    ("first", "last"), [(2001, 2003), pytest.param(1950, 2049, marks=pytest.mark.slow)]
+)
+def test_no_text_means_two_dates(first, last):
+    found = meanings(LOCALES, FORMATS, days_of(first, last))
     assert max(map(len, found.values())) == 1
 
 
@@ -178,15 +170,6 @@ def test_two_digits_are_enough_for_a_hundred_years_and_not_for_more():
     ("locale", "form", "day", "text", "places"),
     [
         ("de", "short", "2019-11-07", "07.11.19", [-1, -1, 6, 7, -1, 3, 4, -1, 0, 1]),
-        ("en_GB", "d/M/y", "2020-01-01", "1/1/2020", [4, 5, 6, 7, -1, 2, 2, -1, 0, 0]),
-        ("ja", "long", "2020-02-03", "2020年2月3日", [0, 1, 2, 3, -1, 5, 5, -1, 7, 7]),
-        (
-            "vi",
-            "d MMMM, y",
-            "2020-12-10",
-            "10 tháng 12, 2020",
-            [13, 14, 15, 16, -1, 9, 10, -1, 0, 1],
-        ),
         ("dz", "y MMM dd", "2020-03-10", "2020 ༣ 10", [0, 1, 2, 3, -1, 5, 5, -1, 7, 8]),
         ("it", "EEE d MMM y", "2020-03-03", "mar 3 mar 2020", [10, 11, 12, 13, -1, 6, 6, -1, 4, 4]),
     ],
@@ -195,12 +178,6 @@ def test_alignment_by_hand(locale, form, day, text, places):
     data = build(num_train=1459, num_validation=1, num_test=1, locales=[locale], formats=[form])
     wanted = datetime.date.fromisoformat(day)
     assert [row[::2] for row in examples(data) if row[1] == wanted] == [(text, places)]
-
-
-def test_vocabulary_is_that_of_the_settings_and_not_of_the_draw():
-    few = Dates(torch.Generator().manual_seed(5), num_train=3, num_validation=1, num_test=1)
-    assert few.spec == shipped().spec
-    assert set("".join(text for text, *_ in examples(shipped()))) == set(few.spec.source_vocab[3:])
 
 
 def test_there_is_a_space_also_where_no_text_has_one():
@@ -212,7 +189,6 @@ def test_there_is_a_space_also_where_no_text_has_one():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_train": 0}, "num_train must be at least 1, got 0"),
         (
             {"num_train": 5000},
             "num_train + num_validation + num_test is 5050, but the years 2018 to 2021 make only "
@@ -222,11 +198,6 @@ def test_there_is_a_space_also_where_no_text_has_one():
             {"first_year": 2022},
             "first_year and last_year must be within 1000 to 9999, the first not after the last, "
             "got 2022 and 2021",
-        ),
-        (
-            {"first_year": 999},
-            "first_year and last_year must be within 1000 to 9999, the first not after the last, "
-            "got 999 and 2021",
         ),
         (
             {"first_year": 1600},

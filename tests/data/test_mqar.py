@@ -88,12 +88,6 @@ def test_earlier_pairs_have_the_first_choice_of_slots():
     assert share == pytest.approx(expected, abs=4 * math.sqrt(expected / 20_000))
 
 
-def test_a_power_of_one_makes_all_slots_alike():
-    data = build(min_pairs=1, max_pairs=1, length=10, power=1, num_train=20_000, vocab_size=2000)
-    slots = torch.bincount(data.train.asked[:, 0] // 2, minlength=4)
-    assert (slots - 5000).abs().max() < 4 * math.sqrt(20_000 * 3 / 16)
-
-
 def test_the_test_set_may_have_other_numbers_of_pairs():
     data = build(test_min_pairs=3, test_max_pairs=5)
     pairs = {name: set(getattr(data, name).target_mask.sum(1).tolist()) for name in SETS}
@@ -118,18 +112,12 @@ def test_chance_is_that_of_values_in_a_random_order():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"num_test": 0}, "num_test must be at least 1, got 0"),
         ({"min_pairs": 0}, "min_pairs must be at least 1, got 0"),
         ({"min_pairs": 5}, "min_pairs must be at most max_pairs, got min_pairs 5 and max_pairs 4"),
         (
             {"length": 14},
             "length must be even and at least 16, because 4 pairs and as many slots take four "
             "symbols each, got 14",
-        ),
-        (
-            {"length": 21},
-            "length must be even and at least 16, because 4 pairs and as many slots take four "
-            "symbols each, got 21",
         ),
         ({"power": 2}, "power must be within 0 to 1, got 2"),
         (

@@ -54,29 +54,29 @@ def test_empty_lines_and_further_columns_are_told(read):
         (
             "a\tb\nc, d\n",
             {},
-            "my.tsv, line 2: columns stand apart by tabs, and there is no column 2: 'c, d'",
+            "my.tsv, line 2: tabs separate columns, and there is no column 2: 'c, d'",
         ),
         ("a\tb\n\td\n", {}, "my.tsv, line 2: the source is empty"),
         ("a\tb\nc\t \n", {}, "my.tsv, line 2: the target is empty"),
         (
             "a\tb\nc\x00\td\n",
             {},
-            "my.tsv, line 2: letter 2 is the control character U+0000, which is no text",
+            "my.tsv, line 2: not a text file, it holds a byte of value 0",
         ),
         (
             "a\tb\n" + "x" * 10**6 + "\td\n",
             {},
-            "my.tsv, line 2: it has 1,000,003 letters, and a line may have at most 100,000",
+            "my.tsv, line 2: it cannot be read: field larger than field limit (131072)",
         ),
         (
             "en,fr\na,b\n",
             {"name": "my.csv", "source": "en", "target": "de"},
-            "my.csv, line 1: there is no column 'de': the columns are 'en' or 'fr'",
+            "my.csv has no column 'de'. Its first line names en, fr",
         ),
         (
             'a,"b\n',
             {"name": "my.csv"},
-            "my.csv, line 1: it is not CSV: unexpected end of data",
+            "my.csv, line 1: it cannot be read: unexpected end of data",
         ),
         (
             "a\tb\n",

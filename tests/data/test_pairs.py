@@ -124,8 +124,6 @@ def test_a_set_may_have_a_file_of_its_own_without_what_was_seen():
         ({"validation": 0.0}, "validation must be a share between 0 and 1, got 0.0"),
         ({"test": 1.0}, "test must be a share between 0 and 1, got 1.0"),
         ({"min_count": 0}, "min_count must be at least 1, got 0"),
-        ({"num_train": 0}, "num_train must be at least 1, got 0"),
-        ({"max_length": 0}, "max_length must be at least 1, got 0"),
         (
             {"validation": 0.5, "test": 0.5},
             "my.tsv has 20 different sources of up to 50 symbols, and nothing is left to train "

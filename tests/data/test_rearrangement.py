@@ -22,23 +22,24 @@ def build(target: type[Rearrangement], seed: int = 0, **settings: int) -> Rearra
     return target(torch.Generator().manual_seed(seed), **SMALL | settings)
 
 
-@pytest.mark.parametrize("target", [Copy, Reverse, Sort])
-def test_target_is_the_source_at_the_alignment(target, examples):
-    for source, answer, places in examples(build(target).train):
+ORDERS = {
+    Copy: lambda source: list(range(len(source))),
+    Reverse: lambda source: list(range(len(source)))[::-1],
+    Sort: lambda source: sorted(range(len(source)), key=lambda place: (source[place], place)),
+}
+
+
+@pytest.mark.parametrize("target", ORDERS)
+def test_target_is_the_source_in_its_order(target, examples):
+    rows = list(examples(build(target).train))
+    assert len(rows) == 200
+    for source, answer, places in rows:
+        assert places == ORDERS[target](source)
         assert answer == [source[place] for place in places]
-        assert sorted(places) == list(range(len(source)))
 
 
 def test_all_draw_the_same_sources_at_one_seed():
     assert torch.equal(build(Copy).train.keys, build(Sort).train.keys)
-
-
-def test_lengths_are_equally_frequent_where_there_is_room():
-    data = build(Copy, num_train=1000, min_length=3, max_length=6, vocab_size=20)
-    lengths = torch.cat([b.mask.sum(dim=-1) for b in (data.train, data.validation, data.test)]) - 1
-    counts = torch.bincount(lengths.flatten(), minlength=7)[3:]
-    assert counts.sum() == 1050
-    assert counts.max() - counts.min() <= 1
 
 
 def test_short_lengths_are_used_up_and_the_rest_goes_to_longer_ones():
@@ -47,26 +48,11 @@ def test_short_lengths_are_used_up_and_the_rest_goes_to_longer_ones():
     assert torch.bincount(lengths.flatten(), minlength=5).tolist() == [0, 4, 16, 64, 216]
 
 
-def test_symbols_are_uniform():
-    data = build(Copy, num_train=20_000, min_length=6, max_length=6, vocab_size=20)
-    counts = torch.stack([torch.bincount(column, minlength=23) for column in data.train.keys.T])
-    share = counts[:6, 3:] / len(data.train)
-    assert (share - 0.05).abs().max() < 4 * (0.05 * 0.95 / len(data.train)) ** 0.5
-
-
 def test_sequences_longer_than_a_code_are_distinct_too():
     data = build(Reverse, min_length=30, max_length=40, vocab_size=50)
     assert len(data.train.keys.unique(dim=0)) == len(data.train)
     assert data.train.keys.shape[1] == 41
     assert data.train.keys[:, 29].unique().numel() > 40
-
-
-def test_every_sequence_there_is_can_be_asked_for():
-    data = build(
-        Sort, num_train=6, num_validation=1, num_test=1, max_length=3, vocab_size=2, min_length=3
-    )
-    rows = torch.cat([data.train.keys, data.validation.keys, data.test.keys])
-    assert len(rows.unique(dim=0)) == 8
 
 
 SETS = ("train", "validation", "test")
@@ -124,9 +110,6 @@ def test_training_and_test_share_what_there_is_of_a_length():
             "test_min_length must be at most test_max_length, got test_min_length 2 and "
             "test_max_length 1",
         ),
-        ({"test_min_length": 0}, "test_min_length must be at least 1, got 0"),
-        ({"num_train": 0}, "num_train must be at least 1, got 0"),
-        ({"num_validation": 0}, "num_validation must be at least 1, got 0"),
         ({"num_test": -3}, "num_test must be at least 1, got -3"),
         ({"min_length": 0}, "min_length must be at least 1, got 0"),
         (

@@ -66,12 +66,6 @@ def test_training_hides_each_row_from_itself_and_keys_ascend(table):
     assert (data.validation, data.test.mask) == (None, None)
 
 
-def test_one_seed_is_one_split(table):
-    first, again, other = (table("a,b\n" + GOOD, seed=seed) for seed in (3, 3, 4))
-    assert first.test.queries.equal(again.test.queries)
-    assert first.spec != other.spec
-
-
 def test_the_same_table_whatever_stands_around_its_numbers(table):
     plain = table("a,b\n" + GOOD)
     for content in (
@@ -85,7 +79,7 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        ("", " is empty: the names of its columns stand in the first line"),
+        ("", " is empty: its first line should name its columns"),
         ("a,b\n", ": a table must have at least 4 rows, got 0"),
         ("a,b\n1,2\n3,4\n5,6\n", ": a table must have at least 4 rows, got 3"),
         (f"a,B\n{GOOD}", " has no column 'b'. Its first line names a, B"),
@@ -95,7 +89,6 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
         (f"a,b\n{GOOD}1,two\n", ", line 12: column 'b' is 'two', which is not a number"),
         (f"a,b\n{GOOD}1,\n", ", line 12: column 'b' is empty: leave such rows out, or fill them"),
         (f"a,b\n{GOOD}nan,1\n", ", line 12: column 'a' is 'nan', which is not a number"),
-        (f"a,b\n{GOOD}NA,1\n", ", line 12: column 'a' is 'NA', which is not a number"),
         (f"a,b\n{GOOD}1_0,1\n", ", line 12: column 'a' is '1_0', which is not a number"),
         (f"a,b\n{GOOD}1,-inf\n", ", line 12: column 'b' is -inf, which is not a finite number"),
         (f"a,b\n{GOOD}1,1e999\n", ", line 12: column 'b' is 1e999, which is not a finite number"),
@@ -104,22 +97,9 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
             ", line 12: it has 1 cells, and the first line 2; cells are separated by commas",
         ),
         (
-            f"a,b\n{GOOD}1,2,3\n",
-            ", line 12: it has 3 cells, and the first line 2; cells are separated by commas",
-        ),
-        (
-            "a,b\n" + GOOD.replace("\n", ",7\n"),
-            ", line 2: it has 3 cells, and the first line 2; cells are separated by commas",
-        ),
-        (
             "a,b,c\n" + GOOD.replace("\n", ',"x\ny"\n') + "1,?,\n",
             ", line 22: column 'b' is '?', which is not a number",
         ),
-        (f'a,b\n{GOOD}"1,2\n', ", line 12: not a CSV file: unexpected end of data"),
-        (f"a,b\n{GOOD}1,{'9' * 200_000}\n", ", line 12: not a CSV file: field larger than"),
-        (f"a,b\n{GOOD}é,1\n".encode("latin-1"), ", line 12: it is not UTF-8: save the file as"),
-        (b"\x89PNG\r\n\x1a\n\0", ", line 1: it is not UTF-8: save the file as UTF-8"),
-        (f"a,b\n{GOOD}\0,1\n", ", line 12: not a CSV file, it holds a byte of value 0"),
         (
             "a,b\n1,2\n1,3\n1,5\n1,7\n",
             ": column 'a' has one value, 1, in all 3 training rows: it says nothing",
@@ -143,8 +123,8 @@ def test_what_is_not_a_table_of_numbers_is_refused_with_its_line(
     ("settings", "sentence"),
     [
         ({"x": []}, "x must name at least one column, got []"),
-        ({"x": ["a", "a"]}, "column 'a' is named twice in x and y: each may stand once"),
-        ({"x": ["b"]}, "column 'b' is named twice in x and y: each may stand once"),
+        ({"x": ["a", "a"]}, "column 'a' is named twice in x and y: name each once"),
+        ({"x": ["b"]}, "column 'b' is named twice in x and y: name each once"),
         ({"test": 0.0}, "{path}: test must be a share of the rows between 0 and 1, got 0.0"),
         ({"test": 1.0}, "{path}: test must be a share of the rows between 0 and 1, got 1.0"),
         (
@@ -167,9 +147,3 @@ def test_more_rows_than_the_memory_has_room_for_are_refused(table, tmp_path, mon
         f"about 1,001 rows of {tmp_path}/my.csv need about 0.0 GB of memory, and 0.0 GB are "
         "available"
     )
-
-
-def test_the_global_generator_is_left_alone(table):
-    before = torch.default_generator.get_state()
-    table("a,b\n" + GOOD)
-    assert torch.default_generator.get_state().equal(before)

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnexp.data.sequences import sequence_batch, sequence_spec
-from attnexp.data.text import encode_source, source_text, symbols, target_text
+from attnexp.data.text import encode_source, source_text, target_text
 
 FOUR = sequence_batch(*[torch.full((1, 4), 3)] * 3)
 NUMBERS = sequence_spec(("0", "1", "10"), ("0", "1", "10"), FOUR, FOUR)
@@ -32,15 +32,6 @@ def test_characters_are_joined_as_they_are_also_in_targets_without_a_space():
 
 def test_an_answer_without_an_end_is_shown_whole_with_special_symbols_by_name():
     assert target_text(torch.tensor([3, 0, 1, 5]), NUMBERS) == "0 <pad> <bos> 10"
-
-
-def test_an_answer_that_ends_at_once_is_empty():
-    assert target_text(torch.tensor([2, 3, 3]), NUMBERS) == ""
-
-
-def test_symbols_name_every_id():
-    ids = torch.tensor([5, 2, 0])
-    assert symbols(ids, NUMBERS.source_vocab) == ("10", "<eos>", "<pad>")
 
 
 @pytest.mark.parametrize(

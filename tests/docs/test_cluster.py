@@ -2,48 +2,39 @@
 
 import re
 import shlex
-from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 import yaml
+from documented import blocks, words_of
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cluster.md").read_text()
-
-
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", PAGE, flags=re.DOTALL)
+JOB, TASK = map(yaml.safe_load, blocks("docs/cluster.md", "yaml"))
 
 
-def commands() -> list[str]:
+def sweeps() -> list[str]:
     """Every sweep of the page: those of shell blocks, and those that YAML runs."""
-    shell = "".join(blocks("sh") + blocks("bash")).replace("\\\n", " ")
-    job, task = map(yaml.safe_load, blocks("yaml"))
-    (container,) = job["spec"]["template"]["spec"]["containers"]
-    texts = [*shell.splitlines(), *container["args"], task["run"]]
+    shell = "".join(blocks("docs/cluster.md", "(?:sh|bash)")).replace("\\\n", " ")
+    (container,) = JOB["spec"]["template"]["spec"]["containers"]
+    texts = [*shell.splitlines(), *container["args"], TASK["run"]]
     return [text.removeprefix("srun ") for text in texts if "attnexp -m" in text]
 
 
 def test_the_yaml_is_what_it_is_said_to_be():
-    job, task = map(yaml.safe_load, blocks("yaml"))
-    assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
-    assert job["spec"]["completionMode"] == "Indexed"
-    assert task["num_nodes"] == job["spec"]["completions"] == 8
+    assert (JOB["apiVersion"], JOB["kind"]) == ("batch/v1", "Job")
+    assert JOB["spec"]["completionMode"] == "Indexed"
+    assert TASK["num_nodes"] == JOB["spec"]["completions"] == 8
 
 
 def test_it_is_the_same_line_everywhere():
-    lines = [shlex.split(line) for line in commands()]
+    lines = [shlex.split(line) for line in sweeps()]
     assert len(lines) == 5
     assert len({tuple(line) for line in lines if "hydra/launcher=parallel" in line}) == 1
     settings = [[word for word in line if "hydra" not in word] for line in lines]
     assert all(words == settings[0] for words in settings)
 
 
-@pytest.mark.parametrize("line", sorted(set(commands())))
+@pytest.mark.parametrize("line", sorted(set(sweeps())))
 def test_a_sweep_can_be_planned(in_process, line, tmp_path):
-    if "launcher=slurm" in line and find_spec("submitit") is None:
-        pytest.skip("submitit is not installed")
-    words = shlex.split(line.replace("/shared", str(tmp_path)))
-    answer = in_process(*words[1:], "--dry-run")
+    words = words_of(line.replace("/shared", str(tmp_path)))
+    answer = in_process(*words, "--dry-run")
     assert answer.returncode == 0, answer.stderr
     assert re.search(r"^to do +40$", answer.stdout, flags=re.MULTILINE)

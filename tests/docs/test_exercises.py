@@ -1,35 +1,20 @@
-"""docs/exercises.md lists every chapter and exercise, and its commands and its example work."""
+"""docs/exercises.md lists every chapter and exercise, and its examples work."""
 
 import re
-import shlex
-from pathlib import Path
 
 import pytest
+from documented import ROOT, blocks
 
 from attnexp.course import chapter, exercise
-from attnexp.tables.statistics import spread
+from attnexp.tables.statistics import Spread
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "exercises.md").read_text()
-COMMANDS = re.findall(r"^(attnexp .*?)(?:  +#.*)?$", PAGE, flags=re.MULTILINE)
+PAGE = (ROOT / "docs" / "exercises.md").read_text()
 
 
 def test_every_chapter_and_every_exercise_is_on_the_page():
     assert re.findall(r"^\| `(\w+)` \| .* \| \d+ \|$", PAGE, re.MULTILINE) == chapter.names()
-    listed = re.findall(r"^\| `(\w+)` \| [^|]* \|$", PAGE, re.MULTILINE)
-    assert sorted(listed) == exercise.names()
-
-
-@pytest.mark.parametrize("line", COMMANDS)
-def test_a_command_is_understood(line, in_process, monkeypatch):
-    """What is checked has nothing in it yet, so the verdict is `not yet`."""
-    words = shlex.split(line)[1:]
-    if words[0] == "chapter" and len(words) == 2:
-        words.append("--dry-run")
-    if words[:2] == ["exercise", "check"]:
-        in_process("exercise", "start", words[2])
-        words = [word for word in words if word != "--trust"]
-    answer = in_process(*words)
-    assert answer.returncode == (1 if "check" in words else 0), answer.stderr
+    section = PAGE[PAGE.index("## Exercises") : PAGE.index("## What is checked")]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == exercise.names()
 
 
 def test_the_example_gives_the_interval_that_is_checked(write_run, tmp_path, monkeypatch, capsys):
@@ -39,8 +24,14 @@ def test_the_example_gives_the_interval_that_is_checked(write_run, tmp_path, mon
             chosen = {"choices": {"model": model}, "metrics": {"test_mse": error}}
             write_run(f"{model}-{seed}", {"seed": seed}, **chosen)
     monkeypatch.chdir(tmp_path)
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
-    exec(example, {})
-    ours = spread(differences)
+    exec(blocks("docs/exercises.md", "python")[0], {})
+    ours = Spread(differences)
     printed = [float(word) for word in capsys.readouterr().out.split()]
     assert printed == pytest.approx([ours.mean, ours.low, ours.high], rel=1e-3)
+
+
+def test_the_exercise_on_the_page_is_the_shipped_one():
+    shipped = exercise.FOLDER / "new_pooling"
+    assert blocks("docs/exercises.md", "yaml") == [(shipped / "exercise.yaml").read_text()]
+    tests = blocks("docs/exercises.md", "python")[1]
+    assert set(tests.splitlines()) <= {*(shipped / "test_my_scores.py").read_text().splitlines()}

@@ -1,23 +1,18 @@
 """The site builds without a warning, loads nothing from elsewhere and can be used by everybody."""
 
-import importlib.util
 import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
-from types import ModuleType
 
 import pytest
+from browser import needs_browser, started
+from documented import ROOT, script
 
 for library in ("zensical", "mkdocstrings", "latex2mathml"):
     pytest.importorskip(library, reason=f"{library} of the extra docs is not installed")
-
-ROOT = Path(__file__).resolve().parents[2]
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 class Page(HTMLParser):
@@ -43,15 +38,6 @@ class Page(HTMLParser):
             self.loads.append(values.get("href") or "")
         elif tag in ("script", "img", "iframe", "source"):
             self.loads.append(values.get("src") or "")
-
-
-@pytest.fixture(scope="module")
-def build() -> ModuleType:
-    """The script docs/build.py, as a module."""
-    spec = importlib.util.spec_from_file_location("build_docs", ROOT / "docs" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -109,19 +95,13 @@ def test_the_reference_has_formulas_signatures_and_examples(pages):
     assert "load_run(" in re.sub(r"<[^>]*>", "", pages["reference/attnexp.html"])
 
 
-def test_pages_say_their_language_and_pictures_have_words(pages):
+def test_pages_say_their_language_and_have_headings_in_order_and_words_for_pictures(pages):
     for name, text in pages.items():
         page = Page(text)
         assert page.language == "en", name
         assert all(page.alternatives), name
-
-
-def test_headings_are_in_order(pages):
-    for name, text in pages.items():
-        headings = Page(text).headings
-        assert headings.count(1) == 1, name
-        pairs = pairwise(headings)
-        assert all(below <= above + 1 for above, below in pairs), name
+        assert page.headings.count(1) == 1, name
+        assert all(below <= above + 1 for above, below in pairwise(page.headings)), name
 
 
 @pytest.mark.parametrize(
@@ -137,37 +117,26 @@ def test_headings_are_in_order(pages):
             "https://github.com/attnexp/attnexp/blob/main/benchmarks",
         ),
         ("https://hydra.cc", "README.md", "https://hydra.cc"),
-        ("#speed", "README.md", "#speed"),
     ],
 )
-def test_links_work_on_a_forge_and_in_the_site(link, page, there, build):
-    assert build.moved(link, page) == there
+def test_links_work_on_a_forge_and_in_the_site(link, page, there):
+    assert script("build").moved(link, page) == there
 
 
-def test_a_link_to_nothing_is_refused(build):
+def test_a_link_to_nothing_is_refused():
     with pytest.raises(SystemExit) as caught:
-        build.moved("nowhere.md", "docs/recipes.md")
+        script("build").moved("nowhere.md", "docs/recipes.md")
     assert str(caught.value) == "docs/recipes.md links to nowhere.md, which is not there."
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(
-    not (BROWSER and shutil.which("chromedriver")),
-    reason="chromium and chromedriver are not installed",
-)
-def test_axe_finds_no_serious_fault(site, pages):
+@needs_browser
+def test_axe_finds_no_serious_fault(site, pages, tmp_path):
     """On every page."""
     from axe_core_python.selenium import Axe
-    from selenium import webdriver
 
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"):
-        options.add_argument(flag)
     faults = {}
-    driver = webdriver.Chrome(
-        options=options, service=webdriver.ChromeService(shutil.which("chromedriver"))
-    )
+    driver = started(tmp_path)
     try:
         for name in sorted(pages):
             driver.get((site / name).as_uri())

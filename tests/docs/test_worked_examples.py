@@ -1,9 +1,8 @@
-"""The worked examples of CONTRIBUTING.md, applied to a copy of the package and run."""
+"""The worked examples of CONTRIBUTING.md, applied to a copy of the project and run."""
 
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -21,39 +20,47 @@ SMALL = (
 )
 
 
-@pytest.fixture
-def copied(tmp_path):
-    """Applies an example to a copy, and returns what runs a command with it."""
-
-    def apply(example):
-        copy = tmp_path / "copy"
-        for folder in ("attnexp", "conf", "hydra_plugins"):
-            shutil.copytree(ROOT / folder, copy / folder)
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory):
+    """A copy of the project with all examples applied, and the documents written anew."""
+    copy = tmp_path_factory.mktemp("worked") / "copy"
+    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True, text=True).stdout
+    for name in filter(None, names.split("\0")):
+        if (ROOT / name).is_file():
+            (copy / name).parent.mkdir(parents=True, exist_ok=True)
+            (copy / name).write_bytes((ROOT / name).read_bytes())
+    for example in EXAMPLES:
         subprocess.run(["git", "apply", "-"], input=example, text=True, cwd=copy, check=True)
+    python(copy, copy, "docs/metrics.py")
+    return copy
 
-        def run(*words):
-            answer = subprocess.run(
-                [sys.executable, "-m", "attnexp", *words],
-                cwd=tmp_path,
-                env={**os.environ, "PYTHONPATH": str(copy)},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            assert answer.returncode == 0, answer.stderr
-            return answer.stdout
 
-        return run
+def python(copy, folder, *words):
+    """Run Python in a folder with the copy of the package, and return what it prints."""
+    answer = subprocess.run(
+        [sys.executable, *words],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout[-4000:] + answer.stderr[-4000:]
+    return answer.stdout
 
-    return apply
+
+@pytest.fixture
+def run(copy, tmp_path):
+    """Runs a command line with the copy, in an empty folder."""
+    return lambda *words: python(copy, tmp_path, "-m", "attnexp", *words)
 
 
 def test_there_is_one_of_each():
     assert len(EXAMPLES) == 3
 
 
-def test_a_metric(copied, tmp_path):
-    run = copied(EXAMPLES[0])
+def test_a_metric(run, copy, tmp_path):
     printed = run("data=reverse", "model=dot", "figures=false", *SMALL)
     assert "first_symbol_accuracy" in printed
     (summary,) = tmp_path.glob("outputs/*/summary.json")
@@ -63,10 +70,10 @@ def test_a_metric(copied, tmp_path):
     columns = (summary.parent / "metrics.csv").read_text().splitlines()[0].split(",")
     assert "val_first_symbol_accuracy" in columns
     assert "first_symbol_accuracy" in run("results", "--metric", "first_symbol_accuracy")
+    assert "| `first_symbol_accuracy` | higher |" in (copy / "docs" / "metrics.md").read_text()
 
 
-def test_a_column(copied, write_run):
-    run = copied(EXAMPLES[1])
+def test_a_column(run, write_run):
     for seed, value in enumerate((0.25, 0.5, 0.75)):
         write_run(f"run{seed}", {"seed": seed}, metrics={"test_mse": value})
     (row,) = json.loads(run("results", "--format", "json"))["rows"]
@@ -75,9 +82,17 @@ def test_a_column(copied, write_run):
     assert "width" in heads.split()
 
 
-def test_a_picture(copied, regression_run):
-    run = copied(EXAMPLES[2])
+def test_a_picture(run, regression_run):
     folder = regression_run()
     run("plot", str(folder), "--kind", "steps")
     assert (folder / "figures" / "steps.png").is_file()
     assert "steps" in run("plot", "--help")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("folder", ["", "tests/docs", "tests/cli", "tests/sweeps"])
+def test_every_fast_test_passes_with_them(folder, copy):
+    """The fast tests, and those of the other tiers but for this file: no example breaks another."""
+    words = ["-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
+    ignored = ["--ignore", "tests/docs/test_worked_examples.py"]
+    python(copy, copy, *words, *ignored, *filter(None, [folder]))

@@ -4,7 +4,6 @@ import pytest
 import torch
 
 from attnexp.normalizers.sink import Sink
-from attnexp.normalizers.softmax import Softmax
 
 
 def test_the_sink_of_a_head_is_one_more_key_of_that_head():
@@ -13,13 +12,6 @@ def test_the_sink_of_a_head_is_one_more_key_of_that_head():
         sink.s.copy_(torch.tensor([math.log(2.0), -1.0])[:, None, None])
     weights = sink(torch.zeros(1, 2, 1, 3))
     assert weights[0, :, 0, 0].tolist() == pytest.approx([1 / 5, 1 / (3 + math.exp(-1))])
-
-
-def test_a_sink_far_below_the_scores_leaves_the_softmax():
-    sink = Sink(heads=1)
-    torch.nn.init.constant_(sink.s, -60.0)
-    scores = torch.tensor([[0.5, -1.0, 2.0]])
-    torch.testing.assert_close(sink(scores), Softmax(heads=1)(scores))
 
 
 def test_sinks_learn():

@@ -2,10 +2,10 @@ import pytest
 
 from attnexp.errors import RequestError
 from attnexp.plots.base import Options
-from attnexp.plots.catalogue import draw
+from attnexp.plots.catalogue import drawn
 from attnexp.plots.consistency import compare_sizes
-from attnexp.runs.collection import collect
-from attnexp.runs.configurations import comparisons
+from attnexp.select.collect import collect
+from attnexp.select.groups import comparisons
 
 
 @pytest.fixture
@@ -44,9 +44,4 @@ def test_few_sizes_or_other_data_are_not_drawn(compared, runs, settings, tmp_pat
     several = compared(*runs, **settings)
     assert list(compare_sizes(several, Options())) == []
     with pytest.raises(RequestError, match="there is no consistency to draw: a rate takes runs"):
-        draw(several, tmp_path, kinds=["consistency"])
-
-
-def test_the_sizes_share_one_picture(compared, tmp_path):
-    (file,) = draw(compared(*SIZES), tmp_path, kinds=["consistency"])
-    assert file == tmp_path / "consistency.png"
+        list(drawn(several, tmp_path, kinds=["consistency"]))

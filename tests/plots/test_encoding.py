@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 from attnexp.plots.base import Options
-from attnexp.plots.catalogue import draw
 from attnexp.plots.encoding import draw_encodings, sinusoids
 from attnexp.runs import files
-from attnexp.runs.run import load_run
+from attnexp.runs.folder import load_run
 
 
 def figures_of(folder):
@@ -54,9 +53,3 @@ def test_learned_positions_are_drawn_from_the_parameters(sequence_run, sides):
 @pytest.mark.parametrize("settings", [{}, {"positions": "rotary", "dim": 32}])
 def test_what_adds_no_vectors_has_no_picture(sequence_run, settings):
     assert figures_of(sequence_run(**of_arch(**settings))) == {}
-
-
-def test_the_picture_is_a_kind_of_its_own(sequence_run, tmp_path):
-    run = load_run(sequence_run(**of_arch(positions="sinusoidal", dim=8)))
-    (file,) = draw([run], tmp_path / "pictures", kinds=["encoding"])
-    assert file.name == "encoding.png"

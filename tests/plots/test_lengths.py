@@ -3,11 +3,11 @@ import pytest
 
 from attnexp.errors import RequestError
 from attnexp.plots.base import Options
-from attnexp.plots.catalogue import draw
-from attnexp.plots.lengths import compare_lengths, draw_lengths
-from attnexp.runs.collection import collect
-from attnexp.runs.configurations import comparisons
-from attnexp.runs.run import load_run
+from attnexp.plots.catalogue import drawn
+from attnexp.plots.lengths import draw_lengths
+from attnexp.runs.folder import load_run
+from attnexp.select.collect import collect
+from attnexp.select.groups import Comparison, comparisons
 
 TRAINED = {"shortest": 3.0, "longest": 5.0}
 
@@ -25,7 +25,7 @@ def shaded(axes):
 def test_a_run_has_a_line_and_the_lengths_of_training_shaded(sequence_run):
     """Lengths come as text: 10 stands behind 9."""
     run = load_run(sequence_run(details=details(*[1.0] * 7, 0.5)))
-    ((name, figure),) = draw_lengths(run, Options())
+    ((name, figure),) = draw_lengths(Comparison.of(run), Options())
     (axes,) = figure.axes
     (line,) = axes.lines
     assert name == "lengths"
@@ -39,20 +39,9 @@ def test_a_run_has_a_line_and_the_lengths_of_training_shaded(sequence_run):
 )
 def test_one_length_alone_or_an_unknown_range_is_not_drawn(sequence_run, told):
     run = load_run(sequence_run(details=told))
-    assert list(draw_lengths(run, Options())) == []
+    assert list(draw_lengths(Comparison.of(run), Options())) == []
     with pytest.raises(RequestError, match="there is no lengths to draw: exact match was not"):
-        draw([run], run.folder, kinds=["lengths"])
-
-
-@pytest.mark.parametrize(
-    "told", [details(1.0, 0.5, trained={"shortest": 3.0}), {**details(0.5), **details(1.0, 0.5)}]
-)
-def test_a_summary_that_does_not_fit_is_a_sentence(sequence_run, told):
-    if len(told["lengths_in_training"]) == 2:
-        told["exact_match_by_length"] = {"three": 1.0, "4": 0.5}
-    run = load_run(sequence_run(details=told))
-    with pytest.raises(RequestError, match="does not hold numbers for "):
-        list(draw_lengths(run, Options()))
+        list(drawn([run], run.folder, kinds=["lengths"]))
 
 
 def test_configurations_have_a_line_each_and_a_band_over_seeds(sequence_run, tmp_path):
@@ -64,7 +53,7 @@ def test_configurations_have_a_line_each_and_a_band_over_seeds(sequence_run, tmp
         )
     sequence_run("old", choices={"model": "c"})
     (comparison,) = comparisons(collect([tmp_path]).runs)
-    ((_, figure),) = compare_lengths(comparison, Options())
+    ((_, figure),) = draw_lengths(comparison, Options())
     axes = figure.axes[0]
     drawn = {line.get_label(): line for line in axes.lines}
     assert sorted(drawn) == ["a (2 seeds)", "b"]

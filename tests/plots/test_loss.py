@@ -1,26 +1,39 @@
+import numpy as np
 import pytest
 
 from attnexp.plots.base import Options
-from attnexp.plots.loss import compare_losses, draw_losses
-from attnexp.runs.collection import collect
-from attnexp.runs.configurations import comparisons
-from attnexp.runs.run import load_run
+from attnexp.plots.lines import wants_log
+from attnexp.plots.loss import draw_losses
+from attnexp.runs.folder import load_run
+from attnexp.select.collect import collect
+from attnexp.select.groups import Comparison, comparisons
+
+WIDE = np.array([0.01, 0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("columns", "values", "log"),
+    [
+        (["loss", "val_loss"], WIDE, True),
+        (["lr"], WIDE, True),
+        (["loss"], WIDE[1:], False),
+        (["val_loss"], WIDE - 0.01, False),
+        (["loss", "val_alignment_accuracy"], WIDE, False),
+    ],
+)
+def test_losses_over_powers_of_ten_have_a_logarithmic_axis_and_shares_never(columns, values, log):
+    assert wants_log(columns, values) is log
 
 
 @pytest.mark.parametrize("losses", [(2.0,), (2.0, 1.0), (3.0, 2.0, 1.0)])
 def test_epochs_are_whole_numbers(regression_run, losses):
     run = load_run(regression_run(losses=losses))
-    ((_, figure),) = draw_losses(run, Options())
+    ((_, figure),) = draw_losses(Comparison.of(run), Options())
     (axes,) = figure.axes
     low, high = axes.get_xlim()
     ticks = [tick for tick in axes.get_xticks() if low <= tick <= high]
     assert ticks == list(range(1, len(losses) + 1))
-
-
-def test_a_single_epoch_can_be_seen(regression_run):
-    ((_, figure),) = draw_losses(load_run(regression_run(losses=(2.0,))), Options())
-    (line,) = figure.axes[0].lines
-    assert line.get_marker() == "o"
+    assert axes.lines[0].get_marker() == ("o" if len(losses) == 1 else "")
 
 
 @pytest.mark.parametrize(
@@ -35,5 +48,5 @@ def test_lines_are_named_by_what_differs(regression_run, tmp_path, models, names
         settings = {"model.width": float(width)}
         regression_run(f"r{width}", settings=settings, choices={"model": model})
     (comparison,) = comparisons(collect([tmp_path]).runs)
-    ((_, figure),) = compare_losses(comparison, Options())
+    ((_, figure),) = draw_losses(comparison, Options())
     assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == names

@@ -6,7 +6,7 @@ from matplotlib.image import imread
 
 from attnexp.plots import style
 from attnexp.plots.heatmap_grid import draw_grid
-from attnexp.runs.attention_maps import Axis, Map
+from attnexp.runs.attention import Axis, Map
 
 EDGE = 6
 """Pixels at each side of a picture on which nothing is drawn."""
@@ -26,10 +26,9 @@ def tiny_map() -> Map:
     return Map(np.eye(3) * 1.7e-3, side, side)
 
 
-@pytest.mark.parametrize("signed", [None, 1])
-def test_the_label_of_a_colour_bar_is_not_cut(tmp_path, signed):
+def test_the_label_of_a_colour_bar_is_not_cut(tmp_path):
     with style.style():
-        figure = draw_grid([[tiny_map()] * 4], list("abcd"), [""], "t", "s", signed)
+        figure = draw_grid([[tiny_map()] * 4], list("abcd"), [""], "t", "s")
         style.save(figure, [tmp_path / "grid.png"])
     assert is_whole(tmp_path / "grid.png")
 
@@ -44,23 +43,6 @@ def test_what_stands_far_apart_is_in_the_picture(tmp_path, place, inches):
     assert imread(tmp_path / "far.png").shape[1] / style.DPI == pytest.approx(inches, abs=0.3)
 
 
-def test_a_long_label_of_an_axis_is_in_the_picture(tmp_path):
-    with style.style():
-        figure = style.new_figure(2, 2, "title")
-        style.plot_axes(figure).set_xlabel("a long label " * 20)
-        style.save(figure, [tmp_path / "long.png"])
-    assert is_whole(tmp_path / "long.png")
-    assert imread(tmp_path / "long.png").shape[1] / style.DPI > 15
-
-
-def test_two_colour_bars_stand_apart():
-    with style.style():
-        figure = draw_grid([[tiny_map()] * 4], list("abcd"), [""], "t", "s", signed=1)
-        figure.draw_without_rendering()
-    *_, weight, difference = figure.axes
-    assert weight.get_tightbbox().x1 < difference.get_tightbbox().x0
-
-
 @pytest.mark.parametrize("count", [2, 60])
 def test_a_legend_beside_the_axes_is_whole(tmp_path, count):
     names = [f"model.first_setting={i}, model.another_long_setting_name={i}" for i in range(count)]
@@ -69,7 +51,7 @@ def test_a_legend_beside_the_axes_is_whole(tmp_path, count):
         axes = style.plot_axes(figure)
         for name in names:
             axes.plot([0, 1], [0, 1], label=name)
-        style.name_lines(axes, beside=True)
+        style.name_lines(axes)
         style.save(figure, [tmp_path / "lines.png"])
     shown = [text.get_text() for text in axes.get_legend().get_texts()]
     assert ["".join(text.split()) for text in shown] == ["".join(name.split()) for name in names]
@@ -90,6 +72,13 @@ def test_words_are_cut_where_people_would(text, inches, lines):
     assert style.wrapped(text, inches).splitlines() == lines
 
 
-def test_width_is_measured():
-    assert style.text_width("mmmm", 9) > 2 * style.text_width("iiii", 9)
-    assert style.text_width("ab", 18) == pytest.approx(2 * style.text_width("ab", 9), rel=0.1)
+def test_characters_are_drawn_in_the_next_font_or_named_once(tmp_path, capsys):
+    """A circled letter is in a font that comes with matplotlib, a hieroglyph in none."""
+    circled, hieroglyph = "\N{CIRCLED LATIN CAPITAL LETTER A}", "\N{EGYPTIAN HIEROGLYPH A001}"
+    for _ in range(2):
+        with style.style():
+            figure = style.new_figure(2, 2, f"{circled}{hieroglyph}")
+            style.save(figure, [tmp_path / "title.png"])
+    said = capsys.readouterr().out
+    assert said.startswith(f"note: no installed font has {hieroglyph}, drawn as boxes: install one")
+    assert said.count("note:") == 1

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from attnexp.plots.terminal import Means, draw_curve, draw_map
-from attnexp.runs.attention_maps import Axis, Map
+from attnexp.plots.terminal import Terminal, draw_curve, draw_map
+from attnexp.runs.attention import Axis, Map
 
-PLAIN = Means(colours=False, letters=False, width=24)
-LETTERS = Means(colours=False, letters=True, width=24)
-COLOURS = Means(colours=True, letters=True, width=20)
+PLAIN = Terminal(colour=False, unicode=False, width=24)
+UNICODE = Terminal(colour=False, unicode=True, width=24)
+COLOURS = Terminal(colour=True, unicode=True, width=20)
 
 
 def symbols(name, text):
@@ -26,12 +26,12 @@ def test_a_straight_line_is_drawn_as_one():
     assert lines[-1].split() == ["1", "3"]
 
 
-@pytest.mark.parametrize("means", [PLAIN, LETTERS], ids=["plain", "letters"])
-def test_a_curve_stays_within_its_columns(means):
+@pytest.mark.parametrize("terminal", [PLAIN, UNICODE], ids=["plain", "unicode"])
+def test_a_curve_stays_within_its_columns(terminal):
     y = np.exp(-np.linspace(0, 9, 500))
-    lines = draw_curve(np.arange(500.0), y, 6, means)
+    lines = draw_curve(np.arange(500.0), y, 6, terminal)
     assert len(lines) == 8
-    assert max(map(len, lines)) <= means.width
+    assert max(map(len, lines)) <= terminal.width
     assert lines[-1].strip() == "log scale"
 
 

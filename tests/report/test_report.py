@@ -8,9 +8,9 @@ from attnexp.cli.report import main
 from attnexp.errors import RequestError
 from attnexp.report.render import page, script_json
 from attnexp.runs import files
-from attnexp.runs.collection import collect
-from attnexp.runs.command_line import commands
-from attnexp.runs.configurations import comparisons
+from attnexp.runs.origin.command_line import commands
+from attnexp.select.collect import collect
+from attnexp.select.groups import comparisons
 
 HOSTILE = "</script><script>document.title='taken'</script>\u2028&amp;"
 
@@ -60,7 +60,7 @@ def test_weights_arrive_to_one_part_in_255(sequence_run, tmp_path, written):
 
     import numpy as np
 
-    from attnexp.runs.run import load_run
+    from attnexp.runs.folder import load_run
 
     folder = sequence_run(layers=2, heads=3)
     attention = content_of(written(tmp_path))["data"][0]["attention"]
@@ -83,11 +83,6 @@ def test_the_page_loads_nothing(sequence_run, tmp_path, written):
     assert "default-src 'none'" in text
 
 
-def test_the_same_runs_give_the_same_page(sequence_run, tmp_path, written):
-    sequence_run()
-    assert written(tmp_path) == written(tmp_path)
-
-
 def test_no_content_can_end_its_element():
     text = script_json({"a": HOSTILE})
     assert not set("<>&\u2028") & set(text)
@@ -97,34 +92,13 @@ def test_no_content_can_end_its_element():
     assert "<script>document.title" not in whole
 
 
-def typed(folder, *overrides, sources=()):
-    (folder / ".hydra").mkdir()
-    (folder / ".hydra" / "overrides.yaml").write_text(json.dumps(overrides))
-    runtime = {"config_sources": [{"path": p, "provider": "command-line"} for p in sources]}
-    hydra = {"hydra": {"runtime": runtime}}
-    (folder / ".hydra" / "hydra.yaml").write_text(json.dumps(hydra))
-
-
-def test_commands_gather_seeds_and_leave_out_what_does_not_matter(regression_run, tmp_path):
-    for seed in (0, 2):
-        typed(regression_run(f"s{seed}", seed=seed), "model=dot", f"seed={seed}", "rerun=true")
-    typed(regression_run("s1", seed=1), "seed=1", "model.note=it's", sources=["/my conf"])
-    regression_run("s3", seed=3)
-    (comparison,) = comparisons(collect([tmp_path]).runs)
-    (one,) = comparison.configurations
-    assert commands((run.folder, run.seed) for run in one.runs) == [
-        "attnexp -m model=dot seed=0,2",
-        "attnexp --config-dir '/my conf' 'model.note=it'\"'\"'s' seed=1",
-    ]
-
-
 def test_a_command_composes_the_same_configuration(in_process, regression_run, tmp_path):
     words = ("model=gaussian", "model.width=2", "data.num_train=7", "optim=adam", "seed=3")
     words = (*words, "optim.betas=[0.8, 0.9]")
-    typed(regression_run(seed=3), *words)
+    regression_run(seed=3, overrides=list(words))
     (comparison,) = comparisons(collect([tmp_path]).runs)
     runs = comparison.configurations[0].runs
-    (command,) = commands((run.folder, run.seed) for run in runs)
+    (command,) = commands(run.summary for run in runs)
     again = in_process(*shlex.split(command)[1:], "--cfg", "job")
     assert again.returncode == 0
     assert again.stdout == in_process(*words, "--cfg", "job").stdout
@@ -142,12 +116,6 @@ def test_wrong_requests_are_said(arguments, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RequestError, match=message):
         main(arguments)
-
-
-def test_a_file_that_cannot_be_written_is_said(regression_run, tmp_path):
-    regression_run()
-    with pytest.raises(RequestError, match=r"--output: .* cannot be written"):
-        main([str(tmp_path), "--output", str(tmp_path / "no" / "where.html")])
 
 
 def test_runs_that_failed_are_in_the_table_alone(regression_run, tmp_path, written):

@@ -1,30 +1,12 @@
 """The report in a real browser: it renders, sorts, slides and logs no error, on a phone too."""
 
-import shutil
-
 import pytest
+from browser import needs_browser, started
 
 from attnexp.cli.report import main
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
+pytestmark = needs_browser
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="chromium and chromedriver are not installed"
-)
-
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 EACH = "[...document.querySelectorAll('#part-0 table')].at(-1)"
 """The table with a row a run."""
 
@@ -33,12 +15,7 @@ HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=al
 
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
+    driver = started(tmp_path_factory.mktemp("profile"))
     yield driver
     driver.quit()
 

@@ -56,12 +56,13 @@ def test_metrics_grow_row_by_row_and_drop_a_cut_last_line(tmp_path):
 def test_clearing_removes_a_runs_files_and_no_others(tmp_path):
     (tmp_path / files.FIGURES).mkdir()
     for name in (files.SUMMARY, files.METRICS, "figures/fit.png", ".model.safetensors.1.tmp"):
-        (tmp_path / name).write_text("old")
+        (tmp_path / name).write_text(files.DRAWN)
+    (tmp_path / files.FIGURES / "mine.png").write_text("keep")
     (tmp_path / "mine.txt").write_text("keep")
     (tmp_path / files.FIGURES / "for_the_paper").mkdir()
     (tmp_path / files.FIGURES / "for_the_paper" / "fit.pdf").write_text("keep")
     files.clear(tmp_path)
-    kept = {"mine.txt", files.FIGURES, "for_the_paper", "fit.pdf"}
+    kept = {"mine.txt", files.FIGURES, "for_the_paper", "fit.pdf", "mine.png"}
     assert {p.name for p in tmp_path.rglob("*")} == kept
 
 

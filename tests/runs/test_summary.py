@@ -4,8 +4,10 @@ import json
 import math
 
 import pytest
+import torch
 
 from attnexp.runs.files import SUMMARY, UnreadableRunError
+from attnexp.runs.status import Status
 from attnexp.runs.summary import error_text, first_summary, read_summary
 
 
@@ -46,9 +48,9 @@ def test_a_run_opens_and_ends_early(tmp_path):
         "batched": False,
         "checkpoint_every": 30,
     }
-    opened = first_summary(config, {"model": "gaussian", "normalizer": "soft"})
+    opened = first_summary("key", config, {"model": "gaussian", "normalizer": "soft"})
     assert (opened.status, opened.seed, opened.ended) == ("running", 3, None)
-    failed = opened.ended_early("failed", "ValueError: no", 1.5)
+    failed = opened.ended_early(Status.FAILED, "ValueError: no", 1.5)
     failed.write(tmp_path)
     assert read_summary(tmp_path) == failed
     assert (failed.status, failed.error, failed.seconds) == ("failed", "ValueError: no", 1.5)
@@ -61,14 +63,14 @@ def test_a_run_opens_and_ends_early(tmp_path):
         ("", "cannot be read"),
         ("{", "cannot be read"),
         ('{"schema": 1, "conf', "cannot be read"),
-        ('{"schema": null, "conf', "cannot be read"),
-        ("[" * 100_000, "is nested deeper than 50 levels"),
+        ('{"schema": null, "conf', "its schema is wrong"),
+        ("[" * 100_000, "is not the summary of a run"),
         (b"\xff\xfe", "cannot be read"),
         ("[]", "is not the summary of a run"),
         ("{}", "is not the summary of a run"),
         ('{"mean": 3}', "is not the summary of a run"),
-        ('{"schema": 99, "config": {}}', "has schema version 99; this attnexp reads version 1"),
-        ('{"schema": 0, "config": {}}', "has schema version 0; this attnexp reads version 1"),
+        ('{"schema": 99, "config": {}}', "its schema is wrong"),
+        ('{"schema": 0, "config": {}}', "its schema is wrong"),
     ],
 )
 def test_content_that_is_not_a_summary_says_why(tmp_path, content, reason):
@@ -129,3 +131,13 @@ def test_an_error_is_one_line():
     assert error_text(ValueError("no")) == "ValueError: no"
     assert error_text(KeyboardInterrupt()) == "KeyboardInterrupt"
     assert error_text(RequestError("a sentence")) == "a sentence"
+
+
+def test_memory_that_pytorch_cannot_allocate_is_a_sentence():
+    with pytest.raises(RuntimeError) as caught:
+        torch.empty(2**58)
+    text = error_text(caught.value)
+    assert text.startswith("a step of training does not fit in memory (1152921504606846976 bytes ")
+    assert "choose a smaller train.batch_size" in text
+    cuda = torch.cuda.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has")
+    assert "does not fit in memory (2.00 GiB more)" in error_text(cuda)

@@ -9,6 +9,8 @@ from torch import Tensor
 QUERIES, KEYS, DIM = 3, 5, 7
 """Unequal primes, so that swapped axes cannot pass."""
 
+Formula = Callable[[list[float], list[float]], float]
+
 
 @pytest.fixture
 def vectors() -> Callable[..., tuple[Tensor, Tensor]]:
@@ -24,11 +26,11 @@ def vectors() -> Callable[..., tuple[Tensor, Tensor]]:
 
 
 @pytest.fixture
-def pairwise() -> Callable[[Callable[[Tensor, Tensor], float], Tensor, Tensor], Tensor]:
+def pairwise() -> Callable[[Formula, Tensor, Tensor], Tensor]:
     """A score of one query and one key, looped over all pairs."""
 
-    def loop(one: Callable[[Tensor, Tensor], float], queries: Tensor, keys: Tensor) -> Tensor:
-        rows = [[float(one(query, key)) for key in keys] for query in queries]
+    def loop(one: Formula, queries: Tensor, keys: Tensor) -> Tensor:
+        rows = [[one(query, key) for key in keys.tolist()] for query in queries.tolist()]
         return torch.tensor(rows, dtype=torch.float64)
 
     return loop

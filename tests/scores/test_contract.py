@@ -1,17 +1,18 @@
-"""What every scoring function of conf/model promises, whoever wrote it."""
+"""The contract holds for every scoring function of conf/model, and fails for what it forbids."""
 
-import doctest
-import inspect
 from functools import partial
 from pathlib import Path
 
 import pytest
 import torch
 import yaml
+from docstring_example import require_example
 from hydra.utils import get_object
 from torch.func import functional_call
 
-from attnexp.course.contract import SCORE_CONTRACT
+from attnexp.scores import Score
+from attnexp.scores.contract import SCORE_CONTRACT
+from attnexp.scores.gaussian import Gaussian
 
 CONF = Path(__file__).parents[2] / "conf" / "model"
 
@@ -31,47 +32,13 @@ NAMES = sorted(path.stem for path in CONF.glob("*.yaml"))
 LEARNED = [name for name in NAMES if list(make(name).parameters())]
 
 
-@pytest.mark.parametrize("promise", SCORE_CONTRACT, ids=lambda promise: promise.__name__)
-def test_keeps_a_promise(promise, model_name):
-    promise(partial(make, model_name))
+@pytest.mark.parametrize("check", SCORE_CONTRACT, ids=lambda check: check.__name__)
+def test_contract(check, model_name):
+    check(partial(make, model_name))
 
 
 def test_the_docstring_ends_in_an_example_of_three_lines_that_is_true(model_name):
-    target = class_of(model_name)
-    text = inspect.getdoc(target)
-    assert text.splitlines()[-4] == "Example:"
-    known = {"torch": torch, target.__name__: target}
-    example = doctest.DocTestParser().get_doctest(text, known, target.__name__, None, None)
-    assert len(example.examples) == 2
-    report = []
-    doctest.DocTestRunner(verbose=False).run(example, out=report.append)
-    assert not report, "".join(report)
-
-
-@pytest.mark.parametrize("name", [name for name in NAMES if class_of(name).derivative])
-def test_a_derivative_that_is_written_out_is_right(name, vectors):
-    """One query a step, the steps taken back in the opposite order."""
-    score = make(name)
-    queries, keys = (tensor.requires_grad_() for tensor in vectors(4))
-    expected = score(queries, keys)
-    factors = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
-    leaves = [queries, score.project_keys(keys).detach().requires_grad_(), *score.own_parameters()]
-    scores = score.compare(score.project_queries(queries), leaves[1])
-    wanted = torch.autograd.grad(scores, leaves, factors)
-    with torch.no_grad():
-        written = score.derivative(leaves[1], *score.own_parameters())
-        steps = (queries @ written.W.mT).unbind(dim=-2)
-        room = written.room(len(steps))
-        rows = torch.cat([*map(written.compare, steps, room)], dim=-2)
-        torch.testing.assert_close(rows, expected)
-        of_steps = [torch.empty_like(step) for step in steps]
-        for i in reversed(range(len(steps))):
-            written.pull_back(factors[..., i : i + 1, :], room[i], of_steps[i])
-        of_projected = torch.stack(of_steps, dim=-2)
-        of_W = of_projected.flatten(0, 1).mT @ queries.flatten(0, 1)
-        found = (of_projected @ written.W, *written.gradients(of_W))
-    for mine, theirs in zip(found, wanted, strict=True):
-        torch.testing.assert_close(mine, theirs)
+    require_example(class_of(model_name))
 
 
 @pytest.mark.parametrize("name", LEARNED)
@@ -88,3 +55,80 @@ def test_copies_train_as_one_batched_program(name, vectors):
         lambda parameters, buffers: functional_call(copies[0], (parameters, buffers), inputs)
     )(stacked, buffers)
     torch.testing.assert_close(together, torch.stack([copy(*inputs) for copy in copies]))
+
+
+class Forgetful(Score):
+    """Learns a number that is not among its parameters."""
+
+    count = 0
+
+    def __init__(self, query_dim, key_dim):
+        super().__init__(query_dim, key_dim)
+        Forgetful.count += 1
+        self.hidden = float(Forgetful.count)
+
+    def compare(self, queries, keys):
+        return self.hidden * queries @ keys.mT
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(context, numbers):
+        return 2 * numbers
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient
+
+
+class Silent(Score):
+    """Refuses unequal dimensions without naming them."""
+
+    def __init__(self, query_dim, key_dim):
+        super().__init__(query_dim, key_dim)
+        if query_dim != key_dim:
+            raise ValueError("no")
+
+    def compare(self, queries, keys):
+        return queries @ keys.mT
+
+
+class Halved(Gaussian):
+    """Has a compare of its own and inherits the dot product form of another."""
+
+    def compare(self, queries, keys):
+        return super().compare(queries, keys) / 2
+
+
+def compared(compare):
+    """What makes a score of such a formula, without the annotations that the tests check."""
+    own = {"compare": staticmethod(compare), "forward": lambda self, *pair: compare(*pair)}
+    return type("Made", (Score,), own)
+
+
+def lines(one):
+    return lambda queries, keys: one(queries.unsqueeze(-2), keys.unsqueeze(-3))
+
+
+BREAKERS = {
+    "takes_any_leading_axes": compared(lambda q, k: (q @ k.mT).mT),
+    "scores_a_batch_as_its_examples": compared(
+        lambda q, k: q @ k.mT - (q @ k.mT).reshape(-1, *q.shape[-2:-1], k.shape[-2]).mean(0)
+    ),
+    "permutes_columns_with_keys": compared(lambda q, k: q @ k.mT + torch.arange(k.shape[-2])),
+    "permutes_rows_with_queries": compared(lambda q, k: (q @ k.mT).cumsum(dim=-2)),
+    "keeps_the_dtype": compared(lambda q, k: (q @ k.mT).double()),
+    "gives_no_nan": compared(lines(lambda q, k: -(q - k).square().mean(-1).log())),
+    "has_finite_gradients": compared(lines(lambda q, k: -(q - k).square().sum(-1).sqrt())),
+    "has_right_gradients": compared(lambda q, k: Doubled.apply(q @ k.mT)),
+    "loads_what_it_saved": Forgetful,
+    "works_in_one_dimension": compared(lambda q, k: (q @ k.mT)[..., : 1 + q.shape[-1]]),
+    "takes_unequal_dimensions_or_says_no": Silent,
+    "agrees_with_its_dot_product": Halved,
+}
+
+
+@pytest.mark.parametrize("check", SCORE_CONTRACT, ids=lambda check: check.__name__)
+def test_a_check_fails_for_what_it_forbids(check):
+    with pytest.raises(AssertionError):
+        check(BREAKERS[check.__name__])

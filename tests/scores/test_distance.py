@@ -1,34 +1,64 @@
-"""Kernels with a width for each dimension."""
+"""Kernels of a distance: the settings of their width, and a width for each dimension."""
+
+import math
 
 import pytest
 import torch
-from hydra.utils import get_object
 from torch.func import functional_call
 
-from attnexp.scores.distance import learned_width
-
-LEARNED = [
-    f"attnexp.scores.{name}_learned.{name.capitalize()}Learned"
-    for name in ("gaussian", "epanechnikov", "parabola", "biweight", "triweight")
-]
+from attnexp.scores.biweight import Biweight
+from attnexp.scores.gaussian import Gaussian
 
 
-@pytest.fixture(params=LEARNED)
-def learned(request):
-    """Makes a kernel in float64."""
-    target = get_object(request.param)
-    return lambda dim=7, **settings: target(dim, dim, **settings).double()
+@pytest.fixture(params=[Gaussian, Biweight])
+def kernel(request):
+    return request.param
+
+
+@pytest.fixture
+def learned(kernel):
+    """Makes a kernel of learned width in float64."""
+    return lambda dim=7, **settings: kernel(dim, dim, width="learned", **settings).double()
+
+
+@pytest.mark.parametrize("width", [0, -1.0, math.nan])
+def test_refuses_a_width_that_is_not_positive(kernel, width):
+    with pytest.raises(ValueError, match=f"width must be greater than 0, got {width}"):
+        kernel(1, 1, width=width)
+
+
+@pytest.mark.parametrize("settings", [{"initial_width": 2.0}, {"per_dimension": True}])
+def test_refuses_settings_of_a_learned_width_for_another(kernel, settings):
+    with pytest.raises(ValueError, match=r"need width=learned, got the width 3\.0"):
+        kernel(1, 1, width=3.0, **settings)
+
+
+def test_a_learned_width_gives_the_kernel_of_that_width(learned, kernel, vectors):
+    fixed = kernel(7, 7, width=0.5)(*vectors())
+    for initial_width in (0.5, -0.5):  # the sign does not matter
+        torch.testing.assert_close(learned(initial_width=initial_width)(*vectors()), fixed)
+
+
+def test_first_widths_are_drawn_between_0_and_1_or_given(kernel):
+    drawn = kernel(200, 200, width="learned", per_dimension=True).width
+    alone = torch.stack([kernel(1, 1, width="learned").width for _ in range(200)])
+    for widths in (drawn, alone):
+        assert widths.min() >= 0
+        assert 0.4 < widths.mean() < 0.6
+        assert widths.max() < 1
+    given = kernel(3, 3, width="learned", initial_width=2, per_dimension=True).width
+    assert given.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_width_zero_is_a_stationary_point_of_the_gaussian(vectors):
+    score = Gaussian(7, 7, width="learned", initial_width=0).double()
+    score(*vectors()).sum().backward()
+    assert score.width.grad == 0
 
 
 def with_widths(score, widths):
     score.width.data = torch.tensor(widths, dtype=torch.float64)
     return score
-
-
-def test_equal_widths_are_one_width(learned, vectors):
-    several = learned(initial_width=0.3, per_dimension=True)
-    assert several.width.shape == (7,)
-    torch.testing.assert_close(several(*vectors()), learned(initial_width=0.3)(*vectors()))
 
 
 def test_a_width_stretches_its_dimension(learned, vectors):
@@ -57,7 +87,7 @@ def test_gradients_are_right(learned, vectors):
 
 def test_the_dot_product_form_has_the_same_weights(vectors):
     score = with_widths(
-        get_object(LEARNED[0])(7, 7, per_dimension=True).double(),
+        Gaussian(7, 7, width="learned", per_dimension=True).double(),
         [0.4, 0.0, -1.2, 0.1, 0.7, 0.3, 0.5],
     )
     queries, keys = vectors(2)
@@ -68,34 +98,3 @@ def test_the_dot_product_form_has_the_same_weights(vectors):
     torch.testing.assert_close(
         (dot_queries @ dot_keys.mT).softmax(dim=-1), plain, rtol=1e-6, atol=0
     )
-
-
-def test_copies_train_as_one_batched_program(learned, vectors):
-    copies, inputs = [learned(per_dimension=True) for _ in range(2)], vectors()
-    stacked, buffers = torch.func.stack_module_state(copies)
-    together = torch.vmap(
-        lambda parameters, buffers: functional_call(copies[0], (parameters, buffers), inputs)
-    )(stacked, buffers)
-    torch.testing.assert_close(together, torch.stack([copy(*inputs) for copy in copies]))
-
-
-def test_tiles_give_what_the_whole_map_gives(learned, vectors):
-    from attnexp.attention.streaming import stream
-    from attnexp.normalizers.softmax import Softmax
-
-    score = with_widths(learned(per_dimension=True), [0.2, 0.1, -0.2, 0.1, 0.1, 0.2, 0.05])
-    queries, keys = vectors(1)
-    values = torch.linspace(-1, 1, 5, dtype=torch.float64)[None, :, None]
-    streamed = stream(score, Softmax(heads=1), queries, keys, values, None)
-    weights = score(queries, keys).softmax(dim=-1).nan_to_num()
-    torch.testing.assert_close(streamed, weights @ values)
-
-
-def test_first_widths_are_drawn_between_0_and_1_or_given():
-    torch.manual_seed(0)
-    drawn = learned_width(200, None, per_dimension=True)
-    assert drawn.min() >= 0
-    assert 0.4 < drawn.mean() < 0.6
-    assert drawn.max() < 1
-    assert learned_width(3, 2.0, per_dimension=True).tolist() == [2.0, 2.0, 2.0]
-    assert learned_width(3, 2.0, per_dimension=False).tolist() == 2.0

@@ -6,8 +6,6 @@ import signal
 
 from sweeping import begun, marked, statuses, summaries, until
 
-from attnexp.runs import lock
-
 
 def test_two_sweeps_over_overlapping_jobs_run_each_job_once(start, home):
     sweeps = [
@@ -27,7 +25,7 @@ def test_a_sweep_takes_other_jobs_first_and_waits_for_the_rest(start, home):
     single = start("model.how=wait", "seed=0")
     until(lambda: begun(home))
     sweep = start("-m", "model.how=wait,fine", "seed=0")
-    until(lambda: sweep.said("waiting for 1 jobs that another process is at work on"))
+    until(lambda: sweep.said("waiting for 1 jobs that another process is running"))
     (home / "go").touch()
     code, out, err = sweep.end()
     assert single.end()[0] == 0
@@ -65,14 +63,3 @@ def test_a_job_is_taken_over_from_a_sweep_that_was_killed(start, home):
     assert [summary["status"] for summary in summaries(home)] == ["finished"] * 2
     assert re.search(r"done +2\n", out)
     until(lambda: marked(start.mark) == [], seconds=20)
-
-
-def test_the_dry_run_sees_what_another_process_is_at(start, fragile, home):
-    sweep = start("-m", "model.seconds=20", "seed=0")
-    until(lambda: begun(home))
-    dry = fragile("-m", "model.seconds=20", "seed=0,1", "--dry-run").stdout
-    assert re.search(r"seed=0 +running in another process", dry)
-    sweep.interrupt()
-    sweep.end()
-    (folder,) = (home / "outputs").glob("*-*")
-    assert not lock.is_held(folder)

@@ -58,20 +58,32 @@ def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(in
     answer = in_process(*PICTURED)
     assert answer.returncode == 0, answer.stderr
     assert "could not be drawn" not in answer.stdout
-    names = ["attention.png", "difference.png", "fit.png"]
+    names = ["attention.png", "fit.png"]
     folder = tmp_path / "outputs" / "figures" / "first_look"
     assert sorted(path.name for path in folder.iterdir()) == names
     for name in names:
         assert f"outputs/figures/first_look/{name}\n" in answer.stdout
-    (folder / "fit.png").unlink()
-    in_process(*PICTURED)
-    assert (folder / "fit.png").exists()
+    assert "model=gaussian has the lowest mean test_mse of 2 configurations, 0." in answer.stdout
+    assert list(tmp_path.glob("outputs/*-*/figures")) == []  # the jobs store numbers alone
+    again = in_process(*PICTURED)
+    assert "outputs/figures/first_look/fit.png\n" in again.stdout
+    for command in re.findall("^  (attnexp .*)  # ", again.stdout, re.M):
+        assert in_process(*command.split()[1:]).returncode == 0, command
 
 
-def test_an_experiment_without_pictures_draws_none(in_process, tmp_path):
-    answer = in_process(*PICTURED, "figures=false")
+def test_any_sweep_ends_with_its_table_and_its_pictures(in_process, tmp_path):
+    words = ("-m", "model=average", "seed=0,1")
+    answer = in_process(*words)
     assert answer.returncode == 0, answer.stderr
-    assert not (tmp_path / "outputs" / "figures").exists()
+    assert "sine: 1 configuration, 2 runs" in answer.stdout
+    drawn = [*tmp_path.glob("outputs/figures/*/fit.png")]
+    assert len(drawn) == 1
+    assert f"{drawn[0].relative_to(tmp_path)}\n" in answer.stdout
+    plain = in_process(*words, "figures=false", "output_dir=plain")
+    assert "sine: 1 configuration, 2 runs" in plain.stdout
+    assert not (tmp_path / "plain" / "figures").exists()
+    assert in_process("-m", "model=gaussian", "figures=true").returncode == 0
+    assert len([*tmp_path.glob("outputs/gaussian-*/figures/fit.png")]) == 1
 
 
 def test_a_comparison_that_cannot_be_drawn_fails_no_sweep(in_process, monkeypatch):

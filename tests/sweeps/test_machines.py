@@ -88,7 +88,7 @@ def test_a_machine_that_wakes_up_too_late_writes_nothing(machines, home):
     until(lambda: begun(home))
     machines.send("a", signal.SIGSTOP)
     second = machines.run("b", "-m", "model.how=wait", "seed=0")
-    until(lambda: second.said("waiting for 1 jobs that another process is at work on"))
+    until(lambda: second.said("waiting for 1 jobs that another process is running"))
     (home / "go").touch()
     code, out, err = second.end()
     assert code == 0, out + err

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,7 @@ def test_jobs_are_composed_as_hydra_composes_them(composer, arguments):
         ours, theirs = (
             OmegaConf.to_container(config, resolve=False) for config in (job.config, by_hydra)
         )
+        assert ours["hydra"]["runtime"].pop("run_key") == planned.place.key  # which attnexp adds
         assert ours == theirs
         assert list(ours) == list(theirs)
         expected = Path(by_hydra.hydra.sweep.dir) / str(by_hydra.hydra.sweep.subdir)
@@ -117,56 +119,18 @@ def test_hydra_composes_once_for_plain_values(composer):
     assert len(calls) == 2
 
 
-def test_a_wrong_value_gets_hydras_words(in_process, tmp_path):
-    answer = in_process("-m", "model=gaussian,additive", "model.width=1,2")
-    assert answer.returncode == 2
-    assert "There is no setting 'width' in 'model'" in answer.stderr
-    assert os.listdir(tmp_path) == []
-
-
-def test_an_interval_is_no_list(in_process):
-    answer = in_process("-m", "optim.lr=interval(0,1)")
-    assert answer.returncode == 2
-    assert "optim.lr=interval(0,1) names no list of values: hydra/sweeper=optuna searches it" in (
-        answer.stderr
-    )
-
-
 def test_the_same_job_twice_is_one(plan):
     planned = plan("data.noise=0,1,0,1.0,2")
     assert [job.label for job in planned.jobs] == [f"data.noise={noise}" for noise in (0, 1, 2)]
-    assert planned.repeated == 2
 
 
-def test_settings_that_change_no_number_are_not_in_the_key(plan):
-    keys = {
-        job.key
-        for arguments in ("seed=0", "device=cpu", "figures=false", "rerun=false", "fail_fast=true")
-        for job in plan(arguments).jobs
-    }
-    assert len(keys) == 1
-
-
-def test_threads_change_the_last_digits_and_so_the_key(plan):
-    keys = {job.key for words in ("threads=1", "threads=2") for job in plan(words).jobs}
-    assert len(keys) == 2
-
-
-def test_jobs_that_share_a_folder_are_refused(plan):
-    from attnexp.errors import RequestError
-
-    with pytest.raises(RequestError, match=r"'seed=0' and 'seed=1' would share the folder .*same"):
-        plan("seed=0,1", "hydra.sweep.subdir=same")
-
-
-@pytest.mark.parametrize("hash_seed", ["0", "1", "random"])
-def test_keys_are_the_same_in_every_process(tmp_path, hash_seed, plan):
-    environment = os.environ | {"PYTHONPATH": str(sweeping.ROOT), "PYTHONHASHSEED": hash_seed}
+def test_keys_are_the_same_in_every_process(tmp_path, plan):
+    environment = os.environ | {"PYTHONPATH": str(sweeping.ROOT), "PYTHONHASHSEED": "1"}
     command = [sys.executable, "-m", "attnexp", "-m", "model=dot,additive", "seed=1", "--dry-run"]
     shown = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
     ).stdout
-    here = {job.key for job in plan("model=dot,additive", "seed=1").jobs}
+    here = {job.place.key for job in plan("model=dot,additive", "seed=1").jobs}
     assert set(re.findall(r"-([0-9a-f]{10})\s", shown)) == here
 
 
@@ -177,3 +141,41 @@ def test_a_changed_default_is_another_job(home, fragile):
         (home / "mine" / "model" / "fragile.yaml").write_text(text)
         names.append(re.findall(r"outputs/(\S+)", fragile("-m", "seed=0", "--dry-run").stdout))
     assert names[0] != names[1]
+
+
+SUBMITTED = "hydra/launcher=submitit_local hydra.launcher.workers"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("model=gaussian,additive model.width=1,2", "There is no setting 'width' in 'model'"),
+        ("optim.lr=interval(0,1)", "names no list of values: hydra/sweeper=optuna searches it"),
+        ("seed=0,1 hydra.sweep.subdir=same", "'seed=0' and 'seed=1' would share the folder"),
+        ("hydra/launcher=parallel hydra.launcher.n_jobs=0", "n_jobs == 0 runs nothing"),
+        ("hydra/launcher=parallel hydra.launcher.n_jobs=two", "n_jobs must be a whole number"),
+        ("hydra/launcher=batched hydra.launcher.size=0", "size must be 1 or more, got 0"),
+        ("hydra/launcher=batched batched=false", "trains with batched=true, got batched=false"),
+        (f"{SUBMITTED}=0", "hydra.launcher.workers must be 1 or more, got 0"),
+        (f"{SUBMITTED}=two", "hydra.launcher.workers: Value 'two'"),
+        (f"{SUBMITTED}=2 hydra.launcher.jobs_at_once=-1", "jobs_at_once must be 1 or more"),
+        (f"{SUBMITTED}=2 rerun=true", "rerun=true and workers: each would run every job"),
+        (f"{SUBMITTED}=2 hydra/sweeper=optuna seed=1,2 model.width=1,2", "leave workers out"),
+        ("hydra/launcher=slurm hydra.launcher.workers=2", "workers cannot be submitted: "),
+    ],
+)
+def test_what_no_sweep_can_do_is_refused_and_leaves_nothing(in_process, tmp_path, words, sentence):
+    if "submitit" in words or "slurm" in words:
+        pytest.importorskip("submitit")
+    answer = in_process("-m", *words.split())
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
+    assert "Traceback" not in answer.stdout + answer.stderr
+    assert [*tmp_path.glob("outputs/*-*")] == []
+
+
+@pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
+def test_a_launcher_that_is_not_installed_is_named_with_its_extra(in_process):
+    answer = in_process("-m", "hydra/launcher=ray_tasks", "seed=0,1")
+    assert answer.returncode == 2
+    assert "is not installed: pip install 'attnexp[ray]'" in answer.stderr

@@ -10,7 +10,8 @@ from stored_runs import make_summary
 from sweeping import ARGUMENTS, ROOT
 
 from attnexp import console
-from attnexp.runs.state import Found
+from attnexp.runs.place import Place
+from attnexp.runs.status import Status
 from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.progress import SweepProgress
@@ -21,10 +22,8 @@ def job(tmp_path, number):
         number=number,
         overrides=(),
         label=f"seed={number}",
-        folder=tmp_path / str(number),
-        key="k",
+        place=Place(tmp_path / str(number), "k"),
         settings={"train": {"max_epochs": 5}},
-        found=Found("new"),
     )
 
 
@@ -54,8 +53,8 @@ def test_progress_follows_the_files(progress, tmp_path, capsys):
     progress.update()
     assert progress.running == []
     assert progress.outcomes == {
-        tmp_path / "0": Outcome("done"),
-        tmp_path / "1": Outcome("failed", "ValueError: no\nmore"),
+        tmp_path / "0": Outcome(Status.FINISHED),
+        tmp_path / "1": Outcome(Status.FAILED, "ValueError: no\nmore"),
     }
     assert [job.label for job in progress.remaining] == ["seed=2"]
     assert capsys.readouterr().out == "failed: seed=1: ValueError: no\n"
@@ -66,16 +65,9 @@ def test_progress_follows_the_files(progress, tmp_path, capsys):
 def test_a_failure_is_said_once(progress, tmp_path, capsys):
     write(tmp_path / "0", "failed", error="boom")
     progress.update()
-    progress.record(progress.remaining[0], Outcome("done"))
-    progress.record(job(tmp_path, 0), Outcome("failed", "boom"))
+    progress.record(progress.remaining[0], Outcome(Status.FINISHED))
+    progress.record(job(tmp_path, 0), Outcome(Status.FAILED, "boom"))
     assert capsys.readouterr().out == "failed: seed=0: boom\n"
-
-
-def test_what_was_there_before_is_no_news(tmp_path):
-    write(tmp_path / "0", "failed", error="long ago")
-    progress = SweepProgress([job(tmp_path, 0)], lambda: None)
-    progress.update()
-    assert progress.outcomes == {}
 
 
 def test_the_last_row_of_a_growing_file(tmp_path):
@@ -133,16 +125,3 @@ def test_on_a_terminal_there_is_a_bar_and_a_line_for_the_running_job(terminal):
     command.expect(pexpect.EOF)
     command.close()
     assert command.exitstatus == 1
-
-
-@pytest.mark.slow
-def test_the_bars_follow_jobs_in_other_processes(terminal):
-    command = terminal(
-        "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "seed=0,1,2,3", "model.seconds=4"
-    )
-    command.expect(r"sweep .*0/4.*2 running")
-    command.expect(r"seed=0 .*seed=1 ")
-    command.expect(r"done +4")
-    command.expect(pexpect.EOF)
-    command.close()
-    assert command.exitstatus == 0

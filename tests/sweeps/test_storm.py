@@ -8,7 +8,6 @@ import time
 from contextlib import suppress
 
 import pytest
-import yaml
 from sweeping import Started, marked, until
 
 JOBS = 400
@@ -62,8 +61,6 @@ def test_a_sweep_that_is_killed_again_and_again_finishes_each_job_once(home):
         assert len(files.read_rows(folder / files.PREDICTIONS)) == 50
         for name in (files.ATTENTION, files.MODEL):
             files.read_tensors(folder / name)
-        for name in ("config.yaml", "hydra.yaml", "overrides.yaml"):
-            assert yaml.safe_load((folder / ".hydra" / name).read_text())
         assert (folder / "attnexp.log").read_text().count("metrics {") <= 1
     assert seeds == set(range(JOBS))
     assert list(home.rglob("*.tmp*")) == []

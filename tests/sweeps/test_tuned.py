@@ -38,20 +38,20 @@ def tuned(tmp_path_factory) -> Path:
 
 
 @pytest.fixture
-def home(tuned, tmp_path) -> Path:
+def swept(tuned, tmp_path) -> Path:
     """A copy of that folder."""
-    return shutil.copytree(tuned, tmp_path / "home")
+    return shutil.copytree(tuned, tmp_path / "swept")
 
 
 @pytest.fixture
-def there(home, in_process, monkeypatch):
+def there(swept, in_process, monkeypatch):
     """Runs a command line in the copy."""
-    monkeypatch.chdir(home)
+    monkeypatch.chdir(swept)
     return in_process
 
 
-def test_the_best_value_on_validation_data_is_compared_at_other_seeds(home):
-    trials, compared = runs_of(home, True), runs_of(home, False)
+def test_the_best_value_on_validation_data_is_compared_at_other_seeds(swept):
+    trials, compared = runs_of(swept, True), runs_of(swept, False)
     assert len(compared) == 8
     for one in compared:
         own = [other for other in trials if kind(other) == kind(one)]
@@ -60,8 +60,8 @@ def test_the_best_value_on_validation_data_is_compared_at_other_seeds(home):
     assert {one["config"]["seed"] for one in compared} == {0, 1}
 
 
-def test_all_configurations_have_the_same_budget(home):
-    trials = runs_of(home, True)
+def test_all_configurations_have_the_same_budget(swept):
+    trials = runs_of(swept, True)
     assert len(trials) == 12
     for one in trials:
         own = [other["config"]["model"]["width"] for other in trials if kind(other) == kind(one)]
@@ -69,18 +69,18 @@ def test_all_configurations_have_the_same_budget(home):
     assert {one["config"]["seed"] for one in trials} == {1000}
 
 
-def test_a_run_says_how_its_settings_were_chosen(home):
+def test_a_run_says_how_its_settings_were_chosen(swept):
     record = {"values": {"model.width": ["0.1", "3", "50"]}, "metric": "loo_mse", "seeds": [1000]}
     for trial in (True, False):
-        for one in runs_of(home, trial):
+        for one in runs_of(swept, trial):
             assert one["tuning"] == record | {"trial": trial}
 
 
-def test_the_same_command_runs_nothing_again(there, home):
-    before = {one["key"]: one["ended"] for one in summaries(home)}
+def test_the_same_command_runs_nothing_again(there, swept):
+    before = {one["key"]: one["ended"] for one in summaries(swept)}
     again = there(*COMPARED)
     assert again.returncode == 0, again.stderr
-    assert {one["key"]: one["ended"] for one in summaries(home)} == before
+    assert {one["key"]: one["ended"] for one in summaries(swept)} == before
     assert re.findall(r"skipped +(\d+)", again.stdout) == ["12", "8"]
     planned = there(*COMPARED, "--dry-run")
     assert re.findall(r"done +(\d+)", planned.stdout) == ["12", "8"]
@@ -95,23 +95,11 @@ def test_a_best_value_at_the_end_of_those_tried_is_remarked(there):
     assert ends in more.stdout
 
 
-def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(there, home):
+def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(there, swept):
     there(*TUNED, "hydra.sweeper.tune=['model.width=3,4']", "model=gaussian", "data.noise=0.1",
           "hydra.sweeper.seeds=[1]", "seed=2")  # fmt: skip
-    seeds = {one["config"]["seed"] for one in runs_of(home, False)}
+    seeds = {one["config"]["seed"] for one in runs_of(swept, False)}
     assert seeds == {0, 1, 2}, "a run that one sweep compared is no trial for another"
-
-
-def test_tables_leave_trials_out_and_say_so(there, home):
-    paths = [str(path) for path in (home / "outputs").glob("gaussian-*seed[01]*")]
-    answer = there("results", *paths, "--where", "data.noise=0.5")
-    assert "1 configuration, 2 runs" in answer.stdout
-    assert "3 runs that were made to tune settings are left out" in answer.stdout
-    tuned = "Tuned for each row: model.width among 0.1, 3, 50 by loo_mse at seed 1000."
-    assert tuned in answer.stdout
-    runs = there("results", *paths, "--where", "data.noise=0.5", "--runs").stdout
-    assert runs.count("1000") == 3
-    assert re.search(r"\btrial\b", runs)
 
 
 @pytest.mark.parametrize(
@@ -138,44 +126,34 @@ def test_a_dry_run_says_what_comes_and_runs_nothing(in_process, tmp_path):
     assert not (tmp_path / "outputs").exists()
 
 
-class TestFailures:
-    """A score that breaks."""
+def test_a_value_that_fails_is_not_chosen(fragile, home):
+    ways = "hydra.sweeper.tune=['model.how=raise,fine']"
+    answer = fragile("-m", "hydra/sweeper=tuned", ways, "seed=0,1")
+    assert answer.returncode == 0, answer.stderr
+    done = [one for one in summaries(home) if one["status"] == "finished"]
+    assert {one["config"]["model"]["how"] for one in done} == {"fine"}
+    assert re.search(r"fine +\S+ +1", answer.stdout)
 
-    @pytest.fixture
-    def home(self, tmp_path):
-        from sweeping import FRAGILE, SETTINGS
 
-        (tmp_path / "fragile.py").write_text(FRAGILE)
-        (tmp_path / "mine" / "model").mkdir(parents=True)
-        (tmp_path / "mine" / "model" / "fragile.yaml").write_text(SETTINGS)
-        return tmp_path
+@pytest.mark.slow
+def test_a_configuration_that_fails_at_every_value_is_named(fragile):
+    ways = "hydra.sweeper.tune=['model.how=raise,memory']"
+    answer = fragile("-m", "hydra/sweeper=tuned", ways, "seed=0")
+    assert answer.returncode == 1
+    assert "failed at every value that was tried" in answer.stderr
 
-    def test_a_value_that_fails_is_not_chosen(self, fragile, home):
-        ways = "hydra.sweeper.tune=['model.how=raise,fine']"
-        answer = fragile("-m", "hydra/sweeper=tuned", ways, "seed=0,1")
-        assert answer.returncode == 0, answer.stderr
-        done = [one for one in summaries(home) if one["status"] == "finished"]
-        assert {one["config"]["model"]["how"] for one in done} == {"fine"}
-        assert re.search(r"fine +\S+ +1", answer.stdout)
 
-    @pytest.mark.slow
-    def test_a_configuration_that_fails_at_every_value_is_named(self, fragile):
-        ways = "hydra.sweeper.tune=['model.how=raise,memory']"
-        answer = fragile("-m", "hydra/sweeper=tuned", ways, "seed=0")
-        assert answer.returncode == 1
-        assert "failed at every value that was tried" in answer.stderr
-
-    @pytest.mark.slow
-    def test_an_interrupted_one_goes_on(self, start, home):
-        ways = "hydra.sweeper.tune=['model.how=wait,fine']"
-        command = start("-m", "hydra/sweeper=tuned", ways, "seed=0")
-        until((home / "begun.txt").exists)
-        command.interrupt()
-        code, out, err = command.end()
-        assert code == 128 + signal.SIGINT
-        assert "the same command goes on with the rest" in out + err
-        (home / "go").touch()
-        code, out, err = start("-m", "hydra/sweeper=tuned", ways, "seed=0").end()
-        assert code == 0, err
-        assert len(runs_of(home, True)) == 2
-        assert len(runs_of(home, False)) == 1
+@pytest.mark.slow
+def test_an_interrupted_one_goes_on(start, home):
+    ways = "hydra.sweeper.tune=['model.how=wait,fine']"
+    command = start("-m", "hydra/sweeper=tuned", ways, "seed=0")
+    until((home / "begun.txt").exists)
+    command.interrupt()
+    code, out, err = command.end()
+    assert code == 128 + signal.SIGINT
+    assert "the same command goes on with the rest" in out + err
+    (home / "go").touch()
+    code, out, err = start("-m", "hydra/sweeper=tuned", ways, "seed=0").end()
+    assert code == 0, err
+    assert len(runs_of(home, True)) == 2
+    assert len(runs_of(home, False)) == 1

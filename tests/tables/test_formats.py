@@ -11,10 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from attnexp.tables.comparison import Request
 from attnexp.tables.formats import WRITERS, as_html, latex_text, markdown_text
-from attnexp.tables.table import Cell, Grid, Head, Report
-from attnexp.tables.tables import configurations_report, pivot_report, runs_report
+from attnexp.tables.text import NOTHING, Cell, Grid, Head, Report
 
 HOSTILE = (
     "plain",
@@ -22,49 +20,39 @@ HOSTILE = (
     r"50% & $x_1$ \{y} [bold] :bomb: ~^#",
 )
 
+NAN, INF = float("nan"), float("inf")
+
 PRINTABLE = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=30)
 
 
 @pytest.fixture
-def reports(frame) -> dict[str, Report]:
-    """A table a kind: hostile names, two data sets, a failed run, a seed and a cell missing."""
-    runs = []
-    for i, data, seeds in (
-        (0, "sine", range(8)),
-        (1, "sine", range(7)),
-        (2, "sine", range(8)),
-        (0, "sine_v1", (0, 1)),
-        (1, "sine_v1", (0, 1)),
-    ):
-        for seed in seeds:
-            state = "failed" if (i, data, seed) == (1, "sine_v1", 1) else "finished"
-            value = 0.125 + 9 * (i == 2) + 0.0625 * i * seed + 0.001 * seed
-            runs.append(
-                (
-                    {"seed": seed, "model._target_": HOSTILE[i], "data._target_": data},
-                    {
-                        "status": state,
-                        "choices": {"model": HOSTILE[i], "data": data},
-                        "metrics": {"test_mse": value if state == "finished" else None},
-                        "parameters": 2**i,
-                        "seconds": 0.5 + i,
-                    },
-                )
-            )
-    whole, one, few = frame(*runs), frame(*runs[:23]), frame(runs[0], runs[15], runs[-1])
-    return {
-        "configurations": configurations_report(whole, Request()),
-        "metrics": configurations_report(one, Request(metrics=("test_mse", "neighbours"))),
-        "pivot": pivot_report(whole, Request(("model", "data"), apart=("data",)), "model", "data"),
-        "runs": runs_report(few, ()),
-    }
+def report() -> Report:
+    """Two tables with hostile names, a title, captions, a missing value; records; a note."""
+    heads = [Head("model"), Head("test_mse", right=True), Head("sd", right=True, spare=True)]
+    rows = [
+        [Cell(HOSTILE[0]), Cell("0.1285 *", strong=True), Cell("0.00245")],
+        [Cell(HOSTILE[1]), Cell("0.3155"), Cell(NOTHING)],
+        [Cell(HOSTILE[2]), Cell(NOTHING), Cell(NOTHING)],
+    ]
+    means, deviations = (0.1285, 0.3155, None, 1e-9), (0.00245, NAN, None, INF)
+    records = [
+        {"model": name, "n": 2, "mean": mean, "sd": sd, "trial": False}
+        for name, mean, sd in zip((*HOSTILE, "=1+1"), means, deviations, strict=True)
+    ]
+    return Report(
+        [
+            Grid(heads, rows, "sine: 3 configurations", "test_mse: lower is better, in [0, 1]."),
+            Grid([Head("data"), Head("seconds", right=True)], [[Cell("a_b"), Cell("1.5")]]),
+        ],
+        records,
+        ["means leave out 1 failed run: attnexp -m 'model=a_b,c' seed=<1>"],
+    )
 
 
-@pytest.mark.parametrize("kind", ["configurations", "metrics", "pivot", "runs"])
 @pytest.mark.parametrize("form", WRITERS)
-def test_formats_are_as_they_were_read(reports: dict[str, Report], kind: str, form: str, snapshot):
-    """`pytest --snapshot-update` writes what there is; read it before it is committed."""
-    assert WRITERS[form](reports[kind]) == snapshot
+def test_formats_are_as_they_were_read(report: Report, form: str, snapshot):
+    """`pytest --snapshot-update` writes the current text; read it before it is committed."""
+    assert WRITERS[form](report) == snapshot
 
 
 class Reader(HTMLParser):
@@ -95,8 +83,8 @@ def one_cell(text: str) -> Report:
     return Report([Grid([Head(text)], [[Cell(text, strong=True)]])], [])
 
 
-def test_html_shows_names_and_runs_none_of_them(reports: dict[str, Report]):
-    page = as_html(reports["configurations"])
+def test_html_shows_names_and_runs_none_of_them(report: Report):
+    page = as_html(report)
     reader = Reader()
     reader.feed(page)
     assert "script" not in reader.tags
@@ -128,24 +116,15 @@ def test_latex_has_no_special_character_left(name: str):
     assert not set(left) & set(r"\{}$&#^_%~[]*")
 
 
-def test_latex_by_hand():
-    assert latex_text(r"a_b & 50% [x] \y ±") == (r"a\_b \& 50\% {[}x{]} \textbackslash{}y $\pm$")
-
-
-def test_csv_and_json_give_back_names_and_numbers(reports: dict[str, Report]):
-    rows = list(csv.DictReader(io.StringIO(WRITERS["csv"](reports["configurations"]))))
-    content = json.loads(WRITERS["json"](reports["configurations"]))
-    assert {row["model"] for row in rows} == {row["model"] for row in content["rows"]}
-    assert {row["model"] for row in rows} == set(HOSTILE)
-    assert [float(row["mean"]) for row in rows] == [row["mean"] for row in content["rows"]]
-
-
-def test_json_has_no_number_that_json_lacks():
-    report = Report([], [{"a": float("nan"), "b": float("inf"), "c": None, "d": 1}])
-    assert json.loads(WRITERS["json"](report))["rows"] == [
-        {"a": None, "b": None, "c": None, "d": 1}
-    ]
-    assert WRITERS["csv"](report) == "a,b,c,d\n,,,1\n"
+def test_csv_and_json_give_back_names_and_numbers(report: Report):
+    rows = list(csv.DictReader(io.StringIO(WRITERS["csv"](report))))
+    content = json.loads(WRITERS["json"](report))
+    assert [row["model"] for row in content["rows"]] == [*HOSTILE, "=1+1"]
+    assert [row["model"] for row in rows] == [*HOSTILE, "'=1+1"]
+    assert [row["mean"] for row in content["rows"]] == [0.1285, 0.3155, None, 1e-9]
+    assert [row["mean"] for row in rows] == ["0.1285", "0.3155", "", "1e-09"]
+    assert [row["sd"] for row in content["rows"]] == [0.00245, None, None, None]
+    assert [row["sd"] for row in rows] == ["0.00245", "", "", ""]
 
 
 def test_no_rows_are_no_error():

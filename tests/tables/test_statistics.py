@@ -5,20 +5,19 @@ import math
 
 import numpy as np
 import pytest
-from scipy import special, stats
+from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from attnexp.tables.statistics import (
     MOST_SEEDS,
     STAKES,
     WIDENING,
-    ShareSpread,
+    Spread,
     _beta_binomial,
     betting_p,
     effect_size,
     fewest_seeds,
     holm,
-    spread,
     student_p,
     two_groups,
 )
@@ -30,18 +29,10 @@ def samples(count: int, *sizes: int) -> list[list[list[float]]]:
 
 
 def test_no_value_and_one_value_have_no_interval():
-    assert spread([]) == spread(())
-    assert (spread([]).n, spread([]).mean) == (0, None)
-    one = spread([0.25])
-    assert (one.n, one.mean, one.sd, one.low, one.high) == (1, 0.25, None, None, None)
-
-
-def test_spread_of_one_two_three_by_hand():
-    # mean 2, sd 1; t(0.975, 2) = 4.302653 and 4.302653 / sqrt(3) = 2.484138
-    found = spread([1.0, 2.0, 3.0])
-    assert (found.mean, found.sd) == (2.0, 1.0)
-    assert found.low == pytest.approx(2 - 2.484138, abs=1e-6)
-    assert found.high == pytest.approx(2 + 2.484138, abs=1e-6)
+    for examples in (None, 100):
+        none, one = Spread([], examples), Spread([0.25], examples)
+        assert (none.n, none.mean, none.sd, none.interval) == (0, None, None, (None, None))
+        assert (one.n, one.mean, one.sd, one.interval) == (1, 0.25, None, (None, None))
 
 
 @pytest.mark.parametrize("values", [v for (v,) in samples(5, 4)])
@@ -49,7 +40,7 @@ def test_interval_is_that_of_scipy(values: list[float]):
     low, high = stats.t.interval(
         0.95, len(values) - 1, loc=np.mean(values), scale=stats.sem(values)
     )
-    found = spread(values)
+    found = Spread(values)
     assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
     assert found.sd == pytest.approx(np.std(values, ddof=1))
 
@@ -60,14 +51,14 @@ def test_interval_is_that_of_scipy(values: list[float]):
 )
 def test_perfect_shares_may_yet_fail(values: list[float], reach: tuple[float, float]):
     """Their interval is not empty, ends at 1 and knows that another seed may fail."""
-    found = ShareSpread(tuple(values), 500)
+    found = Spread(values, 500)
     assert found.low is not None
     assert reach[0] < found.low < reach[1]
     assert found.high == 1.0
 
 
 def test_shares_that_are_all_wrong_mirror_those_that_are_all_right():
-    right, wrong = ShareSpread((1.0,) * 4, 200), ShareSpread((0.0,) * 4, 200)
+    right, wrong = Spread((1.0,) * 4, 200), Spread((0.0,) * 4, 200)
     assert (wrong.low, wrong.high) == (0.0, pytest.approx(1 - right.low))
 
 
@@ -75,61 +66,21 @@ def test_an_interval_of_shares_lies_in_0_and_1_and_holds_their_mean():
     rng = np.random.default_rng(0)
     for n in (2, 3, 10):
         for values in rng.beta(0.3, 0.1, size=(30, n)).tolist():
-            found = ShareSpread(tuple(values), 50)
+            found = Spread(values, 50)
             assert 0 <= found.low < found.high <= 1
             assert found.low <= found.mean <= found.high
 
 
 def test_an_interval_of_shares_is_no_narrower_than_students_nor_than_the_examples_allow():
     values = [0.62, 0.64, 0.63, 0.61, 0.65]
-    plain, own = spread(values), ShareSpread(tuple(values), 100_000)
+    plain, own = Spread(values), Spread(values, 100_000)
     assert (own.low, own.high) == (
         pytest.approx(plain.low, abs=0.002),
         pytest.approx(plain.high, abs=0.002),
     )
     # Five times 100 examples: 1.96 sqrt(0.63 0.37 / 500) = 0.042.
-    few = ShareSpread((0.63,) * 5, 100)
+    few = Spread((0.63,) * 5, 100)
     assert few.high - few.low > 2 * 0.042
-
-
-def test_one_share_has_no_interval():
-    for values in ((0.5,), ()):
-        own, plain = ShareSpread(values, 100), spread(values)
-        assert (own.n, own.mean, own.sd) == (plain.n, plain.mean, plain.sd)
-        assert own.low is own.high is None
-
-
-@pytest.mark.parametrize("examples", [1, 40, 500, 100_000])
-@pytest.mark.parametrize("seeds", [2, 5, 13, 29])
-def test_the_interval_of_shares_is_that_of_the_whole_grid(seeds: int, examples: int):
-    rng = np.random.default_rng([seeds, examples])
-    for draw in (
-        rng.random(seeds),
-        rng.beta(15, 0.5, seeds),
-        rng.choice([0, 0.1, 0.5, 0.99, 1], seeds),
-        np.clip(rng.normal(0.9, 0.005, seeds), 0, 1),
-    ):
-        expected = whole_grid(draw, examples)
-        assert _beta_binomial(tuple(sorted(draw)), examples) == pytest.approx(expected, abs=1e-6)
-
-
-def whole_grid(shares: np.ndarray, m: int) -> tuple[float, float]:
-    """Return the interval with SciPy's functions and every point of the grid."""
-    n, total = len(shares), shares.mean()
-    near = special.logit((total * n * m + 0.5) / (n * m + 1)) + 0.003 * np.sinh(
-        np.linspace(-6, 6, 41)
-    )
-    odds = np.sort(np.concatenate([np.linspace(-10, 10, 97), near]))
-    mu, size = special.expit(odds), np.geomspace(0.01, 10 * m, 12)[:, None]
-    right, wrong = mu * size, special.expit(-odds) * size
-    fit = sum(
-        special.betaln(right + x * m, wrong + (1 - x) * m) - special.betaln(right, wrong)
-        for x in shares
-    )
-    density = np.exp(fit - fit.max()).sum(axis=0)
-    below = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) * np.diff(mu))])
-    low, high = np.interp([0.025, 0.975], below / below[-1], mu)
-    return (low if total > 0 else 0.0), (high if total < 1 else 1.0)
 
 
 @pytest.mark.parametrize("counts", [[30, 33, 12], [20, 20, 21], [40, 40, 39], [1, 0, 2]])
@@ -210,11 +161,6 @@ def test_holm_is_that_of_statsmodels(values: list[float]):
     p = (np.abs(values) / 20).tolist()
     expected = multipletests(p, method="holm")[1]
     assert holm(p, len(p)) == pytest.approx(expected)
-
-
-def test_holm_by_hand():
-    # Smallest times 6, then times 5 and 4 but never below the one before, never above 1.
-    assert holm([0.02, 0.01, 0.5], 6).tolist() == pytest.approx([0.1, 0.06, 1.0])
 
 
 def test_the_fewest_seeds_are_the_first_that_reach_the_level():

@@ -6,10 +6,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from attnexp.tables.comparison import Request
-from attnexp.tables.table import Cell, Grid, Head, Report
-from attnexp.tables.tables import configurations_report
+from attnexp.tables.entries import Request
+from attnexp.tables.reports import configurations_report
 from attnexp.tables.terminal import fitting, show
+from attnexp.tables.text import Cell, Grid, Head, Report
 
 
 def printed(report: Report, width: int) -> str:
@@ -41,7 +41,7 @@ def test_no_number_is_cut(sweep_of, width: int):
                 assert row[i].text in text
     sentences = [sentence for grid in report.grids for sentence in (grid.caption, grid.title)]
     lines = text.partition("note:")[0].splitlines()
-    drawn = [line for line in lines if line not in sentences and "No room for" not in line]
+    drawn = [line for line in lines if line not in sentences and "Too narrow for" not in line]
     assert all(cell_len(line) <= width for line in drawn)
 
 

@@ -43,15 +43,6 @@ class Knowing(Rnn):
         return answers
 
 
-def test_loss_by_hand():
-    """Two symbols that count, of probability 1/2 and 1/4, and padding that does not."""
-    logits = torch.tensor([[[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [1.0, 0, 0]]]).log()
-    ids, mask = torch.tensor([[0, 1, 2]]), torch.ones(1, 1, 3, dtype=torch.bool)
-    batch = Batch(ids, ids, ids, ids, mask, torch.tensor([[True, True, False]]))
-    loss = SequenceToSequence().loss(Prediction(logits, {}), batch)
-    assert loss == pytest.approx((math.log(2) + math.log(4)) / 2)
-
-
 @pytest.mark.parametrize("nothing", [math.nan, math.inf, -math.inf, 1e30])
 def test_padding_has_no_influence_whatever_its_logits(nothing):
     """Neither on the loss nor on its gradient: both are those of the symbols that count."""
@@ -198,13 +189,6 @@ def test_kept_attention_is_that_of_the_first_examples(data, model):
     assert len(attended.shown) == 3
     assert attended.shown.keys.equal(data.test.keys[:3])
     assert attended.weights["cross"].shape[0] == 3
-
-
-def test_every_metric_that_ranks_is_measured(data, model):
-    with torch.no_grad():
-        metrics = SequenceToSequence().evaluate(model, data).metrics
-    assert SequenceToSequence.primary in SequenceToSequence().better
-    assert set(SequenceToSequence().better) <= set(metrics)
 
 
 def test_an_alignment_without_any_gold_key_is_no_alignment(data, model):

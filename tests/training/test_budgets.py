@@ -4,14 +4,15 @@ from functools import partial
 
 import pytest
 import torch
+from composed import training
 
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.data.sine import Sine
-from attnexp.scores.gaussian_learned import GaussianLearned
+from attnexp.scores.gaussian import Gaussian
 from attnexp.tasks.base import Metric
 from attnexp.tasks.regression import METRICS, Regression
 from attnexp.training.base import TrainSettings
-from attnexp.training.loop import Training, planned_steps
+from attnexp.training.loop import planned_steps
 from attnexp.training.schedules import Constant, Cosine
 
 
@@ -43,8 +44,8 @@ def data():
 
 
 def train(data, task, schedule=None, **settings):
-    model = KernelRegression(data.spec, partial(GaussianLearned, initial_width=0.5))
-    rows = Training(
+    model = KernelRegression(data.spec, partial(Gaussian, width="learned", initial_width=0.5))
+    rows = training(
         model,
         data,
         task,
@@ -68,30 +69,26 @@ def test_the_parameters_of_the_lowest_validation_loss_are_kept(data):
 def test_patience_ends_training(data):
     task = Scripted([0.9, 0.3, 0.5, 0.4, 0.2])
     _, rows = train(data, task, max_epochs=5, patience=2)
-    assert [row.ended for row in rows] == [
-        "",
-        "",
-        "",
-        "no lower validation loss for 2 epochs, in epoch 4",
-    ]
+    ended = "no lower validation loss for 2 epochs, in epoch 4"
+    assert [row.ended for row in rows] == ["", "", "", ended]
 
 
-def test_a_target_ends_training(data):
-    _, rows = train(
-        data, Scripted([0.9, 0.1, 0.0]), max_epochs=3, stop_metric="exact_match", stop_at=0.9
-    )
-    assert rows[-1].ended == "validation exact_match reached 0.9 in epoch 2"
-
-
-def test_a_target_may_have_to_stay_reached(data):
-    task = Scripted([0.1, 0.9, 0.1, 0.05, 0.0])
-    _, rows = train(data, task, max_epochs=5, stop_metric="exact_match", stop_at=0.9, stop_epochs=2)
-    assert rows[-1].ended == "validation exact_match reached 0.9 in 2 epochs in a row, in epoch 4"
-
-
-def test_a_target_is_reached_in_the_metrics_own_direction(data):
-    _, rows = train(data, Scripted([0.9, 0.3, 0.1]), max_epochs=3, stop_metric="loss", stop_at=0.3)
-    assert rows[-1].ended == "validation loss reached 0.3 in epoch 2"
+@pytest.mark.parametrize(
+    ("losses", "settings", "ended"),
+    [
+        ([0.9, 0.1, 0.0], {"stop_at": 0.9}, "exact_match reached 0.9 in epoch 2"),
+        (
+            [0.1, 0.9, 0.1, 0.05, 0.0],
+            {"stop_at": 0.9, "stop_epochs": 2},
+            "exact_match reached 0.9 in 2 epochs in a row, in epoch 4",
+        ),
+        ([0.9, 0.3, 0.1], {"stop_metric": "loss", "stop_at": 0.3}, "loss reached 0.3 in epoch 2"),
+    ],
+)
+def test_a_target_in_its_own_direction_ends_training(data, losses, settings, ended):
+    settings = {"stop_metric": "exact_match", **settings}
+    _, rows = train(data, Scripted(losses), max_epochs=len(losses), **settings)
+    assert rows[-1].ended == f"validation {ended}"
 
 
 @pytest.mark.parametrize("metric", ["blue", "entropy", "exact"])

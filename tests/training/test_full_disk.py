@@ -3,15 +3,11 @@
 import errno
 import json
 import os
-import resource
-import signal
-from contextlib import contextmanager
 
 import pytest
-from command_outcome import run_here
 from safetensors.numpy import load_file
 
-from attnexp.training import recording
+from attnexp.training.record import recording
 
 WORDS = ("train.max_epochs=2", "data.num_train=20", "data.num_test=10")
 WRITES = 10
@@ -61,33 +57,6 @@ def require_whole(folder, *statuses):
         assert json.loads(path.read_text())["status"] in statuses
     for path in folder.rglob("*.safetensors"):
         load_file(path)
-
-
-@contextmanager
-def no_larger_files(most):
-    """Lets no file of this process grow beyond so many bytes, as `ulimit -f` does."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (most, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
-@pytest.mark.parametrize(("most", "code"), [(0, 2), (2000, 2), (4500, 1), (20_000, 0)])
-def test_a_run_whose_files_may_not_grow(in_process, monkeypatch, tmp_path, most, code):
-    """The lease, Hydra's record, a file of the run, a picture: each is too large in turn."""
-    assert signal.getsignal(signal.SIGXFSZ) is signal.SIG_IGN
-    monkeypatch.setattr(recording, "differences", lambda: "+1\n" * 2000)
-    with no_larger_files(most):
-        outcome = run_here(WORDS, 60)
-    assert outcome.faults() == []
-    assert outcome.code == code
-    assert "no file may grow that large" in outcome.out + outcome.err
-    require_whole(tmp_path, "finished", "failed")
-    answer = in_process(*WORDS)
-    assert answer.returncode == 0
-    assert ("has finished before" in answer.stdout) == (code == 0)
 
 
 def test_a_run_asks_that_often(in_process, disk):

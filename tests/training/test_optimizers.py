@@ -43,12 +43,6 @@ def test_scalars_have_their_own_first_step():
         Rprop([matrix, scalar], lr=0.1, scalar_lr=0, max_step=1.0)
 
 
-def test_a_parameter_without_a_gradient_stays():
-    parameter = torch.nn.Parameter(torch.ones(2))
-    Rprop([parameter], lr=0.1, scalar_lr=0.5, max_step=1.0).step(lambda: torch.zeros(()))
-    assert parameter.equal(torch.ones(2))
-
-
 def test_who_reads_the_rate_once():
     parameter = torch.nn.Parameter(torch.ones(2))
     assert reads_rate_once(Rprop([parameter], lr=0.1, scalar_lr=0.5, max_step=1.0))

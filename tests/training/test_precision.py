@@ -7,9 +7,6 @@ import torch
 from safetensors.numpy import load_file
 
 from attnexp import load_run
-from attnexp.config.build import restore
-from attnexp.config.trust import Trust
-from attnexp.data.sine import Sine
 from attnexp.errors import RequestError
 from attnexp.normalizers.base import Normalizer
 from attnexp.runs.summary import read_summary
@@ -57,32 +54,6 @@ def test_a_regression_has_the_same_numbers_in_every_precision(trained):
             assert {str(each.dtype) for each in arrays} - {"bool"} == {dtype}
 
 
-def test_double_precision_checks_the_gradient(trained):
-    """Central differences, which float32 is too coarse for, agree to seven digits."""
-    folder = trained("figures=false", "model=additive", "train.max_epochs=3", "precision=fp64")
-    run = restore(read_summary(folder), folder, Trust())
-    batch = run.dataset.train
-    assert batch.keys.dtype == batch.targets.dtype == torch.float64
-
-    def loss():
-        return run.task.loss(run.model(batch), batch)
-
-    loss().backward()
-    checked = 0
-    for parameter in run.model.parameters():
-        entry, slope = parameter.data.view(-1), parameter.grad.view(-1)
-        for i in range(0, len(entry), 5):
-            before = entry[i].item()
-            ends = []
-            for h in (1e-5, -1e-5):
-                entry[i] = before + h
-                ends.append(loss().item())
-            entry[i] = before
-            assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(slope[i].item(), rel=1e-7, abs=1e-9)
-            checked += 1
-    assert checked > 5
-
-
 slow = pytest.mark.slow
 
 
@@ -110,15 +81,6 @@ def test_sequences_in_other_precisions(trained, in_process, arch):
             assert answer.returncode == 0, answer.stderr
     assert read_summary(folders["fp64"]).notes == []
     assert (folders["fp64"] / "figures" / "attention.png").exists()
-
-
-def test_ids_stay_ids_and_numbers_change():
-    data = Sine(torch.Generator().manual_seed(0))
-    double = data.to(torch.device("cpu"), torch.float64)
-    assert double.test.queries.dtype == torch.float64
-    assert double.train.mask.own.dtype == torch.int64
-    assert double.train.targets.float().equal(data.train.targets)
-    assert data.to(torch.device("cpu")).train.keys.dtype == torch.float32
 
 
 def test_weights_of_half_precision_scores_sum_to_one(normalizer_name, settings_of):

@@ -4,18 +4,14 @@ import math
 
 import pytest
 import torch
+from composed import prepared
 from conftest import choice_names
-from hydra import compose, initialize_config_dir
-from hydra.core.global_hydra import GlobalHydra
-from torch import nn
 
-from attnexp.config import build
-from attnexp.config.groups import conf_dir
-from attnexp.config.job import chosen_of, register_resolvers
 from attnexp.scores.base import Score
-from attnexp.training.base import Epoch, TrainingDivergedError
+from attnexp.training.base import Epoch, NotReplicableError, TrainingDivergedError
 from attnexp.training.loop import Training
-from attnexp.training.replicas import NotReplicableError, Replicas, likeness
+from attnexp.training.replicas.group import Replicas
+from attnexp.training.replicas.structure import structure
 
 SMALL = ("data.num_train=37", "arch.features=7", "train.max_epochs=3", "train.tolerance=null")
 """Regression in which no number of entries is a multiple of a vector's."""
@@ -36,18 +32,10 @@ SEQUENCES = (
 )
 
 
-def prepared(*overrides):
-    register_resolvers()
-    GlobalHydra.instance().clear()  # a test beside this one may have left its own
-    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
-        config = compose("config", list(overrides), return_hydra_config=True)
-    return build.prepare(config, chosen_of(config.hydra.runtime.choices))
-
-
 def trained(seeds, *overrides, each=lambda seed: ()):
     """Train these seeds together, and return the final parameters and events of each seed."""
     runs = [prepared(*overrides, *each(seed), f"seed={seed}") for seed in seeds]
-    assert len({likeness(run) for run in runs}) == 1
+    assert len({structure(run) for run in runs}) == 1
     events = {seed: [] for seed in seeds}
     for number, event in Replicas(runs).fit():
         events[seeds[number]].append(event)
@@ -68,11 +56,7 @@ def rows(events):
 
 def alone(*overrides):
     run = prepared(*overrides)
-    epochs = list(
-        Training(
-            run.model, run.dataset, run.task, run.optimizer, run.schedule, run.settings, run.order
-        ).epochs()
-    )
+    epochs = list(Training(run).epochs())
     return [p.detach() for p in run.model.parameters()], epochs
 
 
@@ -180,7 +164,7 @@ def test_one_that_leaves_does_not_touch_the_others():
     for number, event in replicas.fit():
         seen.append(number)
         if number == 1 and event.epoch == 2:
-            replicas.leave(1)
+            replicas.drop(1)
     assert seen.count(1) == 2
     apart, _ = trained([0, 2], *SMALL)
     assert equal([p.detach() for p in runs[0].model.parameters()], apart[0])
@@ -229,8 +213,7 @@ def test_tensors_that_a_score_holds_stay_its_own():
         if event is not None:
             losses[number].append(event.loss)
     for number, run in enumerate(runs()):
-        rest = (run.optimizer, run.schedule, run.settings, run.order)
-        own = [row.loss for row in Training(run.model, run.dataset, run.task, *rest).epochs()]
+        own = [row.loss for row in Training(run).epochs()]
         assert losses[number] == pytest.approx(own, rel=1e-4)
 
 
@@ -251,27 +234,11 @@ def test_an_optimizer_that_is_not_known_is_refused():
 
 
 def test_models_that_differ_in_more_than_numbers_are_not_alike():
-    one = likeness(prepared(*SMALL))
-    assert one == likeness(prepared(*SMALL, "seed=5", "data.noise=0.1"))
-    assert one != likeness(prepared(*SMALL, "arch.features=8"))
-    assert one != likeness(prepared(*SMALL, "data.num_train=38"))
+    one = structure(prepared(*SMALL))
+    assert one == structure(prepared(*SMALL, "seed=5", "data.noise=0.1"))
+    assert one != structure(prepared(*SMALL, "arch.features=8"))
+    assert one != structure(prepared(*SMALL, "data.num_train=38"))
     two, four = (prepared(*SMALL, "model=polynomial", f"model.degree={n}") for n in (2, 4))
-    assert likeness(two) != likeness(four)
+    assert structure(two) != structure(four)
     with pytest.raises(NotReplicableError, match="nothing to train"):
-        likeness(prepared("model=average"))
-
-
-def test_what_cannot_be_compared_is_not_alike():
-    run = prepared(*SMALL)
-    run.model.secret = lambda: None
-    with pytest.raises(NotReplicableError, match="cannot be compared"):
-        likeness(run)
-
-
-def test_a_trained_model_has_parameters_of_its_own():
-    runs = [prepared(*SMALL, f"seed={seed}") for seed in range(2)]
-    for _ in Replicas(runs).fit():
-        pass
-    one, other = (next(iter(run.model.parameters())) for run in runs)
-    assert isinstance(one, nn.Parameter)
-    assert one.untyped_storage().data_ptr() != other.untyped_storage().data_ptr()
+        structure(prepared("model=average"))

@@ -30,19 +30,3 @@ def test_snapshots_lie_beside_a_run_that_they_do_not_change(in_process, tmp_path
     assert metadata["axes"]["weights.pooling"][0] == "epochs"
     np.testing.assert_allclose(arrays["weights.pooling"].sum(axis=-1), 1, atol=1e-5)
     assert not np.allclose(arrays["weights.pooling"][0], arrays["weights.pooling"][2])
-
-
-def test_snapshots_play_no_part_in_a_runs_key():
-    from attnexp.runs.key import run_key
-
-    plain = {"seed": 0, "train": {"max_epochs": 5}}
-    with_null = {"seed": 0, "train": {"max_epochs": 5, "attention_every": None}}
-    with_some = {"seed": 0, "train": {"max_epochs": 5, "attention_every": 2}}
-    assert run_key(plain) == run_key(with_null) == run_key(with_some)
-    assert run_key(plain) != run_key({"seed": 0, "train": {"max_epochs": 6}})
-
-
-def test_every_no_epochs_is_refused(in_process):
-    done = in_process("train.attention_every=0")
-    assert done.returncode == 2
-    assert "attention_every must be greater than 0, got 0" in done.stderr

@@ -6,8 +6,9 @@ from functools import partial
 
 import pytest
 import torch
+from composed import training
 from hydra.utils import instantiate
-from tape import OnOneDevice, TapeRecorder
+from tape import OnOneDevice, Tape, TapeRecorder
 
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.kernel_regression import KernelRegression
@@ -20,7 +21,6 @@ from attnexp.tasks.regression import Regression
 from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.base import TrainSettings
 from attnexp.training.graphs import WARM_UPS, Captured
-from attnexp.training.loop import Training
 from attnexp.training.optimizers import Rprop
 from attnexp.training.precision import choose_precision
 from attnexp.training.schedules import Cosine
@@ -111,7 +111,7 @@ def test_captured_steps_train_like_eager_ones(curves, optimizer):
     assert eager[-1] < eager[0]
     for one, other in zip(models[0].parameters(), models[1].parameters(), strict=True):
         torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
-    assert recorder.asked.count("warm up") == 2 * WARM_UPS
+    assert recorder.asked.count("warm up") == 2 * (WARM_UPS + 1)
     assert recorder.asked.count("rehearse") == recorder.asked.count("record") == 2
     assert recorder.asked.count("replay") == 2 * 2
 
@@ -178,18 +178,19 @@ def test_a_training_of_captured_steps_is_that_of_eager_ones(data, monkeypatch):
         order = torch.Generator().manual_seed(1)
         optimizer = partial(torch.optim.Adam, lr=0.03)
         rows = list(
-            Training(
+            training(
                 model, data, SequenceToSequence(), optimizer, Cosine(), settings, order
             ).epochs()
         )
         return [(row.loss, row.lr, row.validation["loss"]) for row in rows], model
 
-    def captured(gradient, optimizer):
+    def captured(gradient, optimizer, graphs):
+        assert graphs
         assert keeps_to_the_device(optimizer)
         return CapturedStep(gradient, optimizer, recorder)
 
     recorder = TapeRecorder()
-    rows, model = trained(EagerStep)
+    rows, model = trained(lambda gradient, optimizer, graphs: EagerStep(gradient, optimizer))
     again, other = trained(captured)
     assert recorder.asked.count("replay") == 12 - 2 * WARM_UPS - 2
     torch.testing.assert_close(again, rows, rtol=1e-4, atol=0)
@@ -223,7 +224,8 @@ def test_where_an_update_cannot_be_captured_the_gradient_is(curves, optimizer):
     descents = [optimizer(model.parameters(), lr=0.1) for model in models]
     assert not keeps_to_the_device(descents[1])
     recorder = TapeRecorder()
-    captured = Captured("the gradient", with_its_gradients(gradients[1], recorder), recorder)
+    work = with_its_gradients(gradients[1], recorder)
+    captured = Captured("the gradient", work, recorder, models[1])
     eager = losses(EagerStep(gradients[0], descents[0]), batch, (5, 3))
     again = losses(EagerStep(captured, descents[1]), batch, (5, 3))
     assert again == pytest.approx(eager, rel=1e-5)
@@ -261,12 +263,46 @@ def test_which_updates_keep_to_the_device():
     assert double.param_groups[0]["capturable"] is False
 
 
-def test_steps_on_the_cpu_are_eager(data):
+@pytest.mark.parametrize(("device", "graphs"), [("cpu", True), ("cuda", False)])
+def test_steps_are_eager_on_the_cpu_and_without_graphs(data, monkeypatch, device, graphs):
     model = made(Rnn, data.spec, Additive, embed_dim=5, hidden_dim=6)
     optimizer = torch.optim.Adam(model.parameters())
     gradient = Gradient(model, SequenceToSequence(), None, FP32.autocast)
-    assert isinstance(training_step(gradient, optimizer), EagerStep)
+    monkeypatch.setattr(torch.nn.Parameter, "device", torch.device(device))
+    assert isinstance(training_step(gradient, optimizer, graphs=graphs), EagerStep)
     assert optimizer.param_groups[0]["capturable"] is False
+
+
+class Wrong(TapeRecorder):
+    """Its graphs compute another loss, nothing, or only a part of the update."""
+
+    def __init__(self, wrong):
+        super().__init__()
+        self.wrong = wrong
+
+    def record(self, work):
+        if self.wrong == "loss":
+            replay = super().record(work)
+            return lambda: replay() * 1.1
+        with Tape() as tape:
+            loss = work()
+        tape.rewind()
+        tape.calls = tape.calls[:-6] if self.wrong == "update" else []
+        return lambda: (tape.replay(), loss.clone())[1]
+
+
+@pytest.mark.parametrize("wrong", ["loss", "nothing", "update"])
+def test_a_graph_that_computes_something_else_is_not_used(data, wrong, capsys):
+    """The first replay is compared with the eager step on the same batch, from the same state."""
+    models = [made(ARCHITECTURES["rnn"], data.spec, Additive) for _ in range(2)]
+    gradients = [Gradient(model, SequenceToSequence(), 0.5, FP32.autocast) for model in models]
+    descents = [OPTIMIZERS["rprop"](model.parameters()) for model in models]
+    eager = losses(EagerStep(gradients[0], descents[0]), data.train)
+    assert losses(CapturedStep(gradients[1], descents[1], Wrong(wrong)), data.train) == eager
+    for one, other in zip(*(model.parameters() for model in models), strict=True):
+        assert one.equal(other)
+    said = "the training step runs without a CUDA graph: its first replay differs from the eager"
+    assert said in capsys.readouterr().out
 
 
 def test_what_cannot_be_recorded_is_done_eagerly_once(data, capsys):
@@ -278,7 +314,8 @@ def test_what_cannot_be_recorded_is_done_eagerly_once(data, capsys):
             raise RuntimeError("operation not permitted when stream is capturing\nmore lines")
 
     batch, done = data.train, []
-    work = Captured("the work", lambda given: done.append(given) or torch.zeros(()), Refusing())
+    do = lambda given: done.append(given) or torch.zeros(())  # noqa: E731
+    work = Captured("the work", do, Refusing(), torch.nn.Module())
     copies = [copy.copy(batch) for _ in range(6)]
     for each in copies:
         work(each)

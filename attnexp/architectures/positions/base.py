@@ -16,7 +16,7 @@ class Order(NamedTuple):
 
 
 class Positions(nn.Module):
-    """Tells a stack of attention layers where each symbol stands.
+    """Tells a stack of attention layers the position of each symbol.
 
     There are three places at which it can, and a subclass uses one of them:
 
@@ -44,7 +44,7 @@ class Positions(nn.Module):
     def add(
         self, x: Float[Tensor, "batch length dim"], places: Int[Tensor, "*examples length"]
     ) -> Float[Tensor, "batch length dim"]:
-        """Return the vectors of symbols with what tells where they stand; by default the same."""
+        """Return the vectors of symbols with their positions; by default unchanged."""
         return x
 
     def turn(self, places: Int[Tensor, "*examples length"]) -> Turn | None:
@@ -54,7 +54,7 @@ class Positions(nn.Module):
     def bias(
         self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
     ) -> Float[Tensor, "*examples heads queries keys"] | None:
-        """Return what is added to the score of each query and key."""
+        """Return the bias of the score of each query and key."""
         return None
 
     def order(

@@ -393,7 +393,7 @@
     const gold = spec.configurations.some((one) => Object.values(one.attentions).some((kept) => kept.frames[0].maps.some((map) => map.gold)));
     const told = [`All maps are of seed ${spec.seed} and share one colour scale.`];
     if (gold) told.push("Outlined: the gold position.");
-    if (spec.left) told.push(`${spec.left} more configurations are left out.`);
+    if (spec.omitted) told.push(`${spec.omitted} more configurations are left out.`);
     return [make("p", { class: "faint" }, told.join(" ")), controls, maps, reading];
   }
 

@@ -11,7 +11,6 @@ Optuna proposes a value for each dimension. A point holds the override for each 
 import hashlib
 import itertools
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +27,7 @@ from optuna.distributions import (
 
 from attnexp.config.job import Job
 from attnexp.errors import RequestError
-from attnexp.redaction import recorded
+from attnexp.runs.redaction import masked
 from attnexp.sweeps.overrides import Override, expand
 from attnexp.sweeps.plan import Composer, PlannedJob, distinct
 
@@ -41,17 +40,30 @@ Point = tuple[Override, ...]
 
 @dataclass(frozen=True)
 class Dimension:
-    """A searched setting.
-
-    `override` returns the override for a proposed value. `corners` are overrides at the ends of the
-    dimension, `values` are all of its values, or None where there are infinitely many.
-    """
+    """A searched setting. `override` returns the override for a proposed value."""
 
     name: str
     distribution: BaseDistribution
     override: Callable[[Any], Override]
-    corners: tuple[Override, ...]
-    values: Sequence[Any] | None
+
+    @property
+    def values(self) -> Sequence[Any]:
+        """All values, or of infinitely many numbers the two bounds."""
+        spread = self.distribution
+        if isinstance(spread, CategoricalDistribution):
+            return spread.choices
+        assert isinstance(spread, IntDistribution | FloatDistribution)
+        if isinstance(spread, IntDistribution):
+            return range(spread.low, spread.high + 1)
+        return (spread.low, spread.high)
+
+    @property
+    def corners(self) -> tuple[Override, ...]:
+        """The overrides of all choices, or those at the two ends of numbers."""
+        chosen = self.values
+        if not isinstance(self.distribution, CategoricalDistribution):
+            chosen = (chosen[0], chosen[-1])
+        return tuple(map(self.override, chosen))
 
 
 class Space:
@@ -73,7 +85,7 @@ class Space:
             )
         self.dimensions = [dimension(parsed[name]) for name in searched]
         for each in self.dimensions:
-            if any(recorded(corner.text) != corner.text for corner in each.corners):
+            if any(masked(corner.text) != corner.text for corner in each.corners):
                 raise RequestError(
                     f"{each.name} is a secret, and the journal of a search holds the values that "
                     "it tries: give it one value"
@@ -83,13 +95,6 @@ class Space:
         self._axes = composer.axes_of(fixed | corners)
         seeds = next((axis.overrides for axis in self._axes if axis.path == "seed"), None)
         self._seeds: Sequence[Override | None] = seeds or [None]
-
-    @property
-    def size(self) -> float:
-        """The number of combinations of values, or infinity."""
-        return math.prod(
-            math.inf if each.values is None else len(each.values) for each in self.dimensions
-        )
 
     @cached_property
     def key(self) -> str:
@@ -103,7 +108,7 @@ class Space:
             for place, each in enumerate(self.dimensions)
             for corner in each.corners
         ]
-        keys = sorted({job.key for corner in corners for job in self.jobs(corner)})
+        keys = sorted({job.place.key for corner in corners for job in self.jobs(corner)})
         spans = sorted(f"{each.name} {each.distribution}" for each in self.dimensions)
         return hashlib.sha256(json.dumps([keys, spans]).encode()).hexdigest()[:10]
 
@@ -112,9 +117,9 @@ class Space:
         return tuple(each.override(values[each.name]) for each in self.dimensions)
 
     def all_values(self) -> Iterator[Values]:
-        """Yield the values of every point, or nothing where there are infinitely many."""
+        """Yield the values of every point; of infinitely many numbers, the bounds only."""
         names = [each.name for each in self.dimensions]
-        for values in itertools.product(*(each.values or () for each in self.dimensions)):
+        for values in itertools.product(*(each.values for each in self.dimensions)):
             yield dict(zip(names, values, strict=True))
 
     def jobs(self, point: Point) -> list[PlannedJob]:
@@ -124,7 +129,7 @@ class Space:
 
     def point_key(self, values: Values) -> str:
         """Return the key of a point. Points whose jobs are the same have the same key."""
-        return self._planned(self.point(values), 0).key
+        return self._planned(self.point(values), 0).place.key
 
     def job(self, planned: PlannedJob) -> Job:
         """Return the job that a worker process runs for a planned job."""
@@ -142,50 +147,33 @@ class Space:
 
 
 def dimension(parsed: ParsedOverride) -> Dimension:
-    """Return the dimension that an argument of the command line spans."""
+    """Return the dimension that an argument of the command line spans.
+
+    The values of a range are positions, so that Optuna knows which are neighbours. Raises
+    RequestError for an interval that Optuna refuses.
+    """
     name = parsed.get_key_element()
     span = parsed._value
     if isinstance(span, IntervalSweep):
-        return _interval(name, span)
+        return Dimension(name, _interval(name, span), lambda n: Override(f"{name}={n!r}", (n,)))
+    overrides = expand(parsed)
     if isinstance(span, RangeSweep):
-        return _range(name, expand(parsed))
-    return _choice(name, expand(parsed))
+        return Dimension(name, IntDistribution(0, len(overrides) - 1), overrides.__getitem__)
+    by_text = {override.text.partition("=")[2]: override for override in overrides}
+    return Dimension(name, CategoricalDistribution(tuple(by_text)), by_text.__getitem__)
+
+
+def _interval(name: str, span: IntervalSweep) -> BaseDistribution:
+    low, high, log = span.start, span.end, "log" in span.tags
+    assert low is not None
+    assert high is not None
+    try:
+        if isinstance(low, int) and isinstance(high, int):
+            return IntDistribution(low, high, log=log)
+        return FloatDistribution(low, high, log=log)
+    except ValueError as error:
+        raise RequestError(f"{name}: {error}") from error
 
 
 def _is_searched(parsed: ParsedOverride) -> bool:
     return parsed.is_sweep_override() and parsed.key_or_group != "seed"
-
-
-def _interval(name: str, span: IntervalSweep) -> Dimension:
-    low, high, log = span.start, span.end, "log" in span.tags
-    assert low is not None
-    assert high is not None
-    distribution: BaseDistribution
-    values: Sequence[float] | None
-    try:
-        if isinstance(low, int) and isinstance(high, int):
-            distribution = IntDistribution(low, high, log=log)
-            values = range(low, high + 1)
-        else:
-            distribution = FloatDistribution(low, high, log=log)
-            values = (low,) if low == high else None
-    except ValueError as error:
-        raise RequestError(f"{name}: {error}") from error
-
-    def override(value: float) -> Override:
-        return Override(f"{name}={value!r}", (value,))
-
-    return Dimension(name, distribution, override, (override(low), override(high)), values)
-
-
-def _range(name: str, overrides: tuple[Override, ...]) -> Dimension:
-    """Return a dimension whose values are positions, so that Optuna knows which are neighbours."""
-    positions = range(len(overrides))
-    span = IntDistribution(0, len(overrides) - 1)
-    return Dimension(name, span, lambda position: overrides[position], overrides, positions)
-
-
-def _choice(name: str, overrides: tuple[Override, ...]) -> Dimension:
-    by_text = {override.text.partition("=")[2]: override for override in overrides}
-    span = CategoricalDistribution(tuple(by_text))
-    return Dimension(name, span, lambda text: by_text[text], overrides, tuple(by_text))

@@ -6,18 +6,10 @@ import torch
 from attnexp.architectures.positions import KINDS, positions_named
 from attnexp.architectures.positions.base import Positions
 
-USED = {"sinusoidal": "add", "learned": "add", "none": None, "rotary": "turn", "alibi": "bias"}
-
 
 @pytest.fixture(params=KINDS)
 def name(request):
     return request.param
-
-
-def test_each_kind_has_one_hook(name):
-    kind = positions_named(name)
-    own = {hook for hook in ("add", "turn", "bias") if hook in vars(kind)}
-    assert own == {USED[name]} - {None}
 
 
 def test_hooks_that_are_not_used_change_nothing():

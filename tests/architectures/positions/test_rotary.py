@@ -10,15 +10,6 @@ from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.scaled_dot import ScaledDot
 
 
-def test_a_quarter_turn_by_hand():
-    """One pair of features, at a rate of one radian a place."""
-    positions = Rotary(2, 1, 9)
-    positions.rates.fill_(math.pi / 2)
-    x = torch.tensor([[[[1.0, 0.0], [1.0, 0.0], [1.0, 2.0], [3.0, 4.0]]]])
-    expected = torch.tensor([[[[1.0, 0.0], [0.0, 1.0], [-1.0, -2.0], [4.0, -3.0]]]])
-    torch.testing.assert_close(positions.turn(torch.arange(4))(x), expected)
-
-
 def test_each_pair_is_a_complex_number_turned_at_its_own_rate():
     x = torch.randn(2, 3, 5, 6, dtype=torch.float64)
     places = torch.tensor([[0, 1, 2, 3, 4], [7, 3, 0, 90, 2]])
@@ -50,9 +41,3 @@ def test_scores_depend_on_the_distance_alone(build):
     here = weights_at(torch.arange(5))
     torch.testing.assert_close(weights_at(torch.arange(5) + 31), here)
     assert not torch.allclose(weights_at(2 * torch.arange(5)), here)
-
-
-def test_an_odd_number_of_features_a_head_is_refused():
-    message = r"even number of features a head, got 3 \(dim 6, heads 2\)"
-    with pytest.raises(ValueError, match=message):
-        Rotary(6, 2, 9)

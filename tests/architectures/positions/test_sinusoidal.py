@@ -13,8 +13,3 @@ def test_the_vectors_are_the_formula():
             angle = i / 10000 ** (2 * k / 6)
             assert table[i, 2 * k].item() == pytest.approx(math.sin(angle), abs=1e-6)
             assert table[i, 2 * k + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
-
-
-def test_a_sine_and_a_cosine_make_a_pair():
-    with pytest.raises(ValueError, match="sinusoidal positions need an even dim, got 7"):
-        Sinusoidal(7, 1, 5)

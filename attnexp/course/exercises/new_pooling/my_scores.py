@@ -1,4 +1,4 @@
-"""Attention pooling by a kernel with a heavy tail. What is missing stands in `compare`."""
+"""Attention pooling by a kernel with a heavy tail. Fill in `compare`."""
 
 import torch
 from torch import Tensor, nn

@@ -1,0 +1,6 @@
+"""Recurrent layers, and their derivatives written by hand.
+
+Importing the package registers the derivatives of scores, a module for each.
+"""
+
+from attnexp.architectures.recurrence import additive as additive

@@ -1,0 +1,99 @@
+"""The contract of a derivative written out by hand, and which scores and normalizers have one.
+
+A derivative is registered from outside, by the type of the score: see `derivative_of` and
+`normalizer_gradient`. A score without one is differentiated by autograd.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import singledispatch
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.normalizers.base import Normalizer
+from attnexp.normalizers.softmax import Softmax
+from attnexp.scores.base import Score
+
+
+class Derivative(ABC):
+    """Computes a score of one query at a time, and its gradients, without autograd.
+
+    A recurrence projects its last state by `W`, in one product with its own weights, and calls
+    `compare` once a step; on the way back it calls `pull_back` once a step, in the opposite order.
+    `gradients` then has what all steps contribute to the keys and the parameters. There may be an
+    axis of copies before the batch, in the parameters too; nothing is recorded.
+    """
+
+    W: Float[Tensor, "*copies projected query_dim"]
+    """The matrix that projects a query, in a form that `compare` takes."""
+
+    @abstractmethod
+    def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:
+        """Take projected keys and the parameters of the score, in the order of `derivative_of`."""
+
+    @abstractmethod
+    def buffer(self, length: int) -> Float[Tensor, "length *kept"]:
+        """Return an empty tensor for what `length` steps keep."""
+
+    @abstractmethod
+    def compare(
+        self, query: Float[Tensor, "*batch projected"], kept: Tensor
+    ) -> Float[Tensor, "*batch 1 keys"]:
+        """Return the scores of a projected query, and write what the derivative needs of them."""
+
+    @abstractmethod
+    def pull_back(
+        self,
+        gradient: Float[Tensor, "*batch 1 keys"],
+        kept: Tensor,
+        of_query: Float[Tensor, "*batch projected"],
+    ) -> None:
+        """Write the gradient of the projected query, from that of its scores."""
+
+    @abstractmethod
+    def gradients(self, of_W: Float[Tensor, "*copies projected query_dim"]) -> tuple[Tensor, ...]:
+        """Return the gradients of the keys and of each parameter, after all steps."""
+
+
+class WrittenOut(NamedTuple):
+    """Names the derivative of a score, and the parameters that its constructor takes."""
+
+    derivative: type[Derivative]
+    parameters: tuple[Tensor, ...]
+
+
+@singledispatch
+def derivative_of(score: Score) -> WrittenOut | None:
+    """Return the derivative that is registered for a type of score, or None.
+
+    A function that is registered for a type answers for that type alone: a subclass may have
+    another formula.
+    """
+    return None
+
+
+NormalizerGradient = Callable[
+    [Float[Tensor, "*batch queries keys"], Float[Tensor, "*batch queries keys"]],
+    Float[Tensor, "*batch queries keys"],
+]
+"""Returns the gradient of the scores, from the weights and their gradient."""
+
+
+@singledispatch
+def normalizer_gradient(normalizer: Normalizer) -> NormalizerGradient | None:
+    """Return the gradient that is registered for a type of normalizer, or None."""
+    return None
+
+
+@normalizer_gradient.register
+def _of_softmax(normalizer: Softmax) -> NormalizerGradient | None:
+    return _softmax_gradient if type(normalizer) is Softmax else None
+
+
+def _softmax_gradient(
+    weights: Float[Tensor, "*batch queries keys"], gradient: Float[Tensor, "*batch queries keys"]
+) -> Float[Tensor, "*batch queries keys"]:
+    return torch._softmax_backward_data(gradient, weights, -1, weights.dtype)

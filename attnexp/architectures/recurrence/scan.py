@@ -1,0 +1,168 @@
+"""The states of a recurrent cell after each of many inputs, with their derivative written out."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attnexp.architectures.recurrence.cells import BLOCKS, Cell
+
+Forward = TypeVar("Forward", bound=Callable[..., Any])
+
+
+def with_signature(forward: Forward) -> Forward:
+    """Keep the signature of a function with it.
+
+    `torch.autograd.Function` asks for that of `forward` at each call, and to work it out takes 20
+    to 50 microseconds.
+    """
+    setattr(forward, "__signature__", inspect.signature(forward))
+    return forward
+
+
+class Scan(torch.autograd.Function):
+    """Returns the states of a `Cell` before the first and after each of many inputs, in time order.
+
+    The first state is zero. Autograd would record each operation of each step. This derivative has
+    few operations a step, and the gradients of the weights, which are sums over the steps, in one
+    product each. The other output is what the derivative needs of the steps; it has no gradient.
+
+    Copies of a cell have more axes in front, in x as in the weights. `torch.func.vmap` makes one,
+    and has one program for all copies.
+    """
+
+    @staticmethod
+    @with_signature
+    def forward(
+        cell: type[Cell],
+        x: Float[Tensor, "*copies batch length gates"],
+        W_h: Float[Tensor, "*copies gates hidden_dim"],
+        b_h: Float[Tensor, "*copies gates"],
+    ) -> tuple[Tensor, Tensor]:
+        size = W_h.shape[-1]
+        with without_autocast(x.device):
+            *leading, length, _ = x.shape
+            states = x.new_empty(length + 1, *leading, cell.states * size)
+            states[0] = 0.0
+            kept = x.new_empty(length, *leading, cell.kept * size)
+            cell.begin(kept, x.movedim(-2, 0), b_h.unsqueeze(-2))
+            W = cell.turned(W_h).mT
+            of_h = kept[..., : cell.gates * size].unbind()
+            rows = cell.rows(kept, states)
+            for h_t, last, row in zip(of_h, cell.output(states[:-1]), rows, strict=True):
+                add_product(h_t, last, W)
+                cell.advance(*row)
+        return states, kept
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        ctx.cell = inputs[0]
+        ctx.mark_non_differentiable(output[1])
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(inputs[2], *output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor, *_: None) -> tuple[Tensor | None, ...]:
+        return None, *ScanGradient.apply(ctx.cell, gradient, *ctx.saved_tensors)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], cell: type[Cell], *tensors: Tensor
+    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        return Scan.apply(cell, *copies_at((0, 0, 0), info, in_dims[1:], tensors)), (1, 1)
+
+
+class ScanGradient(torch.autograd.Function):
+    """Returns the gradients of x, W_h and b_h from that of the states. It has none itself."""
+
+    @staticmethod
+    @with_signature
+    def forward(
+        cell: type[Cell],
+        gradient: Float[Tensor, "states *copies batch state_dim"],
+        W_h: Float[Tensor, "*copies gates hidden_dim"],
+        states: Float[Tensor, "states *copies batch state_dim"],
+        kept: Float[Tensor, "length *copies batch kept"],
+    ) -> tuple[Tensor, ...]:
+        size = W_h.shape[-1]
+        gates = kept.new_empty(*kept.shape[:-1], BLOCKS * size)
+        blocks, of_h = gates.unflatten(-1, (BLOCKS, -1)), gates[..., : cell.gates * size]
+        slopes = cell.slopes(kept, states, blocks)
+        own = gradient.clone(memory_format=torch.contiguous_format)
+        W = cell.turned(W_h)
+        rows = zip(own[:-1], of_h, blocks, *slopes, strict=True)
+        of_state = own[-1]
+        for own_t, h_t, gates_t, *slope in reversed(list(rows)):
+            cell.pull_gates(of_state, gates_t, *slope)
+            cell.pull_state(of_state, own_t, *slope)
+            add_product(cell.output(own_t), h_t, W)
+            of_state = own_t
+        products = joined(of_h)
+        of_W = products.mT @ joined(cell.output(states[:-1]))
+        of_b = products.sum(dim=-2).unsqueeze(-1)
+        return (
+            cell.of_x(gates, size).movedim(0, -2),
+            cell.turned(of_W, back=True),
+            cell.turned(of_b, back=True).squeeze(-1),
+        )
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+        pass
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], cell: type[Cell], *tensors: Tensor
+    ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+        copies = copies_at((1, 0, 1, 1), info, in_dims[1:], tensors)
+        return ScanGradient.apply(cell, *copies), (0, 0, 0)
+
+
+def without_autocast(device: torch.device) -> AbstractContextManager[object]:
+    """Make a block in which no operation changes the dtype of its operands."""
+    if torch.amp.is_autocast_available(device.type):
+        return torch.autocast(device.type, enabled=False)
+    return nullcontext()
+
+
+def add_product(
+    out: Float[Tensor, "*copies batch out"],
+    v: Float[Tensor, "*copies batch inner"],
+    W: Float[Tensor, "*copies inner out"],
+) -> None:
+    """Add v W to `out`, in place."""
+    if W.dim() == 2:
+        out.addmm_(v, W)
+    else:
+        flat = out.view(-1, *out.shape[-2:])
+        flat.baddbmm_(v.flatten(0, -3), W.flatten(0, -3))
+
+
+def joined(
+    rows: Float[Tensor, "length *copies batch width"],
+) -> Float[Tensor, "*copies examples width"]:
+    """Return the rows of all steps one below the other."""
+    return rows.movedim(0, -3).flatten(-3, -2)
+
+
+def copies_at(
+    places: Sequence[int],
+    info: Any,
+    axes: Sequence[int | None],
+    tensors: Sequence[Tensor | None],
+) -> list[Tensor | None]:
+    """Return tensors with their axis of copies at these places; copies share one that has none."""
+    return [
+        None
+        if tensor is None
+        else tensor.unsqueeze(place).expand(
+            *tensor.shape[:place], info.batch_size, *tensor.shape[place:]
+        )
+        if axis is None
+        else tensor.movedim(axis, place)
+        for place, axis, tensor in zip(places, axes, tensors, strict=True)
+    ]

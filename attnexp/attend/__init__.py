@@ -1,0 +1,1 @@
+"""One attention, computed step by step from tensors that are described in words."""

@@ -1,0 +1,102 @@
+"""Shows an attention: its steps as text, and its maps as text or as a picture."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.text import Text
+
+from attnexp import console
+from attnexp.attend.outcome import Outcome
+from attnexp.attend.tensors import Description, shape_text
+from attnexp.config.groups import choices
+from attnexp.errors import writable
+from attnexp.plots.terminal import Terminal, draw_map, print_line
+from attnexp.runs.attention import Axis, Map
+from attnexp.runs.settings import clean
+
+MOST_SYMBOLS = 20
+"""Queries or keys up to which a map names each of them."""
+
+MOST_MAPS = 6
+"""Sequences whose maps are shown."""
+
+
+def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Path | None) -> None:
+    """Print the choices, all shapes, the steps, and a map of the weights of each sequence."""
+    terminal = Terminal.of(console.out)
+    say = partial(print_line, terminal)
+    say(Text(outcome.title, style="bold"))
+    for group, name in (("model", outcome.score), ("normalizer", outcome.normalizer)):
+        if name is not None:
+            lines = {choice.name: choice.line for choice in choices(group, config_dir)}
+            say(Text(f"{group}={name}: {lines.get(name, '')}"))
+    if outcome.parameters:
+        shapes = (f"{name} {shape_text(s) or 'a number'}" for name, s in outcome.parameters.items())
+        say(Text(clean(f"{outcome.origin}: {', '.join(shapes)}")))
+    table = console.plain_table(["", "shape", "from"])
+    origins = {
+        "scores": f"model={outcome.score}",
+        "mask": "valid_lens" if "valid_lens" in described else "all keys are valid",
+        "weights": f"normalizer={outcome.normalizer}",
+        "context": "weights times values",
+        **{name: str(description) for name, description in described.items()},
+    }
+    for name, array in outcome.tensors.items():
+        table.add_row(name, shape_text(array.shape), Text(origins[name]))
+    console.out.print()
+    console.out.print(table)
+    for name in ("scores", "mask", "weights", "context"):
+        if name in outcome.tensors:
+            say(Text(f"\n{name}", style="bold"))
+            for line in array_text(outcome.tensors[name], terminal.width).splitlines():
+                say(Text(line))
+    for title, one in maps(outcome):
+        downwards = "downwards" if one.rows.symbols else "upwards"
+        say(Text(f"\nweights of {title}, queries {downwards}, keys across", style="bold"))
+        for text in draw_map(one, terminal):
+            say(text)
+    sequences = len(outcome.tensors["weights"])
+    if sequences > MOST_MAPS:
+        say(Text(f"and {sequences - MOST_MAPS:,} more sequences; --format json has all"))
+
+
+def array_text(array: NDArray[Any], width: int) -> str:
+    """Return an array as NumPy prints it, with four decimals; of a large one, its ends alone."""
+    numbers = array.astype(np.float64)
+    return np.array2string(
+        numbers, width, precision=4, suppress_small=True, threshold=200, edgeitems=3
+    )
+
+
+def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
+    """Yield the map of each of the first sequences, with its name."""
+    for i, weights in enumerate(outcome.tensors["weights"][:MOST_MAPS]):
+        queries, keys = _axis("query", weights.shape[0]), _axis("key", weights.shape[1])
+        yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys)
+
+
+def _axis(name: str, size: int) -> Axis:
+    """Return a side of a map: places from 1, each with its number where they are few."""
+    order = np.arange(size)
+    if size <= MOST_SYMBOLS:
+        return Axis(name, order, symbols=tuple(str(place + 1) for place in order))
+    return Axis(name, order, numbers=(order + 1).astype(np.float64))
+
+
+def draw(outcome: Outcome, path: Path) -> None:
+    """Draw the maps of the first sequences side by side.
+
+    Raises RequestError where the file cannot be written.
+    """
+    from attnexp.plots.heatmap_grid import draw_grid
+    from attnexp.plots.style import save, style
+
+    names, cells = zip(*maps(outcome), strict=True)
+    model = f"model={outcome.score}, " if outcome.score else ""
+    subtitle = f"{model}normalizer={outcome.normalizer}, seed {outcome.seed}"
+    with writable("--output", path), style():
+        save(draw_grid([cells], names, [""], outcome.title, subtitle), [path])

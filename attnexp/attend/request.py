@@ -1,0 +1,139 @@
+"""A request of `attnexp attend`: settings and tensors, from a file and from the command line."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attnexp.attend.tensors import Description
+from attnexp.config.documents import read_document
+from attnexp.config.groups import choices, first_line
+from attnexp.errors import RequestError, choices_text, nearest_text, none_of
+
+if TYPE_CHECKING:
+    from attnexp.config.job import Job
+
+TENSORS = {
+    "queries": "batch x queries x features",
+    "keys": "batch x keys x features",
+    "values": "what is averaged: batch x keys x features",
+    "scores": "scores in place of queries and keys: batch x queries x keys",
+    "valid_lens": "keys that are not padding: 2,6 per sequence, 1,3;2,4 per query",
+}
+"""The tensors in the order in which they are shown, and what the help page says of each."""
+
+SETTING = re.compile(r"(model|normalizer)(\.[A-Za-z]\w*)*|seed")
+"""The names of settings that attention has. A file may be somebody else's: no `_target_`."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """Settings by name, the descriptions of tensors, and a title."""
+
+    title: str
+    settings: Mapping[str, str]
+    tensors: Mapping[str, Description]
+
+    def compose(self, config_dir: Path | None) -> "Job":
+        """Return the configuration of the settings. Raises RequestError for settings it refuses."""
+        from attnexp.config.compose import CommandLine
+        from attnexp.config.messages import ComposeErrors
+
+        words = [f"{name}={value}" for name, value in self.settings.items()]
+        extra = [] if config_dir is None else ["--config-dir", str(config_dir)]
+        line = CommandLine.read([*extra, *words])
+        try:
+            job = line.compose()
+        except ComposeErrors as error:
+            raise line.request_error(error) from error
+        if job is None:
+            raise RequestError(f"attend takes one value per setting, got {' '.join(words):.120}")
+        return job
+
+
+def read_request(
+    words: Sequence[str], typed: Mapping[str, str], file: Path | None, has_run: bool
+) -> Request:
+    """Return the request of an example or a file, changed by the command line.
+
+    `words` are settings as `name=value`, `typed` the tensors that are described on the command
+    line. The settings of the score in a file have no effect where a run has a score.
+
+    Raises RequestError for files that cannot be read, for names that attention does not have, and
+    unless there are queries and keys, or scores in place of both.
+    """
+    settings = dict(map(_setting, words))
+    example = settings.pop("example", None)
+    if has_run and (name := next((name for name in settings if name.startswith("model")), None)):
+        raise RequestError(f"--run has a score, so that {name} cannot be given too: omit one")
+    if example is not None:
+        if file is not None:
+            raise RequestError(f"example={example} and --from {file} exclude each other: omit one")
+        files = {choice.name: choice.path for choice in choices("attend")}
+        if example not in files:
+            raise RequestError(f"example: {none_of(example, files)}")
+        file = files[example]
+    content: dict[str, Any] = {} if file is None else _content(file)
+    tensors = {}
+    for name in TENSORS:
+        if name in typed:
+            tensors[name] = Description(f"--{name.replace('_', '-')}", typed[name], Path())
+        elif name in content and file is not None:
+            tensors[name] = Description(f"{file.name}: {name}", content[name], file.parent)
+    said = {
+        name: value if isinstance(value, str) else json.dumps(value, default=str)
+        for name, value in content.items()
+        if name not in TENSORS and not (has_run and name.startswith("model"))
+    }
+    settings = {**said, **settings}
+    for name, value in settings.items():
+        _check_setting(name, value)
+    _check_complete(tensors, has_run)
+    title = "" if file is None else first_line(file)
+    return Request(title or "Attention", settings, tensors)
+
+
+def _setting(word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not equals:
+        raise RequestError(
+            f"'{word}' is not a setting: write name=value, as in example=additive or model.width=2"
+        )
+    return name, value
+
+
+def _content(file: Path) -> dict[str, Any]:
+    try:
+        return read_document(file, dict[str, Any])
+    except RequestError as error:
+        raise RequestError(
+            f"--from: {error}. The file holds lines of `name: value`, such as `keys: ones:2x10x2`"
+        ) from error
+
+
+def _check_setting(name: str, value: str) -> None:
+    """Raise RequestError for a setting that attention does not have, or several values of one."""
+    if not SETTING.fullmatch(name):
+        raise RequestError(
+            f"'{name}' has no effect here: choose model, model.NAME, normalizer, "
+            f"normalizer.NAME, seed or {choices_text(TENSORS)}.{nearest_text(name, TENSORS)}"
+        )
+    if "${" in value or ("," in value and not value.startswith("[")):
+        raise RequestError(f"{name} takes one value here, got '{value:.60}'")
+
+
+def _check_complete(tensors: Mapping[str, object], has_run: bool) -> None:
+    """Raise RequestError unless there are queries and keys, or scores in place of both."""
+    pair = [name for name in ("queries", "keys") if name in tensors]
+    if "scores" in tensors and has_run:
+        raise RequestError("--run has a score, so that scores cannot be given too: omit one")
+    if "scores" in tensors and pair:
+        raise RequestError(f"scores are given, so that {pair[0]} have no effect: omit one")
+    if "scores" not in tensors and len(pair) < 2:
+        missing = " and ".join(f"--{name}" for name in ("queries", "keys") if name not in pair)
+        raise RequestError(
+            f"{missing} must be given, as in --queries normal:2x1x4 --keys ones:2x10x4; or "
+            "--scores in place of both, or example=NAME"
+        )

@@ -1,0 +1,96 @@
+"""`attnexp new`: writes a score, normalizer, data set or architecture of one's own to fill in."""
+
+import importlib.util
+import keyword
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from string import Template
+
+from attnexp import console
+from attnexp.cli.arguments import Arguments
+from attnexp.config.groups import choices
+from attnexp.errors import RequestError, writable
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+KINDS = {
+    "score": ("model", "compare"),
+    "normalizer": ("normalizer", "normalize"),
+    "data": ("data", "truth"),
+    "sequences": ("data", "places"),
+    "arch": ("arch", "forward"),
+}
+"""The group that each kind is a choice of, and the method that is to be filled in."""
+
+EPILOG = """examples:
+  attnexp new score laplace            laplace.py, conf/model/laplace.yaml, test_laplace.py
+  attnexp new data steps --into mine   the same below mine/, for a noisy curve
+  attnexp new sequences rotate         sequences, with the architecture and recipe for them
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Write the class, the YAML file and the test, and say what to fill in and how to run it.
+
+    Raises RequestError for a name that cannot be used, for a file that exists already and for one
+    that cannot be written.
+    """
+    parser = Arguments("new", "Write a class, a YAML file and a test of your own.", EPILOG)
+    parser.add_argument("kind", choices=list(KINDS), help="what to write")
+    parser.add_argument("name", metavar="NAME", help="its name on the command line")
+    parser.add_argument("--into", type=Path, default=Path(), metavar="DIR", help="default: here")
+    arguments = parser.parse_args(argv)
+    name, folder = arguments.name, arguments.into
+    group, method = KINDS[arguments.kind]
+    _check_name(name, group)
+    files = {
+        "class": folder / f"{name}.py",
+        "choice": folder / "conf" / group / f"{name}.yaml",
+        "test": folder / f"test_{name}.py",
+    }
+    _write({path: _filled(arguments.kind, part, name) for part, path in files.items()})
+    console.say(f"wrote {files['class']}, {files['choice']} and {files['test']}")
+    console.say(f"fill in `{method}` in {files['class']}, and the worked case of the test; then")
+    console.say(f"  python -m pytest {files['test']}")
+    console.say(f"  attnexp --config-dir {folder / 'conf'} {group}={name}")
+
+
+def _check_name(name: str, group: str) -> None:
+    """Raise RequestError for a name that a module cannot have, or that is taken."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise RequestError(
+            f"NAME must be lower-case ASCII, digits and underscores, such as my_{group}, "
+            f"got '{name}'"
+        )
+    if keyword.iskeyword(name):
+        raise RequestError(f"'{name}' is a word of Python's: choose another name")
+    if name in {choice.name for choice in choices(group)}:
+        raise RequestError(f"{group}={name} is one of attnexp's own: choose another name")
+    if importlib.util.find_spec(name) is not None:
+        raise RequestError(f"Python has a module '{name}' already: choose another name")
+
+
+def _filled(kind: str, part: str, name: str) -> str:
+    template = Template((TEMPLATES / kind / f"{part}.txt").read_text(encoding="utf-8"))
+    return template.substitute(name=name, Class="".join(map(str.capitalize, name.split("_"))))
+
+
+def _write(texts: dict[Path, str]) -> None:
+    """Write new files, all of them or none."""
+    for path in texts:
+        if os.path.lexists(path):
+            raise RequestError(f"{path} exists already: choose another name, or remove it")
+    written: list[Path] = []
+    for path, text in texts.items():
+        try:
+            with writable("--into", path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with open(path, "x", encoding="utf-8") as file:
+                    written.append(path)
+                    file.write(text)
+        except RequestError:
+            for each in written:
+                each.unlink()
+            raise

@@ -1,0 +1,59 @@
+"""The memory that the parameters of a model take, known before anything is allocated."""
+
+from collections.abc import Callable
+
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_parameter_registration_hook
+
+from attnexp.data.memory import available_memory
+from attnexp.errors import RequestError
+
+COPIES = 4
+"""A parameter, its gradient and two numbers of an optimizer."""
+
+MOST_TENSORS = 3_000
+"""Tensors of parameters: those of two hundred layers. A thousand take about a second to make."""
+
+
+class ModelTooLargeError(RequestError):
+    """The model does not fit in memory."""
+
+
+def check_model_memory(make_model: Callable[[], nn.Module], dtype: torch.dtype) -> None:
+    """Raise RequestError for a model whose parameters and their copies do not fit in memory.
+
+    The model is built on PyTorch's meta device, without content, and the sizes of its parameters
+    are added up as they are registered. A class of the user's that cannot be built so is not
+    checked.
+    """
+    available = available_memory()
+    needed = tensors = 0
+
+    def count(module: nn.Module, name: str, parameter: nn.Parameter | None) -> None:
+        nonlocal needed, tensors
+        if parameter is None:
+            return
+        needed += COPIES * parameter.numel() * dtype.itemsize
+        tensors += 1
+        if needed > available:
+            raise ModelTooLargeError(
+                f"the model needs more than {needed / 1e9:,.1f} GB of memory to train, and "
+                f"{available / 1e9:,.1f} GB are available: choose smaller sizes in arch and model"
+            )
+        if tensors > MOST_TENSORS:
+            raise ModelTooLargeError(
+                f"the model has more than {MOST_TENSORS:,} tensors of parameters: choose fewer "
+                "layers or heads in arch"
+            )
+
+    hook = register_module_parameter_registration_hook(count)
+    try:
+        with torch.device("meta"):
+            make_model()
+    except ModelTooLargeError:
+        raise
+    except Exception:
+        pass  # it is built again, with content, and then raises its own error
+    finally:
+        hook.remove()

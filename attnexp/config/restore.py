@@ -1,0 +1,109 @@
+"""Builds a run again from what its folder holds."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+from attnexp import console
+from attnexp.config.build import prepare
+from attnexp.config.groups import choices
+from attnexp.config.settings import recorded, register_resolvers, resolved
+from attnexp.config.trust import VARIABLE, Trust, checked_config
+from attnexp.errors import RequestError, choices_text
+from attnexp.runs.files import UnreadableRunError
+from attnexp.runs.key import identity, run_key
+from attnexp.runs.summary import Summary, error_text, first_summary
+from attnexp.runs.user_code import changed_modules, user_code
+from attnexp.training.prepared import PreparedRun
+from attnexp.training.record.tensors import read_parameters
+
+REPEATED = {
+    "figures": False,
+    "checkpoint_every": None,
+    "output_dir": "outputs",
+    "tracker": {"_target_": "attnexp.trackers.none.NoTracker"},
+}
+"""Settings that a repeated run has whatever its folder says. They change no number."""
+
+RESTORED = {**REPEATED, "device": "cpu", "batched": False}
+"""Settings that a restored run has whatever its folder says."""
+
+
+def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
+    """Build a finished run as it was after training, on the CPU, from what its folder holds.
+
+    The folder may be somebody else's: it can name attnexp's own classes, the optimizers of PyTorch,
+    and what `trust` covers.
+
+    Raises RequestError where it names anything else, where its settings cannot be built, and where
+    it holds no parameters that fit.
+    """
+    run = rebuild(summary, folder, trust, RESTORED)
+    try:
+        run.model.load_state_dict(read_parameters(folder))
+    except (FileNotFoundError, RuntimeError, UnreadableRunError) as error:
+        why = " ".join(str(error).split())
+        raise RequestError(f"{folder} holds no parameters of its model: {why}") from error
+    run.model.eval()
+    return run
+
+
+def check_choices(summary: Summary, folder: Path, config_dir: Path | None) -> None:
+    """Raise RequestError where a choice names another class than the settings, which typed none."""
+    typed = [word.partition("=")[0].lstrip("+") for word in summary.overrides or ()]
+    for group, name in summary.choices.items():
+        stored = OmegaConf.select(OmegaConf.create(summary.config), f"{group}._target_")
+        for choice in choices(group, config_dir):
+            if choice.name == name and f"{group}._target_" not in typed:
+                ours = OmegaConf.create(choice.path.read_text(encoding="utf-8"))
+                target = OmegaConf.select(ours, "_target_")
+                if target not in (None, stored):
+                    raise RequestError(
+                        f"{folder} says {group}={name}, which is {target}, and its settings are "
+                        f"for {stored!s:.80}"
+                    )
+
+
+def rebuild(
+    summary: Summary, folder: Path, trust: Trust, instead: Mapping[str, Any] = REPEATED
+) -> PreparedRun:
+    """Build the run of a folder anew, with some settings in place of its own.
+
+    By default it can be trained once more, without pictures and tracker. Raises RequestError as
+    `restore` does.
+    """
+    stored = {name: value for name, value in summary.config.items() if name not in REPEATED}
+    register_resolvers()
+    try:
+        checked = checked_config(stored, trust)
+        code = user_code(identity(checked))
+        if changed := changed_modules(summary.code, code):
+            console.warn(f"{', '.join(changed)}: the code has changed since {folder} was computed")
+        if variables := sorted(set(VARIABLE.findall(str(checked)))):
+            _check_variables(variables, {**checked, **REPEATED}, summary)
+        config = OmegaConf.create({**checked, **instead})
+        key = run_key(resolved(config), code)
+        return prepare(config, first_summary(key, recorded(config), summary.choices, code=code))
+    except RequestError:
+        raise
+    except Exception as error:  # what is in the folder may be of any kind
+        why = str(error) if isinstance(error, ValueError) else error_text(error)
+        raise RequestError(
+            f"{folder} holds a run that cannot be built again: {' '.join(why.split())}"
+        ) from error
+
+
+def _check_variables(names: Sequence[str], config: dict[str, Any], summary: Summary) -> None:
+    """Raise ValueError unless the environment has what a run read from it.
+
+    Its key says so, which a folder that only names a variable of ours cannot know.
+    """
+    if missing := [name for name in names if name not in os.environ]:
+        raise ValueError(f"it needs {choices_text(missing)} in the environment, which is not set")
+    if summary.key != run_key(resolved(OmegaConf.create(config)), summary.code):
+        raise ValueError(
+            f"{choices_text(names)} in the environment has another value than for the run"
+        )

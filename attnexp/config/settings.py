@@ -1,0 +1,180 @@
+"""The settings of a run, from a composed configuration: as values, and as they are recorded."""
+
+import os
+import re
+from collections.abc import Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from omegaconf.resolvers import oc
+
+from attnexp.config.schema import check_settings
+from attnexp.errors import RequestError
+from attnexp.runs.key import NEUTRAL, identity, run_key, run_name
+from attnexp.runs.redaction import MASK, masked
+from attnexp.runs.settings import leaves
+from attnexp.runs.sources import digest
+from attnexp.runs.user_code import user_code
+
+HYDRA = "hydra"
+"""The name of Hydra's own node in a composed configuration. All other nodes are attnexp's."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The settings at the top level of a run. Groups are checked against what they name."""
+
+    model: dict[str, Any]
+    normalizer: dict[str, Any]
+    arch: dict[str, Any]
+    data: dict[str, Any]
+    task: dict[str, Any]
+    optim: dict[str, Any]
+    schedule: dict[str, Any]
+    train: dict[str, Any]
+    tracker: dict[str, Any]
+    device: str
+    precision: Literal["fp32", "fp64", "bf16"]
+    threads: int
+    graphs: bool
+    batched: bool
+    seed: int
+    figures: bool | Literal["auto"]
+    rerun: bool
+    checkpoint_every: float | None
+    fail_fast: bool
+    output_dir: str
+
+
+def register_resolvers() -> None:
+    """Register `${run_name:}`, `${sha256:PATH}`, and what `recorded` needs of `oc`."""
+    OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
+    OmegaConf.register_new_resolver("sha256", _digest, replace=True)
+    OmegaConf.register_new_resolver("oc.env", _environment, replace=True)
+    OmegaConf.register_new_resolver("oc.decode", _decode, replace=True)
+
+
+def resolved(config: DictConfig) -> dict[str, Any]:
+    """Return attnexp's part of a configuration as plain values, interpolations resolved.
+
+    Raises RequestError for a setting at the top level that is unknown or of another type, for an
+    empty output_dir, values that refer to each other without an end, names that are not text, and
+    for the mask of a secret.
+    """
+    try:
+        plain = _plain(config)
+    except RecursionError as error:
+        raise RequestError("the settings are nested too deeply, or refer to each other") from error
+    _require_text_as_names(plain)
+    _require_no_mask(plain)
+    check_settings(plain, Settings, "")
+    if not plain["output_dir"].strip():
+        raise RequestError("output_dir is empty: give the folder for runs, as output_dir=outputs")
+    return plain
+
+
+def _require_text_as_names(settings: Mapping[Any, Any], path: str = "") -> None:
+    """Raise RequestError for a name that is not text: JSON would convert it to text."""
+    for name, value in settings.items():
+        if not isinstance(name, str):
+            place = path or "the top level"
+            raise RequestError(f"the names of settings must be text, got {name!r:.60} in {place}")
+        if isinstance(value, Mapping):
+            _require_text_as_names(value, f"{path}.{name}" if path else name)
+
+
+def _require_no_mask(settings: Mapping[str, Any]) -> None:
+    """Raise RequestError for what a record of settings holds in place of a secret."""
+    for name, value in leaves(settings):
+        if value == MASK:
+            raise RequestError(
+                f"{name} is '{MASK}', which is recorded in place of a secret: give the secret as "
+                f"{name}='${{oc.env:NAME}}', and NAME in the environment"
+            )
+
+
+def recorded(config: DictConfig) -> dict[str, Any]:
+    """Return attnexp's part of a configuration as a run folder records it.
+
+    Text that depends on the environment has `${oc.env:NAME}` in place of the variable's value, and
+    the values of secrets are masked. Raises RequestError where a variable decides which setting
+    another one refers to.
+    """
+    names = _variables_by_name.set(True)
+    try:
+        by_name = _plain(config)
+    except OmegaConfBaseException as error:
+        raise RequestError(
+            "a variable of the environment can be the value of a setting or a part of it, and "
+            "cannot name another setting"
+        ) from error
+    finally:
+        _variables_by_name.reset(names)
+    settings: dict[str, Any] = masked(_by_name(_plain(config), by_name))
+    return settings
+
+
+def chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
+    """Return the name chosen in each group that decides numbers, without Hydra's groups."""
+    return {
+        str(group): str(name)
+        for group, name in choices.items()
+        if name is not None and not str(group).startswith("hydra/") and group not in NEUTRAL
+    }
+
+
+def _run_name(*, _root_: DictConfig) -> str:
+    runtime = _root_.hydra.runtime
+    settings = _plain(_root_)
+    key = runtime.get("run_key") or run_key(settings, user_code(identity(settings)))
+    return run_name(settings, chosen_of(runtime.choices), key)
+
+
+_variables_by_name = ContextVar("_variables_by_name", default=False)
+"""Whether `${oc.env:NAME}` gives a mark for the variable in place of its value."""
+
+_MARK = re.compile("\0([^\0]+)\0")
+"""A mark: the name of a variable, which no text of the environment can look like."""
+
+
+def _environment(name: str, *default: Any) -> str | None:
+    if _variables_by_name.get() and name in os.environ:
+        return f"\0{name}\0"
+    value: str | None = oc.env(name, *default)
+    return value
+
+
+def _decode(text: str | None, *, _parent_: Any, _node_: Any) -> Any:
+    return text if _marked(text) else oc.decode(text, _parent_, _node_)
+
+
+def _digest(path: str | None) -> str | None:
+    return path if _marked(path) else digest(path)
+
+
+def _marked(text: str | None) -> bool:
+    return text is not None and _MARK.search(text) is not None
+
+
+def _plain(config: DictConfig) -> dict[str, Any]:
+    return {str(name): _resolved(config[name]) for name in config if name != HYDRA}
+
+
+def _resolved(value: Any) -> Any:
+    if OmegaConf.is_config(value):
+        return OmegaConf.to_container(value, resolve=True, throw_on_missing=True)
+    return value
+
+
+def _by_name(value: Any, marked: Any) -> Any:
+    """Return a setting with the names of variables for the marks in its text."""
+    if isinstance(value, Mapping) and isinstance(marked, Mapping):
+        return {name: _by_name(each, marked.get(name)) for name, each in value.items()}
+    if isinstance(value, list) and isinstance(marked, list) and len(value) == len(marked):
+        return [_by_name(*pair) for pair in zip(value, marked, strict=True)]
+    if isinstance(value, int | float | None) or not isinstance(marked, str):
+        return value
+    return _MARK.sub(r"${oc.env:\1}", marked) if _marked(marked) else value

@@ -1,0 +1,33 @@
+"""All checks of the folder of an exercise: its code, its runs and its answer."""
+
+import os
+import sys
+from pathlib import Path
+
+from attnexp import console
+from attnexp.course.code import check_code
+from attnexp.course.comparison import check_comparison
+from attnexp.course.exercise import Check, read_exercise
+from attnexp.select.collect import Collected, collect
+from attnexp.select.selection import warn_skipped
+
+
+def check_folder(folder: Path, place: Path, seconds: int | None) -> tuple[str, list[Check]]:
+    """Return the name of the exercise in a folder, and its checks, with the runs below a place.
+
+    Code runs for at most `seconds`; with None it does not run, and the check fails. Raises
+    RequestError for a folder without an exercise, and for files that cannot be read.
+    """
+    exercise, answer = read_exercise(folder)
+    checks: list[Check] = []
+    if exercise.tests is not None and seconds is None:
+        sentence = "the code in the folder was not run: add --trust to run it"
+        checks.append(Check("code", False, sentence))
+    elif exercise.tests is not None and seconds is not None:
+        with console.status("running the tests of the code"):
+            checks += check_code(folder, exercise.tests, seconds)
+    collected = collect([place]) if os.path.exists(place) else Collected()
+    warn_skipped(collected.skipped)
+    sys.path.append(str(folder.absolute()))  # the user's modules are found there, not imported
+    checks += check_comparison(exercise.comparison, collected.runs, answer)
+    return answer.exercise, checks

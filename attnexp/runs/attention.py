@@ -1,0 +1,275 @@
+"""Stored attention as maps that can be shown: sorted or in reading order, padding left out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.errors import RequestError, choices_text, shortened
+from attnexp.runs.settings import clean
+
+FIRST = ("pooling", "cross")
+"""The attentions that a picture shows where it shows one: from queries to what they ask."""
+
+NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
+"""The fields of a batch without which a map cannot be labelled."""
+
+FEW = 0.002
+"""The share of weights that may be above the end of a scale."""
+
+LONGEST_SYMBOL = 40
+"""Characters of a symbol that are shown."""
+
+SPACE = "\N{OPEN BOX}"
+
+Side = Literal["target", "source", "input", "source and input"]
+"""The symbols along a side of a map: targets, sources, or the decoder's inputs."""
+
+SIDES: Mapping[str, tuple[Side, Side]] = {
+    "encoder": ("source", "source"),
+    "decoder": ("input", "input"),
+    "self": ("source and input", "source and input"),
+}
+"""Rows and columns of self-attention, by its name; any other attention is target by source."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis."""
+
+    name: str
+    order: NDArray[np.int64]
+    numbers: NDArray[np.float64] | None = None
+    symbols: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+
+@dataclass(frozen=True)
+class Map:
+    """Attention weights (queries, keys) of one example, padding left out.
+
+    `gold` holds the column that each row should look at, -1 where there is none.
+    """
+
+    weights: NDArray[np.float64]
+    rows: Axis
+    columns: Axis
+    gold: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True)
+class View:
+    """A choice among the stored maps, counted from 0.
+
+    Where nothing is said: the main attention, its last layer, the mean over its heads, and the
+    first examples.
+    """
+
+    attention: str | None = None
+    layer: int | None = None
+    head: int | None = None
+    examples: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Attention:
+    """The content of attention.safetensors: weights by name, and the batch.
+
+    Weights are (batch, layers, heads, queries, keys).
+
+    The symbols of sequence data are in the metadata, as `source_vocab` and `target_vocab`. Those of
+    a table name its columns, as `x` and `y`: `x_names` has a name for each number of a key, and
+    both are empty where the numbers have no names.
+    """
+
+    weights: Mapping[str, NDArray[Any]]
+    batch: Mapping[str, NDArray[Any]]
+    source_vocab: tuple[str, ...] = ()
+    target_vocab: tuple[str, ...] = ()
+    x_names: tuple[str, ...] = ()
+    y_name: str = ""
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return the weights of one attention, (batch, layers, heads, queries, keys)."""
+        return self.weights[name]
+
+    @property
+    def main(self) -> str:
+        """Return the name of the attention to show first."""
+        return next((name for name in FIRST if name in self.weights), next(iter(self.weights)))
+
+    def resolve(self, view: View, most: int) -> View:
+        """Return the view with its defaults filled in, and `most` examples where it names none.
+
+        A head of None stays where there are several: it means their mean.
+
+        Raises RequestError for one that was not stored, with the choices.
+        """
+        name = view.attention or self.main
+        if name not in self.weights:
+            raise RequestError(
+                f"there is no attention '{name}': the run kept {choices_text(self.weights)}"
+            )
+        batch, layers, heads = self.weights[name].shape[:3]
+        examples = view.examples or tuple(range(min(most, batch)))
+        layer = layers - 1 if view.layer is None else view.layer
+        _check("example", examples, batch)
+        _check("layer", [layer], layers)
+        _check("head", [] if view.head is None else [view.head], heads)
+        head = 0 if heads == 1 else view.head
+        return replace(view, attention=name, layer=layer, head=head, examples=examples)
+
+    def words(self, view: View) -> str:
+        """Return a resolved view in words, without its examples."""
+        name = view.attention or self.main
+        _, layers, heads = self.weights[name].shape[:3]
+        parts = [f"{name} attention"]
+        if layers > 1 and view.layer is not None:
+            parts.append(f"layer {view.layer + 1}")
+        if heads > 1:
+            parts.append(f"mean of {heads} heads" if view.head is None else f"head {view.head + 1}")
+        return ", ".join(parts)
+
+    def map(self, name: str, example: int, layer: int, head: int | None) -> Map:
+        """Return one map: sorted where the axes are numbers, in reading order for symbols.
+
+        Without a head, the mean over the heads. Only the main attention has a gold path.
+
+        Raises RequestError where weights and examples do not belong together.
+        """
+        try:
+            return self._map(name, example, layer, head)
+        except (IndexError, ValueError, TypeError):
+            raise RequestError(
+                f"the stored {name} attention does not fit the examples stored with it"
+            ) from None
+
+    def _map(self, name: str, example: int, layer: int, head: int | None) -> Map:
+        heads = self.weights[name][example, layer].astype(np.float64)
+        weights = heads.mean(axis=0) if head is None else heads[head]
+        rows, columns = self._sides(name, example)
+        gold = self.batch.get("alignment") if name == self.main else None
+        return Map(
+            weights[np.ix_(rows.order, columns.order)],
+            rows,
+            columns,
+            None if gold is None else gold[example][rows.order].astype(np.int64),
+        )
+
+    def _sides(self, name: str, example: int) -> tuple[Axis, Axis]:
+        if not self.source_vocab:
+            queries, keys = (self.batch[side][example] for side in ("queries", "keys"))
+            sorted_by = next(iter(self.x_names), "x")
+            return _numbers(f"test {sorted_by}", queries), _numbers(f"training {sorted_by}", keys)
+        rows, columns = SIDES.get(name, ("target", "source"))
+        return self._symbols(example, rows), self._symbols(example, columns)
+
+    def _symbols(self, example: int, side: Side) -> Axis:
+        if side == "source and input":
+            source, given = self._symbols(example, "source"), self._symbols(example, "input")
+            behind = self.batch["keys"].shape[1] + given.order
+            order = np.concatenate([source.order, behind])
+            return Axis(side, order, symbols=(*source.symbols, *given.symbols))
+        field = {"target": "targets", "source": "keys", "input": "queries"}[side]
+        ids = self.batch[field][example]
+        vocab = self.source_vocab if side == "source" else self.target_vocab
+        if side == "source":
+            seen = self.batch["mask"][example].any(axis=0)
+        else:
+            seen = self.batch["target_mask"][example]
+        if side == "input" and "asked" in self.batch:
+            last = self.batch["asked"][example][seen].max(initial=0)
+            seen = np.arange(len(ids)) <= last
+        order = np.flatnonzero(seen)
+        return Axis(side, order, symbols=tuple(visible(vocab[i]) for i in ids[order]))
+
+
+def visible(symbol: str) -> str:
+    """Return a symbol as it is displayed: a space as an open box, a long one shortened."""
+    return SPACE if symbol.isspace() else _shown(symbol)
+
+
+def _shown(text: str) -> str:
+    return clean(shortened(text, LONGEST_SYMBOL))
+
+
+def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Attention:
+    """Return stored arrays as weights and batch.
+
+    Raises RequestError where fields are missing or do not fit each other.
+    """
+    prefix = "weights."
+    weights = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+    batch = {k: v for k, v in arrays.items() if not k.startswith(prefix)}
+    missing = sorted(NEEDED - set(batch)) or ([] if weights else ["weights"])
+    if missing:
+        raise RequestError(f"the stored attention has no {' and no '.join(missing)}")
+    try:
+        attention = Attention(
+            weights,
+            batch,
+            tuple(metadata.get("source_vocab") or ()),
+            tuple(metadata.get("target_vocab") or ()),
+            tuple(_shown(column["name"]) for column in metadata.get("x") or ()),
+            "".join(_shown(column["name"]) for column in (metadata.get("y") or ())[:1]),
+        )
+        count = len(attention.batch["queries"])
+    except (TypeError, KeyError, IndexError, AttributeError) as error:
+        raise RequestError(f"the stored attention is not that of a run: {error!r}") from error
+    for name, found in weights.items():
+        if found.ndim != 5 or len(found) != count or not found.size:
+            raise RequestError(f"the stored {clean(name):.60} weights do not fit the examples")
+    return attention
+
+
+def as_snapshots(
+    arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+) -> dict[int, Attention]:
+    """Return stored arrays, whose weights have an axis of epochs in front, by epoch.
+
+    Raises RequestError as `as_attention`, and for epochs that are not those of the weights.
+    """
+    prefix = "weights."
+    several = {k: v for k, v in arrays.items() if k.startswith(prefix)}
+    batch = {k: v for k, v in arrays.items() if k not in several and k != "epochs"}
+    epochs = arrays.get("epochs", np.zeros(0, int)).reshape(-1).tolist()
+    if any(len(weights) != len(epochs) for weights in several.values()):
+        raise RequestError("the stored attention does not have the stored epochs")
+    return {
+        int(epoch): as_attention(batch | {name: w[i] for name, w in several.items()}, metadata)
+        for i, epoch in enumerate(epochs)
+    }
+
+
+def scale_end(weights: NDArray[np.float64]) -> tuple[float, bool]:
+    """Return where a scale from 0 ends, and whether a few far larger weights are beyond it."""
+    weights = weights[np.isfinite(weights)]
+    largest = float(weights.max(initial=0))
+    most = float(np.quantile(weights, 1 - FEW)) if weights.size else 0.0
+    beyond = 0 < most < largest / 2
+    return (most if beyond else largest) or 1.0, beyond
+
+
+def same_examples(one: Attention, other: Attention) -> bool:
+    """Return whether two runs stored the attention on the same examples."""
+    fields = ("keys", "queries", "targets")
+    return all(np.array_equal(one.batch[field], other.batch[field]) for field in fields)
+
+
+def _numbers(name: str, points: NDArray[Any]) -> Axis:
+    """Return points sorted by their first coordinate."""
+    x = points.reshape(len(points), -1)[:, 0].astype(np.float64)
+    order = np.argsort(x, kind="stable")
+    return Axis(name, order, numbers=x[order])
+
+
+def _check(what: str, chosen: Sequence[int], count: int) -> None:
+    """Raise RequestError for a number that is not there; people count from 1."""
+    for number in chosen:
+        if not 0 <= number < count:
+            there = f"only {what} 1" if count == 1 else f"{what}s 1 to {count}"
+            raise RequestError(f"there is no {what} {number + 1}: the run kept {there}")

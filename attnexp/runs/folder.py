@@ -1,0 +1,219 @@
+"""A run on disk. Reading it needs NumPy, but neither torch nor the code of the run."""
+
+import io
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.errors import RequestError
+from attnexp.runs import files
+from attnexp.runs.attention import Attention, as_attention, as_snapshots
+from attnexp.runs.key import NEUTRAL
+from attnexp.runs.place import status_of
+from attnexp.runs.settings import Value, cells, clean
+from attnexp.runs.status import Status
+from attnexp.runs.summary import Summary, read_summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOT_COMPARED = NEUTRAL | {"seed"}
+"""Settings by which runs are not compared: they change no number, or are the seed."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The path of a run folder, and its summary. The other files are read when they are asked for.
+
+    Text from the folder is cleaned where it is for display: `choices`, `settings`, `title`.
+    Everything raises RequestError for a file that cannot be read.
+    """
+
+    path: str
+    summary: Summary = field(repr=False)
+
+    @cached_property
+    def folder(self) -> Path:
+        """The run folder."""
+        return Path(self.path)
+
+    @cached_property
+    def status(self) -> Status:
+        """How far the run is."""
+        return status_of(self.path, self.summary.status)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the run has ended well."""
+        return self.status is Status.FINISHED
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The resolved configuration, nested."""
+        return self.summary.config
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return self.summary.seed
+
+    @cached_property
+    def choices(self) -> Mapping[str, str]:
+        """The name chosen in each group. Runs of one configuration share the mapping."""
+        return _cleaned(tuple(self.summary.choices.items()))
+
+    @cached_property
+    def settings(self) -> Mapping[str, Value]:
+        """The settings by dotted path, without the seed and those that change no number."""
+        return cells(self.summary.config, NOT_COMPARED)
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        """The final metrics that are finite numbers."""
+        return {
+            clean(name): value
+            for name, value in self.summary.metrics.items()
+            if value is not None and math.isfinite(value)
+        }
+
+    def is_headline(self, metric: str) -> bool:
+        """Whether a metric is among those that are shown first.
+
+        Where the summary does not say which these are, all are but those of single heads.
+        """
+        return metric in self.summary.headline if self.summary.headline else "." not in metric
+
+    @property
+    def model(self) -> str:
+        """The name of the scoring function."""
+        return self.choices.get("model", "?")
+
+    @property
+    def data(self) -> str:
+        """The name of the data set."""
+        return self.choices.get("data", "?")
+
+    @property
+    def title(self) -> str:
+        """Model, data and seed, as in `additive on reverse, seed 0`."""
+        return f"{self.model} on {self.data}, seed {self.seed}"
+
+    @property
+    def primary(self) -> str:
+        """The primary metric and its value as text; empty where it was not measured."""
+        name = self.summary.primary
+        return "" if name not in self.metrics else f"{name} {self.metrics[name]:.3g}"
+
+    @cached_property
+    def epochs(self) -> dict[str, NDArray[np.float64]]:
+        """metrics.csv by column; empty where nothing was trained."""
+        rows = files.read_metrics(self.folder)
+        return {key: np.array([row[key] for row in rows]) for key in rows[0]} if rows else {}
+
+    @cached_property
+    def history(self) -> "pd.DataFrame":
+        """metrics.csv as a DataFrame, one row per epoch; empty where nothing was trained."""
+        import pandas as pd
+
+        return pd.DataFrame(self.epochs)
+
+    @cached_property
+    def prediction_rows(self) -> list[dict[str, str]]:
+        """The rows of predictions.csv as text."""
+        return files.read_rows(self.folder / files.PREDICTIONS)
+
+    @cached_property
+    def response_rows(self) -> list[dict[str, str]]:
+        """The rows of response.csv as text; none where the data are not a table."""
+        return files.read_rows(self.folder / files.RESPONSE)
+
+    @cached_property
+    def predictions(self) -> "pd.DataFrame":
+        """predictions.csv as a DataFrame: numbers as numbers, text (`null`, `NA`) unchanged."""
+        import pandas as pd
+
+        path = self.folder / files.PREDICTIONS
+        try:
+            content = io.BytesIO(files.read_bytes(path))
+            return pd.read_csv(content, keep_default_na=False, encoding="utf-8-sig")
+        except (FileNotFoundError, pd.errors.EmptyDataError):
+            return pd.DataFrame()
+        except (ValueError, OverflowError) as error:
+            raise RequestError(f"{path} cannot be read: {error}") from error
+
+    @property
+    def has_attention(self) -> bool:
+        """Whether there is something in the place of the stored attention."""
+        return os.path.lexists(self.folder / files.ATTENTION)
+
+    @cached_property
+    def attention(self) -> Attention:
+        """The attention weights of the kept test examples, and these examples.
+
+        `run.attention["pooling"]` is an array of weights (batch, layers, heads, queries, keys).
+        Raises RequestError where the run stored none.
+        """
+        tensors = self._tensors(files.ATTENTION)
+        if tensors is None:
+            raise RequestError(f"{self.folder} holds no {files.ATTENTION}")
+        with self._named(files.ATTENTION):
+            return as_attention(*tensors)
+
+    @cached_property
+    def snapshots(self) -> dict[int, Attention]:
+        """The attention after each of some epochs, by epoch; empty where none was kept."""
+        tensors = self._tensors(files.SNAPSHOTS)
+        if tensors is None:
+            return {}
+        arrays, metadata = tensors
+        with self._named(files.SNAPSHOTS):
+            return as_snapshots(arrays, metadata)
+
+    @cached_property
+    def parameters(self) -> Mapping[str, NDArray[Any]]:
+        """The parameters of the trained model by name; empty where none were stored."""
+        tensors = self._tensors(files.MODEL)
+        return {} if tensors is None else tensors[0]
+
+    def _tensors(self, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+        try:
+            return files.read_tensors(self.folder / name)
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def _named(self, name: str) -> Iterator[None]:
+        """Name the file in a sentence about what it holds."""
+        try:
+            yield
+        except RequestError as error:
+            raise RequestError(f"{self.folder / name}: {error}") from error
+
+    def check_files(self) -> None:
+        """Read what pictures are drawn from. Raises RequestError for damaged files."""
+        _ = self.epochs, self.prediction_rows, self.response_rows, self.snapshots
+        if self.has_attention:
+            _ = self.attention
+
+    def group(self, name: str) -> Mapping[str, Any]:
+        """Return the settings of a group, none where the summary holds something else there."""
+        settings = self.summary.config.get(name)
+        return settings if isinstance(settings, Mapping) else {}
+
+
+@lru_cache(maxsize=4096)
+def _cleaned(choices: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return {clean(group): clean(name) for group, name in choices}
+
+
+def load_run(folder: Path | str) -> Run:
+    """Return the run in a folder. Raises RequestError where there is none."""
+    return Run(os.fspath(folder), read_summary(folder))

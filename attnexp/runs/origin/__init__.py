@@ -1,0 +1,1 @@
+"""Where a run comes from: its code and machine, its command line, and its repetition."""

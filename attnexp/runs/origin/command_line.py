@@ -1,0 +1,104 @@
+"""The command lines that repeat runs, from what was typed for them."""
+
+import itertools
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from attnexp.runs.files import UnreadableRunError
+from attnexp.runs.summary import Summary, read_summary
+
+NOT_REPEATED = ("seed", "rerun", "figures", "fail_fast")
+"""Overrides that do not say what is run. `output_dir` does: new runs go next to the old ones."""
+
+MOST_LINES = 2
+"""Configurations that get a command each where one sweep cannot say them."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was typed for a run: its --config-dir, and the value of each override by `name=`."""
+
+    config_dir: str | None
+    overrides: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, run: Summary) -> "Request | None":
+        """Return what was typed for a run, or None where its summary does not say."""
+        if run.overrides is None:
+            return None
+        parts = (word.partition("=") for word in run.overrides)
+        repeated = {name + sign: value for name, sign, value in parts if name not in NOT_REPEATED}
+        return cls(run.config_dir, tuple(repeated.items()))
+
+
+def command(folders: Iterable[Path | str], seeds: Sequence[int]) -> str | None:
+    """Return what runs all configurations of the runs in these folders at the seeds.
+
+    That is one sweep where one can say it, else one for each of a few configurations. None where a
+    folder does not hold what was typed, and where no sweep can say many configurations.
+    """
+    requests: list[Request] = []
+    for folder in folders:
+        try:
+            request = Request.of(read_summary(folder))
+        except UnreadableRunError:
+            return None
+        if request is None:
+            return None
+        if request not in requests:
+            requests.append(request)
+    together = _one_line(requests, seeds)
+    if together is not None or len(requests) > MOST_LINES:
+        return together
+    return " && ".join(filter(None, (_one_line([each], seeds) for each in requests))) or None
+
+
+def commands(runs: Iterable[Summary]) -> list[str]:
+    """Return as few commands as repeat these runs at their seeds.
+
+    A run whose summary does not hold what was typed has none.
+    """
+    seeds: dict[Request, list[int]] = {}
+    for run in runs:
+        request = Request.of(run)
+        if request is not None:
+            seeds.setdefault(request, []).append(run.seed)
+    lines = (_one_line([request], each) for request, each in seeds.items())
+    return [line for line in lines if line is not None]
+
+
+def seed_list(seeds: Sequence[int]) -> str:
+    """Return seeds as Hydra takes them: a list, or a range where they are many in a row."""
+    first, last = min(seeds), max(seeds)
+    if len(seeds) > 5 and last - first == len(seeds) - 1:
+        return f"range({first},{last + 1})"
+    return ",".join(str(seed) for seed in sorted(seeds))
+
+
+def next_seeds(one: Iterable[int], other: Iterable[int], more: int) -> list[int]:
+    """Return `more` seeds that would be new to both together: those that one side lacks first."""
+    one, other = set(one), set(other)
+    lacking = sorted(one ^ other)
+    top = max(one | other, default=-1) + 1
+    return [*lacking, *range(top, top + more)][:more]
+
+
+def _one_line(requests: Sequence[Request], seeds: Sequence[int]) -> str | None:
+    """Return one command for the product of what was typed, or None where it is not a product."""
+    several = [dict(each.overrides) for each in requests]
+    if len({each.config_dir for each in requests}) != 1 or any(
+        each.keys() != several[0].keys() for each in several
+    ):
+        return None
+    values = {name: list(dict.fromkeys(each[name] for each in several)) for name in several[0]}
+    possible = itertools.product(*values.values())
+    if sorted(possible) != sorted(tuple(each.values()) for each in several):
+        return None
+    words = [name + ",".join(texts) for name, texts in values.items()]
+    many = len(seeds) > 1 or len(requests) > 1
+    config_dir = requests[0].config_dir
+    given = ["--config-dir", config_dir] if config_dir else []
+    sweep = ["-m"] if many else []
+    return shlex.join(["attnexp", *sweep, *given, *words, f"seed={seed_list(seeds)}"])

@@ -1,0 +1,169 @@
+"""Where the numbers of a run come from: code, versions, machine, time.
+
+Git and the processor are asked once a process: edits made later do not reach code that is already
+imported.
+"""
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from attnexp.version import __version__
+
+PACKAGE = Path(__file__).resolve().parent.parent
+"""The folder from which attnexp runs."""
+
+MOST_DIFF = 2**20
+"""Bytes of the differences of a checkout that are kept."""
+
+UNTRACKED = "untracked: "
+"""The prefix of the name of each file that git does not know, in the differences."""
+
+
+class GitState(msgspec.Struct, frozen=True):
+    """The commit of a checkout, and whether tracked files differ from it.
+
+    `diff` is a hash of how they differ, None where they do not.
+    """
+
+    commit: str
+    dirty: bool
+    diff: str | None = None
+
+    def __str__(self) -> str:
+        return f"commit {self.commit[:10]}" + (
+            f" with changes {self.diff or 'of its own'}" if self.dirty else ""
+        )
+
+
+class Checkout(msgspec.Struct, frozen=True):
+    """A checkout: its folder, its state, and how its files differ from the commit, as git says."""
+
+    folder: str
+    state: GitState
+    differences: str
+
+
+def now() -> str:
+    """Return the time in UTC, ISO 8601, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of attnexp, PyTorch and Python."""
+    from importlib.metadata import version  # as slow to import as hundreds of runs to read
+
+    return {
+        "attnexp": __version__,
+        "torch": version("torch"),
+        "python": platform.python_version(),
+    }
+
+
+@cache
+def host() -> str | None:
+    """Return the name of this machine in its network."""
+    return platform.node() or None
+
+
+@cache
+def system() -> str:
+    """Return the operating system and the architecture, as in `Linux 6.1 x86_64`."""
+    return f"{platform.system()} {platform.release()} {platform.machine()}"
+
+
+@cache
+def processor() -> str | None:
+    """Return the model of the processor, where Linux says it."""
+    if sys.platform != "linux":
+        return None
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            lines = (line.partition(":") for line in file)
+            return next((value.strip() for name, _, value in lines if "model name" in name), None)
+    except OSError:
+        return None
+
+
+@cache
+def code() -> tuple[Checkout | None, Checkout | None]:
+    """Return the checkouts of the working directory and of attnexp, None where there is none.
+
+    The first is where a user's own code lies. Both may be the same.
+    """
+    own, working = _checkout(PACKAGE), _folder_of(Path.cwd())
+    if own is not None and working == own.folder:
+        return own, own
+    return (_checkout(Path(working)) if working else None), own
+
+
+def differences() -> str:
+    """Return how the code of this process differs from its commits.
+
+    That is what `git diff` says, which names binary files, and the names of untracked ones. It has
+    at most MOST_DIFF bytes, and says where it was cut.
+    """
+    parts = dict.fromkeys(
+        f"# {each.folder}, {each.state}\n{each.differences}"
+        for each in code()
+        if each is not None and each.differences
+    )
+    text = "\n".join(parts).encode(errors="replace")
+    if len(text) > MOST_DIFF:
+        cut = f"\n# cut here: {len(text) - MOST_DIFF:,} of {len(text):,} bytes are left out\n"
+        text = text[: MOST_DIFF - len(cut)] + cut.encode()
+    return text.decode(errors="ignore")
+
+
+def _folder_of(path: Path) -> str | None:
+    """Return the folder of the checkout that a path is in."""
+    answer = _git(path, ["rev-parse", "--show-toplevel"])
+    return answer.strip() if answer else None
+
+
+def _checkout(path: Path) -> Checkout | None:
+    """Return the checkout that a path is in, None where there is none or it has no commit.
+
+    An installed package may lie in the checkout of another project, which does not know its files.
+    """
+    answer = _git(path, ["rev-parse", "--show-toplevel", "HEAD"])
+    if answer is None or len(lines := answer.splitlines()) != 2:
+        return None
+    if path == PACKAGE and not _git(path, ["ls-files", "--", "__init__.py"]):
+        return None
+    folder, commit = lines
+    state = _git(Path(folder), ["status", "--porcelain", "-unormal"]) or ""
+    changed = [line for line in state.splitlines() if not line.startswith("?? ")]
+    untracked = [line[3:] for line in state.splitlines() if line.startswith("?? ")]
+    diff = _git(Path(folder), ["diff", "HEAD", *PLAIN]) or "" if changed else ""
+    digest = hashlib.sha256(diff.encode(errors="replace")).hexdigest()[:10] if changed else None
+    named = "".join(f"# {UNTRACKED}{name}\n" for name in untracked)
+    return Checkout(folder, GitState(commit, bool(changed), digest), diff + named)
+
+
+PLAIN = ("--no-color", "--no-ext-diff", "--no-textconv")
+"""Options with which a diff is git's own, whatever a user has configured."""
+
+
+def _git(folder: Path, arguments: Sequence[str]) -> str | None:
+    try:
+        answer = subprocess.run(
+            ("git", "--no-optional-locks", "-C", os.fspath(folder), *arguments),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=10,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout

@@ -1,0 +1,169 @@
+"""Comparison of a run with its repetition: whether both have the same numbers, and where not."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.runs import files
+from attnexp.runs.folder import Run
+
+Outcome = Literal["bit-identical", "within tolerance", "different"]
+
+LABELS = ("key", "primary", "selection", "better", "headline", "units", "companions", "parameters")
+"""Fields of a summary, apart from numbers and notes, that tables and pictures read."""
+
+NOTES_OF_ONE_ATTEMPT = (
+    "training began anew",
+    "training ended early: train.max_",
+    "the run was interrupted",
+    "the pictures could not be drawn",
+)
+"""How notes begin that a repetition need not have."""
+
+NOT_CHECKED = "the sweep that tuned a run, times and memory, and how it was interrupted"
+"""What a repetition says nothing about."""
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How a repetition compares with a run.
+
+    `largest` is the largest difference of two numbers a and b, |a - b| / max(1, |a|), infinite for
+    text that differs and for numbers that one side lacks; `where` names its place. `update` is the
+    first update after which a row of metrics.csv differs, None where no row does. `surroundings`
+    are the differences between the machines, as sentences.
+    """
+
+    outcome: Outcome
+    largest: float
+    where: str
+    update: int | None
+    surroundings: list[str]
+
+    def __str__(self) -> str:
+        if self.outcome == "bit-identical":
+            return self.outcome
+        by = f" by {self.largest:.2g}" if np.isfinite(self.largest) else ""
+        first = "" if self.update is None else f", first at update {self.update}"
+        return f"{self.outcome}: {self.where}{by}{first}"
+
+
+def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
+    """Compare a finished run with its repetition, in all that tables and pictures read.
+
+    That is each number and text of metrics.csv, predictions.csv and response.csv, the final metrics
+    and their parts, the parameters, the attention and its snapshots with their examples, the labels
+    of the summary and its notes. Times, memory, and the tuning by a sweep are not compared.
+
+    It is bit-identical where nothing differs, and within tolerance where numbers differ by no more
+    than `tolerance`. Raises RequestError and UnreadableRunError for files that cannot be read.
+    """
+    differences = dict(_differences(stored, again))
+    where = max(differences, key=lambda name: differences[name], default="")
+    largest = differences.get(where, 0.0)
+    close: Outcome = "within tolerance" if largest <= tolerance else "different"
+    return Repetition(
+        outcome=close if differences else "bit-identical",
+        largest=largest,
+        where=where,
+        update=_first_update(stored, again),
+        surroundings=surroundings(stored, again),
+    )
+
+
+def surroundings(stored: Run, again: Run) -> list[str]:
+    """Return what differs between the machines and versions of two runs."""
+    old, new = stored.summary, again.summary
+    pairs = [
+        ("results version", old.results_version, new.results_version),
+        ("device", old.device, new.device),
+        *((name, version, new.versions.get(name)) for name, version in old.versions.items()),
+    ]
+    later = [
+        ("processor", old.processor, new.processor),
+        ("attnexp's checkout", old.source, new.source),
+        ("the checkout of the working directory", old.git, new.git),
+    ]
+    pairs += [(name, str(own), str(other or "none")) for name, own, other in later if own]
+    return [f"{name} was {own} and is {other}" for name, own, other in pairs if own != other]
+
+
+def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:
+    """Yield the places that differ, and by how much."""
+    ours, theirs = _contents(stored), _contents(again)
+    for name in [*ours, *(name for name in theirs if name not in ours)]:
+        if difference := _difference(ours.get(name), theirs.get(name)):
+            yield name, difference
+    if _lacks(stored.summary.notes, again) or _lacks(again.summary.notes, stored):
+        yield "notes", np.inf
+
+
+def _contents(run: Run) -> dict[str, Any]:
+    """Return the compared values of a run, by their names."""
+    summary = run.summary
+    found = {name: getattr(summary, name) for name in LABELS}
+    found |= summary.metrics
+    for name, parts in summary.details.items():
+        found |= {f"{name} ({part})": value for part, value in parts.items()}
+    rows = {"predictions.csv": run.prediction_rows, "response.csv": run.response_rows}
+    found |= {f"metrics.csv: {name}": own for name, own in without_times(run.epochs).items()}
+    for file, lines in rows.items():
+        for column in lines[0] if lines else ():
+            found[f"{file}: {column}"] = [line[column] for line in lines]
+    for file in (files.MODEL, files.ATTENTION, files.SNAPSHOTS):
+        try:
+            arrays, metadata = files.read_tensors(run.folder / file)
+        except FileNotFoundError:
+            continue
+        found |= {f"{file}: {name}": array for name, array in arrays.items()}
+        found[f"{file}: its description"] = metadata
+    return found
+
+
+def _lacks(notes: Sequence[str], run: Run) -> bool:
+    """Return whether a run lacks one of these notes."""
+    others = run.summary.notes
+    return any(n not in others and not n.startswith(NOTES_OF_ONE_ATTEMPT) for n in notes)
+
+
+def without_times(epochs: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    """Return the columns of metrics.csv but that of the seconds."""
+    return {name: column for name, column in epochs.items() if name != "seconds"}
+
+
+def _difference(ours: Any, theirs: Any) -> float:
+    """Return the largest difference of two numbers or arrays: infinite where one is missing.
+
+    Of anything else it is infinite unless both are equal.
+    """
+    if ours is None or theirs is None:
+        return 0.0 if ours is theirs else np.inf
+    try:
+        a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
+    except (TypeError, ValueError):
+        return 0.0 if ours == theirs else np.inf
+    if a.shape != b.shape:
+        return np.inf
+    same = (a == b) | (np.isnan(a) & np.isnan(b))
+    if same.all():
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        far = np.abs(a - b) / np.maximum(1, np.abs(a))
+    return float(np.where(same, 0.0, np.where(np.isfinite(far), far, np.inf)).max())
+
+
+def _first_update(stored: Run, again: Run) -> int | None:
+    """Return the first update after which a row of metrics.csv differs."""
+    ours, theirs = without_times(stored.epochs), without_times(again.epochs)
+    if "step" not in ours or "step" not in theirs:
+        return None
+    shorter = min(len(ours["step"]), len(theirs["step"]))
+    for row in range(shorter):
+        for name, column in ours.items():
+            if name not in theirs or _difference(column[row], theirs[name][row]):
+                return int(ours["step"][row])
+    longer = max(ours["step"], theirs["step"], key=len)
+    return int(longer[shorter]) if len(longer) > shorter else None

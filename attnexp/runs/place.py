@@ -1,0 +1,135 @@
+"""The folder of a run, its key, and what the folder holds of it: has it finished before?"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from attnexp.errors import RequestError
+from attnexp.runs import files, lock
+from attnexp.runs.files import FIGURES, SUMMARY, WRITTEN, UnreadableRunError, finite
+from attnexp.runs.key import RESULTS_VERSION, identity
+from attnexp.runs.redaction import masked
+from attnexp.runs.settings import leaves
+from attnexp.runs.status import Status
+from attnexp.runs.summary import Summary, read_summary
+from attnexp.runs.user_code import changed_modules
+
+Stamp = tuple[int, ...] | None
+"""A value that changes whenever a summary is written."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a folder holds of a run. `summary` is set where it could be read."""
+
+    status: Status = Status.NEW
+    error: str | None = None
+    summary: Summary | None = None
+
+
+class OccupiedError(RequestError):
+    """The folder holds what a run must not overwrite, such as another run."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """The folder of a run, the run's key, and what the folder held when it was last looked at.
+
+    A place is made once, when the job is composed, and looked at once more under the lock. `code`
+    is the user's code that the key covers.
+    """
+
+    folder: Path
+    key: str
+    code: Mapping[str, str] = field(default_factory=dict)
+    found: Found = Found()
+
+    def refreshed(self, settings: Mapping[str, Any]) -> "Place":
+        """Return the place as the folder is now. `settings` are the run's, resolved.
+
+        Raises OccupiedError where the run would overwrite what it must not: files that no run of
+        attnexp is certain to have written, and, unless `rerun` is set, another run. A folder whose
+        name holds the key is certain to be the run's.
+        """
+        return replace(self, found=self._find(settings))
+
+    def _find(self, settings: Mapping[str, Any]) -> Found:
+        folder = self.folder
+        named_by_key = self.key in folder.name
+        _require_no_run_around(folder)
+        if not stamp(folder):
+            if not named_by_key:
+                _require_free(folder)
+            return Found()
+        try:
+            summary = read_summary(folder)
+        except UnreadableRunError as error:
+            if named_by_key:
+                return Found(Status.UNREADABLE, str(error))
+            raise OccupiedError(f"{error}: move the file away, or choose another folder") from error
+        if summary.results_version != RESULTS_VERSION:
+            return Found()
+        if summary.key == self.key:
+            return Found(status_of(folder, summary.status), summary.error, summary)
+        if settings.get("rerun"):
+            return Found()
+        raise OccupiedError(
+            f"{folder} holds a run with another {self._difference(summary, settings)}: move it "
+            "away, or overwrite it with rerun=true"
+        )
+
+    def _difference(self, stored: Summary, asked: Mapping[str, Any]) -> str:
+        """Return in what a run differs from a configuration with another key, in its first setting.
+
+        A setting that is recorded by the name of an environment variable is not compared.
+        """
+        old, new = (dict(leaves(finite(identity(masked(each))))) for each in (stored.config, asked))
+        for name in dict.fromkeys([*new, *old]):
+            if old.get(name, old) != new.get(name, new) and "${oc.env:" not in str(old.get(name)):
+                there = repr(old[name]) if name in old else "not set"
+                here = repr(new[name]) if name in new else "not set"
+                return f"configuration ({name} is {there} there, and {here} here)"
+        if modules := changed_modules(stored.code, self.code):
+            return f"version of your code (in {', '.join(modules)})"
+        return "value of a secret or of an environment variable"
+
+
+def status_of(folder: Path | str, recorded: Status) -> Status:
+    """Return the status of the run in a folder, given the one that it has recorded."""
+    if recorded is not Status.RUNNING or lock.is_held(Path(folder)):
+        return recorded
+    return Status.DIED
+
+
+def _require_no_run_around(folder: Path) -> None:
+    """Raise OccupiedError for a folder inside that of a run, where nothing finds runs."""
+    for parent in folder.parents:
+        if stamp(parent):
+            with suppress(UnreadableRunError):
+                read_summary(parent)
+                raise OccupiedError(
+                    f"{folder} would lie inside the run {parent}: choose another output_dir"
+                )
+
+
+def _require_free(folder: Path) -> None:
+    """Raise OccupiedError for a folder without a summary that holds what a run overwrites."""
+    for name in (*WRITTEN, FIGURES):
+        if os.path.lexists(folder / name):
+            raise OccupiedError(
+                f"{folder} holds {name}, but no {SUMMARY} of a run: a run would overwrite it; "
+                "choose another folder"
+            )
+    if inside := next(folder.glob(f"*/{SUMMARY}"), None):
+        raise OccupiedError(
+            f"{folder} holds the run {inside.parent.name}: a run cannot contain others; choose "
+            "another folder"
+        )
+
+
+def stamp(folder: Path) -> Stamp:
+    """Return the stamp of the summary in a folder, empty where there is none."""
+    return files.stamp(folder / SUMMARY)

@@ -1,0 +1,1 @@
+"""Which runs: collecting, testing and grouping them, and their rows."""

@@ -1,0 +1,303 @@
+"""Runs as a tidy table: one row per run, one column per setting, metric or fact.
+
+Importing pandas takes as long as reading thousands of runs, so it waits until a DataFrame is asked
+for.
+"""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.runs.folder import Run
+from attnexp.runs.key import NEUTRAL
+from attnexp.runs.settings import GROUPS, Value, clean
+from attnexp.runs.summary import Summary
+from attnexp.select.collect import collect
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RUN = ("folder", "key", "status", "primary")
+"""Columns of every frame that identify the run of a row."""
+
+IGNORED_CHOICES = NEUTRAL | {"experiment"}
+"""Choices by which runs are not compared: those that change no number, and `experiment`, which only
+sets other settings, which are columns themselves."""
+
+FACTS: Mapping[str, Callable[[Summary], Value]] = {
+    "results_version": lambda run: run.results_version,
+    "parameters": lambda run: run.parameters,
+    "seconds": lambda run: run.seconds,
+    "peak_memory_mb": lambda run: run.peak_memory_mb,
+    "device": lambda run: run.device,
+    "started": lambda run: run.started,
+    "ended": lambda run: run.ended,
+    "error": lambda run: run.error,
+    "tuned": lambda run: str(run.tuning) if run.tuning and not run.tuning.trial else None,
+    "trial": lambda run: run.tuning.trial if run.tuning else False,
+    "attnexp": lambda run: run.versions.get("attnexp"),
+    "torch": lambda run: run.versions.get("torch"),
+    "commit": lambda run: run.git.commit if run.git else None,
+    "dirty": lambda run: run.git.dirty if run.git else None,
+}
+"""Columns of every frame that say how a run came about."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Runs as rows, and their columns.
+
+    `loaded` and `columns` hold every run that was read, and `rows` the places of the runs of this
+    frame, in order. `choices` are the columns with the names chosen in the groups, `settings` those
+    with a setting by dotted path, `metrics` those with a metric. `better` is the direction of each
+    metric that ranks, `units` the unit of each that has one, `companions` the metrics shown next
+    to another, by the heads of their columns. `tuned` are the settings that were tuned.
+    """
+
+    loaded: Sequence[Run]
+    columns: Mapping[str, NDArray[Any]]
+    rows: NDArray[np.int64]
+    choices: tuple[str, ...]
+    settings: tuple[str, ...]
+    metrics: tuple[str, ...]
+    better: dict[str, str]
+    units: dict[str, str]
+    companions: dict[str, dict[str, str]]
+    tuned: frozenset[str]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def runs(self) -> list[Run]:
+        """The run of each row."""
+        return [self.loaded[row] for row in self.rows]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The choices and settings, without the seed."""
+        return (*self.choices, *self.settings)
+
+    @cached_property
+    def table(self) -> "pd.DataFrame":
+        """The DataFrame of the runs."""
+        import pandas as pd
+
+        columns = {
+            name: column if name in self.metrics else _typed(column.tolist())
+            for name, column in ((name, self.column(name)) for name in self.columns)
+        }
+        return pd.DataFrame(columns)
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return a column: floats, NaN where missing, for a metric; else objects, or None."""
+        return self.columns[name][self.rows]
+
+    @cached_property
+    def several(self) -> set[str]:
+        """The factors with more than one value. A missing value counts as one."""
+        return {name for name in self.factors if len(set(self.column(name).tolist())) > 1}
+
+    @cached_property
+    def differing(self) -> tuple[str, ...]:
+        """The factors in which these runs differ, of those by which runs are compared."""
+        return tuple(name for name in self.factors if name in self.several - IGNORED_CHOICES)
+
+    def only(self, chosen: NDArray[Any]) -> "Frame":
+        """Return the frame of the chosen rows, a mask or places; it has the same columns."""
+        return replace(self, rows=self.rows[chosen])
+
+    def with_column(self, name: str, values: Sequence[Any]) -> "Frame":
+        """Return the frame in which a column has other values."""
+        column = self.columns[name].copy()
+        column[self.rows] = values
+        return replace(self, columns={**self.columns, name: column})
+
+    def number(self, names: Iterable[str]) -> int:
+        """Return how many combinations of values the columns have."""
+        return int(self.codes(names).max(initial=-1)) + 1
+
+    def codes(self, names: Iterable[str]) -> NDArray[np.int64]:
+        """Return a whole number for each run, the same for runs that agree in all the columns.
+
+        They are 0, 1, 2, ... without a gap.
+        """
+        number = np.zeros(len(self), dtype=np.int64)
+        for name in names:
+            known: dict[Any, int] = {}
+            codes = [known.setdefault(value, len(known)) for value in self.column(name).tolist()]
+            number = np.unique(number * (len(self) + 1) + codes, return_inverse=True)[1]
+        return number.astype(np.int64)
+
+
+def make_frame(runs: Sequence[Run]) -> Frame:
+    """Return a frame with one row per run, in the order given; what a run does not have is missing.
+
+    A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
+    """
+    chosen, chosen_by = _shared(run.choices for run in runs)
+    asked, asked_by = _shared(run.settings for run in runs)
+    summaries = [run.summary for run in runs]
+    measured = _measured(summaries)
+    choices = _in_order(_names(chosen), GROUPS)
+    taken = {*choices, *FACTS, *RUN, "seed"}
+    settings = _apart("config", _names(asked), taken)
+    metrics = _apart("metrics", measured, taken)
+    columns = {name: _objects(each.get(name) for each in chosen)[chosen_by] for name in choices}
+    columns["seed"] = _objects(run.seed for run in runs)
+    for name, column in settings.items():
+        columns[column] = _objects(each.get(name) for each in asked)[asked_by]
+    columns["status"] = _objects(run.status.value for run in runs)
+    for name, column in metrics.items():
+        columns[column] = measured[name]
+    for name, fact in FACTS.items():
+        columns[name] = _objects(_cleaned([fact(one) for one in summaries]))
+    columns["primary"] = _objects(metrics.get(str(one.primary), one.primary) for one in summaries)
+    columns["key"] = _objects(_cleaned([one.key for one in summaries]))
+    columns["folder"] = _objects(_cleaned([run.path for run in runs]))
+    directions = {name: way for one in summaries for name, way in one.better.items()}
+    units = {name: unit for one in summaries for name, unit in one.units.items()}
+    companions = {name: others for one in summaries for name, others in one.companions.items()}
+    return Frame(
+        runs,
+        columns,
+        np.arange(len(runs)),
+        choices,
+        tuple(settings.values()),
+        tuple(metrics.values()),
+        {column: directions[name] for name, column in metrics.items() if name in directions},
+        {column: units[name] for name, column in metrics.items() if name in units},
+        {
+            column: {
+                head: metrics[other] for head, other in companions[name].items() if other in metrics
+            }
+            for name, column in metrics.items()
+            if name in companions
+        },
+        frozenset(name for one in summaries if one.tuning for name in one.tuning.values),
+    )
+
+
+def load_results(*paths: str | Path) -> "pd.DataFrame":
+    """Return all runs at or below the folders (`outputs` by default), one row per run.
+
+    Columns: the choice in each group (`model`, `data`, ...), `seed`, every setting by its dotted
+    path (`model.width`), `status`, the metrics by name, what the run cost (`parameters`, `seconds`,
+    `peak_memory_mb`), where it ran (`device`, `torch`, `commit`, ...), `key` and `folder`.
+    `frame.attrs["better"]` holds the direction of each metric that ranks. Folders that cannot be
+    read are left out; `frame.attrs["skipped"]` says which and why.
+
+    Raises RequestError for a path that is not a folder.
+    """
+    collected = collect(paths or ("outputs",))
+    frame = make_frame(collected.runs)
+    frame.table.attrs |= {"better": frame.better, "skipped": collected.skipped}
+    return frame.table
+
+
+def varying(frame: Frame) -> list[str]:
+    """Return the choices and settings that differ between the runs.
+
+    A setting that differs only because its group's choice does, such as the hidden size that
+    `additive` alone has, is part of that choice and not counted.
+    """
+    found = [
+        name for name in frame.choices if name in frame.several and name not in IGNORED_CHOICES
+    ]
+    for path in frame.settings:
+        group = path.partition(".")[0]
+        within = [group] if group in found else []
+        if path in frame.several and not depends_only_on(frame, path, within):
+            found.append(path)
+    return found
+
+
+def depends_only_on(frame: Frame, column: str, others: Sequence[str]) -> bool:
+    """Return whether runs that agree in the other columns agree in this one."""
+    return frame.number([*others, column]) == frame.number(others)
+
+
+def _objects(values: Iterable[Any]) -> NDArray[Any]:
+    """Return values as an array of objects, each as it is."""
+    listed = list(values)
+    found = np.empty(len(listed), dtype=object)
+    found[:] = listed
+    return found
+
+
+def _shared(
+    mappings: Iterable[Mapping[str, Any]],
+) -> tuple[list[Mapping[str, Any]], NDArray[np.int64]]:
+    """Return each mapping once, and which of them each run has.
+
+    Runs of one configuration share their mappings, so that what is looked into is short.
+    """
+    several: dict[int, Mapping[str, Any]] = {}
+    places: dict[int, int] = {}
+    by = [places.setdefault(id(several.setdefault(id(m), m)), len(places)) for m in mappings]
+    return list(several.values()), np.array(by, dtype=np.int64)
+
+
+def _typed(values: list[Any]) -> Any:
+    """Return values for a column in which whole numbers stay whole next to missing ones."""
+    types = set(map(type, values))
+    if int in types and types <= {int, float, NoneType} and len(types) > 1:
+        return np.array([math.nan if value is None else value for value in values], dtype=object)
+    return values
+
+
+def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return all keys in an order that does not depend on the order of the runs.
+
+    It is the order in the longest mapping, followed by what others add. Most runs have the same
+    keys, so few mappings are looked at.
+    """
+    shapes = sorted(set(map(tuple, several)), key=lambda shape: (-len(shape), shape))
+    return list(dict.fromkeys(name for shape in shapes for name in shape))
+
+
+def _in_order(names: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:
+    found = dict.fromkeys(names)
+    known = [name for name in first if name in found]
+    return (*known, *(name for name in found if name not in first))
+
+
+def _apart(prefix: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
+    """Return a column for each name, with as many prefixes as make it unique."""
+    columns: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        column = name
+        while column in taken:
+            column = f"{prefix}.{column}"
+        taken.add(column)
+        columns[name] = column
+    return columns
+
+
+def _measured(summaries: Sequence[Summary]) -> dict[str, NDArray[np.float64]]:
+    """Return the metrics by name, as `Run.metrics` has them: NaN where not a finite number.
+
+    A metric that no run has is left out.
+    """
+    found: dict[str, NDArray[np.float64]] = {}
+    for name in _names(one.metrics for one in summaries):
+        values = np.array([one.metrics.get(name) for one in summaries], dtype=float)
+        values[np.isinf(values)] = np.nan
+        column = clean(name)
+        found[column] = np.where(np.isnan(values), found.get(column, np.nan), values)
+    return {name: values for name, values in found.items() if not np.isnan(values).all()}
+
+
+def _cleaned(values: Sequence[Value]) -> list[Value]:
+    """Return the values, text as it can be printed."""
+    printable: dict[Value, Value] = {
+        value: clean(value) for value in set(values) if isinstance(value, str)
+    }
+    return [printable.get(value, value) for value in values]

@@ -1,0 +1,151 @@
+"""Configurations: runs that differ in nothing but the seed, and labels for them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.console import setting_text
+from attnexp.runs.folder import Run
+from attnexp.select.frame import Frame, make_frame, varying
+from attnexp.select.names import short_names
+from attnexp.select.order import sort_runs
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """Finished runs of one configuration in order of their seeds, one per seed.
+
+    `label` says what sets it apart from those it is compared with.
+    """
+
+    label: str
+    runs: tuple[Run, ...]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the runs, in order."""
+        return tuple(run.seed for run in self.runs)
+
+    @property
+    def seeds_text(self) -> str:
+        """The number of seeds in parentheses, empty for one."""
+        return f" ({len(self.runs)} seeds)" if len(self.runs) > 1 else ""
+
+    def with_seed(self, seed: int) -> Run:
+        """Return the run with a seed; there must be one."""
+        return self.runs[self.seeds.index(seed)]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Configurations on the same data, which alone can share a picture."""
+
+    data: str
+    configurations: tuple[Configuration, ...]
+
+    @classmethod
+    def of(cls, run: Run) -> "Comparison":
+        """Return a run as the only one of a comparison."""
+        return cls(run.data, (Configuration("", (run,)),))
+
+    @property
+    def alone(self) -> Run | None:
+        """The run, where there is only one."""
+        runs = [run for one in self.configurations for run in one.runs]
+        return runs[0] if len(runs) == 1 else None
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds that every configuration has."""
+        first, *others = (set(one.seeds) for one in self.configurations)
+        return tuple(sorted(first.intersection(*others)))
+
+    @property
+    def scope(self) -> str:
+        """The end of a title: the data, and the scoring function where all runs have the same."""
+        models = {run.model for one in self.configurations for run in one.runs}
+        return (f" of {models.pop()}" if len(models) == 1 else "") + f" on {self.data}"
+
+
+def seeds_by_epoch(
+    one: Configuration, column: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the epochs that all runs have, and the values of the column, one row per run."""
+    epochs = one.runs[0].epochs["epoch"]
+    for run in one.runs[1:]:
+        epochs = np.intersect1d(epochs, run.epochs["epoch"])
+    rows = [run.epochs[column][np.isin(run.epochs["epoch"], epochs)] for run in one.runs]
+    return epochs, np.stack(rows)
+
+
+def without_repeats(frame: Frame) -> tuple[Frame, int]:
+    """Return the newest run of each set of settings and seed, a finished one where there is one.
+
+    The number is that of the other runs: counting two of one seed would count it twice.
+    """
+    same = frame.codes([*frame.differing, "seed"]).tolist()
+    finished = (frame.column("status") == "finished").tolist()
+    ages = zip(finished, [start or "" for start in frame.column("started")], strict=True)
+    newest = {same[i]: i for _, i in sorted((age, i) for i, age in enumerate(ages))}
+    return frame.only(np.array(sorted(newest.values()), dtype=int)), len(same) - len(newest)
+
+
+def without_trials(frame: Frame) -> tuple[Frame, int]:
+    """Return the runs but those that were made to tune settings, and the number of these.
+
+    They decided which settings are compared, so they are not results. Where there is nothing else,
+    they are kept.
+    """
+    trials = frame.column("trial").astype(bool)
+    if trials.all() or not trials.any():
+        return frame, 0
+    return frame.only(~trials), int(trials.sum())
+
+
+def comparisons(runs: Sequence[Run]) -> list[Comparison]:
+    """Return finished runs, gathered by their data and then by configuration.
+
+    Both are in order of their choices and settings, numbers by size, the runs of a configuration in
+    order of their seeds.
+    """
+    frame = make_frame([run for run in runs if run.finished])
+    frame = sort_runs(without_repeats(without_trials(frame)[0])[0], by=None)
+    data = frame.codes(name for name in frame.differing if name.partition(".")[0] == "data")
+    by_data: dict[int, dict[int, list[Run]]] = {}
+    for run, one, other in zip(frame.runs, data, frame.codes(frame.differing), strict=True):
+        by_data.setdefault(one, {}).setdefault(other, []).append(run)
+    groups = [list(group.values()) for group in by_data.values()]
+    names = labels([group[0][0] for group in groups], only="data")
+    return [
+        Comparison(name, tuple(_named(group))) for name, group in zip(names, groups, strict=True)
+    ]
+
+
+def labels(runs: Sequence[Run], only: str = "") -> list[str]:
+    """Return what sets each run apart: choices by their names, settings as `name=value`.
+
+    With `only`, only that group counts, and its choice is always named. A label is never empty:
+    where nothing differs it is the name of the model.
+    """
+    frame = make_frame(runs)
+    paths = [path for path in varying(frame) if not only or path.partition(".")[0] == only]
+    first = only or "model"
+    if first in frame.choices:
+        paths = list(dict.fromkeys([first, *paths]))
+    short = short_names(paths)
+    rows = [[frame.column(path)[i] for path in paths] for i in range(len(frame))]
+    return [
+        ", ".join(
+            str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
+            for path, value in zip(paths, row, strict=True)
+            if value is not None
+        )
+        for row in rows
+    ]
+
+
+def _named(found: Sequence[Sequence[Run]]) -> Iterable[Configuration]:
+    for label, seeds in zip(labels([seeds[0] for seeds in found]), found, strict=True):
+        yield Configuration(label, tuple(sorted(seeds, key=lambda run: run.seed)))

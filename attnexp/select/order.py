@@ -1,0 +1,47 @@
+"""The order of rows."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.select.frame import Frame
+from attnexp.select.names import resolve_name
+
+
+def sort_runs(frame: Frame, by: str | None) -> Frame:
+    """Return the runs in order of a column: a metric that ranks best first, others ascending.
+
+    A - before the name reverses the order; missing values come last either way. Without a name the
+    order is that of the choices, settings and seeds.
+    """
+    if by is None:
+        names = [*(name for name in frame.factors if name in frame.several), "seed"]
+        ranks = [natural_ranks(frame.column(name).tolist()) for name in names]
+        return frame.only(np.lexsort(ranks[::-1]))
+    reverse = by.startswith("-")
+    name = resolve_name(by.removeprefix("-"), list(frame.columns))
+    descending = (frame.better.get(name) == "higher") != reverse
+    column = frame.column(name)
+    values = column if name in frame.metrics else natural_ranks(column.tolist())
+    return frame.only(np.argsort(-values if descending else values, kind="stable"))
+
+
+def natural_ranks(values: Sequence[Any]) -> NDArray[np.float64]:
+    """Return the rank of each value: numbers by size, then text with the numbers in it by size.
+
+    It is NaN for a missing value.
+    """
+    known = (value for value in dict.fromkeys(values) if value is not None)
+    ranks = {value: float(i) for i, value in enumerate(sorted(known, key=natural))}
+    return np.array([ranks.get(value, np.nan) for value in values])
+
+
+def natural(value: object) -> tuple[object, ...]:
+    """Return a sort key that puts 2 before 10, and `v2` before `v10`."""
+    if isinstance(value, int | float):
+        return (0, value)
+    parts = re.split(r"(\d+)", str(value))
+    return (1, [(int(part), "") if part.isdecimal() else (-1, part) for part in parts])

@@ -1,0 +1,53 @@
+"""The runs that a command line names, and one line about those that are left out."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from attnexp import console
+from attnexp.errors import RequestError, shortened
+from attnexp.runs.folder import Run
+from attnexp.select.collect import collect
+
+if TYPE_CHECKING:
+    from attnexp.select.frame import Frame
+
+MOST_REASONS = 3
+"""The most reasons in one line."""
+
+
+def selected(paths: Sequence[str], where: str | None) -> list[Run]:
+    """Return the runs at or below the paths, by default `outputs`, that fit the test `where`.
+
+    Says which folders could not be read. Raises RequestError for paths without runs, and for a test
+    that makes no sense or that no run passes.
+    """
+    places = list(paths) or ["outputs"]
+    collected = collect(places)
+    warn_skipped(collected.skipped)
+    if not collected.runs:
+        raise RequestError(f"there are no runs below {', '.join(places)}")
+    if where is None:
+        return collected.runs
+    from attnexp.select.frame import make_frame
+
+    return fitting(make_frame(collected.runs), where).runs
+
+
+def fitting(frame: "Frame", where: str) -> "Frame":
+    """Return the frame of the runs that fit a test. Raises RequestError where none does."""
+    from attnexp.select.where import matching
+
+    found = frame.only(matching(frame, where))
+    if not len(found):
+        raise RequestError(f"--where: none of the {len(frame)} runs fits {where}")
+    return found
+
+
+def warn_skipped(reasons: Sequence[str], how: str = "skipped {}", noun: str = "folder") -> None:
+    """Print one line about what was left out, with the number of it and the first reasons."""
+    if reasons:
+        count = f"{len(reasons)} {noun}{'s' if len(reasons) > 1 else ''}"
+        first = "; ".join(shortened(reason, 200) for reason in reasons[:MOST_REASONS])
+        omitted = len(reasons) - MOST_REASONS
+        more = f"; and {omitted} more" if omitted > 0 else ""
+        console.warn_aside(f"{how.format(count)}: {first}{more}")

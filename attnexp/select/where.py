@@ -1,0 +1,200 @@
+"""The language of --where, which says which runs to keep.
+
+    test   = both, or both, or ...
+    both   = single, and single, and ...
+    single = not single | (test) | name sign value | name in [value, ...] | name not in [value, ...]
+    sign   = | != | < | <= | > | >=
+    value  = a number, true, false, null, a word, or text in quotes
+
+Nothing else is evaluated.
+
+A parser library would save few of these lines: the sentences say what was expected where, and the
+depth is bounded before anything recurses.
+"""
+
+import operator
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.errors import RequestError
+from attnexp.select.frame import Frame
+from attnexp.select.names import resolve_name
+
+Mask = NDArray[np.bool_]
+
+DEEPEST = 50
+"""How deeply brackets and `not` may be nested."""
+
+ORDERS: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+NUMBERS = (int, float)
+EQUAL = ("=", "==")
+KEYWORDS = ("and", "or", "not", "in")
+CONSTANTS = {"true": True, "false": False, "null": None}
+
+TOKEN = re.compile(
+    r"""(?P<quoted>"[^"]*"|'[^']*')
+      | (?P<sign>!=|<=|>=|==|=|<|>)
+      | (?P<mark>[()\[\],])
+      | (?P<word>[^\s()\[\],=!<>"']+)""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of the language: its kind, its text, and where it begins in the test."""
+
+    kind: str
+    text: str
+    place: int
+
+
+def matching(frame: Frame, test: str) -> Mask:
+    """Return which runs fit a test.
+
+    Numbers are compared as numbers and text as text. What a run does not have equals only null.
+
+    Raises RequestError that says what is wrong with the test, and where.
+    """
+    return _Reader(frame, test).whole()
+
+
+def tokens(test: str) -> list[Token]:
+    """Return the words of a test. Raises RequestError for a character that belongs to none."""
+    found, place = [], 0
+    while test[place:].strip():
+        place += len(test[place:]) - len(test[place:].lstrip())
+        match = TOKEN.match(test, place)
+        if match is None:
+            raise RequestError(f'--where: "{test[place:]}" is not understood')
+        kind, text = str(match.lastgroup), match.group()
+        if kind == "word" and text.lower() in KEYWORDS:
+            kind, text = "key", text.lower()
+        found.append(Token(kind, text[1:-1] if kind == "quoted" else text, place))
+        place = match.end()
+    return found
+
+
+class _Reader:
+    """A recursive-descent parser of one test."""
+
+    def __init__(self, frame: Frame, test: str) -> None:
+        self._frame = frame
+        self._test = test
+        self._tokens = tokens(test)
+        self._next = 0
+
+    def whole(self) -> Mask:
+        fits = self._either(0)
+        if self._next < len(self._tokens):
+            raise self._expected("'and', 'or' or the end")
+        return fits
+
+    def _either(self, depth: int) -> Mask:
+        fits = self._both(depth)
+        while self._take("key", "or"):
+            fits = fits | self._both(depth)
+        return fits
+
+    def _both(self, depth: int) -> Mask:
+        fits = self._single(depth)
+        while self._take("key", "and"):
+            fits = fits & self._single(depth)
+        return fits
+
+    def _single(self, depth: int) -> Mask:
+        if depth > DEEPEST:
+            raise RequestError(f"--where: more than {DEEPEST} brackets or 'not' in one another")
+        if self._take("key", "not"):
+            return ~self._single(depth + 1)
+        if self._take("mark", "("):
+            fits = self._either(depth + 1)
+            self._require("mark", ")", "')'")
+            return fits
+        return self._comparison()
+
+    def _comparison(self) -> Mask:
+        name = self._operand("a setting or a metric").text
+        cells = self._frame.column(resolve_name(name, list(self._frame.columns))).tolist()
+        if self._take("key", "not"):
+            self._require("key", "in", "'in'")
+            return ~self._among(cells)
+        if self._take("key", "in"):
+            return self._among(cells)
+        sign = self._require("sign", None, f"=, !=, <, <=, >, >= or 'in' after '{name}'").text
+        value = self._operand("a value")
+        if sign in ORDERS:
+            return _in_order(cells, ORDERS[sign], _meaning(value))
+        same = _equal(cells, value)
+        return same if sign in EQUAL else ~same
+
+    def _among(self, cells: list[Any]) -> Mask:
+        self._require("mark", "[", "'[' after 'in'")
+        fits = _equal(cells, self._operand("a value"))
+        while self._take("mark", ","):
+            fits = fits | _equal(cells, self._operand("a value"))
+        self._require("mark", "]", "',' or ']'")
+        return fits
+
+    def _operand(self, what: str) -> Token:
+        return self._take("word") or self._require("quoted", None, what)
+
+    def _require(self, kind: str, text: str | None, what: str) -> Token:
+        token = self._take(kind, text)
+        if token is None:
+            raise self._expected(what)
+        return token
+
+    def _take(self, kind: str, text: str | None = None) -> Token | None:
+        if self._next < len(self._tokens):
+            token = self._tokens[self._next]
+            if token.kind == kind and text in (None, token.text):
+                self._next += 1
+                return token
+        return None
+
+    def _expected(self, what: str) -> RequestError:
+        if self._next == len(self._tokens):
+            return RequestError(f'--where: expected {what} at the end of "{self._test}"')
+        there = self._test[self._tokens[self._next].place :]
+        return RequestError(f'--where: expected {what}, not "{there}"')
+
+
+def _meaning(value: Token) -> Any:
+    """Return the number or constant that a word spells; text in quotes is text."""
+    if value.kind == "word":
+        if value.text.lower() in CONSTANTS:
+            return CONSTANTS[value.text.lower()]
+        try:
+            return float(value.text)
+        except ValueError:
+            pass
+    return value.text
+
+
+def _equal(cells: list[Any], value: Token) -> Mask:
+    """Return which cells are the value, or text that reads the same."""
+    wanted = _meaning(value)
+    if wanted is None:
+        return np.array([cell is None or cell != cell for cell in cells], dtype=bool)
+    kinds = NUMBERS if isinstance(wanted, float) else (bool,)
+    return np.array(
+        [cell == value.text or (type(cell) in kinds and cell == wanted) for cell in cells], bool
+    )
+
+
+def _in_order(cells: list[Any], order: Callable[[Any, Any], bool], wanted: Any) -> Mask:
+    if not isinstance(wanted, float | str):
+        raise RequestError("--where: <, <=, > and >= compare numbers, or text")
+    kinds = NUMBERS if isinstance(wanted, float) else (str,)
+    return np.array([type(cell) in kinds and order(cell, wanted) for cell in cells], dtype=bool)

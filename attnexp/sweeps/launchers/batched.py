@@ -1,0 +1,91 @@
+"""The executor of a sweep with hydra/launcher=batched."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from attnexp import console
+from attnexp.errors import RequestError
+from attnexp.runs.settings import leaves
+from attnexp.sweeps.launchers.base import JobOf
+from attnexp.sweeps.launchers.gpus import visible_gpus
+from attnexp.sweeps.launchers.local import LocalExecutor, uses_gpu
+from attnexp.sweeps.outcome import Outcome
+from attnexp.sweeps.plan import PlannedJob
+
+MAY_DIFFER = ("model", "data", "optim")
+"""The groups of settings whose plain numbers may differ between replicas."""
+
+
+LEAST = 4
+"""Replicas from which on a group is worth a worker of its own."""
+
+
+class BatchedExecutor(LocalExecutor):
+    """Trains jobs that differ in their seeds and in plain numbers as replicas of one program.
+
+    A worker process receives up to `size` such jobs at a time, and there are `n_jobs` workers, read
+    as by `LocalExecutor`; a negative number is limited by the GPUs too, where there are any. No
+    worker stays without a group while another could be parted. Jobs of other shapes are in other
+    groups.
+
+    Raises RequestError for a `size` below 1 and an `n_jobs` of 0.
+    """
+
+    def __init__(self, job_of: JobOf, max_batch_size: int | None, size: int, n_jobs: int) -> None:
+        super().__init__(job_of, max_batch_size, n_jobs)
+        if size < 1:
+            raise RequestError(f"hydra.launcher.size must be 1 or more, got {size}")
+        self._size = size
+        self._said: set[str] = set()
+
+    def _run_batch(
+        self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
+    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+        for job, outcome in super()._run_batch(jobs, on_wait):
+            if outcome.warning is not None and outcome.warning not in self._said:
+                self._said.add(outcome.warning)
+                console.warn(outcome.warning)
+            yield job, outcome
+
+    def _worker_count(self, jobs: Sequence[PlannedJob]) -> int:
+        count = super()._worker_count(jobs)
+        gpus = len(visible_gpus()) if any(map(uses_gpu, jobs)) else 0
+        return min(count, gpus) if self._limited_by_cores and gpus else count
+
+    def _groups(self, jobs: Sequence[PlannedJob]) -> Sequence[Sequence[PlannedJob]]:
+        kinds: dict[str, list[PlannedJob]] = {}
+        for job in jobs:
+            kinds.setdefault(_common(job.settings), []).append(job)
+        groups, workers = [], self._worker_count(jobs)
+        for kind in kinds.values():
+            kind.sort(key=lambda job: _whole_numbers(job.settings))
+            parts = max(math.ceil(len(kind) / self._size), min(workers, len(kind) // LEAST))
+            share = math.ceil(len(kind) / parts)
+            groups += [kind[first : first + share] for first in range(0, len(kind), share)]
+        return groups
+
+
+def _common(settings: Mapping[str, Any]) -> str:
+    """Return what the settings of replicas have in common, as text."""
+    kept = {path: value for path, value in leaves(settings) if not _may_differ(path, value)}
+    return json.dumps(kept, sort_keys=True, default=str)
+
+
+def _whole_numbers(settings: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the whole numbers that may differ: where they are sizes, equal ones belong together.
+
+    Whether they are sizes is seen in the worker, which builds the runs.
+    """
+    found = (
+        value for path, value in leaves(settings) if path != "seed" and _may_differ(path, value)
+    )
+    return tuple(value if isinstance(value, int) else 0 for value in found)
+
+
+def _may_differ(path: str, value: Any) -> bool:
+    if path == "seed":
+        return True
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return is_number and path.partition(".")[0] in MAY_DIFFER

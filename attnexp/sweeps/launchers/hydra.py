@@ -1,0 +1,234 @@
+"""The executor of a sweep with one of Hydra's launchers: submitit, Ray or another.
+
+The launcher decides where and when a job runs. In the launcher's process the job is sent to a
+worker process, so that a job that crashes does not end the launcher's process, with which other
+jobs would be lost.
+"""
+
+import base64
+import copy
+import logging
+import os
+import pickle
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, cast
+
+from hydra.core.config_search_path import ConfigSearchPath
+from hydra.core.plugins import Plugins
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.plugins.launcher import Launcher
+from hydra.types import HydraContext
+from omegaconf import DictConfig, OmegaConf, open_dict, read_write
+
+from attnexp import console
+from attnexp.config.compose import require_plugin
+from attnexp.config.hydra_internals import ConfigLoaderImpl
+from attnexp.config.job import Job
+from attnexp.config.settings import register_resolvers
+from attnexp.config.trust import without_user_modules
+from attnexp.errors import RequestError
+from attnexp.runs import lock
+from attnexp.runs.files import require_no_link
+from attnexp.runs.redaction import masked
+from attnexp.runs.settings import leaves
+from attnexp.runs.status import Status
+from attnexp.sweeps.launchers.base import Executor, JobOf
+from attnexp.sweeps.launchers.submitit import SETTINGS
+from attnexp.sweeps.outcome import GRACE, Outcome, first_line
+from attnexp.sweeps.plan import PlannedJob, make_portable
+from attnexp.sweeps.pool import WorkerProcess
+
+OF_OVERRIDES = ("hydra.overrides.", "hydra.job.override_dirname")
+"""What Hydra copies from overrides: the settings themselves are elsewhere."""
+
+JOB = "attnexp_job"
+"""The setting that holds the encoded job in the configuration that a launcher passes on."""
+
+log = logging.getLogger(__name__)
+
+
+class HydraLauncherExecutor(Executor):
+    """Runs jobs through a launcher of Hydra's.
+
+    `config` is the configuration that Hydra composed for the sweep as a whole.
+    """
+
+    def __init__(
+        self,
+        context: HydraContext,
+        config: DictConfig,
+        job_of: JobOf,
+        max_batch_size: int | None,
+    ) -> None:
+        super().__init__(job_of, max_batch_size)
+        require_plugin("launcher", config.hydra.launcher["_target_"], Launcher)
+        self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
+        loader = JobLoader(cast(ConfigLoaderImpl, context.config_loader).get_search_path())
+        self._launcher = Plugins.instance().instantiate_launcher(
+            hydra_context=HydraContext(config_loader=loader, callbacks=context.callbacks),
+            task_function=partial(run_launched, self._marker.path),
+            config=_without_workers(config),
+        )
+        self._launched: list[PlannedJob] = []
+        # Its processes would otherwise look for modules in the current directory first.
+        os.environ["PYTHONSAFEPATH"] = "1"
+
+    def _run_batch(
+        self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
+    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+        self._marker.create()
+        self._launched = list(jobs)
+        for job, returned in zip(jobs, self._launch(jobs), strict=False):
+            if returned.status == JobStatus.COMPLETED:
+                yield job, returned.return_value
+            else:
+                log.warning("%s: %s", job.label, returned._return_value)
+        self._launched = []
+
+    def cancel(self) -> None:
+        self._marker.remove()
+
+    def stop(self) -> None:
+        self._marker.remove()
+        end = time.monotonic() + GRACE + 2.0
+        while time.monotonic() < end and any(lock.is_held(job.folder) for job in self._launched):
+            time.sleep(lock.RETRY)
+        self._launched = []
+
+    def _launch(self, jobs: Sequence[PlannedJob]) -> Sequence[JobReturn]:
+        overrides = [[encoded(self.job_of(job))] for job in jobs]
+        try:
+            with without_user_modules():
+                return self._launcher.launch(overrides, initial_job_idx=jobs[0].number)
+        except Exception as error:
+            # Launchers drop all results when one of their processes dies. The run folders show
+            # which jobs have ended, and the scheduler launches the others again.
+            console.warn(f"the launcher stopped early: {first_line(str(error))}")
+            return []
+
+
+def _without_workers(config: DictConfig) -> DictConfig:
+    """Return the configuration without settings of workers, which no launcher knows."""
+    config = copy.deepcopy(config)
+    make_portable(config.hydra)
+    with read_write(config.hydra), open_dict(config.hydra):
+        for name in SETTINGS:
+            config.hydra.launcher.pop(name, None)
+    return config
+
+
+class JobLoader(ConfigLoaderImpl):
+    """Reads a job from the one override of that job.
+
+    A launcher composes every job again, in its own process or one after another in this one, and
+    passes on nothing but overrides. The override of a job is therefore the job itself, encoded. A
+    process that receives the loader finds the user's modules from then on, as callbacks need them.
+    """
+
+    def __init__(self, search_path: ConfigSearchPath) -> None:
+        super().__init__(search_path)
+        self._path = tuple(sys.path)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        sys.path += [folder for folder in self._path if folder not in sys.path]
+
+    def load_sweep_config(
+        self, master_config: DictConfig, sweep_overrides: list[str]
+    ) -> DictConfig:
+        """Return the configuration of a job, changed so that the launcher writes no file itself.
+
+        It would write into the run folder without holding its lock. The encoded job is in `JOB`.
+        """
+        config = decoded(sweep_overrides[0]).config
+        hydra = config.hydra
+        with read_write(config), open_dict(config):
+            config[JOB] = sweep_overrides[0]
+        with read_write(hydra), open_dict(hydra):
+            hydra.sweep.subdir = "."
+            hydra.output_subdir = None
+            hydra.job_logging = {"root": None}
+        return config
+
+
+def encoded(job: Job) -> str:
+    """Return a job as text, without what it may have resolved: a launcher writes it to files."""
+    require_no_secrets(job)
+    return base64.b64encode(pickle.dumps((job.config, job.place, job.command))).decode()
+
+
+def decoded(text: str) -> Job:
+    """Return the job that a process of this sweep has encoded."""
+    return Job(*pickle.loads(base64.b64decode(text)))
+
+
+def require_no_secrets(job: Job) -> None:
+    """Raise RequestError for a secret among the settings, which a launcher may write to files."""
+    typed = cast(
+        dict[str, Any], OmegaConf.to_container(job.config, resolve=False, enum_to_str=True)
+    )
+    written = dict(leaves(masked(typed)))
+    for name, value in leaves(typed):
+        if not name.startswith(OF_OVERRIDES) and written[name] != value:
+            raise RequestError(
+                f"{name} is a secret, and this launcher writes settings into files: give it as "
+                f"{name}='${{oc.env:NAME}}', and NAME in the environment"
+            )
+
+
+class ActiveMarker:
+    """A file that exists while a sweep is active, for its jobs on any machine to see.
+
+    A sweep whose process was killed leaves its file, and its jobs go on to their end.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / ".sweeps" / secrets.token_hex(6)
+        self._created = False
+
+    def create(self) -> None:
+        """Create the file unless it was created before: a cancelled sweep stays cancelled."""
+        if not self._created:
+            require_no_link(self.path.parent)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.touch()
+            self._created = True
+
+    def remove(self) -> None:
+        """Remove the file. Running jobs are interrupted then, and waiting jobs do not start."""
+        self.path.unlink(missing_ok=True)
+        with suppress(OSError):  # another sweep may have a file there
+            self.path.parent.rmdir()
+
+
+def run_launched(marker: Path, config: DictConfig) -> Outcome:
+    """Run the job of a configuration in a worker process and return its outcome.
+
+    A launcher calls it in a process of its own. Without the sweep's marker the job is interrupted.
+    """
+
+    def interrupt_if_inactive() -> None:
+        if not marker.exists():
+            raise KeyboardInterrupt
+
+    register_resolvers()
+    try:
+        interrupt_if_inactive()
+        outcome = _worker().run(decoded(config[JOB]), interrupt_if_inactive)
+    except KeyboardInterrupt:
+        return Outcome(Status.NEW)
+    except Exception as error:
+        return Outcome(Status.FAILED, f"{type(error).__name__}: {error}")
+    return outcome or Outcome(Status.INTERRUPTED)
+
+
+@cache
+def _worker() -> WorkerProcess:
+    """Return the worker process of this process. All jobs that a launcher runs here share it."""
+    return WorkerProcess()

@@ -1,0 +1,121 @@
+"""The executor of sweeps on this machine: without a launcher, and hydra/launcher=parallel."""
+
+import math
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from attnexp import console
+from attnexp.errors import RequestError
+from attnexp.sweeps.launchers.base import Executor, JobOf
+from attnexp.sweeps.launchers.gpus import reserve_gpu
+from attnexp.sweeps.outcome import GRACE, Outcome
+from attnexp.sweeps.plan import PlannedJob
+from attnexp.sweeps.pool import WorkerProcess, ended_jobs
+
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
+"""Where Linux shows the share of the cores that a container may use."""
+
+
+class LocalExecutor(Executor):
+    """Runs `n_jobs` jobs at a time on this machine, each in a worker process.
+
+    A worker has its share of the cores, and a GPU to itself where there are several. `n_jobs` is
+    read as joblib reads it: -1 is one job for each core, -2 one less. If it is negative, the number
+    of workers is at most the number of cores divided by the jobs' `threads`. On Windows, where more
+    was never tried, jobs run one at a time. `queued` jobs beyond the running one are sent to a
+    worker in advance, so that it does not wait between jobs.
+
+    Raises RequestError for an `n_jobs` of 0.
+    """
+
+    def __init__(
+        self, job_of: JobOf, max_batch_size: int | None, n_jobs: int, queued: int = 0
+    ) -> None:
+        super().__init__(job_of, max_batch_size)
+        if n_jobs == 0:
+            raise RequestError(
+                "hydra.launcher.n_jobs: n_jobs == 0 runs nothing: give the number of jobs at a "
+                "time, or -1 for one job for each core"
+            )
+        self._cores = core_count()
+        self._limited_by_cores = n_jobs < 0
+        wanted = max(1, self._cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+        if sys.platform == "win32" and wanted > 1:
+            console.say("on Windows the jobs of a sweep run one at a time")
+            wanted = 1
+        self._max_workers = min(wanted, max_batch_size or wanted)
+        self._capacity = 1 + queued
+        self._workers: list[WorkerProcess] = []
+
+    def stop(self) -> None:
+        for worker in self._workers:
+            worker.interrupt()
+        end = time.monotonic() + GRACE
+        while self._workers:
+            self._workers.pop().stop(end)
+
+    def _run_batch(
+        self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
+    ) -> Iterator[tuple[PlannedJob, Outcome]]:
+        planned = {job.folder: job for job in jobs}
+        remaining = deque(self._groups(jobs))
+        while True:
+            while remaining and (worker := self._free_worker(jobs)):
+                worker.submit([self.job_of(job) for job in remaining.popleft()])
+            busy = [worker for worker in self._workers if worker.submitted]
+            if not busy:
+                return
+            waiting = True
+            for job, outcome in ended_jobs(busy):
+                waiting = False
+                yield planned[job.folder], outcome
+            if waiting:
+                on_wait()
+
+    def _groups(self, jobs: Sequence[PlannedJob]) -> Sequence[Sequence[PlannedJob]]:
+        """Return the jobs in the groups that are sent to a worker together: each by itself."""
+        return [[job] for job in jobs]
+
+    def _worker_count(self, jobs: Sequence[PlannedJob]) -> int:
+        """Return how many of these jobs may run at a time."""
+        if not self._limited_by_cores:
+            return self._max_workers
+        settings = (job.settings.get("threads") for job in jobs)
+        threads = max([1, *(each for each in settings if isinstance(each, int))])
+        return max(1, min(self._max_workers, self._cores // threads))
+
+    def _free_worker(self, jobs: Sequence[PlannedJob]) -> WorkerProcess | None:
+        """Return a worker for one of these jobs, or None while as many are busy as may be."""
+        count = self._worker_count(jobs)
+        if sum(worker.submitted > 0 for worker in self._workers) >= count:
+            busy = (each for each in self._workers if 0 < each.submitted < self._capacity)
+            return next(busy, None)
+        for worker in self._workers:
+            if not worker.submitted:
+                return worker
+        threads = str(max(1, self._cores // count))
+        gpu = reserve_gpu() if any(map(uses_gpu, jobs)) else {}
+        worker = WorkerProcess({"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, **gpu})
+        self._workers.append(worker)
+        return worker
+
+
+def uses_gpu(job: PlannedJob) -> bool:
+    """Return whether a job needs a worker that may use a GPU."""
+    return job.settings.get("device") in ("auto", "cuda")
+
+
+def core_count() -> int:
+    """Return the number of cores that this process and its container may use."""
+    count = os.cpu_count() or 1
+    if hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    with suppress(OSError, ValueError):  # the file is missing, or it has no quota
+        quota, period = map(int, QUOTA.read_text().split())
+        count = min(count, math.ceil(quota / period))
+    return count

@@ -1,0 +1,190 @@
+"""The jobs of a group in a worker process, which train as replicas, each in its own folder."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+
+from attnexp.config.job import Job, JobContext, finished_before, record_composition, run_in_context
+from attnexp.runs import lock
+from attnexp.runs.status import Status
+from attnexp.sweeps.outcome import Outcome
+from attnexp.sweeps.single import Report, build, build_and_train, outcome_of, output_to_log
+from attnexp.training.base import Epoch, NotReplicableError
+from attnexp.training.prepared import PreparedRun
+from attnexp.training.record.recording import Recording
+from attnexp.training.replicas.group import Replicas
+from attnexp.training.replicas.structure import structure
+from attnexp.training.run import ALONE
+from attnexp.training.state import State, restored_on_error
+from attnexp.training.stop import Stop
+
+
+def run_group(jobs: Mapping[int, Job], report: Report) -> None:
+    """Run jobs in their folders, and report the outcome of each by its number.
+
+    Those with the same structure train together. One that ends, early or not, does not affect the
+    others.
+    """
+    stop = Stop()
+    with ExitStack() as locks, stop.handling_signals():
+        members = [Member(number, job, report, locks, stop) for number, job in jobs.items()]
+        try:
+            for member in members:
+                member.open()
+            for group in groups_of([member for member in members if not member.ended]):
+                run_together(group)
+        except BaseException as error:
+            for member in members:
+                if not member.ended:
+                    member.end(error)
+
+
+class Member:
+    """A job of a group: its run, its lock, and what it writes."""
+
+    def __init__(self, number: int, job: Job, report: Report, locks: ExitStack, stop: Stop) -> None:
+        self.job = job
+        self.stop = stop
+        self.ended = False
+        self.run: PreparedRun | None = None
+        self._number = number
+        self._report = report
+        self._lock = locks.enter_context(ExitStack())
+        self.record: Recording | None = None
+        self._began = False
+        self._place = JobContext(job)
+
+    @property
+    def updates(self) -> int:
+        """The updates in the checkpoint of an earlier attempt."""
+        checkpoint = None if self.record is None else self.record.checkpoint
+        return 0 if checkpoint is None else checkpoint.step
+
+    def open(self) -> None:
+        """Lock the folder and build the run, unless it has finished or another process runs it."""
+        try:
+            self._lock.enter_context(lock.hold(self.job.folder))
+            if finished_before(self.job.refreshed()) is not None:
+                self._close(Outcome(Status.SKIPPED))
+                return
+            record_composition(self.job)
+            with self._surroundings():
+                self.run = build(self.job)
+                self.record = Recording(self.run, self.job.folder, self.stop)
+                self.record.load_checkpoint()
+        except Exception as error:
+            self._close(outcome_of(error))
+
+    def begin(self) -> None:
+        """Write that the run has begun."""
+        assert self.record is not None
+        self._began = True
+        with self._surroundings():
+            self.record.begin()
+            self.record.begin_training()
+
+    def record_event(self, event: Epoch | Exception | None, state: Callable[[], State]) -> None:
+        """Record an epoch, or the end of training, whose state `state` returns.
+
+        Raises an error that the replica has ended with.
+        """
+        assert self.record is not None
+        if isinstance(event, Exception):
+            raise event
+        if event is None:
+            with self._surroundings():
+                self.record.finish(draws=self.job.settings["figures"] is True)
+            self._close(Outcome(Status.FINISHED))
+            return
+        self.record.record(event)
+        self.record.save_if_due(state)
+
+    def end(self, error: BaseException) -> None:
+        """Record what ended the run early."""
+        try:
+            if self.record is not None and self._began:
+                with self._surroundings():
+                    self.record.end_early(error)
+        finally:
+            self._close(outcome_of(error))
+
+    def run_alone(self) -> None:
+        """Run the job by itself, as the only one of a group."""
+        run = None if self._began else self.run
+        self.record, self._began = None, False
+        try:
+            with output_to_log(self.job):
+                summary = run_in_context(self.job, partial(build_and_train, self.job, run))
+        except (Exception, SystemExit) as error:
+            self._close(outcome_of(error))
+            return
+        warning = next((note for note in summary.notes if note.startswith(ALONE)), None)
+        self._close(Outcome(Status.FINISHED, warning=warning))
+
+    def _close(self, outcome: Outcome) -> None:
+        self.ended = True
+        self.run = self.record = None
+        self._lock.close()
+        self._report(self._number, outcome)
+
+    @contextmanager
+    def _surroundings(self) -> Iterator[None]:
+        with output_to_log(self.job), self._place.entered():
+            yield
+
+
+def groups_of(members: Sequence[Member]) -> list[list[Member]]:
+    """Return the members in groups that can train together; one that cannot is a group of one.
+
+    So is a job with Hydra's callbacks, which are called for one job.
+    """
+    groups: dict[object, list[Member]] = {}
+    for member in members:
+        assert member.run is not None
+        kind: object = member
+        if not member.job.config.hydra.callbacks:
+            with suppress(NotReplicableError):
+                kind = (structure(member.run), member.updates)
+        groups.setdefault(kind, []).append(member)
+    return list(groups.values())
+
+
+def run_together(members: Sequence[Member]) -> None:
+    """Train members together; where that fails, run each of them alone.
+
+    The bits of a replica do not depend on its group, so nothing changes for those that can train.
+    """
+    if len(members) > 1:
+        with suppress(Exception, SystemExit):  # the run that is at fault fails alone
+            train_together(members)
+    for member in members:
+        if not member.ended:
+            member.run_alone()
+
+
+def train_together(members: Sequence[Member]) -> None:
+    """Train members as replicas. Raises what ends the group, such as NotReplicableError."""
+    runs = [member.run for member in members if member.run is not None]
+    checkpoints = [member.record.checkpoint for member in members if member.record is not None]
+    with ExitStack() as stack:
+        for run in runs:
+            stack.enter_context(restored_on_error(run.model, run.order))
+        replicas = Replicas(runs, [each.training for each in checkpoints if each is not None])
+    for number, member in enumerate(members):
+        with _ending(replicas, number, member):
+            member.begin()
+    stop = members[0].stop
+    with stop.deferred():
+        for number, event in replicas.fit(before_epoch=stop.raise_if_requested):
+            with _ending(replicas, number, members[number]):
+                members[number].record_event(event, partial(replicas.state, number))
+
+
+@contextmanager
+def _ending(replicas: Replicas, number: int, member: Member) -> Iterator[None]:
+    """Let an error within the block end the member alone."""
+    try:
+        yield
+    except Exception as error:
+        replicas.drop(number)
+        member.end(error)

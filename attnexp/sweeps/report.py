@@ -1,0 +1,165 @@
+"""What a sweep prints before it runs and after it has ended: its plan, outcomes and results."""
+
+import logging
+import shlex
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
+
+from rich.markup import escape
+
+from attnexp import console
+from attnexp.runs.files import FIGURES
+from attnexp.runs.plan_file import StoredPlan
+from attnexp.runs.status import Status
+from attnexp.runs.summary import error_text
+from attnexp.sweeps.objective import NotMeasuredError, mean_of
+from attnexp.sweeps.outcome import Outcome, first_line
+from attnexp.sweeps.plan import Composer, Plan, PlannedJob
+
+log = logging.getLogger(__name__)
+
+ROWS = 20
+"""The largest number of jobs in a table."""
+
+MOST_COMPARED = 32
+"""The largest number of configurations that a sweep draws in one picture."""
+
+
+def show_plan(plan: Plan) -> None:
+    """Show the number of jobs in each state, and the jobs that would be run."""
+    _show_counts((job.found.status for job in plan.jobs), attrgetter("in_plan"))
+    rows = [
+        (job.label, job.found.status.in_plan, console.relative(job.folder)) for job in plan.to_do
+    ]
+    _show_rows(["to do", "state", "folder"], rows, "jobs")
+
+
+def show_notes(plan: Plan) -> None:
+    """Warn of summaries that cannot be read."""
+    for job in plan.jobs:
+        if job.found.status is Status.UNREADABLE:
+            console.warn(f"{job.found.error}: the job runs again")
+
+
+def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, Outcome]) -> None:
+    """Show the number of jobs with each outcome, and the jobs that failed."""
+    ends = [(job, outcomes.get(job.folder, Outcome(Status.NEW))) for job in jobs]
+    _show_counts((outcome.status for _, outcome in ends), attrgetter("word"))
+    failed = [
+        (job.label, first_line(outcome.error), console.relative(job.folder / "attnexp.log"))
+        for job, outcome in ends
+        if outcome.status is Status.FAILED
+    ]
+    _show_rows(["failed", "error", "log"], failed, "failed jobs")
+
+
+def show_results(composer: Composer, plan: Plan) -> None:
+    """Show the jobs that have finished: a table, a verdict, their pictures and what to type next.
+
+    The pictures compare configurations; figures=false leaves them out.
+    """
+    jobs = [job.refreshed() for job in plan.jobs]
+    ended = [job for job in jobs if job.found.status is Status.FINISHED]
+    if not ended:
+        return
+    from attnexp.tables.reports import show_configurations
+
+    show_configurations([str(job.folder) for job in ended])
+    configurations: dict[str, list[PlannedJob]] = {}
+    for job in ended:
+        configurations.setdefault(configuration_of(job), []).append(job)
+    best = show_verdict(configurations) or ended[0]
+    root = Path(composer.config.hydra.sweep.dir).absolute()
+    if composer.config.figures is not False:
+        experiment = composer.config.hydra.runtime.choices.get("experiment")
+        folders = [job.folder for job in plan.jobs]
+        into = root / FIGURES / (experiment or StoredPlan.of(root, folders).path.stem)
+        if len(configurations) > MOST_COMPARED:
+            console.say(
+                f"{len(configurations)} configurations are too many for one picture: "
+                "attnexp plot --where draws some of them"
+            )
+        elif plan.to_do or not list(into.glob("*.png")):
+            show_pictures([job.folder for job in ended], into)
+        else:
+            for file in sorted(into.glob("*.png")):
+                console.say(console.relative(file))
+    where, run = (shlex.quote(console.relative(path)) for path in (root, best.folder))
+    console.say("next:")
+    console.say(f"  attnexp results {where}  # the table of all runs")
+    console.say(f"  attnexp plot {run}  # the pictures of one run")
+    console.say(f"  attnexp report {where}  # one page with tables, curves and attention")
+
+
+def show_verdict(configurations: Mapping[str, Sequence[PlannedJob]]) -> PlannedJob | None:
+    """Say which configuration has the best mean of the metric that ranks, and return a job of it.
+
+    Says nothing where configurations cannot be ranked: there is only one, or they differ in their
+    data or their metric.
+    """
+    found = [job.found.summary for jobs in configurations.values() for job in jobs]
+    summaries = [summary for summary in found if summary is not None]
+    metrics = {each.primary for each in summaries}
+    metric = summaries[0].primary
+    data = {repr(each.config["data"]) for each in summaries}
+    if metric is None or len(configurations) == 1 or len(metrics) > 1 or len(data) > 1:
+        return None
+    means = {}
+    for label, jobs in configurations.items():
+        try:
+            means[label] = mean_of(jobs, metric)
+        except NotMeasuredError:
+            continue
+    if not means:
+        return None
+    higher = summaries[0].better.get(metric) == "higher"
+    best = (max if higher else min)(means, key=means.__getitem__)
+    seeds = max(map(len, configurations.values()))
+    console.say(
+        f"{best} has the {'highest' if higher else 'lowest'} mean {metric} of {len(means)} "
+        f"configurations, {console.number_text(means[best])} "
+        f"({seeds} {'seed' if seeds == 1 else 'seeds'} each)"
+    )
+    return configurations[best][0]
+
+
+def configuration_of(job: PlannedJob) -> str:
+    """Return the part of a job's label that is not its seed."""
+    return " ".join(word for word in job.label.split(" ") if not word.startswith("seed="))
+
+
+def show_pictures(folders: Sequence[Path], into: Path) -> None:
+    """Draw the runs in the folders compared, and name the files. A failure is a warning."""
+    try:
+        with console.status("drawing"):
+            from attnexp.plots.catalogue import draw_comparisons
+
+            files = draw_comparisons(folders, into)
+        for file in files:
+            console.say(console.relative(file))
+    except Exception as error:  # the runs have finished, whether they can be drawn or not
+        log.info("the comparison could not be drawn", exc_info=error)
+        console.warn(
+            f"the comparison could not be drawn ({error_text(error)}); attnexp plot draws it again"
+        )
+
+
+def _show_counts(statuses: Iterable[Status], word: Callable[[Status], str]) -> None:
+    counts = Counter(statuses)
+    table = console.plain_table(["status", "jobs"], right=["jobs"])
+    for status in Status:
+        if counts[status]:
+            table.add_row(word(status), str(counts[status]))
+    console.out.print(table)
+
+
+def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], what: str) -> None:
+    if rows:
+        table = console.plain_table(titles)
+        for row in rows[:ROWS]:
+            table.add_row(*map(escape, row))
+        console.out.print(table)
+    if len(rows) > ROWS:
+        console.say(f"and {len(rows) - ROWS} more {what}")

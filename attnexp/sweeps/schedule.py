@@ -1,0 +1,264 @@
+"""A sweep over all combinations of the values that `attnexp -m` names, and how its jobs are run."""
+
+import shlex
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from attnexp import console
+from attnexp.config.hydra_internals import BASIC_LAUNCHER
+from attnexp.config.schema import check_settings
+from attnexp.config.unused import check_unused
+from attnexp.errors import RunFailedError, refusal
+from attnexp.runs import lock
+from attnexp.runs.place import stamp
+from attnexp.runs.plan_file import StoredPlan
+from attnexp.runs.status import Status
+from attnexp.sweeps.launchers.base import Executor, JobOf
+from attnexp.sweeps.launchers.batched import BatchedExecutor
+from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor
+from attnexp.sweeps.launchers.local import LocalExecutor
+from attnexp.sweeps.launchers.submitit import WorkersExecutor
+from attnexp.sweeps.outcome import Outcome
+from attnexp.sweeps.plan import BATCHED, Composer, Plan, PlannedJob, make_plan, require_places
+from attnexp.sweeps.pool import record_end
+from attnexp.sweeps.progress import SweepProgress, displayed
+from attnexp.sweeps.report import show_notes, show_outcomes, show_plan, show_results
+
+PARALLEL = f"{LocalExecutor.__module__}.{LocalExecutor.__name__}"
+"""The target of hydra/launcher=parallel."""
+
+ATTEMPTS = 2
+"""How often a job is started whose process dies and leaves no outcome."""
+
+
+def sweep(
+    composer: Composer, arguments: Sequence[str], max_batch_size: int | None, dry_run: bool
+) -> None:
+    """Run every combination of the arguments' values that has not finished.
+
+    With `dry_run` only the plan is shown. Raises RunFailedError where a job failed.
+    """
+    axes = composer.axes(arguments)
+    if dry_run:
+        plan = make_plan(composer, axes, composer.rerun)
+        show_notes(plan)
+        show_plan(plan)
+        return
+    executor = choose_executor(composer, partial(composer.job, axes), max_batch_size)
+    try:
+        plan = make_plan(composer, axes, composer.rerun)
+        if plan.jobs and not plan.to_do:
+            check_unused(composer.job(axes, plan.jobs[0]).config)
+        require_places(plan)
+        show_notes(plan)
+        if executor.detach:
+            submit_and_return(composer, plan, executor)
+        else:
+            run_compared(composer, plan, executor)
+    finally:
+        executor.stop()
+
+
+def run_compared(
+    composer: Composer,
+    plan: Plan,
+    executor: Executor,
+    before_results: Callable[[], None] = lambda: None,
+) -> None:
+    """Run the jobs of a plan and show the results of those that have finished.
+
+    Raises as `run_plan`.
+    """
+    failure = None
+    try:
+        run_plan(composer, plan, executor, composer.config.fail_fast)
+    except RunFailedError as error:
+        failure = error
+    finally:
+        before_results()
+    show_results(composer, plan)
+    if failure is not None:
+        raise failure
+
+
+def run_plan(composer: Composer, plan: Plan, executor: Executor, fail_fast: bool) -> None:
+    """Run the jobs of a plan that have not finished, with the plan on disk until all have.
+
+    Raises as `Scheduler.run`.
+    """
+    stored = store(composer, plan)
+    Scheduler(plan, executor, fail_fast).run()
+    if stored is not None:
+        try:
+            stored.remove()
+        except OSError as error:
+            console.warn(f"the plan of the sweep is not removed: {stored.path}: {refusal(error)}")
+
+
+def store(composer: Composer, plan: Plan) -> StoredPlan | None:
+    """Write a plan that has jobs to do, for `attnexp status`. A sweep also works without it."""
+    if not plan.to_do:
+        return None
+    root = Path(composer.config.hydra.sweep.dir).absolute()
+    stored = StoredPlan.of(root, [job.folder for job in plan.jobs])
+    try:
+        stored.write()
+    except OSError as error:
+        console.warn(
+            f"attnexp status will not know which jobs are to do: {stored.path}: {refusal(error)}"
+        )
+        return None
+    return stored
+
+
+def submit_and_return(composer: Composer, plan: Plan, executor: Executor) -> None:
+    """Submit the workers of an executor for the jobs of a plan, and say how to follow them."""
+    if not plan.to_do:
+        console.say(f"all {len(plan.jobs)} jobs are done: nothing is submitted")
+        return
+    store(composer, plan)
+    count = executor.submit(plan.to_do)
+    folder = console.relative(Path(composer.config.hydra.sweep.dir).absolute())
+    console.say(
+        f"{len(plan.to_do)} jobs for {count} worker{'s' if count > 1 else ''} are submitted: "
+        f"attnexp status {shlex.quote(folder)} shows their progress"
+    )
+
+
+def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | None) -> Executor:
+    """Return the executor for the launcher of the configuration."""
+    launcher = dict(composer.config.hydra.launcher)
+    target, given = launcher["_target_"], ("job_of", "max_batch_size", "queued")
+    if target == BASIC_LAUNCHER:
+        queued = 0 if composer.config.fail_fast else 1
+        return LocalExecutor(job_of, None, n_jobs=1, queued=queued)
+    if target == PARALLEL:
+        check_settings(launcher, LocalExecutor, "hydra.launcher", given)
+        return LocalExecutor(job_of, max_batch_size, launcher["n_jobs"])
+    if target == BATCHED:
+        check_settings(launcher, BatchedExecutor, "hydra.launcher", given)
+        return BatchedExecutor(job_of, max_batch_size, launcher["size"], launcher["n_jobs"])
+    if launcher.get("workers") is not None:
+        return WorkersExecutor(composer.config, job_of)
+    return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)
+
+
+class FailedFastError(Exception):
+    """A job has failed, and fail_fast asks to stop there."""
+
+
+class Scheduler:
+    """Runs the jobs of a plan on an executor."""
+
+    def __init__(self, plan: Plan, executor: Executor, fail_fast: bool) -> None:
+        self._plan = plan
+        self._executor = executor
+        self._fail_fast = fail_fast
+        self._deaths: Counter[Path] = Counter()
+        on_failure = executor.cancel if fail_fast else lambda: None
+        self._progress = SweepProgress(plan.to_do, on_failure)
+
+    def run(self) -> None:
+        """Run the jobs that have not finished, and show the outcomes.
+
+        The executor can be used again afterwards, unless the sweep was interrupted. Raises
+        RunFailedError where a job has not finished, and KeyboardInterrupt with the number of
+        finished jobs where the sweep was interrupted.
+        """
+        try:
+            self.run_jobs()
+        except FailedFastError:
+            console.say("fail_fast=true: the rest is not run")
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt(
+                f"interrupted: {self._finished()} of {len(self._plan.jobs)} jobs are "
+                "done; the same command goes on with the rest"
+            ) from None
+        finally:
+            show_outcomes(self._plan.jobs, self._outcomes())
+        total = len(self._plan.jobs)
+        if failed := self._count(Status.FAILED):
+            raise RunFailedError(
+                f"{failed} of {total} jobs failed; the same command runs them again"
+            )
+        if missing := total - self._finished():
+            raise RunFailedError(
+                f"{missing} of {total} jobs have not run to the end; the same command runs them"
+            )
+
+    def run_jobs(self) -> None:
+        """Run the jobs that have not finished, and display the progress.
+
+        The executor can be used again afterwards, unless an exception ended the run. Raises
+        FailedFastError where a job fails and the rest is not to be run.
+        """
+        try:
+            with displayed(self._progress):
+                self._run_rounds()
+        except BaseException:
+            self._executor.stop()
+            self._progress.record_interrupted()
+            raise
+
+    def _run_rounds(self) -> None:
+        """Run the remaining jobs again and again, until none remain or a round starts none.
+
+        Waits for jobs that another process runs.
+        """
+        announced, started = False, True
+        while started and (remaining := self._progress.remaining):
+            held = {job.folder for job in remaining if lock.is_held(job.folder)}
+            self._progress.elsewhere |= held
+            free = [job for job in remaining if job.folder not in held]
+            if free:
+                started = self._run_round(free)
+                continue
+            if not announced:
+                console.say(f"waiting for {len(held)} jobs that another process is running")
+                announced = True
+            time.sleep(lock.RETRY)
+            self._progress.update()
+
+    def _run_round(self, jobs: Sequence[PlannedJob]) -> bool:
+        """Run jobs, and return whether any of them was started."""
+        before = {job.folder: stamp(job.folder) for job in jobs}
+        unreported = {job.folder: job for job in jobs}
+        for job, outcome in self._executor.run(jobs, self._check_failures):
+            del unreported[job.folder]
+            if outcome.status is Status.RUNNING:
+                self._progress.elsewhere.add(job.folder)
+            else:
+                self._progress.record(job, outcome)
+            self._check_failures()
+        self._progress.update()
+        started = [job for folder, job in unreported.items() if stamp(folder) != before[folder]]
+        for job in started:
+            self._count_death(job)
+        return len(unreported) < len(jobs) or bool(started)
+
+    def _count_death(self, job: PlannedJob) -> None:
+        """Record as failed a job whose process has died too often without reporting an outcome."""
+        if job.refreshed().found.status in (Status.DIED, Status.INTERRUPTED):
+            self._deaths[job.folder] += 1
+            if self._deaths[job.folder] == ATTEMPTS:
+                error = "its process died twice without an error"
+                ending = record_end(self._executor.job_of(job), None, Status.FAILED, error)
+                self._progress.record(job, ending)
+
+    def _check_failures(self) -> None:
+        if self._fail_fast and self._progress.failed:
+            raise FailedFastError
+
+    def _outcomes(self) -> dict[Path, Outcome]:
+        """Return the outcomes of the jobs that have ended, by folder."""
+        finished = [job for job in self._plan.jobs if job.found.status is Status.FINISHED]
+        return {job.folder: Outcome(Status.SKIPPED) for job in finished} | self._progress.outcomes
+
+    def _finished(self) -> int:
+        return self._count(Status.FINISHED, Status.SKIPPED)
+
+    def _count(self, *statuses: Status) -> int:
+        return sum(outcome.status in statuses for outcome in self._outcomes().values())

@@ -1,0 +1,143 @@
+"""A worker process: its main function, and how it runs the jobs that it receives.
+
+It receives groups of jobs through a pipe and sends back their outcomes. INTERRUPT in place of a
+group interrupts the running job. The pipe closes when the parent process ends: the worker then
+interrupts the running job and ends.
+"""
+
+import gc
+import multiprocessing
+import os
+import pickle
+import signal
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from queue import SimpleQueue
+from typing import Any
+
+from attnexp import console
+from attnexp.config.job import Job
+from attnexp.config.settings import register_resolvers
+from attnexp.runs.status import Status
+from attnexp.runs.summary import error_text
+from attnexp.sweeps.outcome import GRACE, INTERRUPT, READY, Outcome
+from attnexp.sweeps.single import Report, run_job
+
+
+def main(pipe: Connection, environment: Mapping[str, str]) -> None:
+    """Run the jobs that arrive, until the pipe closes or a job leaves the process unusable.
+
+    The process gets a session of its own, so that Ctrl-C in a terminal does not reach it, and these
+    environment variables. Its output goes to the logs of its jobs, and nowhere between jobs. What
+    keeps it from starting is sent in place of READY.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "setsid"):
+        os.setsid()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+    os.environ.clear()
+    os.environ.update(environment)
+    multiprocessing.current_process().daemon = False  # jobs may start processes
+    jobs: SimpleQueue[bytes] = SimpleQueue()
+    busy = threading.Event()
+    threading.Thread(target=_receive, args=(pipe, jobs, busy), daemon=True).start()
+    try:
+        from attnexp.training import run  # noqa: F401  torch, before the first job arrives
+    except Exception as error:
+        pipe.send(error_text(error))
+        return
+    gc.freeze()  # the garbage collector need not search torch's modules again
+    console.out.quiet = console.err.quiet = True
+    register_resolvers()
+    pipe.send(READY)
+    while not _serve(pickle.loads(jobs.get()), pipe, busy):
+        pass
+
+
+def _receive(pipe: Connection, jobs: "SimpleQueue[bytes]", busy: threading.Event) -> None:
+    """Receive groups at once, so that the parent never waits to send one."""
+    while True:
+        try:
+            message = pipe.recv_bytes()
+        except (EOFError, OSError):
+            if busy.is_set():
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(GRACE)
+            os._exit(0)
+        if message != INTERRUPT:
+            jobs.put(message)
+        elif busy.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+def _serve(group: dict[int, Job], pipe: Connection, busy: threading.Event) -> bool:
+    """Run a group of jobs and send each outcome; return whether the process is unusable now."""
+    before, remaining, unusable = _global_settings(), set(group), False
+
+    def report(number: int, outcome: Outcome) -> None:
+        nonlocal unusable
+        remaining.remove(number)
+        unusable = unusable or leaves_unusable(outcome) or _global_settings() != before
+        with suppress(OSError):  # the parent has ended
+            pipe.send((number, outcome, unusable and not remaining))
+
+    busy.set()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        run_jobs(group, report)
+    except KeyboardInterrupt:
+        for number in sorted(remaining):
+            report(number, Outcome(Status.INTERRUPTED))
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    busy.clear()
+    return unusable
+
+
+def run_jobs(jobs: Mapping[int, Job], report: Report) -> None:
+    """Run jobs in their folders, and report the outcome of each by its number.
+
+    Those with batched=true train together.
+    """
+    if all(job.settings["batched"] for job in jobs.values()):
+        from attnexp.sweeps.replicas import run_group
+
+        run_group(jobs, report)
+        return
+    for number, job in jobs.items():
+        report(number, run_job(job))
+
+
+def leaves_unusable(outcome: Outcome) -> bool:
+    """Return whether a job that ended so may change the next job of its process.
+
+    It may if it was interrupted or ran out of memory. A failure on a GPU may have broken the
+    process's connection to it, so it counts too.
+    """
+    import torch
+
+    out_of_memory = outcome.error is not None and "Memory" in outcome.error.partition(":")[0]
+    failed = outcome.status is Status.FAILED
+    failed_badly = failed and (out_of_memory or torch.cuda.is_initialized())
+    return outcome.status is Status.INTERRUPTED or failed_badly
+
+
+def _global_settings() -> tuple[Any, ...]:
+    """Return the global settings that a job may change and that change what jobs compute."""
+    import torch
+
+    return (
+        torch.get_default_dtype(),
+        torch.get_default_device(),
+        torch.is_grad_enabled(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_float32_matmul_precision(),
+        os.getcwd(),
+        dict(os.environ),
+    )

@@ -1,0 +1,310 @@
+"""The entries of tables: runs gathered into rows, each with its statistics of every metric."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from statistics import fmean
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.runs.status import Status
+from attnexp.select.frame import Frame, varying
+from attnexp.select.groups import without_repeats, without_trials
+from attnexp.select.order import natural
+from attnexp.tables.significance import Values, Verdict, compare, seed_means
+from attnexp.tables.statistics import PairedP, Spread, betting_p, student_p
+
+MISSING = "missing"
+LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
+"""Why a run has no result; `missing` is a seed that other rows have and this row does not."""
+
+TESTED = "data.num_test"
+"""The setting that says on how many examples a run was tested."""
+
+EXAMPLES = 100
+"""The number of examples of a share whose runs do not say it."""
+
+Panel = tuple[Any, ...]
+"""The labels in which rows agree that are compared with each other."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What tables are to show.
+
+    Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
+    default the ones that runs are compared by first. Rows that differ in a column of `apart` are
+    not compared. `sort` is a metric or a column of `by`, best or smallest first.
+    """
+
+    by: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    sort: str | None = None
+    reverse: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """Runs that agree in everything that a table is divided by, which is `labels`.
+
+    `blocks` numbers, for each run, its settings of what differs inside rows, except for what
+    belongs to the choices that rows are labelled by. `lost` is the number of runs without a result,
+    by reason. Rows are compared with each other if their `panel` is the same.
+    """
+
+    labels: dict[str, Any]
+    panel: Panel
+    runs: Frame
+    blocks: NDArray[np.int64]
+    lost: dict[str, int]
+
+    def values(self, metric: str) -> Values:
+        """Return what the finished runs measured, by seed and by block.
+
+        Runs that agree in both are averaged.
+        """
+        found: dict[int, dict[int, list[float]]] = {}
+        measured = np.where(finished(self.runs), self.runs.column(metric), np.nan).tolist()
+        runs = zip(self.runs.column("seed"), self.blocks.tolist(), measured, strict=True)
+        for seed, block, value in runs:
+            if math.isfinite(value):
+                found.setdefault(seed, {}).setdefault(block, []).append(value)
+        return {
+            seed: {block: sum(several) / len(several) for block, several in blocks.items()}
+            for seed, blocks in found.items()
+        }
+
+    def costs(self, name: str) -> NDArray[np.float64]:
+        """Return what each finished run took, if it is known."""
+        if name not in self.runs.columns:
+            return np.empty(0)
+        values = self.runs.column(name)[finished(self.runs)].astype(float)
+        return values[~np.isnan(values)]
+
+    @property
+    def examples(self) -> int:
+        """The number of examples on which shares were measured, the smallest of the runs."""
+        if TESTED not in self.runs.columns:
+            return EXAMPLES
+        counts = (n for n in self.runs.column(TESTED) if isinstance(n, int) and n > 0)
+        return min(counts, default=EXAMPLES)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A row and one metric; the metric is None if no run has a result.
+
+    A row is `ahead` if it is the best or tied with it, and some other row is shown to be worse.
+    """
+
+    row: Row
+    metric: str | None = None
+    values: Values = field(default_factory=dict)
+    verdict: Verdict = field(default_factory=Verdict)
+    ahead: bool = False
+
+    @property
+    def better(self) -> str | None:
+        """The direction of a metric that ranks."""
+        return self.row.runs.better.get(self.metric or "")
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Mean, deviation and interval over seeds."""
+        share = is_share(self.row.runs, self.metric or "")
+        return Spread(seed_means(self.values), self.row.examples if share else None)
+
+    @cached_property
+    def companions(self) -> dict[str, float]:
+        """The means over seeds of the metrics shown next to this one, by their heads."""
+        others = self.row.runs.companions.get(self.metric or "", {})
+        means = {head: seed_means(self.row.values(other)) for head, other in others.items()}
+        return {head: fmean(values) for head, values in means.items() if values}
+
+
+@dataclass(frozen=True)
+class ResultsTable:
+    """Runs compared by the same metric and, unless divided by hand, on the same data.
+
+    `frame` has the runs that count: neither the `trials` that were made to tune settings nor the
+    `repeats` of which there is a newer run of the same settings and seed. `entries` has a list per
+    row with an entry per metric; `metrics` are those that some run has measured, and may be empty.
+    Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
+    seed, and `same` what was requested alike for all runs.
+    """
+
+    frame: Frame
+    data: str | None
+    by: tuple[str, ...]
+    within: list[str]
+    same: Mapping[str, Any]
+    metrics: tuple[str, ...]
+    entries: list[list[Entry]]
+    trials: int
+    repeats: int
+
+    @property
+    def firsts(self) -> list[Entry]:
+        """The entry of each row for the first metric."""
+        return [entries[0] for entries in self.entries]
+
+    @property
+    def panels(self) -> list[list[Row]]:
+        """The rows in portions that are compared with each other."""
+        return _panels(entry.row for entry in self.firsts)
+
+    @cached_property
+    def seeded(self) -> bool:
+        """Whether any row has more than one seed."""
+        return any(entry.spread.n > 1 for entry in self.firsts)
+
+    @property
+    def detailed(self) -> bool:
+        """Whether there is one metric with deviations, which then has several columns."""
+        return len(self.metrics) == 1 and self.seeded
+
+
+def divide(frame: Frame, request: Request) -> list[ResultsTable]:
+    """Return the tables of a request.
+
+    Unless `by` is given there is one per data set, and its rows are told apart by the model and by
+    every setting that differs.
+    """
+    by_data = ["data"] if "data" in frame.choices and not request.by else []
+    frame = _with_primary(frame)
+    numbers = frame.codes(by_data if request.metrics else [*by_data, "primary"])
+    return [
+        _table(frame.only(numbers == number), bool(by_data), request)
+        for number in dict.fromkeys(numbers.tolist())
+    ]
+
+
+def is_data(name: str) -> bool:
+    """Return whether a column says which data a run saw."""
+    return name.partition(".")[0] == "data"
+
+
+def is_share(frame: Frame, metric: str) -> bool:
+    """Return whether the unit of a metric is a share, which lies in [0, 1]."""
+    return frame.units.get(metric) == "share"
+
+
+def paired_test(frame: Frame, metric: str) -> PairedP:
+    """Return the test by which rows are compared in a metric."""
+    return betting_p if is_share(frame, metric) else student_p
+
+
+def finished(frame: Frame) -> NDArray[np.bool_]:
+    """Return whether each run has finished."""
+    found: NDArray[np.bool_] = frame.column("status") == Status.FINISHED
+    return found
+
+
+def _with_primary(frame: Frame) -> Frame:
+    """Return the frame with a primary metric also for runs that ended before they recorded one.
+
+    It is the metric of the other runs on the same data.
+    """
+    if "data" not in frame.choices:
+        return frame
+    both = list(zip(frame.column("data"), frame.column("primary"), strict=True))
+    usual = {data: primary for data, primary in reversed(both) if primary is not None}
+    return frame.with_column("primary", [primary or usual.get(data) for data, primary in both])
+
+
+def _table(frame: Frame, by_data: bool, request: Request) -> ResultsTable:
+    frame, trials = without_trials(frame)
+    differing = varying(frame)
+    model = ["model"] if "model" in frame.choices else []
+    by = request.by or tuple(dict.fromkeys([*model, *differing]))
+    within = [name for name in differing if name not in by]
+    shared = {name: frame.column(name)[0] for name in frame.factors if name not in frame.several}
+    same = {name: value for name, value in shared.items() if value is not None}
+    frame, repeats = without_repeats(frame)
+    wanted = request.metrics or (frame.column("primary")[0],)
+    metrics = tuple(
+        name for name in wanted if name in frame.metrics and np.isfinite(frame.column(name)).any()
+    )
+    panels = [_entries(panel, metrics) for panel in _panels(_rows(frame, by, within, request))]
+    if request.sort is None:
+        entries = list(chain.from_iterable(_sorted(panel, request) for panel in panels))
+    else:
+        entries = _sorted(list(chain.from_iterable(panels)), request)
+    data = frame.column("data")[0] if by_data else None
+    return ResultsTable(frame, data, by, within, same, metrics, entries, trials, repeats)
+
+
+def _rows(
+    frame: Frame, by: Sequence[str], within: Sequence[str], request: Request
+) -> Iterable[Row]:
+    """Return one row per combination of the columns in `by`, in order of appearance."""
+    groups = frame.codes(by)
+    order = np.argsort(groups, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
+    parts.sort(key=lambda part: part[0])
+    labels = [{name: frame.column(name)[part[0]] for name in by} for part in parts]
+    apart = [name for name in by if is_data(name) or name in request.apart]
+    panels = [tuple(own[name] for name in apart) for own in labels]
+    blocks = frame.codes(name for name in within if name.partition(".")[0] not in by)
+    seeds, status = frame.column("seed"), frame.column("status")
+    expected: dict[Panel, set[int]] = {}
+    for panel, part in zip(panels, parts, strict=True):
+        expected.setdefault(panel, set()).update(seeds[part])
+    for own, panel, part in zip(labels, panels, parts, strict=True):
+        lost = {str(state): int((status[part] == state).sum()) for state in LOST[:-1]}
+        there = set(zip(seeds[part], blocks[part].tolist(), strict=True))
+        lost[MISSING] = len(expected[panel]) * len({block for _, block in there}) - len(there)
+        yield Row(own, panel, frame.only(part), blocks[part], lost)
+
+
+def _panels(rows: Iterable[Row]) -> list[list[Row]]:
+    """Return the rows in portions that are compared with each other."""
+    found: dict[Panel, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.panel, []).append(row)
+    return list(found.values())
+
+
+def _entries(panel: Sequence[Row], metrics: Sequence[str]) -> list[list[Entry]]:
+    """Return the entries of each row of a panel, compared with the other rows."""
+    if not metrics:
+        return [[Entry(row)] for row in panel]
+    compared = [_compared(panel, name) for name in metrics]
+    return [list(entries) for entries in zip(*compared, strict=True)]
+
+
+def _compared(panel: Sequence[Row], metric: str) -> list[Entry]:
+    """Return the entries of one metric."""
+    values = [row.values(metric) for row in panel]
+    frame, verdicts = panel[0].runs, [Verdict()] * len(panel)
+    if better := frame.better.get(metric):
+        way = cast(Literal["lower", "higher"], better)
+        verdicts = compare(values, way, paired_test(frame, metric))
+    shown = any(verdict.standing == "worse" for verdict in verdicts)
+    return [
+        Entry(row, metric, own, verdict, shown and verdict.standing in ("best", "tied"))
+        for row, own, verdict in zip(panel, values, verdicts, strict=True)
+    ]
+
+
+def _sorted(entries: list[list[Entry]], request: Request) -> list[list[Entry]]:
+    """Return the rows best first, or as requested; missing values come last."""
+    by = request.sort or entries[0][0].metric or ""
+    better = entries[0][0].row.runs.better.get(by)
+    descending = (better == "higher") != request.reverse
+
+    def place(own: list[Entry]) -> Any:
+        for entry in own:
+            if entry.metric == by:
+                return entry.spread.mean
+        value = own[0].row.labels.get(by)
+        return None if value is None else natural(value)
+
+    known = [own for own in entries if place(own) is not None]
+    unknown = [own for own in entries if place(own) is None]
+    return [*sorted(known, key=place, reverse=descending), *unknown]

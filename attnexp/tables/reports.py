@@ -1,0 +1,286 @@
+"""The reports: runs one by one, configurations with their results and costs, and pivot tables."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Literal
+
+from attnexp.console import setting_text
+from attnexp.runs.status import Status
+from attnexp.select.collect import collect
+from attnexp.select.frame import IGNORED_CHOICES, Frame, depends_only_on, make_frame, varying
+from attnexp.select.names import short_names
+from attnexp.select.order import natural, sort_runs
+from attnexp.tables.advice import advice, split_rows
+from attnexp.tables.columns import COLUMNS, lost_text, mean_text
+from attnexp.tables.entries import Entry, Request, ResultsTable, divide, is_share
+from attnexp.tables.fairness import warnings
+from attnexp.tables.statistics import WIDENING
+from attnexp.tables.terminal import show
+from attnexp.tables.text import NOTHING, Cell, Grid, Head, Report, cell, count_text
+
+ROWS = 40
+"""Rows of a table that are printed unless more are requested."""
+
+ALWAYS = ("model", "data", "seed")
+"""Columns that a table of runs has even if they are the same for all runs."""
+
+FULL = "Mean over seeds, standard deviation, and {} 95% interval of the mean."
+SHORT = (
+    "Mean over seeds ± standard deviation. A star, where any is given: the best, or tied with it."
+)
+BETTING = (
+    "Shares are compared with the best by the betting test, paired by seed: whatever the "
+    "distribution, and however often one looks while adding seeds, the whole table errs in at most "
+    "5% of cases (Holm's correction over all pairs)."
+)
+STUDENT = (
+    "Rows are compared with the best by t tests, paired by seed, with the standard error widened "
+    f"{WIDENING:g} times against skewed differences: the whole table errs in at most 5% of cases, "
+    "unless differences are extremely skewed or a rare failure has not been seen (Holm's "
+    "correction over all pairs)."
+)
+STEPPED = re.compile(r"_\d+_step$")
+"""How the names of milestones end."""
+
+COSTS = "What a run took: seconds on average, memory at most."
+
+
+class LazyRows(Sequence[Any]):
+    """Rows that are made when they are read: the screen shows only a few of them."""
+
+    def __init__(self, items: Sequence[Any], make: Callable[[Any], Any]) -> None:
+        self._items = items
+        self._make = make
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, place: Any) -> Any:
+        if isinstance(place, slice):
+            return [self._make(each) for each in self._items[place]]
+        return self._make(self._items[place])
+
+
+def show_configurations(folders: Sequence[str]) -> None:
+    """Print the tables of the runs in the folders."""
+    frame = sort_runs(make_frame(collect(folders).runs), None)
+    show(configurations_report(frame, Request()), ROWS)
+
+
+def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
+    """Return a table with one row per run.
+
+    It shows model, data, seed, what differs between the runs and does not follow from the choice
+    of data, and the metrics (by default all). The records have every column of the frame.
+    """
+    differing = [
+        name
+        for name in varying(frame)
+        if name not in ALWAYS and not depends_only_on(frame, name, ["data"])
+    ]
+    status = ["status"] if (frame.column("status") != Status.FINISHED).any() else []
+    trial = ["trial"] if frame.column("trial").any() else []
+    shown = [*(name for name in ALWAYS if name in frame.columns), *differing, *status, *trial]
+    names = short_names(shown)
+    primary = [name for name in dict.fromkeys(frame.column("primary")) if name in frame.metrics]
+    ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
+    heads = [
+        *(Head(names[name], right=_is_number(frame.column(name))) for name in shown),
+        *(Head(name, right=True, spare=i > 0) for i, name in enumerate(ordered)),
+    ]
+
+    def row(place: int) -> list[Cell]:
+        return [cell(frame.column(name)[place]) for name in (*shown, *ordered)]
+
+    def record(place: int) -> dict[str, object]:
+        values = {name: frame.column(name)[place] for name in frame.columns}
+        return {name: None if value != value else value for name, value in values.items()}
+
+    runs = range(len(frame))
+    return Report([Grid(heads, LazyRows(runs, row))], LazyRows(runs, record))
+
+
+def configurations_report(frame: Frame, request: Request) -> Report:
+    """Return the tables of a request, each followed by the costs of its rows."""
+    tables = divide(frame, request)
+    grids = []
+    for table in tables:
+        grids.append(_grid(table, "results", _title(table), _caption(table)))
+        grids.append(_grid(table, "costs", "", COSTS))
+    return Report(grids, _records(tables), _notes(tables))
+
+
+def pivot_report(frame: Frame, request: Request, down: str, across: str) -> Report:
+    """Return tables with one column down and another across.
+
+    Rows are compared within a column of the table. There is one table, or one per metric if several
+    are requested, or one per group of runs if several would share a cell.
+    """
+    tables = divide(frame, request)
+    cells = [_cells(table, down, across) for table in tables]
+    if len(request.metrics) > 1:
+        grids = [_pivot(tables, down, across, i) for i in range(len(tables[0].entries[0]))]
+    elif sum(map(len, cells)) == len(set().union(*cells)):
+        grids = [_pivot(tables, down, across)]
+    else:
+        grids = [_pivot([table], down, across) for table in tables]
+    return Report(grids, _records(tables), _notes(tables))
+
+
+def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, caption: str) -> Grid:
+    """Return a table with one row per configuration: its labels, and the columns of its kind."""
+    short = short_names(table.by)
+    heads = [
+        Head(short[name], all(isinstance(e.row.labels[name], int | float) for e in table.firsts))
+        for name in table.by
+    ]
+    shown = [one for one in COLUMNS if one.table == kind and one.title and one.shown(table)]
+    # Columns that follow each other and are repeated for every metric are repeated together.
+    repeated = [
+        (column, i)
+        for each, columns in ((each, list(own)) for each, own in groupby(shown, attrgetter("each")))
+        for i in range(len(table.metrics) if each else 1)
+        for column in columns
+    ]
+    chosen = [
+        (column, i)
+        for column, i in repeated
+        if not column.sparse or any(column.value(own[i]) is not None for own in table.entries)
+    ]
+    for column, i in chosen:
+        title_text = column.title.replace("{metric}", table.metrics[i] if table.metrics else "")
+        heads.append(Head(title_text, column.align == "right", column.spare))
+
+    def row(entries: Sequence[Entry]) -> list[Cell]:
+        return [
+            *(cell(entries[0].row.labels[name]) for name in table.by),
+            *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
+        ]
+
+    return Grid(heads, LazyRows(table.entries, row), title, caption)
+
+
+def _pivot(tables: Sequence[ResultsTable], down: str, across: str, metric: int = 0) -> Grid:
+    """Return mean, deviation and seeds in each cell, of the metric at a place in each table."""
+    found = {
+        key: entries[metric]
+        for table in tables
+        for key, entries in _cells(table, down, across).items()
+    }
+    tops, sides = (sorted({key[i] for key in found}, key=natural) for i in (1, 0))
+    short = short_names([down, across])
+    metrics = {entry.metric or "" for entry in found.values()}
+    heads = [Head(short[down])]
+    for top in tops:
+        own = sorted({entry.metric or "" for key, entry in found.items() if key[1] == top})
+        named = "" if len(metrics) == 1 else f" {' or '.join(own)}"
+        heads.append(Head(f"{short[across]}={setting_text(top)}{named}", right=True))
+    rows = [[cell(side), *(_pivot_cell(found.get((side, top))) for top in tops)] for side in sides]
+    one = f"{metrics.pop()}: " if len(metrics) == 1 else ""
+    caption = " ".join([f"{one}{SHORT}", *_tests(tables)])
+    return Grid(heads, rows, f"{short[down]} x {short[across]}", caption)
+
+
+def _cells(table: ResultsTable, down: str, across: str) -> dict[tuple[Any, Any], list[Entry]]:
+    """Return the entries of each row by its place in a pivot table."""
+    labels = ((entries[0].row.labels, entries) for entries in table.entries)
+    return {(own[down], own[across]): entries for own, entries in labels}
+
+
+def _pivot_cell(entry: Entry | None) -> Cell:
+    if entry is None:
+        return Cell(NOTHING)
+    lost = lost_text(entry)
+    if entry.spread.mean is None:
+        return Cell(lost or NOTHING)
+    return mean_text(entry, f" ({entry.spread.n}; {lost})" if lost else f" ({entry.spread.n})")
+
+
+def _records(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
+    """Return the entries for programs: a mapping per row and metric."""
+    labels = dict.fromkeys(["data", *(name for table in tables for name in table.by)])
+    if not any("data" in table.by or table.data for table in tables):
+        labels.pop("data")
+
+    def record(item: tuple[ResultsTable, Entry]) -> dict[str, object]:
+        table, entry = item
+        own = ({"data": table.data} if table.data else {}) | entry.row.labels
+        columns = {column.name: column.value(entry) for column in COLUMNS if column.name}
+        return {label: own.get(label) for label in labels} | columns
+
+    items = [(table, entry) for table in tables for own in table.entries for entry in own]
+    return LazyRows(items, record)
+
+
+def _notes(tables: Sequence[ResultsTable]) -> list[str]:
+    """Return the sentences that have to be read with the numbers, each once."""
+    found = [
+        f"{table.data}: {text}" if len(tables) > 1 and table.data else text
+        for table in tables
+        for text in (*warnings(table), *split_rows(table), *advice(table))
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _is_number(column: Iterable[Any]) -> bool:
+    """Return whether a column has numbers and, apart from missing values, nothing else."""
+    types = {type(value) for value in column if value is not None}
+    return bool(types) and types <= {int, float, bool}
+
+
+def _title(table: ResultsTable) -> str:
+    noun = "configuration" if table.data else "row"
+    data = f"{table.data}: " if table.data else ""
+    return f"{data}{count_text(len(table.entries), noun)}, {count_text(len(table.frame), 'run')}"
+
+
+def _caption(table: ResultsTable) -> str:
+    better = table.frame.better
+    ways = [
+        f"{name}: {better[name]} is better"
+        if name in better
+        else f"{name} describes and does not rank"
+        for name in table.metrics
+    ]
+    sentences = [f"{'; '.join(ways)}."] if ways else ["No run has a result."]
+    if table.seeded:
+        share = is_share(table.frame, table.metrics[0])
+        whose = "the wider of Student's and the beta-binomial model's" if share else "Student's"
+        sentences.append(FULL.format(whose) if len(table.metrics) == 1 else SHORT)
+        sentences += _tests([table])
+    tuned = set(table.frame.column("tuned"))
+    if len(tuned) == 1 and None not in tuned:
+        sentences.append(f"Tuned for each row: {tuned.pop()}.")
+    if any(STEPPED.search(name) for name in table.metrics):
+        sentences.append("Steps of a milestone are those at the end of an epoch, one epoch apart.")
+    if same := _same_everywhere(table):
+        sentences.append(f"The same in every run: {same}.")
+    return " ".join(sentences)
+
+
+def _tests(tables: Sequence[ResultsTable]) -> list[str]:
+    """Return how rows are compared in the metrics that rank."""
+    ranked = [
+        is_share(table.frame, name)
+        for table in tables
+        for name in table.metrics
+        if name in table.frame.better
+    ]
+    return [BETTING if share else STUDENT for share in dict.fromkeys(ranked)]
+
+
+def _same_everywhere(table: ResultsTable) -> str:
+    """Return each choice that all runs share, with the settings that they share."""
+    texts = []
+    for choice in table.frame.choices:
+        if choice in table.same and choice not in IGNORED_CHOICES:
+            inside = [
+                f"{path.partition('.')[2]}={setting_text(value)}"
+                for path, value in table.same.items()
+                if path.startswith(f"{choice}.") and not path.endswith("._target_")
+            ]
+            named = f"{choice}={table.same[choice]}"
+            texts.append(f"{named} ({', '.join(inside)})" if inside else named)
+    return ", ".join(texts)

@@ -1,0 +1,73 @@
+"""The text of tables, before any format: cells, heads, captions, and notes."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from attnexp.console import number_text
+
+NOTHING = "\N{EN DASH}"
+"""The text of a cell without a value."""
+
+FEW = 4
+"""The most values that a sentence lists; of more, it counts the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The text of a cell, and whether it is emphasised."""
+
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a column. A spare column is left out if the table is too wide."""
+
+    title: str
+    right: bool = False
+    spare: bool = False
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of texts with its title, and a caption that says what its rows have in common."""
+
+    columns: Sequence[Head]
+    rows: Sequence[Sequence[Cell]]
+    title: str = ""
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Report:
+    """The answer to a request: tables for readers, and the same as records for programs.
+
+    A record is a mapping of plain values; all have the same keys. `notes` are sentences that have
+    to be read with the numbers.
+    """
+
+    grids: Sequence[Grid]
+    records: Sequence[dict[str, object]]
+    notes: Sequence[str] = ()
+
+
+def cell(value: object) -> Cell:
+    """Return a value as a cell: numbers to four digits, a dash for a missing value."""
+    if isinstance(value, Cell):
+        return value
+    missing = value is None or value != value
+    return Cell(NOTHING if missing else number_text(value))
+
+
+def listed(values: Iterable[object]) -> str:
+    """Return the first values and the number of the others, as in `a, b and 3 more`."""
+    names = list(map(str, values))
+    if len(names) > FEW:
+        names = [*names[:FEW], f"{len(names) - FEW} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return a number with its noun, as in `1 run` and `2 runs`."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,99 @@
+"""The measures of a run: rows of epochs, its evaluation, milestones and memory."""
+
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+import torch
+
+from attnexp.architectures.base import Architecture
+from attnexp.batch import DataSpec, RegressionSpec
+from attnexp.data.base import Dataset
+from attnexp.scores.base import Score
+from attnexp.tasks.base import Task
+from attnexp.training.base import Epoch, TrainingDivergedError
+from attnexp.training.prepared import PreparedRun
+
+Measured = TypeVar("Measured")
+
+
+def measure(run: PreparedRun, how: Callable[[Architecture, Dataset], Measured]) -> Measured:
+    """Measure the model as it is, without gradients, and leave it in the mode it was in."""
+    training = run.model.training
+    run.model.eval()
+    try:
+        with torch.no_grad(), run.precision.autocast():
+            return how(run.model, run.dataset)
+    finally:
+        run.model.train(training)
+
+
+def require_finite(metrics: Mapping[str, float], task: Task) -> None:
+    """Raise TrainingDivergedError where a metric that ranks runs is infinite or NaN."""
+    for name, value in metrics.items():
+        if name in task.better and not math.isfinite(value):
+            raise TrainingDivergedError(f"{name} of the trained model is {value}")
+
+
+def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
+    """Return the steps at which training converged and validated metrics passed their milestones.
+
+    Those that did not are left out.
+    """
+    passed: dict[str, float] = {}
+    for row in rows:
+        for name, metric in task.validated.items():
+            if metric.milestone is not None and row.validation.get(name, 0.0) > metric.milestone:
+                passed.setdefault(f"{name}_{100 * metric.milestone:.0f}_step", row.step)
+        if row.converged:
+            passed["converged_step"] = row.step
+    return passed
+
+
+def learned_numbers(model: Architecture, spec: DataSpec) -> dict[str, float]:
+    """Return the parameters that are one number, such as a kernel's width, by their path.
+
+    A score that compares the inputs as they are may have one number for each of them: these are
+    named by the input, as `pooling.score.width.age`.
+    """
+    found = {name: p.item() for name, p in model.named_parameters() if p.dim() == 0}
+    if not (isinstance(spec, RegressionSpec) and model.compares_inputs):
+        return found
+    inputs = [column.name for column in spec.x] or ["x"]
+    for path, module in model.named_modules():
+        if isinstance(module, Score):
+            for name, parameter in module.named_parameters(path, recurse=False):
+                if parameter.shape == (len(inputs),):
+                    numbers = zip(inputs, parameter.tolist(), strict=True)
+                    found |= {f"{name}.{each}": number for each, number in numbers}
+    return found
+
+
+def peak_memory_mb(device: torch.device) -> float | None:
+    """Return the peak memory of the GPU, else of the process, in units of 2^20 bytes.
+
+    None on Windows, which does not measure it.
+    """
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 2**20
+    try:
+        import resource
+    except ImportError:
+        return None
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def columns(row: Epoch) -> dict[str, object]:
+    """Return a row of metrics.csv: validation metrics follow the others as `val_...`."""
+    apart = ("validation", "converged", "ended")
+    own = {name: value for name, value in vars(row).items() if name not in apart}
+    return own | {f"val_{name}": value for name, value in row.validation.items()}
+
+
+def headline(row: Epoch, task: Task) -> str:
+    """Return the loss and the headline metrics of a row, as text."""
+    watched = [name for name, m in task.validated.items() if m.headline and name in row.validation]
+    shown = [f"val {name} {row.validation[name]:.3g}" for name in watched]
+    return ", ".join([f"loss {row.loss:.4g}", *shown])

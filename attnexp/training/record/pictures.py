@@ -1,0 +1,36 @@
+"""The pictures of a run that has finished."""
+
+import logging
+from pathlib import Path
+
+import msgspec
+
+from attnexp import console
+from attnexp.runs.files import FIGURES
+from attnexp.runs.summary import Summary, error_text
+
+log = logging.getLogger(__name__)
+
+
+def draw(summary: Summary, folder: Path) -> Summary:
+    """Draw the pictures of a finished run; return its summary, with a note where that failed."""
+    try:
+        from attnexp.plots import catalogue
+
+        catalogue.draw_run(folder, summary)
+    except Exception as error:  # the numbers are there all the same
+        log.info("the pictures could not be drawn", exc_info=error)
+        note = (
+            f"the pictures could not be drawn ({error_text(error)}); attnexp plot draws them again"
+        )
+        summary = msgspec.structs.replace(summary, notes=[*summary.notes, note])
+        try:
+            summary.write(folder)
+        except OSError as lost:
+            console.warn(f"the summary lacks the last of its notes: {error_text(lost)}")
+    return summary
+
+
+def draw_missing(summary: Summary, folder: Path) -> Summary:
+    """Draw the pictures of a finished run that has none, as after its process was killed."""
+    return summary if any((folder / FIGURES).glob("*.png")) else draw(summary, folder)

@@ -1,0 +1,324 @@
+"""The files of a run that is training: its rows, checkpoints, attention, and how it ended."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from torch import Tensor
+
+from attnexp import console
+from attnexp.errors import refusal
+from attnexp.runs import files, lock
+from attnexp.runs.files import UnreadableRunError
+from attnexp.runs.origin.provenance import differences, now
+from attnexp.runs.status import Status
+from attnexp.runs.summary import Attempt, Summary, error_text
+from attnexp.tasks.base import Attended
+from attnexp.training.base import Epoch
+from attnexp.training.device import device_name
+from attnexp.training.loop import is_finite
+from attnexp.training.prepared import PreparedRun, nothing_to_train
+from attnexp.training.record.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
+from attnexp.training.record.measures import (
+    columns,
+    learned_numbers,
+    measure,
+    milestones,
+    peak_memory_mb,
+    require_finite,
+)
+from attnexp.training.record.pictures import draw
+from attnexp.training.record.tensors import write_attention, write_parameters, write_snapshots
+from attnexp.training.state import State, WrongStateError, restored_on_error
+from attnexp.training.stop import Stop
+
+log = logging.getLogger(__name__)
+
+Work = TypeVar("Work")
+
+TRAINING_HEADLINES = ("train_loss", "steps", "converged_step")
+"""Metrics of the training itself that are shown first."""
+
+PAUSE = 20.0
+"""The pause between two checkpoints is at least this many times as long as writing one."""
+
+
+class Recording:
+    """Writes the files of a run, from the first to the last.
+
+    Call `load_checkpoint` and `begin` first, then `resume` or `begin_training`, `record` with each
+    epoch, `finish`; or `end_early` with the error that ended the run before `finish` returned. With
+    `idle` there is nothing to train. `checkpoint` is that of an earlier attempt at the run.
+    """
+
+    def __init__(self, run: PreparedRun, folder: Path, stop: Stop) -> None:
+        self.run = run
+        self.folder = folder
+        self.stop = stop
+        self.idle = False
+        self.checkpoint: Checkpoint | None = None
+        self.notes = list(run.dataset.notes)
+        self.summary = opening_summary(run)
+        self._start = time.perf_counter()
+        self._rows: list[Epoch] = []
+        self._snapshots: dict[int, Attended] = {}
+        self._metrics: files.MetricsFile | None = None
+        self._saved = time.perf_counter()
+        self._pause = 0.0
+
+    def load_checkpoint(self) -> None:
+        """Read the checkpoint of an earlier attempt at this run, where there is one."""
+        if self.run.config["rerun"]:
+            return
+        try:
+            content = read_checkpoint(self.folder)
+            if content is None:
+                return
+            if content.get("key") != self.summary.key:
+                raise UnreadableRunError("it is of another run")
+            self.checkpoint = Checkpoint(content, self.run.settings.max_epochs)
+        except (UnreadableRunError, OSError) as error:
+            self._begin_anew(str(error))
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            self._begin_anew(error_text(error))
+
+    def begin(self) -> None:
+        """Clear the folder, and write that the run has begun."""
+        run = self.run
+        lock.confirm(self.folder)
+        self.summary.write(self.folder)
+        earlier = {files.CHECKPOINT} if self.checkpoint else set()
+        files.clear(self.folder, keep={files.SUMMARY, *earlier})
+        if text := differences():
+            files.write_bytes(self.folder / files.DIFF, text.encode())
+        opening = (
+            f"{run.chosen['model']} on {run.chosen['data']}, seed {run.config['seed']}, "
+            f"device {run.device} ({run.why_device})"
+        )
+        console.say(opening)
+        log.info(opening)
+        run.tracker.begin(self.folder, self.summary)
+        self._metrics = files.MetricsFile(self.folder)
+        if why := nothing_to_train(run):
+            self.idle = True
+            console.say(f"nothing to train: {why}")
+            self.notes.append(f"nothing was trained: {why}")
+
+    def resume(self, make: Callable[[State | None], Work]) -> Work:
+        """Return what `make` makes of the state in the checkpoint, or of None to begin anew."""
+        work = None
+        if self.checkpoint is not None:
+            try:
+                with restored_on_error(self.run.model, self.run.order):
+                    work = make(self.checkpoint.training)
+            except WrongStateError as error:
+                self._begin_anew(str(error))
+        self.begin_training()
+        return make(None) if work is None else work
+
+    def begin_training(self) -> None:
+        """Record again what the checkpoint holds, or the attention before the first update."""
+        if self.checkpoint is None:
+            if self.run.settings.attention_every is not None:
+                self._snapshots[0] = measure(self.run, self.run.task.attend)
+            return
+        last = self.checkpoint.attempts[-1]
+        console.say(f"This run continues after update {last.updates}, from its checkpoint.")
+        log.info("the run continues after update %d", last.updates)
+        if changed := last.differences(self._attempt(0)):
+            self.notes.append(
+                f"the run was interrupted after update {last.updates} and went on with {changed}: "
+                "its last digits may differ"
+            )
+        self._start -= self.checkpoint.seconds
+        self.summary = msgspec.structs.replace(self.summary, attempts=self.checkpoint.attempts)
+        self._snapshots = self._with_weights(self.checkpoint.snapshots)
+        for row in self.checkpoint.rows:
+            self._write(row)
+
+    def after_update(self, state: Callable[[], State]) -> None:
+        """Write a checkpoint if it is time for one; end the run where a signal has asked for it."""
+        self.save_if_due(state)
+        self.stop.raise_if_requested()
+
+    def save_if_due(self, state: Callable[[], State]) -> None:
+        """Write a checkpoint if it is time for one, or a signal has asked the run to end.
+
+        `state` returns that of the training. It is called between two updates. Raises
+        TakenOverError where another process has taken over the folder.
+        """
+        every = self.run.config["checkpoint_every"]
+        pause = time.perf_counter() - self._saved
+        if self.stop.requested or (every is not None and pause >= max(every, self._pause)):
+            self._save(state())
+
+    def record(self, row: Epoch) -> None:
+        """Record an epoch."""
+        self._write(row)
+        every = self.run.settings.attention_every
+        if every is not None and row.epoch % every == 0:
+            self._snapshots[row.epoch] = measure(self.run, self.run.task.attend)
+
+    def finish(self, draws: bool) -> Summary:
+        """Evaluate the trained model, write its numbers, and draw its pictures if it `draws`."""
+        self._close_training()
+        run, trained = self.run, {}
+        if self._rows:
+            last = self._rows[-1]
+            trained = {"train_loss": last.loss, "steps": last.step}
+            trained |= milestones(self._rows, run.task)
+            if last.converged:
+                console.say(f"converged in epoch {last.epoch}: no parameter moves any more")
+            if last.ended:
+                self.notes.append(f"training ended early: {last.ended}")
+        evaluation = measure(run, partial(run.task.evaluate, untrained=run.untrained))
+        require_finite(evaluation.metrics, run.task)
+        attended = measure(run, run.task.attend)
+        lock.confirm(self.folder)
+        files.write_rows(self.folder / files.PREDICTIONS, evaluation.rows)
+        if evaluation.response:
+            files.write_rows(self.folder / files.RESPONSE, evaluation.response)
+        write_attention(attended, run.dataset.spec, self.folder)
+        write_parameters(run.model, self.folder)
+        learned = learned_numbers(run.model, run.dataset.spec)
+        finished = msgspec.structs.replace(
+            self.summary,
+            status=Status.FINISHED,
+            metrics={**evaluation.metrics, **trained, **learned},
+            details=evaluation.details,
+            notes=[*self.notes, *evaluation.notes],
+            seconds=time.perf_counter() - self._start,
+            peak_memory_mb=peak_memory_mb(run.device),
+            ended=now(),
+        )
+        finished.write(self.folder)
+        self.summary = finished
+        if draws:
+            self.summary = draw(finished, self.folder)
+        (self.folder / files.CHECKPOINT).unlink(missing_ok=True)
+        run.tracker.end(self.folder, self.summary)
+        for note in self.summary.notes:
+            log.info("note: %s", note)
+        log.info("metrics %s", finished.metrics)
+        return self.summary
+
+    def end_early(self, error: BaseException) -> None:
+        """Record the error that ended the run, as far as it can be written.
+
+        Nothing is recorded where another process has taken over the folder, nor of a finished run.
+        """
+        if self.summary.status == "finished":
+            return
+        try:
+            self._close_training()
+        except lock.TakenOverError as taken:
+            log.info("%s", taken)
+            return
+        except OSError as lost:
+            console.warn(f"the record of the run is incomplete: {error_text(lost)}")
+        if isinstance(error, KeyboardInterrupt) and (self.folder / files.CHECKPOINT).exists():
+            console.say("A checkpoint is kept: the same command continues from there.")
+        ending = record_end(self.folder, self.summary, error, time.perf_counter() - self._start)
+        self.run.tracker.end(self.folder, ending)
+
+    def _begin_anew(self, why: str) -> None:
+        """Say that there is a checkpoint that cannot be used, and that training begins anew."""
+        self.checkpoint = None
+        self.notes.append(f"training began anew, because its checkpoint cannot be used: {why}")
+        console.warn(self.notes[-1])
+
+    def _with_weights(self, weights: Mapping[int, Mapping[str, Tensor]]) -> dict[int, Attended]:
+        """Return the attention of several epochs, of which the checkpoint holds the weights."""
+        if not weights:
+            return {}
+        current = measure(self.run, self.run.task.attend)
+        return {epoch: replace(current, weights=own) for epoch, own in weights.items()}
+
+    def _attempt(self, updates: int) -> Attempt:
+        """Return a record of this attempt as of update `updates`."""
+        summary = self.summary
+        return Attempt(
+            updates=updates,
+            started=summary.started,
+            ended=now(),
+            device=summary.device,
+            versions=summary.versions,
+        )
+
+    def _save(self, state: State) -> None:
+        """Write a checkpoint, unless the parameters are not finite: the last good one stays."""
+        began = time.perf_counter()
+        lock.confirm(self.folder)
+        if is_finite(self.run.model):
+            attempts = [*self.summary.attempts, self._attempt(state["step"])]
+            content = {
+                "key": self.summary.key,
+                "attempts": msgspec.to_builtins(attempts),
+                "rows": [vars(row) for row in self._rows],
+                "snapshots": {epoch: dict(each.weights) for epoch, each in self._snapshots.items()},
+                "seconds": began - self._start,
+                "training": state,
+            }
+            try:
+                write_checkpoint(self.folder, content)
+            except OSError as error:
+                console.warn(f"no checkpoint could be written: {refusal(error)}")
+        self._saved = time.perf_counter()
+        self._pause = PAUSE * (self._saved - began)
+
+    def _write(self, row: Epoch) -> None:
+        assert self._metrics is not None
+        self._rows.append(row)
+        self._metrics.append(columns(row))
+        self.run.tracker.epoch(columns(row))
+
+    def _close_training(self) -> None:
+        metrics, self._metrics = self._metrics, None
+        if metrics is not None:
+            metrics.close()
+        lock.confirm(self.folder)
+        snapshots, self._snapshots = self._snapshots, {}
+        if snapshots:
+            write_snapshots(snapshots, self.run.dataset.spec, self.folder)
+
+
+def opening_summary(run: PreparedRun) -> Summary:
+    """Return the summary of a run before it begins."""
+    return msgspec.structs.replace(
+        run.opening,
+        primary=run.task.primary,
+        selection=run.task.selection,
+        better=dict(run.task.better),
+        headline=[
+            *(metric.name for metric in run.task.metrics if metric.headline),
+            *TRAINING_HEADLINES,
+            *learned_numbers(run.model, run.dataset.spec),
+        ],
+        units={metric.name: metric.unit for metric in run.task.metrics if metric.unit},
+        companions={m.name: dict(m.companions) for m in run.task.metrics if m.companions},
+        parameters=sum(parameter.numel() for parameter in run.model.parameters()),
+        device=device_name(run.device),
+    )
+
+
+def record_end(
+    folder: Path, summary: Summary, error: BaseException, seconds: float | None = None
+) -> Summary:
+    """Record the error that ended a run: its traceback in the log, its text in the summary.
+
+    Where neither can be written, a warning says so.
+    """
+    log.info("the run ended early", exc_info=error)
+    interrupted = isinstance(error, KeyboardInterrupt)
+    status = Status.INTERRUPTED if interrupted else Status.FAILED
+    ending = summary.ended_early(status, error_text(error), seconds)
+    try:
+        ending.write(folder)
+    except OSError as lost:
+        console.warn(f"how the run ended could not be recorded: {error_text(lost)}")
+    return ending

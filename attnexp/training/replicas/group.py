@@ -1,0 +1,312 @@
+"""Many runs in one program: models of the same shapes train along a leading axis of replicas.
+
+`torch.func.vmap` maps the forward pass and the loss over stacked parameters and stacked batches,
+and one ordinary backward pass goes through all of it. Each run keeps its own: its data
+and their order, the clipping of its gradient, its validation, its best parameters and its end.
+
+On a CPU with one thread a replica has the same bits whoever the others are, however many, and
+in any row. Three things see to that:
+
+- The last row of every stack is a copy of a replica, whose numbers are thrown away. A matrix
+  product of one alone would be rounded otherwise, and so would the last numbers of a tensor, which
+  a processor computes one by one and not as a vector. A lone run has this copy next to it.
+- Matrix products do not depend on where their operands lie in memory: `attnexp` asks MKL for that.
+- No row waits for another: a loop until all rows have converged leaves those alone that have.
+
+What remains is a function such as a sigmoid of fewer than 16 numbers per replica.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.func import functional_call, vmap
+from torch.optim import Optimizer
+
+from attnexp.batch import Batch
+from attnexp.runs.summary import error_text
+from attnexp.training.base import Epoch, NotReplicableError
+from attnexp.training.early_stopping import ParameterMotion
+from attnexp.training.loop import EpochLosses, RunProgress, portions
+from attnexp.training.optimizers import Rprop, is_elementwise
+from attnexp.training.prepared import PreparedRun
+from attnexp.training.replicas.attention import FoldedAttention
+from attnexp.training.replicas.optimizer import SharedOptimizer, clip
+from attnexp.training.replicas.structure import attributes, state_of
+from attnexp.training.state import State
+
+Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True)
+class Replica:
+    """A run of a group, and its number among the runs that the group was made of.
+
+    `rate` is the learning rate before the schedule; `rules` are all settings of the optimizer.
+    """
+
+    number: int
+    run: PreparedRun
+    progress: RunProgress
+    optimizer: Optimizer | Rprop
+    rate: float
+    rules: str
+
+
+class Replicas:
+    """Runs that train together: each has a row in every stacked tensor.
+
+    All runs have the same `structure`. `states` are those that `state` returned earlier, after the
+    same number of updates; there are none for runs that begin.
+
+    Raises NotReplicableError where the forward pass or the loss cannot be mapped over replicas, as
+    those of a score that decides by its numbers or draws at random, and for an optimizer that is
+    not known to update each number by itself.
+    """
+
+    def __init__(self, runs: Sequence[PreparedRun], states: Sequence[State] = ()) -> None:
+        self._first = runs[0]
+        for run, state in zip(runs, states, strict=bool(states)):
+            run.model.load_state_dict(state["model"])
+            run.order.set_state(state["order"])
+        self._size = self._first.settings.batch_size or len(self._first.dataset.train)
+        self._whole: dict[str, Tensor] | None = None
+        self._dropped: set[int] = set()
+        named = self._first.model.named_parameters()
+        self._trained = [name for name, parameter in named if parameter.requires_grad]
+        replicas = [self._replica(number, run) for number, run in enumerate(runs)]
+        self._replicas = sorted(replicas, key=lambda replica: replica.rules)
+        tensors = _rows([state_of(replica.run.model) for replica in self._replicas])
+        stacks = {name: torch.stack([each[name] for each in tensors]) for name in tensors[0]}
+        self._stacks = [stacks.pop(name).requires_grad_() for name in self._trained]
+        registered = {
+            **dict(self._first.model.named_parameters()),
+            **dict(self._first.model.named_buffers()),
+        }
+        self._fixed = {name: stacks.pop(name) for name in registered.keys() & stacks.keys()}
+        self._plain = stacks
+        self._require_map()
+        self._optimizers = {
+            replica.rules: SharedOptimizer(replica.optimizer, self._parameters(replica))
+            for replica in self._replicas
+        }
+        self._share(dict.fromkeys(self._optimizers))
+        self._motion = ParameterMotion(self._values(), self._first.settings.tolerance)
+        if states:
+            self._load_states([states[replica.number] for replica in self._replicas])
+
+    def fit(
+        self, before_epoch: Callable[[], None] = lambda: None
+    ) -> Iterator[tuple[int, Epoch | Exception | None]]:
+        """Train the models in place, and yield the row of each epoch with the number of its run.
+
+        After the last row of a run comes None, or the error that ended it. `before_epoch` is
+        called before each epoch, when every run has ended the last one.
+        """
+        for replica in self._replicas:
+            if replica.progress.over:  # it was interrupted after its last epoch
+                self._end(replica)
+                yield replica.number, None
+        while self._remove_dropped():
+            before_epoch()
+            updates = math.ceil(len(self._first.dataset.train) / self._size)
+            losses, factor = EpochLosses(updates), 1.0
+            self._first.model.train()
+            for batch in self._portions():
+                progress = self._replicas[0].progress
+                if progress.step == progress.planned:
+                    break
+                factor = self._first.schedule(progress.step / progress.planned)
+                losses.add(self._update(batch, factor))
+            ceased = self._motion.has_ceased()
+            for row, replica in enumerate(self._replicas):
+                for event in self._end_epoch(replica, losses.values()[row], factor, ceased[row]):
+                    yield replica.number, event
+
+    def fit_one(self) -> Iterator[Epoch]:
+        """Train the model of a group of one, and yield its epochs. Raises what ended it."""
+        for _, event in self.fit():
+            if isinstance(event, Exception):
+                raise event
+            if event is not None:
+                yield event
+
+    def state(self, number: int) -> State:
+        """Return all that the rest of a run's training depends on, after an epoch."""
+        row = next(row for row, each in enumerate(self._replicas) if each.number == number)
+        replica = self._replicas[row]
+        return {
+            "model": replica.run.model.state_dict(),
+            "optimizer": self._optimizers[replica.rules].state(row),
+            "motion": self._motion.state(row),
+            "order": replica.run.order.get_state(),
+            **replica.progress.state(),
+        }
+
+    def _load_states(self, states: Sequence[State]) -> None:
+        """Continue from states, in the order of the rows."""
+        for replica, state in zip(self._replicas, states, strict=True):
+            replica.progress.load_state(state)
+        self._motion.load_states([state["motion"] for state in _rows(states)])
+        for optimizer in self._optimizers.values():
+            optimizer.load_states([state["optimizer"] for state in states])
+
+    def drop(self, number: int) -> None:
+        """Give a run's model parameters of its own again, and continue without the run."""
+        if number not in self._dropped:
+            self._dropped.add(number)
+            for replica in self._replicas:
+                if replica.number == number:
+                    for parameter in self._parameters(replica):
+                        parameter.data = parameter.data.clone()
+
+    def _end_epoch(
+        self, replica: Replica, losses: Float[Tensor, " updates"], factor: float, ceased: bool
+    ) -> Iterator[Epoch | Exception | None]:
+        try:
+            yield replica.progress.end_epoch(losses, replica.rate * factor, ceased)
+            if replica.number in self._dropped:
+                return
+            replica.progress.require_finite(replica.rate)
+        except Exception as error:  # of this run alone
+            self.drop(replica.number)
+            yield error
+        else:
+            if replica.progress.over:
+                self._end(replica)
+                yield None
+
+    def _end(self, replica: Replica) -> None:
+        """Give a run that is over the parameters of its best epoch."""
+        self.drop(replica.number)
+        replica.progress.best.restore()
+
+    def _update(self, batch: dict[str, Tensor], factor: float) -> Float[Tensor, " rows"]:
+        """Update all parameters once, and return the losses from before."""
+        losses = self._loss_and_gradient(batch)
+        gradients = [stack.grad for stack in self._stacks if stack.grad is not None]
+        if self._first.settings.clip_norm is not None:
+            clip(gradients, self._first.settings.clip_norm)
+        for optimizer in self._optimizers.values():
+            optimizer.update(self._stacks, factor, losses)
+        for replica in self._replicas:
+            replica.progress.step += 1
+        return losses
+
+    def _loss_and_gradient(self, batch: dict[str, Tensor]) -> Float[Tensor, " rows"]:
+        for stack in self._stacks:
+            stack.grad = None
+        parameters = dict(zip(self._trained, self._stacks, strict=True))
+        with torch.enable_grad(), FoldedAttention(), self._first.precision.autocast():
+            mapped = vmap(self._loss)
+            losses = mapped({**parameters, **self._fixed}, self._plain, batch)
+            losses.sum().backward()
+        return losses.detach()
+
+    def _loss(
+        self,
+        registered: Mapping[str, Tensor],
+        plain: Mapping[str, Tensor],
+        tensors: Mapping[str, Tensor],
+    ) -> Float[Tensor, ""]:
+        """Return the loss of one replica, as `vmap` calls it."""
+        batch = self._first.dataset.train.with_parts(tensors)
+        with attributes(self._first.model, plain):
+            prediction = functional_call(self._first.model, dict(registered), (batch,))
+            return self._first.task.loss(prediction, batch)
+
+    def _portions(self) -> Iterator[dict[str, Tensor]]:
+        """Yield the stacked batches of an epoch, each run's own in its row."""
+        if self._size >= len(self._first.dataset.train):
+            if self._whole is None:
+                self._whole = stacked(_rows([each.run.dataset.train for each in self._replicas]))
+            yield self._whole
+            return
+        own = [
+            portions(each.run.dataset.train, self._size, each.run.order) for each in self._replicas
+        ]
+        for batches in zip(*own, strict=True):
+            yield stacked(_rows(batches))
+
+    def _replica(self, number: int, run: PreparedRun) -> Replica:
+        optimizer = run.optimizer(params=[run.model.get_parameter(name) for name in self._trained])
+        kind = type(optimizer).__name__
+        if not is_elementwise(optimizer) or optimizer.state:
+            raise NotReplicableError(f"{kind} is not known to update each number by itself")
+        groups = [
+            {k: v for k, v in group.items() if k != "params"} for group in optimizer.param_groups
+        ]
+        return Replica(number, run, RunProgress(run), optimizer, groups[0]["lr"], repr(groups))
+
+    def _require_map(self) -> None:
+        """Raise NotReplicableError where a trial shows that the loss cannot be mapped."""
+        try:
+            some = [each.run.dataset.train.select(slice(self._size)) for each in self._replicas]
+            self._loss_and_gradient(stacked(_rows(some)))
+        except MemoryError:
+            raise
+        except Exception as error:
+            reason = error_text(error).partition("\n")[0]
+            raise NotReplicableError(
+                f"its loss cannot be mapped over replicas ({reason})"
+            ) from error
+
+    def _parameters(self, replica: Replica) -> list[nn.Parameter]:
+        return [replica.run.model.get_parameter(name) for name in self._trained]
+
+    def _values(self) -> list[Tensor]:
+        return [stack.detach() for stack in self._stacks]
+
+    def _share(self, kept: Mapping[str, Int[Tensor, " rows"] | None]) -> None:
+        """Let models and optimizers use the rows of the stacks.
+
+        `kept` says, by the rules of each optimizer, which of its former rows continue.
+        """
+        values = self._values()
+        for row, replica in enumerate(self._replicas):
+            for parameter, stack in zip(self._parameters(replica), values, strict=True):
+                parameter.data = stack[row]
+        start = 0
+        for rules, group in groupby(self._replicas, lambda replica: replica.rules):
+            stop = start + len(list(group))
+            self._optimizers[rules].use_rows(values, slice(start, stop), kept[rules])
+            start = stop
+
+    def _remove_dropped(self) -> bool:
+        """Continue without the rows of the dropped runs, and return whether any rows remain."""
+        if not self._dropped:
+            return bool(self._replicas)
+        stay = [row for row, each in enumerate(self._replicas) if each.number not in self._dropped]
+        kept = {
+            rules: torch.tensor([row for row, (place, _) in enumerate(group) if place in stay])
+            for rules, group in groupby(enumerate(self._replicas), lambda pair: pair[1].rules)
+        }
+        self._replicas = [self._replicas[row] for row in stay]
+        self._optimizers = {each.rules: self._optimizers[each.rules] for each in self._replicas}
+        self._dropped.clear()
+        if not stay:
+            return False
+        rows = torch.tensor(_rows(stay))
+        self._whole = None
+        self._stacks = [stack.detach()[rows].requires_grad_() for stack in self._stacks]
+        self._fixed = {name: stack[rows] for name, stack in self._fixed.items()}
+        self._plain = {name: stack[rows] for name, stack in self._plain.items()}
+        self._share(kept)
+        self._motion.keep(self._values(), rows)
+        return True
+
+
+def stacked(batches: Sequence[Batch]) -> dict[str, Tensor]:
+    """Return the fields of batches with an axis of replicas before all others."""
+    fields = [batch.parts() for batch in batches]
+    return {name: torch.stack([each[name] for each in fields]) for name in fields[0]}
+
+
+def _rows(entries: Sequence[Entry]) -> list[Entry]:
+    """Return an entry for each row of a stack, the last of which is a copy."""
+    return [*entries, entries[0]]

@@ -1,0 +1,126 @@
+"""Signals that ask a run to stop: it ends after the current update, with a checkpoint."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+PATIENCE = 3.0
+"""Seconds that the current update has to end, before the run ends within it."""
+
+HAS_ALARM = hasattr(signal, "setitimer")
+"""False on Windows."""
+
+SIGNALS = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+class Stopped(KeyboardInterrupt):
+    """A signal has ended the work: Ctrl-C, or what a scheduler or a closed terminal sends."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"stopped by {signal.Signals(number).name}")
+        self.number = number
+
+
+def install_handlers() -> None:
+    """Raise Stopped in this process where a scheduler or a closed terminal would kill it."""
+    for number in SIGNALS:
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _raise)
+
+
+def signal_of(error: BaseException) -> int | None:
+    """Return the number of the signal that has caused an error, or None where none has.
+
+    An interrupt within a library may come out as an error of the library. Errors may name each
+    other as their causes.
+    """
+    number: int | None = None
+    cause: BaseException | None = error
+    met: set[int] = set()
+    while cause is not None and id(cause) not in met:
+        met.add(id(cause))
+        if isinstance(cause, Stopped):
+            return cause.number
+        if isinstance(cause, KeyboardInterrupt):
+            number = signal.SIGINT
+        cause = cause.__cause__ or cause.__context__
+    return number
+
+
+def _raise(number: int, _: FrameType | None) -> None:
+    raise Stopped(number)
+
+
+class Stop:
+    """A request to stop, set by Ctrl-C or SIGTERM.
+
+    Within `handling_signals` and `deferred`, the first signal sets the request, which the work
+    checks where it can end well. Work that has not ended three seconds later, or at a second
+    signal, is ended by Stopped; on Windows, only a second signal does that. Signals reach only the
+    main thread. One that the process ignores, as under nohup, stays ignored.
+    """
+
+    def __init__(self) -> None:
+        self._number: int | None = None
+        self._deferred = False
+
+    @contextmanager
+    def handling_signals(self) -> Iterator[None]:
+        """Handle the signals during the block."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        alarm = {signal.SIGALRM: self._end} if HAS_ALARM else {}
+        before = {number: signal.getsignal(number) for number in (*SIGNALS, *alarm)}
+        for number in SIGNALS:
+            if before[number] is not signal.SIG_IGN:
+                signal.signal(number, self._handle)
+        for number, handler in alarm.items():
+            signal.signal(number, handler)
+        try:
+            yield
+        finally:
+            _set_alarm(0)
+            for number, old in before.items():
+                signal.signal(number, old)
+
+    @contextmanager
+    def deferred(self) -> Iterator[None]:
+        """Let the block check for a request itself, by `raise_if_requested`."""
+        self._deferred = True
+        try:
+            yield
+        finally:
+            self._deferred = False
+        self.raise_if_requested()
+
+    @property
+    def requested(self) -> bool:
+        """Whether a signal has come."""
+        return self._number is not None
+
+    def raise_if_requested(self) -> None:
+        """Raise Stopped where a signal has come."""
+        if self._number is not None:
+            self._end()
+
+    def _handle(self, number: int, _: FrameType | None) -> None:
+        first, self._number = self._number is None, number
+        if not (first and self._deferred):
+            self._end()
+        _set_alarm(PATIENCE)
+
+    def _end(self, *_: object) -> None:
+        assert self._number is not None
+        number, self._number = self._number, None
+        _set_alarm(0)
+        raise Stopped(number)
+
+
+def _set_alarm(seconds: float) -> None:
+    if HAS_ALARM:
+        signal.setitimer(signal.ITIMER_REAL, seconds)

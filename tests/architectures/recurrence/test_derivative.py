@@ -1,0 +1,80 @@
+"""Each derivative that is written out equals the one of autograd."""
+
+import pytest
+import torch
+
+from attnexp.architectures.recurrence.derivative import derivative_of, normalizer_gradient
+from attnexp.architectures.recurrence.unrolled import weights_of_finite
+from attnexp.normalizers.softmax import Softmax
+from attnexp.scores.additive import Additive
+from attnexp.scores.contract import vectors
+from attnexp.scores.dot import Dot
+
+
+def test_of_a_score_for_one_query_a_step_taken_back_in_the_opposite_order():
+    score = Additive(7, 7, hidden_dim=6).double()
+    queries, keys = (tensor.requires_grad_() for tensor in vectors(4))
+    written = derivative_of(score)
+    leaves = [queries, score.project_keys(keys).detach().requires_grad_(), *written.parameters]
+    expected = score.compare(score.project_queries(queries), leaves[1])
+    factors = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
+    wanted = torch.autograd.grad(expected, leaves, factors)
+    with torch.no_grad():
+        derivative = written.derivative(leaves[1], *written.parameters)
+        steps = (queries @ derivative.W.mT).unbind(dim=-2)
+        kept = derivative.buffer(len(steps))
+        rows = torch.cat([*map(derivative.compare, steps, kept)], dim=-2)
+        of_steps = [torch.empty_like(step) for step in steps]
+        for i in reversed(range(len(steps))):
+            derivative.pull_back(factors[..., i : i + 1, :], kept[i], of_steps[i])
+        of_projected = torch.stack(of_steps, dim=-2)
+        of_W = of_projected.flatten(0, 1).mT @ queries.flatten(0, 1)
+        found = (of_projected @ derivative.W, *derivative.gradients(of_W))
+    torch.testing.assert_close((rows, *found), (expected, *wanted))
+
+
+@pytest.mark.parametrize("size", [30.0, 1e3, 1e30])
+def test_of_the_additive_score_is_finite_where_exponentials_are_not(size):
+    """Queries and keys of either sign, and of any size, in float32."""
+    score = Additive(1, 1, hidden_dim=4)
+    with torch.no_grad():
+        score.W_q.weight.copy_(torch.tensor([[1.0], [1.0], [-1.0], [-1.0]]))
+        score.W_k.weight.copy_(torch.tensor([[1.0], [-1.0], [1.0], [-1.0]]))
+        query, keys = torch.full((2, 1), size), torch.tensor([0.0, 1.0, size]).expand(2, 3)
+        written = derivative_of(score)
+        derivative = written.derivative(score.project_keys(keys.unsqueeze(-1)), *written.parameters)
+        (kept,), of_query = derivative.buffer(1), torch.empty(2, 4)
+        scores = derivative.compare(query @ derivative.W.mT, kept)
+        expected = score(query.unsqueeze(1), keys.unsqueeze(-1))
+        torch.testing.assert_close(scores[..., :2], expected[..., :2])
+        derivative.pull_back(torch.ones(2, 1, 3), kept, of_query)
+        found = (scores, of_query, *derivative.gradients(torch.zeros(4, 1)))
+    assert all(tensor.isfinite().all() for tensor in found)
+
+
+def test_of_a_normalizer():
+    scores = torch.randn(2, 3, 5, dtype=torch.float64, requires_grad=True)
+    softmax = Softmax(heads=1)
+    weights = softmax(scores, torch.tensor([4, 5]))
+    factors = torch.linspace(-1, 1, weights.numel(), dtype=torch.float64).view_as(weights)
+    (expected,) = torch.autograd.grad(weights, scores, factors)
+    found = normalizer_gradient(softmax)(weights.detach(), factors)
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize("mask", [None, torch.arange(5) < torch.tensor([4, 5])[:, None, None]])
+@torch.no_grad()
+def test_many_finite_scores_with_one_mask_have_the_weights_of_the_normalizer(mask):
+    scores, softmax = torch.randn(2, 3, 5), Softmax(heads=1)
+    expected = softmax(scores, mask)
+    torch.testing.assert_close(weights_of_finite(softmax, mask)(scores.clone()), expected)
+
+
+def test_of_a_subclass_is_not_that_of_its_parent():
+    class Doubled(Additive):
+        def compare(self, queries, keys):
+            return 2 * super().compare(queries, keys)
+
+    assert derivative_of(Doubled(2, 2)) is None
+    assert derivative_of(Dot(2, 2)) is None
+    assert normalizer_gradient(type("Mine", (Softmax,), {})(heads=1)) is None

@@ -1,0 +1,74 @@
+"""The request of a command line and of a file, before anything is computed."""
+
+import pytest
+
+from attnexp.attend.request import TENSORS, read_request
+from attnexp.cli.attend import parse
+from attnexp.errors import RequestError
+
+QUERIES = ("--queries", "ones:2")
+PAIR = (*QUERIES, "--keys", "ones:3")
+
+
+def requested(*argv):
+    arguments = parse(argv)
+    typed = {name: own for name in TENSORS if (own := getattr(arguments, name)) is not None}
+    words = [*arguments.words, *arguments.aliases]
+    return read_request(words, typed, arguments.file, arguments.run is not None)
+
+
+def test_the_command_line_goes_before_a_file(tmp_path):
+    file = tmp_path / "case.yaml"
+    file.write_text("# Mine.\nmodel: dot\nqueries: [[1]]\nkeys: keys.npy\nseed: 5\n")
+    request = requested("--from", str(file), "--keys", "-1,0,1", "--seed", "6", "model.scale=2")
+    assert request.title == "Mine."
+    assert request.settings == {"model": "dot", "seed": "6", "model.scale": "2"}
+    assert {name: str(own).strip() for name, own in request.tensors.items()} == {
+        "queries": "[[1]]",
+        "keys": "-1,0,1",
+    }
+    assert request.tensors["queries"].where == "case.yaml: queries"
+    assert request.tensors["queries"].folder == tmp_path
+    assert requested("--from", str(file), "--run", "RUN").settings == {"seed": "5"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ([], "--queries and --keys must be given"),
+        (QUERIES, "--keys must be given"),
+        ((*PAIR, "--scores", "1"), "scores are given, so that queries have no effect"),
+        (["example=additiv"], "'additiv' is none of additive, .*Did you mean 'additive'"),
+        (["example=additive", "--from", "x.yaml"], "exclude each other: omit one"),
+        (["additive"], "'additive' is not a setting: write name=value"),
+        ((*PAIR, "data=sine"), "'data' has no effect here: choose model, model.NAME"),
+        ((*PAIR, "model._target_=os.system"), "'model._target_' has no effect here"),
+        ((*PAIR, "model=dot,additive"), "model takes one value here, got 'dot,additive'"),
+        ((*PAIR, "--output", "map.gif"), "map.gif must end with .pdf, .png or .svg"),
+        (["--from", "none.yaml"], "--from: none.yaml is not there"),
+        ((*PAIR, "--run", "RUN", "model=dot"), "--run has a score, so that model cannot be"),
+        ((*PAIR, "--run", "RUN", "--score", "dot"), "so that model cannot be given too"),
+        ((*PAIR, "--run", "RUN", "model.width=2"), "so that model.width cannot be given too"),
+        (("--scores", "1,2", "--run", "RUN"), "--run has a score, so that scores cannot be"),
+        ((*PAIR, "--attention", "pooling"), "--attention and --trust are about a run: add --run"),
+    ],
+)
+def test_wrong_requests(arguments, sentence):
+    with pytest.raises(RequestError, match=sentence):
+        requested(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("- 1\n", "holds lines of `name: value`"),
+        ("keys: [\n", "while parsing"),
+        ("keys: ones:2\nqueries: ones:2\nkyes: 3\n", "'kyes' has no effect.*Did you mean 'keys'"),
+        ("keys: 1\nqueries: 1\nmodel: '${oc.env:HOME}'\n", "model takes one value here"),
+        ("keys: 1\nqueries: 1\nmodel: {_target_: a, b: c}\n", "model takes one value here"),
+    ],
+)
+def test_files_that_make_no_sense(tmp_path, text, sentence):
+    (tmp_path / "case.yaml").write_text(text)
+    with pytest.raises(RequestError, match=sentence):
+        requested("--from", str(tmp_path / "case.yaml"))

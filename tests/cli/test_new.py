@@ -1,0 +1,104 @@
+"""`attnexp new`: what it writes passes its test and runs, and nothing existing is overwritten."""
+
+import subprocess
+import sys
+
+import pytest
+
+from attnexp.cli.new import KINDS
+
+
+@pytest.fixture
+def written(in_process, tmp_path):
+    """Each kind, written into one folder."""
+    for kind in KINDS:
+        assert in_process("new", kind, f"written_{kind}").returncode == 0
+    return tmp_path
+
+
+def test_the_tests_pass_at_once(written):
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(written)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_next_command_runs(kind, in_process):
+    said = in_process("new", kind, f"own_{kind}", "--into", "mine").stdout
+    method = KINDS[kind][1]
+    assert f"fill in `{method}` in mine/own_{kind}.py" in said
+    command = said.splitlines()[-1].split()
+    assert command[0] == "attnexp"
+    few = ["figures=false", "train.max_epochs=1", "data.num_train=20", "data.num_test=5"]
+    answer = in_process(*command[1:], *few)
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_nothing_is_overwritten_and_nothing_half_written(in_process, tmp_path):
+    (tmp_path / "test_mine.py").write_text("precious")
+    answer = in_process("new", "score", "mine")
+    assert answer.returncode == 2
+    assert "test_mine.py exists already" in answer.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
+    (tmp_path / "into").write_text("a file")
+    answer = in_process("new", "score", "other", "--into", "into")
+    assert answer.returncode == 2
+    assert "--into: into/other.py cannot be written" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("dot", "model=dot is one of attnexp's own"),
+        ("json", "Python has a module 'json' already"),
+        (
+            "Mine",
+            "must be lower-case ASCII, digits and underscores, such as my_model, got 'Mine'",
+        ),
+        ("../mine", "got '../mine'"),
+        ("class", "'class' is a word of Python's"),
+    ],
+)
+def test_names_that_cannot_be_used_are_refused(name, sentence, in_process, tmp_path):
+    answer = in_process("new", "score", name)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("group", "code", "missing"),
+    [
+        (
+            "normalizer",
+            "from attnexp.normalizers.base import Normalizer as Base\n"
+            "class Bare(Base):\n"
+            "    shift_invariant = True\n"
+            "    def normalize(self, scores, seen):\n"
+            "        return scores.softmax(dim=-1)\n",
+            "sums_to_one, which every Normalizer has",
+        ),
+        (
+            "data",
+            "from attnexp.data.base import Dataset as Base\n"
+            "class Bare(Base):\n"
+            "    def __init__(self, generator):\n"
+            "        self.train = self.validation = self.test = None\n",
+            "spec, which every Dataset has",
+        ),
+    ],
+)
+def test_a_class_without_what_the_program_needs_gets_a_sentence(
+    group, code, missing, in_process, tmp_path
+):
+    (tmp_path / f"bare_{group}.py").write_text(code)
+    (tmp_path / "conf" / group).mkdir(parents=True)
+    (tmp_path / "conf" / group / "bare.yaml").write_text(f"_target_: bare_{group}.Bare\n")
+    answer = in_process("--config-dir", "conf", f"{group}=bare")
+    assert answer.returncode == 2
+    assert f"bare_{group}.Bare sets no {missing}" in answer.stderr

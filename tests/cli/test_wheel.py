@@ -1,0 +1,76 @@
+"""The built wheel, installed elsewhere, works from any directory."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """A folder with what the wheel holds, as pip would unpack it."""
+    wheels = tmp_path_factory.mktemp("wheels")
+    subprocess.run(
+        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", wheels, ROOT],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    (wheel,) = wheels.glob("*.whl")
+    site = tmp_path_factory.mktemp("site")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--no-deps", "--target", site, wheel],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )
+    return site
+
+
+def run(site, folder, *arguments):
+    """The installed console script, with the checkout out of sight."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *libraries()])}
+    return subprocess.run(
+        [sys.executable, "-S", site / "bin" / "attnexp", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def libraries():
+    """Where the dependencies are; without site's .pth files, so not an editable attnexp."""
+    return [path for path in sys.path if path.endswith("site-packages")]
+
+
+def files(folder):
+    """The files below a folder, by their paths in it, without what Python compiles."""
+    found = (path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    return {path for path in found if path.suffix != ".pyc"}
+
+
+def test_the_wheel_holds_the_package_and_every_configuration(site):
+    conf = {Path("conf") / path for path in files(ROOT / "conf")}
+    assert files(site / "attnexp") == files(ROOT / "attnexp") | conf
+
+
+def test_the_wheel_says_that_it_is_typed_and_has_its_licence(site):
+    assert (site / "attnexp" / "py.typed").is_file()
+    (licence,) = site.glob("attnexp-*.dist-info/licenses/LICENSE")
+    assert licence.read_text() == (ROOT / "LICENSE").read_text()
+
+
+def test_the_installed_command_runs_elsewhere(site, tmp_path):
+    answer = run(site, tmp_path, "model=additive", "train.max_epochs=2", "figures=false")
+    assert answer.returncode == 0, answer.stderr
+    assert len(list(tmp_path.glob("outputs/*/summary.json"))) == 1
+    assert str(ROOT) not in run(site, tmp_path, "--info", "searchpath").stdout
+    table = run(site, tmp_path, "results")
+    assert "additive" in table.stdout

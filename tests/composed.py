@@ -1,0 +1,64 @@
+"""Runs that are built in this process from the words of a command line."""
+
+from functools import cache
+from pathlib import Path
+
+import torch
+from hydra import compose, initialize_config_dir
+from hydra.core.global_hydra import GlobalHydra
+from omegaconf import DictConfig
+
+from attnexp.config import build
+from attnexp.config.groups import conf_dir
+from attnexp.config.job import Job, identified
+from attnexp.config.settings import register_resolvers
+from attnexp.runs.place import Place
+from attnexp.runs.summary import Summary
+from attnexp.trackers.none import NoTracker
+from attnexp.training.loop import Training
+from attnexp.training.precision import choose_precision
+from attnexp.training.prepared import PreparedRun
+
+
+def composed(*words: str) -> DictConfig:
+    register_resolvers()
+    GlobalHydra.instance().clear()  # another test may have left its own
+    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+        return compose("config", [*words, "device=cpu"], return_hydra_config=True)
+
+
+def opening_of(config: DictConfig) -> Summary:
+    _, key, code = identified(config)
+    return Job(config, Place(Path(), key, code)).first_summary()
+
+
+def prepared(*words: str) -> PreparedRun:
+    config = composed(*words)
+    return build.prepare(config, opening_of(config))
+
+
+@cache
+def _opening() -> Summary:
+    return opening_of(composed())
+
+
+def training(model, dataset, task, optimizer, schedule, settings, order) -> Training:
+    """Return the training of parts that no configuration has built."""
+    cpu = torch.device("cpu")
+    run = PreparedRun(
+        config={"graphs": True},
+        opening=_opening(),
+        device=cpu,
+        why_device="",
+        precision=choose_precision("fp32", cpu),
+        dataset=dataset,
+        model=model,
+        task=task,
+        optimizer=optimizer,
+        schedule=schedule,
+        settings=settings,
+        tracker=NoTracker(),
+        order=order,
+        untrained=[],
+    )
+    return Training(run)

@@ -1,0 +1,119 @@
+"""Every command of the documents is one: parsed or composed here, executed by `make test-all`.
+
+The course's chapters and exercises are executed by tests of their own.
+"""
+
+import shutil
+
+import pytest
+from documented import ROOT, commands, compose, verb_of, words_of
+
+from attnexp.cli import new
+
+PAGES = [
+    "README.md",
+    "docs/attend.md",
+    "docs/choices.md",
+    "docs/data.md",
+    "docs/own_code.md",
+    "docs/performance.md",
+    "docs/pictures.md",
+    "docs/python.md",
+    "docs/recipes.md",
+    "docs/reliability.md",
+    "docs/results.md",
+    "docs/runs.md",
+    "docs/sweeps.md",
+    "docs/tour.md",
+]
+COURSE = ["docs/exercises.md", *(f"docs/course/{page.name}" for page in ROOT.glob("docs/course/*"))]
+LINES = sorted({line for page in PAGES for line in commands(page)})
+COMPOSED = sorted({*LINES, *(line for page in COURSE for line in commands(page))})
+ON_RUNS = [line for line in LINES if verb_of(line.split()[1:])]
+TRAINED = sorted({*commands("README.md"), *commands("docs/tour.md"), *commands("docs/data.md")})
+LITTLE = ("train.max_epochs=2", "figures=false")
+FEW = ("data.num_train=200", "data.num_validation=50", "data.num_test=50")
+
+
+def write_data(folder):
+    """Write the files that the commands name: a table, sentences and a dictionary."""
+    rows = "".join(f"{i},{i * i % 7},{i % 3}\n" for i in range(12))
+    for name in ("my.csv", "table.csv"):
+        (folder / name).write_text(f"a,b,c\n{rows}")
+    sentences = "".join(f"the {n} cat,le chat {n}\n" for n in "abcdefgh")
+    (folder / "pairs.csv").write_text(f"en,fr\n{sentences}")
+    (folder / "my.tsv").write_text(sentences.replace(",", "\t"))
+    words = "".join(f"{a}{b}n  {a.upper()} IH1 N\n" for a in "bdfgkl" for b in "aeiou")
+    (folder / "my.dict").write_text(words)
+
+
+def lessened(words):
+    """Return the words of a command with little training on little data."""
+    words = [
+        word.replace("range(10)", "range(1)").replace("range(64)", "range(4)") for word in words
+    ]
+    text = " ".join(words)
+    if "data=pairs" in text or "data=table" in text:
+        if "data=pairs" in text:
+            words = [word.replace("my.csv", "pairs.csv") for word in words]
+        words = [word for word in words if not word.startswith("data.num_train")]
+    if "data=g2p" in text:
+        words += [
+            "data.path=my.dict",
+            "data.num_train=20",
+            "data.num_validation=5",
+            "data.num_test=5",
+        ]
+    if "data=reverse" in text:
+        words += FEW
+    if "optuna" in text:
+        words.append("hydra.sweeper.n_trials=3")
+    plain = {"--help", "--version", "--cfg", "--info", "--dry-run"} & set(words)
+    return words if plain else [*words, *LITTLE]
+
+
+def test_there_are_commands():
+    assert len(LINES) >= 50
+    for name in ("table", "nile", "pairs", "g2p"):
+        assert sum(f"data={name}" in line for line in commands("docs/data.md")) >= 2
+
+
+@pytest.mark.parametrize("line", COMPOSED)
+def test_a_command_is_one(line, in_process, tmp_path):
+    write_data(tmp_path)
+    if "--config-dir conf " in line:
+        new.main(["score", "laplace", "--into", str(tmp_path)])
+    compose(line, in_process)
+
+
+@pytest.fixture
+def outputs(finished_runs, tmp_path, monkeypatch):
+    """Copies of the finished runs below outputs/, and the folder above as the current one."""
+    shutil.copytree(finished_runs["curve"].parent, tmp_path / "outputs")
+    monkeypatch.chdir(tmp_path)
+    return {name: f"outputs/{folder.name}" for name, folder in finished_runs.items()}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for line in ON_RUNS if "chapter" not in line])
+def test_a_verb_works(line, outputs, in_process):
+    """On finished runs: RUN is one of sequences where the command is about these."""
+    sequence = any(word in line for word in ("--example", "--layer", "decode"))
+    run, other = ("rnn", "transformer") if sequence else ("curve", "boxcar")
+    places = {"RUN": run, "OTHER": other, "RUN_A": run, "RUN_B": other}
+    names = {
+        f"{folder}{name}": outputs[key]
+        for name, key in places.items()
+        for folder in ("", "outputs/")
+    }
+    answer = in_process(*(names.get(word, word) for word in words_of(line)))
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("line", [line for line in TRAINED if line not in ON_RUNS])
+def test_a_run_or_a_sweep_works(line, in_process, tmp_path):
+    """On little training and little data."""
+    write_data(tmp_path)
+    answer = in_process(*lessened(words_of(line)))
+    assert answer.returncode == 0, answer.stderr

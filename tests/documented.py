@@ -1,0 +1,73 @@
+"""Command lines and code of the documents, and how a command line is held against the program."""
+
+import re
+import shlex
+from importlib import import_module
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+EXTRAS = {
+    "launcher=joblib": "hydra_plugins.hydra_joblib_launcher",
+    "launcher=slurm": "hydra_plugins.hydra_submitit_launcher",
+    "launcher=ray_tasks": "hydra_plugins.hydra_ray_launcher",
+    "sweeper=optuna": "optuna",
+}
+"""What a command line needs that is not always installed."""
+
+
+def script(name: str) -> ModuleType:
+    """Return a script of docs/ as a module."""
+    spec = spec_from_file_location(f"docs_{name}", ROOT / "docs" / f"{name}.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def blocks(page: str, language: str) -> list[str]:
+    """Return the blocks of code of a page in one language."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
+
+
+def commands(page: str) -> list[str]:
+    """Return the lines of the shell blocks of a page that begin with attnexp, each once."""
+    text = "".join([*blocks(page, "sh"), *blocks(page, "")]).replace("\\\n", " ")
+    lines = (line.partition("  #")[0].strip() for line in text.splitlines())
+    return list(dict.fromkeys(line for line in lines if re.match(r"attnexp\b", line)))
+
+
+def words_of(line: str) -> list[str]:
+    """Return the arguments of a command line, or skip the test where an extra is missing."""
+    for words, module in EXTRAS.items():
+        if words in line and find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
+    words = [word for word in shlex.split(line)[1:] if word != "..."]
+    return [word for word in words if not word.startswith("device=cuda")]
+
+
+def verb_of(words: list[str]) -> str | None:
+    """Return the verb of a command line, None where it is Hydra's."""
+    from attnexp.cli.verbs import VERBS
+
+    return words[0] if words and words[0] in VERBS else None
+
+
+def compose(line: str, in_process) -> None:
+    """Parse the arguments of a verb, compose the configuration of a run, or plan a sweep."""
+    from attnexp.cli.verbs import VERBS
+
+    words = words_of(line)
+    if verb := verb_of(words):
+        module = import_module(VERBS[verb][0])
+        if hasattr(module, "parse"):
+            module.parse(words[1:])
+        else:
+            assert in_process(*words).returncode == 0
+        return
+    plain = {"--help", "--version", "--cfg", "--info", "--dry-run"} & set(words)
+    more = [] if plain else ["--dry-run"] if "-m" in words else ["--cfg", "job"]
+    answer = in_process(*words, *more)
+    assert answer.returncode == 0, answer.stderr

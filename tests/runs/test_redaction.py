@@ -1,0 +1,189 @@
+"""Secrets and values from the environment are in no file that a run writes about itself."""
+
+import base64
+import json
+from pathlib import Path
+
+import pytest
+
+from attnexp.runs.redaction import MASK, is_secret, masked
+
+CANARY, TYPED = "canary-in-the-environment", "canary-on-the-line"
+
+SCORE = """
+from attnexp.scores.average import Average
+
+class Secretive(Average):
+    def __init__(self, query_dim, key_dim, note="", password="", number=0):
+        super().__init__(query_dim, key_dim)
+        assert note == "canary-in-the-environment", "not the value in the environment"
+"""
+
+WORDS = (
+    *("--config-dir", "mine", "model=secretive", "train.max_epochs=1", "figures=false"),
+    *("model.note=${oc.env:CANARY}", f"model.password={TYPED}"),
+)
+REPEATABLE = WORDS[:-1]
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch) -> Path:
+    """A folder with a score whose settings hold secrets."""
+    (tmp_path / "mine" / "model").mkdir(parents=True)
+    (tmp_path / "secretive.py").write_text(SCORE)
+    settings = "# Secretive.\n_target_: secretive.Secretive\nnote: ''\npassword: ''\nnumber: 0\n"
+    (tmp_path / "mine" / "model" / "secretive.yaml").write_text(settings)
+    monkeypatch.setenv("CANARY", CANARY)
+    return tmp_path
+
+
+def leaks(folder: Path) -> list[str]:
+    """Return the files below a folder, or their names, that hold a secret, also in base64.
+
+    The differences of the checkout may be in this file.
+    """
+    found = []
+    for path in folder.rglob("*"):
+        content = path.read_bytes() if path.is_file() and path.name != "code.diff" else b""
+        for secret in (CANARY, TYPED):
+            plain = secret.encode()
+            forms = [plain, *(base64.b64encode(b"x" * n + plain)[4:-4] for n in range(3))]
+            if secret in path.name or any(form in content for form in forms):
+                found.append(f"{path.relative_to(folder)}: {secret}")
+    return found
+
+
+def run_folder(home: Path) -> Path:
+    (folder,) = (path.parent for path in home.glob("outputs/*/summary.json"))
+    return folder
+
+
+def test_a_run_records_no_secret(in_process, home):
+    named = "hydra.run.dir=outputs/${hydra.job.override_dirname}"
+    words = (*WORDS, "tracker=tensorboard", named)
+    answer = in_process(*words)
+    assert answer.returncode == 0, answer.stderr
+    assert leaks(home / "outputs") == []
+    summary = json.loads((run_folder(home) / "summary.json").read_text())
+    assert summary["config"]["model"]["note"] == "${oc.env:CANARY}"
+    assert summary["config"]["model"]["password"] == MASK
+    assert f"model.password={MASK}" in summary["command"]
+    assert {f"model.password={MASK}", "model.note=${oc.env:CANARY}"} <= {*summary["overrides"]}
+    assert summary["config_dir"] == str(home / "mine")
+    assert not any(secret in answer.stdout + answer.stderr for secret in (CANARY, TYPED))
+    assert "model.password is written as ***" in answer.stdout
+    assert "finished before" in in_process(*words).stdout
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["hydra/launcher=parallel", f"+hydra.job.env_set.MY_TOKEN={TYPED}", "model.number=1,2"],
+        ["hydra/sweeper=tuned", f'hydra.sweeper.tune=["model.password={TYPED},{TYPED}-too"]'],
+        ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "model.number=1,2"],
+    ],
+    ids=["parallel", "tuned", "optuna"],
+)
+def test_a_sweep_records_no_secret(attnexp, home, more):
+    if "optuna" in more[0]:
+        pytest.importorskip("optuna", reason="Optuna is not installed")
+    answer = attnexp("-m", *(REPEATABLE if "tuned" in more[0] else WORDS), *more)
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    assert leaks(home / "outputs") == []
+    assert not any(secret in answer.stdout + answer.stderr for secret in (CANARY, TYPED))
+    summaries = [json.loads(path.read_text()) for path in home.glob("outputs/*/summary.json")]
+    assert len(summaries) >= 2
+    assert all(each["command"].startswith("attnexp -m --config-dir mine") for each in summaries)
+
+
+def test_what_would_write_a_secret_down_refuses_it(in_process, home):
+    pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
+    pytest.importorskip("optuna", reason="Optuna is not installed")
+    answer = in_process("-m", *WORDS, "hydra/launcher=submitit_local")
+    assert answer.returncode == 2
+    assert "model.password is a secret, and this launcher writes settings" in answer.stderr
+    search = ("hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", f"model.password={TYPED},a")
+    answer = in_process("-m", *REPEATABLE, *search)
+    assert answer.returncode == 2
+    assert "model.password is a secret, and the journal of a search holds" in answer.stderr
+    assert leaks(home / "outputs") == []
+
+
+def test_a_run_is_repeated_with_the_same_environment_alone(in_process, home, monkeypatch):
+    number = "model.number='${oc.decode:${oc.env:NUMBER}}'"
+    monkeypatch.setenv("NUMBER", "3")
+    assert in_process(*REPEATABLE, number).returncode == 0
+    folder = run_folder(home)
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["config"]["model"] == {
+        "_target_": "secretive.Secretive",
+        "note": "${oc.env:CANARY}",
+        "password": "",
+        "number": 3,
+    }
+    again = in_process("verify", str(folder), "--config-dir", "mine")
+    assert again.returncode == 0, again.stderr
+    assert "bit-identical" in again.stdout
+    monkeypatch.setenv("CANARY", "elsewhere")
+    dry = in_process("--dry-run", *REPEATABLE, number)
+    assert dry.stdout.startswith("to do"), "another value is another run"
+    answer = in_process("verify", str(folder), "--config-dir", "mine")
+    assert answer.returncode == 2
+    assert "CANARY in the environment has another value than for the run" in answer.stderr
+    monkeypatch.delenv("CANARY")
+    answer = in_process("verify", str(folder), "--config-dir", "mine")
+    assert "needs CANARY in the environment, which is not set" in answer.stderr
+
+
+def test_a_mask_is_not_taken_for_a_secret(in_process, home):
+    """A record of settings, such as best.yaml, may be given as an experiment."""
+    experiment = home / "mine" / "experiment" / "best.yaml"
+    experiment.parent.mkdir()
+    experiment.write_text("# @package _global_\n# The best.\nmodel: {password: '***'}\n")
+    wanted = "model.password='${oc.env:NAME}', and NAME in the environment\n"
+    for given in (["experiment=best"], ["model.password=***"], ["-m", "experiment=best"]):
+        answer = in_process(*REPEATABLE, *given)
+        assert answer.returncode == 2
+        assert "model.password is '***', which is recorded in place of a secret" in answer.stderr
+        assert answer.stderr.endswith(wanted)
+    assert not (home / "outputs").exists()
+    assert in_process(*WORDS).returncode == 0
+    answer = in_process("verify", str(run_folder(home)), "--config-dir", "mine")
+    assert answer.returncode == 2
+    assert "model.password was a secret, which no folder holds" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        *((name, True) for name in ("password", "api_key", "apiKey", "HF_TOKEN", "a.b.secret_key")),
+        *((name, True) for name in ("token", "credentials", "aws_access_key_id")),
+        *((name, False) for name in ("pad_token", "tokenizer", "num_tokens", "key_dim", "model")),
+    ],
+)
+def test_names_of_secrets(name, expected):
+    assert is_secret(name) is expected
+
+
+def test_values_that_refer_or_switch_stay():
+    settings = {"password": "${oc.env:PW}", "token": None, "secret": True, "api_key": 12345}
+    assert masked(settings) == settings | {"api_key": MASK}
+    assert masked({"credentials": {"user": "me"}}) == {"credentials": {"user": MASK}}
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("+tracker.password=open sesame", f"+tracker.password={MASK}"),
+        ("tracker.password=${oc.env:PW}", "tracker.password=${oc.env:PW}"),
+        ("tracker.api_key=choice(rosebud,open sesame)", f"tracker.api_key={MASK}"),
+        (
+            'hydra.sweeper.tune=["model.password=a,b"]',
+            f'hydra.sweeper.tune=["model.password={MASK}"]',
+        ),
+        ("tracker={password: a, name: b}", f"tracker={{password: {MASK}, name: b}}"),
+        ("model=dot", "model=dot"),
+    ],
+)
+def test_a_secret_in_a_word_is_masked(word, expected):
+    assert masked([word]) == [expected]

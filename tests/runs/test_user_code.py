@@ -1,0 +1,89 @@
+"""The user's own code in a run's key."""
+
+import sys
+
+import pytest
+from composed import composed, opening_of
+
+from attnexp.config import build
+from attnexp.errors import RequestError
+from attnexp.runs.key import run_key
+from attnexp.runs.user_code import changed_modules, user_code
+
+SCORE = "import math\nfrom helper import twice\nfrom pack.inner import three\nclass Mine: pass\n"
+
+
+@pytest.fixture
+def code(tmp_path, monkeypatch):
+    """Writes modules into a folder on the import path, and returns the code of `scored.Mine`."""
+    monkeypatch.syspath_prepend(tmp_path)
+    config = {
+        "seed": 0,
+        "model": {"_target_": "scored.Mine"},
+        "optim": {"_target_": "torch.optim.SGD"},
+    }
+
+    def write(**modules):
+        for name, text in modules.items():
+            path = tmp_path.joinpath(*name.split("__", 1)).with_suffix(".py")
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        code = user_code(config)
+        return code, run_key(config, code)
+
+    write(
+        scored=SCORE,
+        helper="def twice(x):\n    return 2 * x\n",
+        pack____init__="",
+        pack__inner="from . import deep\nfrom .deep import *\nthree = 3\n",
+        pack__deep="raise SystemExit('this was run')\n",
+    )
+    return write
+
+
+def test_modules_are_found_with_those_they_import_and_not_run(code):
+    found, _ = code()
+    assert list(found) == ["helper", "pack", "pack.deep", "pack.inner", "scored"]
+    assert "scored" not in sys.modules
+
+
+def test_installed_packages_and_attnexp_are_not_read(code):
+    config = {"a": {"_target_": "attnexp.scores.dot.Dot"}, "b": {"_target_": "torch.nn.Linear"}}
+    assert user_code(config) == {}
+    assert "numpy" not in code(scored="import numpy, torch, os, nowhere\nclass Mine: pass\n")[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"# a comment\n\n{SCORE}",
+        SCORE.replace("class Mine: pass", "class Mine:\n    pass"),
+        f'"""A docstring."""\n{SCORE}',
+    ],
+)
+def test_comments_layout_and_docstrings_change_nothing(code, text):
+    assert code(scored=text) == code(scored=SCORE)
+
+
+@pytest.mark.parametrize("module", ["helper", "pack__deep", "scored"])
+def test_an_edit_of_any_module_is_another_run(code, module):
+    (before, key), (after, other) = code(), code(**{module: SCORE + "x = 2\n"})
+    assert changed_modules(before, after) == [module.replace("__", ".")]
+    assert key != other
+    assert code(**{module: SCORE + "x = 3\n"})[1] not in (key, other)
+
+
+def test_source_that_cannot_be_parsed_counts_with_its_bytes(code):
+    assert code(helper="def (")[0] != code(helper="def ((")[0]
+
+
+def test_code_that_is_edited_after_composing_is_not_run(code):
+    """What was computed with it would be stored under the key of the code before."""
+    text = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
+    code(scored=text)
+    config = composed("model=dot", "model._target_=scored.Mine")
+    opening = opening_of(config)
+    assert list(opening.code) == ["scored"]
+    code(scored=text.replace("pass", "scale = 2"))
+    with pytest.raises(RequestError, match="scored: the code was edited after the command began"):
+        build.prepare(config, opening)

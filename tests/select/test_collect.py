@@ -1,0 +1,94 @@
+"""Finding and reading runs: what is taken, what is set aside and why."""
+
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from attnexp.errors import RequestError
+from attnexp.runs import files
+from attnexp.select.collect import collect
+
+
+def test_runs_are_found_at_any_depth_in_order_of_path(write_run, tmp_path: Path):
+    for name in ("b/deep/run", "a", "c"):
+        write_run(name)
+    found = collect([tmp_path / "outputs"])
+    assert [run.folder.name for run in found.runs] == ["a", "run", "c"]
+    assert not found.skipped
+
+
+def test_a_run_may_itself_be_the_path(write_run):
+    folder = write_run("a")
+    assert [run.folder for run in collect([folder]).runs] == [folder]
+
+
+def test_a_run_met_twice_counts_once(write_run, tmp_path: Path):
+    folder = write_run("a")
+    assert len(collect([folder, tmp_path / "outputs", folder.parent]).runs) == 1
+
+
+def test_nothing_is_sought_inside_runs_hidden_folders_and_links(write_run, tmp_path: Path):
+    write_run("a")
+    write_run("a/inside")
+    write_run(".hidden/b")
+    (tmp_path / "outputs" / "latest").symlink_to(tmp_path / "outputs" / "a")
+    assert len(collect([tmp_path / "outputs"]).runs) == 1
+
+
+@pytest.mark.parametrize("make", [os.mkdir, os.mkfifo])
+def test_a_summary_that_is_no_file_is_set_aside(tmp_path: Path, make):
+    make(tmp_path / "summary.json")
+    assert collect([tmp_path]).skipped == [f"{tmp_path}/summary.json is not a file"]
+
+
+def test_a_folder_that_a_run_has_only_begun_in_is_set_aside(tmp_path: Path):
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "attnexp.log").touch()
+    found = collect([tmp_path])
+    assert found.skipped == [f"{tmp_path}/run holds no summary.json yet, or never will"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_closed_folder_is_set_aside(tmp_path: Path):
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0)
+    assert "cannot be opened: Permission denied" in collect([tmp_path]).skipped[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"), [("nowhere", "is not there"), ("file", "is not a folder")]
+)
+def test_a_path_that_is_no_folder_is_a_wrong_request(tmp_path: Path, name: str, what: str):
+    (tmp_path / "file").touch()
+    with pytest.raises(RequestError, match=what):
+        collect([tmp_path / name])
+
+
+def test_a_damaged_run_is_set_aside_and_its_neighbours_are_read(write_run, damage, tmp_path: Path):
+    write_run("a")
+    damage(write_run("b"), metrics=None)
+    found = collect([tmp_path / "outputs"])
+    assert [run.folder.name for run in found.runs] == ["a"]
+    assert len(found.skipped) == 1
+
+
+def test_a_run_that_is_being_rewritten_is_always_whole(write_run, tmp_path: Path):
+    """Readers see the old summary, the new one, or a folder without one; never half of one."""
+    folder = write_run("a")
+    content = json.loads((folder / "summary.json").read_text())
+
+    def rewrite() -> None:
+        for i in range(200):
+            files.write_json(folder / "summary.json", content | {"seconds": float(i)})
+
+    writer = threading.Thread(target=rewrite)
+    writer.start()
+    seen = set()
+    while writer.is_alive():
+        found = collect([tmp_path / "outputs"])
+        assert not found.skipped
+        seen.add(found.runs[0].summary.seconds)
+    assert len(seen) > 1

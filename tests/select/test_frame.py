@@ -1,0 +1,71 @@
+"""Runs as a DataFrame."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import attnexp
+
+
+def test_results_are_a_tidy_frame(write_run, tmp_path: Path):
+    write_run("a", {"seed": 1, "model.width": None})
+    write_run("b", {"model": {"_target_": "b", "hidden_dim": 64}}, choices={"model": "additive"})
+    (write_run("c") / "summary.json").write_text("{")
+    runs = attnexp.load_results(tmp_path / "outputs")
+    assert runs["model"].tolist() == ["gaussian", "additive"]
+    assert runs["seed"].tolist() == [1, 0]
+    assert runs["test_mse"].tolist() == [0.5, 0.5]
+    assert runs["model.hidden_dim"].tolist()[1] == 64
+    assert isinstance(runs["model.hidden_dim"].tolist()[1], int)
+    assert pd.isna(runs["model.width"]).all()
+    assert runs.attrs["better"] == {"test_mse": "lower"}
+    assert "summary.json" in runs.attrs["skipped"][0]
+    assert runs.groupby("model")["test_mse"].mean().to_dict() == {"additive": 0.5, "gaussian": 0.5}
+    assert runs[runs["model.hidden_dim"] > 32]["model"].tolist() == ["additive"]
+
+
+def test_outputs_is_where_results_are(write_run, tmp_path: Path, monkeypatch):
+    write_run("a")
+    monkeypatch.chdir(tmp_path)
+    assert len(attnexp.load_results()) == 1
+
+
+def test_metrics_and_settings_may_be_called_anything(frame):
+    runs = frame(({"folder": 1, "seconds": 2}, {"metrics": {"seed": 3.0, "model": 4.0}}))
+    row = runs.table.iloc[0]
+    assert (row["config.folder"], row["config.seconds"]) == (1, 2)
+    assert (row["metrics.seed"], row["metrics.model"]) == (3.0, 4.0)
+    assert row["seed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "heavy"),
+    [
+        ("", {"torch", "pandas", "numpy", "rich", "hydra"}),
+        ("attnexp.load_results('.')", {"torch", "matplotlib", "scipy", "hydra"}),
+        ("import attnexp.tables.reports", {"torch", "pandas", "scipy", "hydra"}),
+    ],
+)
+def test_the_doors_open_only_what_they_need(tmp_path: Path, code: str, heavy: set[str]):
+    program = f"import attnexp, sys\n{code}\nprint(sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(Path(attnexp.__file__).parents[1]), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_combinations_of_values_are_counted(frame):
+    made = frame(
+        *(({"model.width": width, "seed": seed}, {}) for width in (1, 2) for seed in (0, 1))
+    )
+    assert made.number(["model.width"]) == 2
+    assert made.number(["model.width", "seed"]) == 4
+    assert made.number([]) == 1

@@ -1,0 +1,14 @@
+"""Runs, gathered for pictures and reports."""
+
+from attnexp.select.collect import collect
+from attnexp.select.groups import comparisons
+
+
+def test_configurations_come_in_order_of_their_settings(write_run, tmp_path):
+    for i, width in enumerate([32.0, 0.5, 8.0, 2.0]):
+        for seed in (1, 0):
+            write_run(f"run{i}{seed}", {"model.width": width, "seed": seed})
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    labels = [own.label for own in comparison.configurations]
+    assert labels == [f"gaussian, model.width={width}" for width in ("0.5", "2", "8", "32")]
+    assert [own.seeds for own in comparison.configurations] == [(0, 1)] * 4

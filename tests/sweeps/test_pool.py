@@ -1,0 +1,125 @@
+"""Worker processes and their server: how they begin and end, and what a sweep makes of it."""
+
+import os
+import signal
+import time
+
+import pytest
+from omegaconf import OmegaConf
+from sweeping import begun, marked, summaries, until
+
+from attnexp.config.job import Job
+from attnexp.errors import RunFailedError
+from attnexp.runs.place import Place
+from attnexp.sweeps import pool
+
+pytestmark = pytest.mark.skipif(not pool.FORKED, reason="workers are not forked here")
+
+
+@pytest.fixture
+def worker():
+    ours = pool.WorkerProcess()
+    yield ours
+    ours.close()
+
+
+def ready(worker):
+    """Start a worker and wait until it is ready."""
+    worker.start()
+    until(lambda: list(pool.ended_jobs([worker])) or worker._ready)
+
+
+def servers(mark):
+    """The fork servers among the processes of a test."""
+    found = []
+    for number in marked(mark):
+        with open(f"/proc/{number}/cmdline") as file:
+            if "multiprocessing.forkserver" in file.read():
+                found.append(number)
+    return found
+
+
+def test_a_killed_server_costs_no_job_and_workers_still_end_and_begin(start, home):
+    command = start(
+        "-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "model.seconds=2,60,0"
+    )
+    until(lambda: len(begun(home)) == 2)
+    workers = {seconds: int(process) for _, seconds, process, *_ in begun(home)}
+    (server,) = set(servers(start.mark)) - set(workers.values())
+    os.kill(server, signal.SIGKILL)
+    os.kill(workers["60"], signal.SIGKILL)
+    code, out, err = command.end(timeout=60)
+    assert code == 1
+    assert "failed: model.seconds=60: its process died without an exit code" in out
+    assert "Traceback" not in out + err
+    ends = {one["config"]["model"]["seconds"]: one["status"] for one in summaries(home)}
+    assert ends == {2: "finished", 60: "failed", 0: "finished"}
+    until(lambda: marked(start.mark) == [], seconds=20)
+
+
+def test_a_server_that_is_stopped_is_replaced(worker, monkeypatch, capsys):
+    ready(worker)
+    monkeypatch.setattr(pool, "START", 1.0)
+    server = worker._server
+    os.kill(server, signal.SIGSTOP)
+    other = pool.WorkerProcess()
+    other.start()
+    monkeypatch.setattr(pool, "START", 60.0)
+    ready(other)
+    assert other._server != server
+    assert "a worker process does not start, it was not ready after" in capsys.readouterr().out
+    other.close()
+
+
+def test_workers_that_never_start_end_the_sweep_with_a_sentence(worker, monkeypatch):
+    monkeypatch.setattr(pool, "START", 0.2)
+    monkeypatch.setattr(pool.worker, "main", silent)
+    with pytest.raises(RunFailedError, match="the worker process does not start: it"):
+        fail_to_start(worker)
+
+
+def test_a_worker_that_cannot_import_torch_says_why(worker, monkeypatch):
+    monkeypatch.setattr(pool.worker, "main", broken)
+    with pytest.raises(RunFailedError, match="does not start: ImportError: there is no torch"):
+        fail_to_start(worker)
+
+
+def fail_to_start(worker):
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        list(pool.ended_jobs([worker]))
+
+
+def silent(pipe, environment):
+    time.sleep(60)
+
+
+def broken(pipe, environment):
+    pipe.send("ImportError: there is no torch")
+
+
+def test_a_process_that_has_not_started_is_not_waited_for(worker):
+    began = time.monotonic()
+    worker.start()
+    worker.close()
+    assert worker.stop(0.0) == []
+    assert time.monotonic() - began < 5
+
+
+def test_a_process_that_was_killed_without_a_job_fails_no_job(worker, tmp_path):
+    """The next job gets a new process, where it was once said to have died in the old one."""
+    ready(worker)
+    first = worker._process
+    first.kill()
+    first.join()
+    worker.submit([Job(OmegaConf.create(), Place(tmp_path, "key"))])
+    assert worker._process is not first
+    assert worker._process.exitcode is None
+
+
+def test_the_server_takes_no_module_from_the_current_directory(worker, tmp_path, monkeypatch):
+    (tmp_path / "torch.py").write_text("raise SystemExit('this is not torch')")
+    monkeypatch.chdir(tmp_path)
+    pool._kill_server(pool._running_server())
+    ready(worker)
+    assert "PYTHONSAFEPATH" not in os.environ

@@ -1,0 +1,149 @@
+"""Rows, what they gather, and what is missing from them."""
+
+import pytest
+
+from attnexp.runs import lock
+from attnexp.runs.folder import load_run
+from attnexp.select.frame import Frame, make_frame, varying
+from attnexp.tables.entries import Request, ResultsTable, Row, divide, is_share
+
+
+def run(model: str, seed: int, value: float | None = 1.0, **extra):
+    settings = {"seed": seed, "model._target_": model, **extra.pop("settings", {})}
+    fields = {"choices": {"model": model, **extra.pop("choices", {})}}
+    return settings, fields | {"metrics": {"test_mse": value}} | extra
+
+
+def table_by(runs: Frame, *by: str, apart: tuple[str, ...] = ()) -> ResultsTable:
+    (table,) = divide(runs, Request(by, apart=apart))
+    return table
+
+
+def rows_by(runs: Frame, *by: str, apart: tuple[str, ...] = ()) -> list[Row]:
+    return [entry.row for entry in table_by(runs, *by, apart=apart).firsts]
+
+
+GAUSSIAN = ({"model": {"_target_": "a", "width": 1}}, {"choices": {"model": "gaussian"}})
+WIDE = ({"model": {"_target_": "a", "width": 2}}, {"choices": {"model": "gaussian"}})
+ADDITIVE = ({"model": {"_target_": "b", "hidden_dim": 64}}, {"choices": {"model": "additive"}})
+
+
+@pytest.mark.parametrize(
+    ("runs", "names"),
+    [((GAUSSIAN, ADDITIVE), ["model"]), ((GAUSSIAN, WIDE, ADDITIVE), ["model", "model.width"])],
+)
+def test_settings_tell_rows_apart_if_they_differ_within_a_choice(frame, runs, names):
+    assert varying(frame(*runs)) == names
+
+
+def test_seeds_and_neutral_settings_and_experiments_do_not(frame):
+    runs = frame(
+        ({"seed": 0, "device": "cpu", "figures": True}, {}),
+        (
+            {"seed": 1, "device": "cuda", "output_dir": "x"},
+            {"choices": {"experiment": "e", "tracker": "t"}},
+        ),
+    )
+    assert varying(runs) == []
+
+
+def test_a_row_a_configuration_in_order_of_appearance(frame):
+    runs = frame(*(run(model, seed) for model in ("b", "a") for seed in (0, 1)))
+    rows = rows_by(runs, "model")
+    assert [row.labels for row in rows] == [{"model": "b"}, {"model": "a"}]
+    assert [row.runs.rows.tolist() for row in rows] == [[0, 1], [2, 3]]
+
+
+def test_the_newest_finished_run_of_a_seed_counts(frame):
+    runs = frame(
+        run("a", 0, 1.0, started="2026-01-02"),
+        run("a", 0, 2.0, started="2026-01-03"),
+        run("a", 0, None, started="2026-01-04", status="failed"),
+        run("a", 1, None, started="2026-01-01", status="failed"),
+    )
+    found = table_by(runs, "model")
+    assert found.repeats == 2
+    assert found.firsts[0].values == {0: {0: 2.0}}
+    assert found.firsts[0].row.lost["failed"] == 1
+
+
+def test_runs_without_a_result_are_counted(frame):
+    runs = frame(
+        run("a", 0),
+        run("a", 1, None, status="failed"),
+        run("a", 2, None, status="running"),
+        run("a", 3, None, status="interrupted"),
+        run("b", 4),
+    )
+    # Nothing holds the lock of the one that is said to be running: its process is gone.
+    a, b = rows_by(runs, "model")
+    none = {"failed": 0, "interrupted": 0, "died": 0, "running": 0}
+    assert a.lost == none | {"failed": 1, "interrupted": 1, "died": 1, "missing": 1}
+    assert b.lost == none | {"missing": 4}
+
+
+def test_a_run_that_a_process_works_on_is_running(write_run):
+    folder = write_run("a", status="running")
+    with lock.hold(folder):
+        (row,) = rows_by(make_frame([load_run(folder)]), "model")
+    assert (row.lost["running"], row.lost["died"]) == (1, 0)
+
+
+def test_seeds_of_other_data_are_not_missing(frame):
+    runs = frame(
+        run("a", 0, choices={"data": "sine"}),
+        run("a", 1, choices={"data": "copy"}),
+    )
+    assert all(not row.lost["missing"] for row in rows_by(runs, "model", "data"))
+
+
+def test_a_value_that_is_no_number_is_no_value(frame):
+    found = table_by(frame(run("a", 0, None), run("a", 1, 2.0)), "model")
+    assert found.firsts[0].values == {1: {0: 2.0}}
+
+
+def test_rows_that_gather_settings_keep_them_apart_within_a_seed(frame):
+    heads = ({"arch.heads": 1}, {"arch.heads": 2})
+    runs = frame(
+        *(run("a", seed, seed + i, settings=own) for seed in (0, 1) for i, own in enumerate(heads))
+    )
+    found = table_by(runs, "model")
+    assert found.within == ["arch.heads"]
+    assert found.firsts[0].values == {
+        0: {0: 0.0, 1: 1.0},
+        1: {0: 1.0, 1: 2.0},
+    }
+
+
+def test_settings_of_the_rows_own_choice_are_averaged(frame):
+    runs = frame(
+        run("a", 0, 1.0, settings={"model.width": 1}),
+        run("a", 0, 3.0, settings={"model.width": 2}),
+        run("b", 0, 5.0),
+    )
+    found = table_by(runs, "model")
+    assert found.within == ["model.width"]
+    assert found.firsts[0].values == {0: {0: 2.0}}
+
+
+@pytest.mark.parametrize(("apart", "panels"), [((), 1), (("arch.heads",), 2)])
+def test_rows_are_compared_within_panels(frame, apart, panels):
+    runs = frame(*(run("a", 0, settings={"arch.heads": heads}) for heads in (1, 2)))
+    rows = rows_by(runs, "model", "arch.heads", apart=apart)
+    assert len({row.panel for row in rows}) == panels
+
+
+@pytest.mark.parametrize(("unit", "expected"), [("share", True), ("keys", False), (None, False)])
+def test_a_share_is_known_by_its_unit(frame, unit, expected):
+    units = {"units": {"m": unit}} if unit else {}
+    assert is_share(frame(({}, {"metrics": {"m": 0.5}} | units)), "m") is expected
+
+
+def test_the_interval_of_a_share_counts_the_fewest_examples_of_its_runs(frame):
+    share = {"units": {"test_mse": "share"}}
+    runs = frame(
+        run("a", 0, settings={"data.num_test": 500}, **share),
+        run("a", 1, settings={"data.num_test": 200}, **share),
+    )
+    assert table_by(runs, "model").firsts[0].spread.examples == 200
+    assert table_by(frame(run("a", 0)), "model").firsts[0].spread.examples is None

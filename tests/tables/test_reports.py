@@ -1,0 +1,306 @@
+"""Tables of configurations: what stands in them and what is said beside them."""
+
+from pathlib import Path
+
+import pytest
+
+from attnexp.runs.origin.provenance import GitState
+from attnexp.tables.entries import Request
+from attnexp.tables.reports import configurations_report, pivot_report
+from attnexp.tables.text import NOTHING, Grid, Report
+
+LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
+HIGH = [2.0, 2.15, 1.9, 2.05, 2.1, 2.0, 1.95, 2.0]
+
+
+def texts(grid: Grid, title: str) -> list[str]:
+    i = [column.title for column in grid.columns].index(title)
+    return [row[i].text for row in grid.rows]
+
+
+def strong(report: Report) -> list[bool]:
+    return [any(cell.strong for cell in row) for row in report.grids[0].rows]
+
+
+def said(report: Report, words: str) -> list[str]:
+    return [note for note in report.notes if words in note]
+
+
+def test_a_row_has_its_statistics(sweep_of):
+    grid = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids[0]
+    titles = ["model", "seeds", "test_mse", "sd", "95% interval", "standing", "more seeds"]
+    first = ["a", "8", "1", "0.05976", "[0.95, 1.05]", "best", ""]
+    assert [texts(grid, title)[0] for title in titles] == first
+    assert texts(grid, "standing") == ["best", "worse"]
+
+
+def test_a_metric_has_its_chance_and_the_mean_of_all_heads_next_to_it(sweep_of):
+    companions = {"test_mse": {"all heads": "mean", "chance": "chance"}, "other": {"chance": "no"}}
+    metrics = {"test_mse": 1.0, "mean": 0.5, "chance": 0.25}
+    runs = sweep_of({"a": LOW}, companions=companions, metrics=metrics)
+    report = configurations_report(runs, Request())
+    grid = report.grids[0]
+    titles = [column.title for column in grid.columns]
+    place = titles.index("test_mse")
+    assert titles[place : place + 3] == ["test_mse", "all heads", "chance"]
+    assert (texts(grid, "all heads"), texts(grid, "chance")) == (["0.5"], ["0.25"])
+    assert (report.records[0]["all_heads"], report.records[0]["chance"]) == (0.5, 0.25)
+
+
+def test_a_milestone_says_how_fine_it_is(sweep_of):
+    runs = sweep_of(
+        {"a": LOW}, metrics={"exact_match_90_step": 80.0}, primary="exact_match_90_step"
+    )
+    caption = configurations_report(runs, Request()).grids[0].caption
+    assert "one epoch apart" in caption
+    assert "epoch" not in configurations_report(sweep_of({"a": LOW}), Request()).grids[0].caption
+
+
+def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):
+    caption = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids[0].caption
+    assert caption.endswith(
+        "The same in every run: arch=kernel_regression (heads=1), data=sine (num_train=50)."
+    )
+
+
+def test_the_best_stands_out_only_where_tests_say_so(sweep_of):
+    unclear = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
+    assert strong(configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request())) == [
+        True,
+        False,
+    ]
+    tied = configurations_report(sweep_of({"a": LOW, "b": unclear}), Request())
+    assert strong(tied) == [False, False]
+    three = configurations_report(sweep_of({"a": LOW, "b": unclear, "c": HIGH}), Request())
+    assert strong(three) == [True, True, False]
+
+
+def test_one_seed_is_no_basis(sweep_of):
+    report = configurations_report(sweep_of({"a": [1.0], "b": [2.0]}), Request())
+    assert not {"sd", "95% interval", "standing"} & {one.title for one in report.grids[0].columns}
+    assert strong(report) == [False, False]
+    assert said(report, "one seed per row: there is no interval, and nothing can be tested")
+    assert said(report, "a comparison takes at least 6")
+    assert [record["standing"] for record in report.records] == ["one seed", "one seed"]
+    assert all(record["low"] is None for record in report.records)
+
+
+def shares(sweep_of, values: dict[str, list[float]], **fields):
+    """The table of a share, whose values are those of test_mse by another meaning."""
+    return configurations_report(
+        sweep_of(values, better={"test_mse": "higher"}, units={"test_mse": "share"}, **fields),
+        Request(),
+    )
+
+
+def test_shares_are_compared_by_the_betting_test(sweep_of):
+    good, fair = [1.0 - 0.001 * (i % 3) for i in range(10)], [0.88] * 10
+    report = shares(sweep_of, {"a": good, "b": fair, "c": [0.1] * 10})
+    assert texts(report.grids[0], "standing") == ["best", "tied", "worse"]
+    assert "by the betting test, paired by seed" in report.grids[0].caption
+    assert "the wider of Student's and the beta-binomial model's" in report.grids[0].caption
+    student = configurations_report(sweep_of({"a": good, "b": fair}), Request())
+    assert texts(student.grids[0], "standing") == ["best", "worse"]
+    assert "by t tests, paired by seed" in student.grids[0].caption
+
+
+def test_settings_of_the_data_are_not_compared_across(frame):
+    runs = frame(
+        *(
+            ({"seed": s, "data.num_train": n}, {"metrics": {"test_mse": n + s / 10}})
+            for n in (50, 500)
+            for s in (0, 1)
+        )
+    )
+    report = configurations_report(runs, Request())
+    assert texts(report.grids[0], "standing") == ["alone", "alone"]
+    assert said(report, "rows that differ in data.num_train saw different data")
+
+
+def test_rows_by_hand_gather_the_rest(frame):
+    runs = frame(
+        *(
+            (
+                {"seed": s, "arch.heads": h, "model._target_": m},
+                {"choices": {"model": m}, "metrics": {"test_mse": s + h}},
+            )
+            for m in ("a", "b")
+            for h in ((1, 3) if m == "a" else (1,))
+            for s in (0, 1, 2)
+        )
+    )
+    report = configurations_report(runs, Request(by=("model",)))
+    assert dict(
+        zip(texts(report.grids[0], "model"), texts(report.grids[0], "test_mse"), strict=True)
+    ) == {
+        "a": "3",
+        "b": "2",
+    }
+    assert texts(report.grids[0], "seeds") == ["3", "3"]
+    assert said(report, "rows gather runs that differ in arch.heads")
+    assert said(report, "not every row gathers the same settings")
+    # Where both have one head they are equal, whatever the means say.
+    assert [record["p"] for record in report.records] == [None, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"versions": {"torch": "2.9"}}, "differ in version of torch: 2.13.0 and 2.9"),
+        ({"versions": {"attnexp": "0.2"}}, "differ in version of attnexp: 0.1.0 and 0.2"),
+        ({"results_version": 2}, "differ in version of the results: 1 and 2"),
+        (
+            {"git": GitState("b" * 40, dirty=False)},
+            "differ in git commit: aaaaaaaaaa and bbbbbbbbbb",
+        ),
+        ({"git": GitState("a" * 40, dirty=True)}, "1 of 2 runs come from code with changes"),
+        ({"device": "H100"}, "differ in device: cpu and H100; seconds and memory do not"),
+        ({"metrics": {"steps": 50}}, "the compared rows were trained for 50 to 100 steps"),
+        ({"status": "failed"}, "means leave out 1 failed run, which makes their rows look better"),
+        ({"status": "interrupted"}, "means leave out 1 interrupted run"),
+        ({"status": "running"}, "means leave out 1 run that died"),
+        ({"metrics": {"test_mse": None}}, "leave out 1 finished run without a finite test_mse"),
+    ],
+)
+def test_unfair_comparisons_are_named(frame, fields: dict, words: str):
+    plain = {"results_version": 1, "metrics": {"steps": 100}}
+    fair = [
+        ({"model._target_": m, "seed": 0}, {"choices": {"model": m}, **plain}) for m in ("a", "b")
+    ]
+    assert not configurations_report(frame(*fair), Request()).notes[1:]
+    settings, given = fair[1]
+    own = {k: given.get(k, {}) | v if isinstance(v, dict) else v for k, v in fields.items()}
+    report = configurations_report(frame(fair[0], (settings, given | own)), Request())
+    assert said(report, words)
+
+
+@pytest.mark.parametrize(("converged", "warned"), [(33, False), (None, True)])
+def test_rows_that_were_trained_until_they_converged_may_differ_in_steps(frame, converged, warned):
+    runs = frame(
+        *(
+            (
+                {"model._target_": model},
+                {"choices": {"model": model}, "metrics": {"steps": steps, "converged_step": end}},
+            )
+            for model, steps, end in (("a", 33, converged), ("b", 100, None))
+        )
+    )
+    report = configurations_report(runs, Request())
+    assert bool(said(report, "were trained for 33 to 100 steps")) is warned
+
+
+def test_rows_that_differ_in_several_things_at_once_are_named(frame):
+    def runs(*pairs):
+        return frame(
+            *(
+                (
+                    {"model._target_": model, "optim": {"lr": rate}},
+                    {"choices": {"model": model}},
+                )
+                for model, rate in pairs
+            )
+        )
+
+    crossed = runs(("a", 1), ("a", 2), ("b", 1), ("b", 2))
+    assert not said(configurations_report(crossed, Request()), "at once")
+    report = configurations_report(runs(("a", 1), ("b", 2)), Request())
+    assert said(report, "differ in model and optim at once, and only 2 of 4 combinations")
+
+
+def test_older_runs_of_the_same_seed_are_named(frame):
+    report = configurations_report(frame(({}, {}), ({}, {})), Request())
+    assert said(report, "1 older run of the same settings and seed is left out")
+
+
+def test_runs_that_failed_before_their_task_was_built_stay_in_view(frame):
+    runs = frame(
+        ({"seed": 0}, {}),
+        ({"seed": 1}, {"status": "failed", "primary": None, "metrics": {}, "better": {}}),
+        ({"seed": 0}, {"status": "failed", "primary": None, "choices": {"data": "copy"}}),
+    )
+    report = configurations_report(runs, Request())
+    titles = [grid.title for grid in report.grids if grid.title]
+    assert titles == ["sine: 1 configuration, 2 runs", "copy: 1 configuration, 1 run"]
+    assert texts(report.grids[0], "without result") == ["1 failed"]
+    assert texts(report.grids[2], "without result") == ["1 failed"]
+
+
+def test_a_pivot_compares_within_columns(frame):
+    runs = frame(
+        *(
+            (
+                {"seed": s, "model._target_": m, "data._target_": d},
+                {
+                    "choices": {"model": m, "data": d},
+                    "metrics": {"test_mse": base + (s + (m == "b") * s % 2) / 100},
+                },
+            )
+            for m, d, base in (
+                ("a", "sine", 1.0),
+                ("b", "sine", 2.0),
+                ("a", "copy", 9.0),
+                ("b", "copy", 9.0),
+                ("c", "copy", 9.0),
+            )
+            for s in range(8)
+        )
+    )
+    request = Request(("model", "data"), apart=("data",))
+    grid = pivot_report(runs, request, "model", "data").grids[0]
+    assert [column.title for column in grid.columns] == ["model", "data=copy", "data=sine"]
+    assert [[cell.text for cell in row] for row in grid.rows] == [
+        ["a", "9.035 ± 0.02449 (8)", "1.035 ± 0.02449 (8) *"],
+        ["b", "9.04 ± 0.02619 (8)", "2.04 ± 0.02619 (8)"],
+        ["c", "9.035 ± 0.02449 (8)", NOTHING],
+    ]
+
+
+def test_a_pivot_over_several_metrics_keeps_them_apart(frame):
+    accuracy = {"primary": "accuracy", "better": {"accuracy": "higher"}, "metrics": {"accuracy": 1}}
+    runs = frame(({}, {}), ({}, {**accuracy, "choices": {"data": "copy"}}))
+    request = Request(("model", "data"), apart=("data",))
+    grids = pivot_report(runs, request, "model", "data").grids
+    titles = [column.title for column in grids[0].columns]
+    assert titles == ["model", "data=copy accuracy", "data=sine test_mse"]
+    mixed = Request(("model", "arch"), apart=("arch",))
+    assert len(pivot_report(runs, mixed, "model", "arch").grids) == 2
+
+
+@pytest.fixture
+def command_runs(write_run, tmp_path: Path):
+    """Makes a frame of models a and b from folders that hold what was typed for them."""
+    from attnexp.select.collect import collect
+    from attnexp.select.frame import make_frame
+
+    def make(*several: list[float]):
+        for model, values in zip("ab", several, strict=True):
+            for seed, value in enumerate(values):
+                write_run(
+                    f"{model}{seed}",
+                    {"seed": seed, "model._target_": model},
+                    choices={"model": model},
+                    metrics={"test_mse": value},
+                    overrides=[f"model={model}", f"seed={seed}"],
+                )
+        return make_frame(collect([tmp_path / "outputs"]).runs)
+
+    return make
+
+
+def test_a_tie_names_the_command_that_may_decide_it(command_runs):
+    runs = command_runs(LOW, [1.0, 1.3, 1.1, 1.2, 1.3, 1.0, 1.1, 1.2])
+    (note,) = configurations_report(runs, Request()).notes
+    # Differences of 0.15 -/+ 0.0741, deviation 0.0886: effects 2.53 to 0.857, where the widened t
+    # test takes 7 to 37 pairs; 8 are there.
+    assert note == (
+        "a and b cannot be told apart by 8 common seeds. 1 to 28 more may tell, an order of "
+        "magnitude from the interval of the difference: attnexp -m model=a,b seed=8"
+    )
+
+
+def test_too_few_seeds_name_the_command_that_adds_them(command_runs):
+    (note,) = configurations_report(command_runs(LOW[:4], HIGH[:4]), Request()).notes
+    assert note == (
+        "4 seeds cannot tell 2 rows apart, whatever they measure: it takes at least 6: "
+        "attnexp -m model=a,b seed=4,5"
+    )

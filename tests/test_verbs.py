@@ -1,0 +1,48 @@
+"""Each verb once, on runs that have finished, and one run and one sweep."""
+
+import json
+
+import pytest
+from conftest import ROOT
+
+from attnexp.cli.verbs import VERBS
+
+ON_RUNS = {
+    "results": ["{outputs}", "--by", "model"],
+    "plot": ["{curve}", "--kind", "fit", "--output", "fit.png"],
+    "report": ["{outputs}", "--output", "report.html"],
+    "notebook": ["{curve}", "--output", "curve.ipynb"],
+    "decode": ["{rnn}", "3 1 4"],
+    "verify": ["{boxcar}"],
+    "status": ["{outputs}"],
+    "show": ["{rnn}"],
+    "attend": ["example=additive"],
+    "new": ["score", "mine"],
+    "chapter": [],
+    "exercise": ["list"],
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_works(verb, finished_runs, in_process):
+    places = {**finished_runs, "outputs": finished_runs["curve"].parent}
+    words = [word.format_map(places) for word in ON_RUNS[verb]]
+    answer = in_process(verb, *words)
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout
+
+
+def test_a_run_and_a_sweep_share_a_run(in_process, tmp_path):
+    assert in_process("model=average", "figures=false").returncode == 0
+    answer = in_process("-m", "model=average,gaussian", "figures=false")
+    assert answer.returncode == 0, answer.stderr
+    found = [json.loads(path.read_text()) for path in tmp_path.glob("outputs/*/summary.json")]
+    assert sorted(each["choices"]["model"] for each in found) == ["average", "gaussian"]
+    assert {each["status"] for each in found} == {"finished"}
+
+
+def test_every_folder_of_tests_is_in_a_tier(pytestconfig):
+    fast = {path.removeprefix("tests/") for path in pytestconfig.getini("testpaths")}
+    folders = {path.name for path in (ROOT / "tests").glob("*/") if list(path.rglob("test_*.py"))}
+    assert folders - fast == {"benchmarks", "cli", "docs", "sweeps"}
+    assert fast - folders == {"test_*.py"}
