@@ -57,6 +57,17 @@ def denormals() -> Iterator[None]:
         sys.modules["torch"].set_flush_denormal(False)
 
 
+@pytest.fixture(autouse=True)
+def log_handlers() -> Iterator[None]:
+    """Closes the log of a run that a test left open."""
+    before = logging.root.handlers[:]
+    yield
+    for handler in logging.root.handlers:
+        if handler not in before:
+            handler.close()
+    logging.root.handlers[:] = before
+
+
 @pytest.fixture
 def settings_of() -> Callable[[str, str], dict]:
     """The content of a YAML file of conf/, without its defaults list."""
@@ -101,7 +112,7 @@ def in_process(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setenv("PYTHONPATH", os.environ.get("PYTHONPATH", ""))
-    before, variables = logging.root.handlers[:], {"PYTEST_CURRENT_TEST", *os.environ}
+    variables = {"PYTEST_CURRENT_TEST", *os.environ}
 
     def command(*arguments: str) -> subprocess.CompletedProcess[str]:
         from attnexp.cli.main import run
@@ -117,7 +128,3 @@ def in_process(
             del sys.modules[name]
     for name in os.environ.keys() - variables:  # a launcher sets one for its processes
         del os.environ[name]
-    for handler in logging.root.handlers:
-        if handler not in before:
-            handler.close()
-    logging.root.handlers[:] = before

@@ -130,6 +130,12 @@ class JobContext:
         finally:
             HydraConfig.instance().cfg = before
 
+    def close(self) -> None:
+        """Close the log."""
+        for handler in self._handlers:
+            logging.root.removeHandler(handler)
+            handler.close()
+
     def _direct_messages(self) -> None:
         """Configure the log; later, where only the root has handlers, set them, which is quick."""
         hydra = self._job.config.hydra

@@ -52,7 +52,7 @@ class Member:
         self._lock = locks.enter_context(ExitStack())
         self.record: Recording | None = None
         self._began = False
-        self._place = JobContext(job)
+        self._context = JobContext(job)
 
     @property
     def updates(self) -> int:
@@ -124,12 +124,13 @@ class Member:
     def _close(self, outcome: Outcome) -> None:
         self.ended = True
         self.run = self.record = None
+        self._context.close()
         self._lock.close()
         self._report(self._number, outcome)
 
     @contextmanager
     def _surroundings(self) -> Iterator[None]:
-        with output_to_log(self.job), self._place.entered():
+        with output_to_log(self.job), self._context.entered():
             yield
 
 
