@@ -66,8 +66,9 @@ class Share:
     draw: Draw
 
 
-def student(differences: Sequence[float], scale: float, n: int) -> float:
+def student(differences: Sequence[float], scale: float) -> float:
     """Return the p-value of Student's paired t test, or the sign test's of equal differences."""
+    n = len(differences)
     effect = effect_size(differences, scale)
     if math.isinf(effect):
         return 2.0 ** (1 - n)
@@ -222,7 +223,7 @@ def corrections(rows: int, seeds: int, trials: int, rng: np.random.Generator) ->
     for table in rng.normal(size=(trials, rows, seeds)):
         best = table.mean(axis=1).argmin()
         gaps = [(row - table[best]).tolist() for i, row in enumerate(table) if i != best]
-        p = [student(gap, 1.0, seeds) for gap in gaps]
+        p = [student(gap, 1.0) for gap in gaps]
         few += bool((holm(p, len(p)) <= 0.05).any())
         every += _worse(table.tolist(), student) > 0
     return [few / trials, every / trials]

@@ -15,7 +15,7 @@ from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.groups import without_repeats, without_trials
 from attnexp.tables.entries import paired_test
-from attnexp.tables.significance import compare, pair_test
+from attnexp.tables.significance import compare, pair
 from attnexp.tables.statistics import Spread
 from attnexp.tables.text import listed
 
@@ -117,7 +117,7 @@ def _answered(
     metric, labels = comparison.metric, comparison.labels
     test = paired_test(both, metric)
     values = [{seed: {0: run.metrics[metric]} for seed, run in side.items()} for side in sides]
-    differences = pair_test(values[0], values[1], test).differences
+    differences = pair(*values).differences
     mean, interval = fmean(differences), [end or 0.0 for end in Spread(differences).interval]
     reach = max(TOLERANCE * (interval[1] - mean), 1e-6 * abs(mean))
     difference, ends = f"the mean of {' minus '.join(labels)}", "its 95% interval"

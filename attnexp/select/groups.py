@@ -1,7 +1,8 @@
 """Configurations: runs that differ in nothing but the seed, and labels for them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,16 +135,19 @@ def labels(runs: Sequence[Run], only: str = "") -> list[str]:
     first = only or "model"
     if first in frame.choices:
         paths = list(dict.fromkeys([first, *paths]))
-    short = short_names(paths)
-    rows = [[frame.column(path)[i] for path in paths] for i in range(len(frame))]
-    return [
-        ", ".join(
-            str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
-            for path, value in zip(paths, row, strict=True)
-            if value is not None
-        )
-        for row in rows
-    ]
+    columns = {path: frame.column(path) for path in paths}
+    rows = [{path: column[i] for path, column in columns.items()} for i in range(len(frame))]
+    return [label(frame, row) for row in rows]
+
+
+def label(frame: Frame, values: Mapping[str, Any]) -> str:
+    """Return choices by their names and settings as `name=value`; missing ones are left out."""
+    short = short_names(values)
+    return ", ".join(
+        str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
+        for path, value in values.items()
+        if value is not None
+    )
 
 
 def _named(found: Sequence[Sequence[Run]]) -> Iterable[Configuration]:

@@ -61,14 +61,6 @@ def _interval(entry: Entry) -> str:
     return NOTHING if low is None else f"[{number_text(low)}, {number_text(high)}]"
 
 
-def _more(entry: Entry) -> str | None:
-    """Return the number of seeds to add, as in `4 to 30`, or `at least 4`."""
-    if entry.verdict.more is None:
-        return None
-    fewest, most = entry.verdict.more
-    return f"at least {fewest}" if most is None else _range_text(fewest, most)
-
-
 def _range_text(low: int, high: int) -> str:
     return str(low) if low == high else f"{low} to {high}"
 
@@ -153,14 +145,6 @@ COLUMNS = (
     ),
     Column(name="p", value=attrgetter("verdict.p")),
     Column(name="pairs", value=attrgetter("verdict.pairs")),
-    Column(
-        name="more_seeds",
-        value=_more,
-        title="more seeds",
-        text=lambda entry: _more(entry) or "",
-        shown=_ranked,
-        spare=True,
-    ),
     *map(_lost, LOST),
     Column(value=lost_text, title="without result", shown=_any_lost, align="left"),
     _count("parameters"),

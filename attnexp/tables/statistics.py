@@ -1,7 +1,6 @@
 """Intervals and tests for a handful of seeds."""
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 
 LEVEL = 0.95
 """Coverage of an interval; one minus it is the chance of a false claim in a whole comparison."""
-
-MOST_SEEDS = 1000
-"""The most seeds that are recommended."""
 
 ROUNDING = 4 * float(np.finfo(np.float32).eps)
 """Relative size of differences that are nothing but rounding: metrics are computed in float32."""
@@ -39,8 +35,8 @@ BEND = 0.003 * np.sinh(np.linspace(-6, 6, 41))
 GAP = 0.2
 """The least distance between two groups of shares that are told apart."""
 
-PairedP = Callable[[Sequence[float], float, int], float]
-"""A test: its p-value for n seeds whose differences are like these, at the scale of the numbers."""
+PairedP = Callable[[Sequence[float], float], float]
+"""A test: its p-value for differences paired by seed, at the scale of the numbers."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +78,7 @@ class Spread:
         """The ends of the 95% interval of the mean."""
         if self.mean is None or self.sd is None:
             return None, None
-        reach = student_quantile((1 + LEVEL) / 2, self.n - 1) * self.sd / math.sqrt(self.n)
+        reach = student_quantile(self.n - 1) * self.sd / math.sqrt(self.n)
         low, high = self.mean - reach, self.mean + reach
         if self.examples is None:
             return low, high
@@ -101,12 +97,29 @@ class Spread:
         return self.interval[1]
 
 
-@lru_cache(maxsize=1000)
-def student_quantile(p: float, df: int) -> float:
-    """Return the t with P(T <= t) = p under Student's distribution with `df` degrees of freedom."""
-    from scipy import special  # takes 0.1 s, and tables of single seeds do not need it
+def student_tail(t: float, df: int) -> float:
+    """Return P(|T| > t) under Student's distribution with `df` degrees of freedom.
 
-    return float(special.stdtrit(df, p))
+    For whole degrees of freedom it is a finite sum (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4),
+    which takes less time than the import of SciPy.
+    """
+    angle, odd = math.atan(t / math.sqrt(df)), df % 2
+    inside = angle if odd else 0.0
+    term = math.sin(angle) * (math.cos(angle) if odd else 1.0)
+    for i in range(1 + odd, df, 2):
+        inside += term
+        term *= math.cos(angle) ** 2 * i / (i + 1)
+    return 1 - inside * (2 / math.pi if odd else 1.0)
+
+
+@lru_cache(maxsize=1000)
+def student_quantile(df: int) -> float:
+    """Return the t with P(|T| <= t) = LEVEL under Student's distribution, by bisection."""
+    low, high = 1.0, 20.0
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if student_tail(middle, df) > 1 - LEVEL else (low, middle)
+    return high
 
 
 @lru_cache(maxsize=10_000)
@@ -123,7 +136,7 @@ def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, flo
     to 10 m, where seeds differ by their examples alone. If every answer is right the interval ends
     at 1, and if none is it begins at 0 (Brown, Cai and DasGupta 2001).
     """
-    from scipy.special import gammaln
+    from scipy.special import gammaln  # takes 0.2 s, and only shares need it
 
     n, m = len(values), examples
     shares, counts = np.unique(values, return_counts=True)
@@ -150,7 +163,7 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(squares / (len(values) - 1))
 
 
-def student_p(differences: Sequence[float], scale: float, n: int) -> float:
+def student_p(differences: Sequence[float], scale: float) -> float:
     """Return the two-sided p-value of the widened t test for a mean difference of zero.
 
     It is the larger of P(|T| >= |d| sqrt(n) / (WIDENING sd)) under Student's distribution with
@@ -161,13 +174,12 @@ def student_p(differences: Sequence[float], scale: float, n: int) -> float:
     its rounding are all the same, which leaves the t test no spread to measure. The p-value is then
     2^(1 - n), or 1 where the difference is zero.
     """
-    from scipy import special  # takes 0.1 s, and tables of single seeds do not need it
+    n = len(differences)
+    t = abs(effect_size(differences, scale)) * math.sqrt(n) / WIDENING
+    return max(student_tail(t, n - 1), 2.0 ** (1 - n))
 
-    t = effect_size(differences, scale) * math.sqrt(n) / WIDENING
-    return max(2 * float(special.stdtr(n - 1, -abs(t))), 2.0 ** (1 - n))
 
-
-def betting_p(differences: Sequence[float], scale: float, n: int) -> float:
+def betting_p(differences: Sequence[float], scale: float) -> float:
     """Return the two-sided p-value of the betting test for a mean difference of zero.
 
     The differences of two shares lie in [-1, 1]. Who bets the stake b on each has the capital
@@ -176,22 +188,8 @@ def betting_p(differences: Sequence[float], scale: float, n: int) -> float:
     is at most 0.05 in at most 5% of cases, however often one looks while seeds are added
     (Waudby-Smith and Ramdas 2024). `scale` plays no part: nothing is divided by a spread.
     """
-    clipped = np.clip(differences, -1, 1)
-    mean_log = np.log1p(np.outer(BOTH_WAYS, clipped)).sum(axis=1) / len(differences)
-    capital = np.exp(n * mean_log).reshape(2, -1).sum(axis=1) / len(STAKES)
-    return min(1.0, 2 / math.fsum(capital))
-
-
-def fewest_seeds(
-    test: PairedP, differences: Sequence[float], scale: float, level: float
-) -> int | None:
-    """Return the fewest seeds at which differences like these have a p-value of at most `level`.
-
-    None where that takes more than MOST_SEEDS.
-    """
-    numbers = range(2, MOST_SEEDS + 1)
-    place = bisect_left(numbers, True, key=lambda n: test(differences, scale, n) <= level)
-    return numbers[place] if place < len(numbers) else None
+    capital = np.prod(1 + np.outer(BOTH_WAYS, np.clip(differences, -1, 1)), axis=1)
+    return min(1.0, 1 / float(capital.mean()))
 
 
 def effect_size(differences: Sequence[float], scale: float) -> float:

@@ -18,19 +18,13 @@ def shares(better: str) -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize(
     ("better", "words"),
     [
-        ("higher", "1 of 4 seeds of a stayed behind in test_mse: 0.1 against 0.9, 0.9, 0.95."),
-        ("lower", "3 of 4 seeds of a stayed behind in test_mse: 0.9, 0.9, 0.95 against 0.1."),
+        ("higher", "1 of 4 seeds of a stayed behind in test_mse: 0.1 against 0.9, 0.9 and 0.95."),
+        ("lower", "3 of 4 seeds of a stayed behind in test_mse: 0.9, 0.9 and 0.95 against 0.1."),
     ],
 )
 def test_the_group_that_is_worse_stayed_behind(sweep_of, better: str, words: str):
     (sentence,) = sentences(sweep_of({"a": [0.9, 0.1, 0.95, 0.9]}, **shares(better)))
     assert sentence.startswith(words)
-
-
-def test_many_seeds_are_told_by_their_ends(sweep_of):
-    values = [0.9 + 0.01 * i for i in range(6)] + [0.1, 0.12]
-    (sentence,) = sentences(sweep_of({"a": values}, **shares("higher")))
-    assert "stayed behind in test_mse: 0.1, 0.12 against 0.9 to 0.95." in sentence
 
 
 def test_metrics_without_bounds_and_without_direction_have_no_groups(sweep_of):

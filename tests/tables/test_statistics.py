@@ -9,16 +9,16 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from attnexp.tables.statistics import (
-    MOST_SEEDS,
     STAKES,
     WIDENING,
     Spread,
     _beta_binomial,
     betting_p,
     effect_size,
-    fewest_seeds,
     holm,
     student_p,
+    student_quantile,
+    student_tail,
     two_groups,
 )
 
@@ -43,6 +43,13 @@ def test_interval_is_that_of_scipy(values: list[float]):
     found = Spread(values)
     assert (found.low, found.high) == (pytest.approx(low), pytest.approx(high))
     assert found.sd == pytest.approx(np.std(values, ddof=1))
+
+
+def test_students_distribution_is_that_of_scipy():
+    for df in (1, 2, 3, 9, 40, 999):
+        assert student_quantile(df) == pytest.approx(stats.t.ppf(0.975, df), rel=1e-10)
+        for t in (0.0, 0.3, 2.5, 40.0):
+            assert student_tail(t, df) == pytest.approx(2 * stats.t.sf(t, df), abs=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -105,23 +112,23 @@ def test_widened_t_test_is_that_of_scipy_with_a_smaller_statistic(
     differences = [a - b for a, b in zip(one, two, strict=True)]
     plain = stats.ttest_rel(one, two)
     expected = 2 * stats.t.sf(abs(plain.statistic) / WIDENING, 5)
-    assert student_p(differences, 1.0, 6) == pytest.approx(max(expected, 1 / 32))
+    assert student_p(differences, 1.0) == pytest.approx(max(expected, 1 / 32))
 
 
 def test_no_test_of_few_seeds_goes_below_the_sign_test():
     # With both signs equally likely, n alike happen with 2 / 2^n.
-    assert student_p([0.1, 0.1], 1.0, 2) == 0.5
-    assert student_p([5.0, 5.001, 4.999], 5.0, 3) == 0.25
-    assert student_p([-0.1] * 5, 1.0, 5) == 0.0625
-    assert student_p([0.0] * 5, 1.0, 5) == 1.0
+    assert student_p([0.1, 0.1], 1.0) == 0.5
+    assert student_p([5.0, 5.001, 4.999], 5.0) == 0.25
+    assert student_p([-0.1] * 5, 1.0) == 0.0625
+    assert student_p([0.0] * 5, 1.0) == 1.0
 
 
 def test_the_betting_test_by_hand():
     differences = [0.5, -0.25, 1.0]
     won = np.mean([(1 + 0.5 * b) * (1 - 0.25 * b) * (1 + b) for b in STAKES])
     lost = np.mean([(1 - 0.5 * b) * (1 + 0.25 * b) * (1 - b) for b in STAKES])
-    assert betting_p(differences, 1.0, 3) == pytest.approx(min(1, 2 / (won + lost)))
-    assert betting_p([1.0] * 12, 1.0, 12) == pytest.approx(
+    assert betting_p(differences, 1.0) == pytest.approx(min(1, 2 / (won + lost)))
+    assert betting_p([1.0] * 12, 1.0) == pytest.approx(
         2 / np.mean((1 + STAKES) ** 12 + (1 - STAKES) ** 12)
     )
 
@@ -143,7 +150,7 @@ def test_the_betting_test_holds_at_every_look():
     rng = np.random.default_rng(0)
     jumps = np.where(rng.random((500, 40)) < 0.8, 0.12, -0.48)
     claimed = sum(
-        any(betting_p(own[:n], 1.0, n) <= 0.05 for n in range(2, 41, 2)) for own in jumps.tolist()
+        any(betting_p(own[:n], 1.0) <= 0.05 for n in range(2, 41, 2)) for own in jumps.tolist()
     )
     assert claimed <= 25
 
@@ -153,7 +160,7 @@ def test_differences_that_vary_by_rounding_do_not_vary():
     differences = [float(a) - float(b) for a, b in zip(*accuracies, strict=True)]
     assert np.std(differences) > 0
     assert effect_size(differences, 1.0) == math.inf
-    assert student_p(differences, 1.0, 3) == 0.25
+    assert student_p(differences, 1.0) == 0.25
 
 
 @pytest.mark.parametrize("values", [v for (v,) in samples(5, 7)])
@@ -161,27 +168,6 @@ def test_holm_is_that_of_statsmodels(values: list[float]):
     p = (np.abs(values) / 20).tolist()
     expected = multipletests(p, method="holm")[1]
     assert holm(p, len(p)) == pytest.approx(expected)
-
-
-def test_the_fewest_seeds_are_the_first_that_reach_the_level():
-    differences = [0.1, 0.2, 0.3, 0.0, 0.2]
-    for test in (student_p, betting_p):
-        n = fewest_seeds(test, differences, 1.0, 0.01)
-        assert n is not None
-        assert test(differences, 1.0, n) <= 0.01 < test(differences, 1.0, n - 1)
-
-
-@pytest.mark.parametrize("test", [student_p, betting_p])
-def test_no_number_of_seeds_tells_equals_apart(test):
-    assert fewest_seeds(test, [0.1, -0.1], 1.0, 0.05) is None
-    assert fewest_seeds(test, [0.0, 0.0], 1.0, 0.05) is None
-    assert fewest_seeds(test, [0.101, -0.1], 1.0, 0.05) is None
-    assert test([0.101, -0.1], 1.0, MOST_SEEDS) > 0.05
-
-
-def test_differences_that_do_not_vary_take_as_many_seeds_as_the_sign_test():
-    # 2^(1 - n) <= 0.05 from n = 6 on: 1/32.
-    assert fewest_seeds(student_p, [0.3, 0.3], 1.0, 0.05) == 6
 
 
 def test_two_groups_of_seeds_are_seen():

@@ -1,13 +1,11 @@
 """The command lines that repeat runs, from what was typed for them."""
 
-import itertools
+import math
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from attnexp.runs.files import UnreadableRunError
-from attnexp.runs.summary import Summary, read_summary
+from attnexp.runs.summary import Summary
 
 NOT_REPEATED = ("seed", "rerun", "figures", "fail_fast")
 """Overrides that do not say what is run. `output_dir` does: new runs go next to the old ones."""
@@ -33,26 +31,20 @@ class Request:
         return cls(run.config_dir, tuple(repeated.items()))
 
 
-def command(folders: Iterable[Path | str], seeds: Sequence[int]) -> str | None:
-    """Return what runs all configurations of the runs in these folders at the seeds.
+def command(runs: Iterable[Summary], seeds: Sequence[int]) -> str | None:
+    """Return what runs all configurations of these runs at the seeds.
 
     That is one sweep where one can say it, else one for each of a few configurations. None where a
-    folder does not hold what was typed, and where no sweep can say many configurations.
+    summary does not hold what was typed, and where no sweep can say many configurations.
     """
-    requests: list[Request] = []
-    for folder in folders:
-        try:
-            request = Request.of(read_summary(folder))
-        except UnreadableRunError:
-            return None
-        if request is None:
-            return None
-        if request not in requests:
-            requests.append(request)
-    together = _one_line(requests, seeds)
-    if together is not None or len(requests) > MOST_LINES:
+    requests = list(dict.fromkeys(map(Request.of, runs)))
+    known = [request for request in requests if request is not None]
+    if len(known) < len(requests):
+        return None
+    together = _one_line(known, seeds)
+    if together is not None or len(known) > MOST_LINES:
         return together
-    return " && ".join(filter(None, (_one_line([each], seeds) for each in requests))) or None
+    return " && ".join(filter(None, (_one_line([each], seeds) for each in known))) or None
 
 
 def commands(runs: Iterable[Summary]) -> list[str]:
@@ -77,11 +69,11 @@ def seed_list(seeds: Sequence[int]) -> str:
     return ",".join(str(seed) for seed in sorted(seeds))
 
 
-def next_seeds(one: Iterable[int], other: Iterable[int], more: int) -> list[int]:
-    """Return `more` seeds that would be new to both together: those that one side lacks first."""
-    one, other = set(one), set(other)
-    lacking = sorted(one ^ other)
-    top = max(one | other, default=-1) + 1
+def next_seeds(several: Sequence[set[int]], more: int) -> list[int]:
+    """Return `more` seeds that would be new to all rows: those that some rows lack first."""
+    every: set[int] = set().union(*several)
+    lacking = sorted(seed for seed in every if not all(seed in row for row in several))
+    top = max(every) + 1
     return [*lacking, *range(top, top + more)][:more]
 
 
@@ -93,8 +85,8 @@ def _one_line(requests: Sequence[Request], seeds: Sequence[int]) -> str | None:
     ):
         return None
     values = {name: list(dict.fromkeys(each[name] for each in several)) for name in several[0]}
-    possible = itertools.product(*values.values())
-    if sorted(possible) != sorted(tuple(each.values()) for each in several):
+    combinations = {tuple(each[name] for name in values) for each in several}
+    if len(combinations) < math.prod(map(len, values.values())):
         return None
     words = [name + ",".join(texts) for name, texts in values.items()]
     many = len(seeds) > 1 or len(requests) > 1

@@ -1,42 +1,44 @@
 """The commands that repeat runs."""
 
 import itertools
-from pathlib import Path
 
 import pytest
 
+from attnexp.runs.folder import load_run
 from attnexp.runs.origin.command_line import command, next_seeds, seed_list
+from attnexp.runs.summary import Summary
 
 
 @pytest.fixture
 def typed(write_run):
-    """Writes a run for which this was typed, and returns its folder."""
+    """Writes a run for which this was typed, and returns its summary."""
     numbers = itertools.count()
 
-    def write(*overrides: str, config_dir: str | None = None) -> Path:
-        return write_run(f"run{next(numbers)}", overrides=list(overrides), config_dir=config_dir)
+    def write(*overrides: str, config_dir: str | None = None) -> Summary:
+        name = f"run{next(numbers)}"
+        return load_run(write_run(name, overrides=overrides, config_dir=config_dir)).summary
 
     return write
 
 
 def test_the_command_repeats_what_was_typed(typed):
-    folders = [
+    runs = [
         typed("model=dot", "data=reverse", "seed=0", "rerun=true"),
         typed("model=additive", "data=reverse", "seed=1"),
     ]
-    assert command(folders, [3, 4]) == "attnexp -m model=dot,additive data=reverse seed=3,4"
+    assert command(runs, [3, 4]) == "attnexp -m model=dot,additive data=reverse seed=3,4"
 
 
 def test_the_command_is_quoted_for_a_shell(typed):
-    folder = typed("optim.betas=[0.9, 0.99]", "model=it's")
-    assert command([folder], range(7)) == (
+    run = typed("optim.betas=[0.9, 0.99]", "model=it's")
+    assert command([run], range(7)) == (
         "attnexp -m 'optim.betas=[0.9, 0.99]' 'model=it'\"'\"'s' 'seed=range(0,7)'"
     )
 
 
 def test_the_command_knows_the_users_own_choices(typed):
-    folder = typed("model=mine", config_dir="/my conf")
-    assert command([folder], [1]) == "attnexp --config-dir '/my conf' model=mine seed=1"
+    run = typed("model=mine", config_dir="/my conf")
+    assert command([run], [1]) == "attnexp --config-dir '/my conf' model=mine seed=1"
 
 
 def test_what_one_sweep_cannot_say_takes_two(typed):
@@ -50,17 +52,15 @@ def test_what_one_sweep_cannot_say_takes_two(typed):
     )
 
 
-def test_what_cannot_be_said_has_no_command(typed, write_run, tmp_path: Path):
+def test_what_cannot_be_said_has_no_command(typed, write_run):
     many = [typed(f"model={model}", f"optim.lr={i}") for i, model in enumerate("abc")]
     assert command(many, [1]) is None
-    assert command([str(tmp_path / "nowhere")], [1]) is None
-    assert command([write_run("unsaid")], [1]) is None
+    assert command([load_run(write_run("unsaid")).summary], [1]) is None
 
 
-def test_seeds_that_one_side_lacks_come_first():
-    assert next_seeds([0, 1, 2], [0, 1, 2, 5], 3) == [5, 6, 7]
-    assert next_seeds([0, 1], [0, 1], 2) == [2, 3]
-    assert next_seeds([], [], 2) == [0, 1]
+def test_seeds_that_some_rows_lack_come_first():
+    assert next_seeds([{0, 1, 2}, {0, 1, 2, 5}, {0, 1, 2}], 3) == [5, 6, 7]
+    assert next_seeds([{0, 1}], 2) == [2, 3]
 
 
 def test_long_lists_of_seeds_are_ranges():

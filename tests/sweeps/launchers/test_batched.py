@@ -9,6 +9,7 @@ from sweeping import Started, until
 from attnexp.config.settings import resolved
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.place import Place
+from attnexp.runs.summary import read_summary
 from attnexp.sweeps.launchers import batched
 from attnexp.sweeps.launchers import local as parallel
 from attnexp.sweeps.plan import PlannedJob
@@ -111,7 +112,7 @@ def test_a_batched_sweep_leaves_ordinary_folders_that_can_be_repeated_alone(in_p
         assert [line.split("]")[1] for line in lines] == [
             line.split("]")[1] for line in (usual / "attnexp.log").read_text().splitlines()
         ]
-    line = command([folder], [summary["config"]["seed"]])
+    line = command([read_summary(folder)], [summary["config"]["seed"]])
     assert "batched=true" in line
     alone = in_process(*line.split()[1:], "output_dir=alone")
     assert alone.returncode == 0, alone.stderr
