@@ -31,7 +31,6 @@ EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
   attnexp results --runs --sort test_mse       one row per run, the best first
   attnexp results --by model                   one row per model, whatever else was set
-  attnexp results --pivot "model x data"       models down, data sets across
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
   attnexp results --output table.tex           also .csv, .md, .json, .html and .txt
 """
@@ -64,7 +63,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     from attnexp.select.order import sort_runs
     from attnexp.select.selection import fitting
     from attnexp.tables.entries import Request
-    from attnexp.tables.reports import configurations_report, pivot_report, runs_report
+    from attnexp.tables.reports import configurations_report, runs_report
 
     frame = make_frame(runs)
     if arguments.where:
@@ -78,10 +77,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
         arguments.sort.removeprefix("-"), [*frame.metrics, *frame.factors]
     )
     reverse = bool(arguments.sort) and arguments.sort.startswith("-")
-    if arguments.pivot is None:
-        return configurations_report(frame, Request(by, metrics, sort=sort, reverse=reverse))
-    down, across = (resolve_name(name, frame.factors) for name in arguments.pivot)
-    return pivot_report(frame, Request((down, across), metrics, apart=(across,)), down, across)
+    return configurations_report(frame, Request(by, metrics, sort=sort, reverse=reverse))
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -94,9 +90,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "--by", type=listed, default=[], metavar="NAME,...", help="what the rows are, such as model"
-    )
-    parser.add_argument(
-        "--pivot", type=crossed, metavar="A x B", help='"model x data": one down, one across'
     )
     parser.add_argument(
         "--metric", type=listed, default=[], metavar="NAME,...", help="which metrics"
@@ -147,14 +140,6 @@ def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
         return
     write_output("--output", output, text.encode())
     console.say(f"{len(report.records)} rows in {output}")
-
-
-def crossed(text: str) -> tuple[str, str]:
-    """Return `model x data` as two names."""
-    parts = text.split(" x ")
-    if len(parts) != 2 or not all(part.strip() for part in parts):
-        raise argparse.ArgumentTypeError(f"'{text}' is not like 'model x data'")
-    return parts[0].strip(), parts[1].strip()
 
 
 def _join_sort(argv: Sequence[str]) -> list[str]:

@@ -114,12 +114,6 @@ class Frame:
         """Return the frame of the chosen rows, a mask or places; it has the same columns."""
         return replace(self, rows=self.rows[chosen])
 
-    def with_column(self, name: str, values: Sequence[Any]) -> "Frame":
-        """Return the frame in which a column has other values."""
-        column = self.columns[name].copy()
-        column[self.rows] = values
-        return replace(self, columns={**self.columns, name: column})
-
     def number(self, names: Iterable[str]) -> int:
         """Return how many combinations of values the columns have."""
         return int(self.codes(names).max(initial=-1)) + 1

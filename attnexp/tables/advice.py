@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from attnexp.console import number_text
 from attnexp.runs.origin.command_line import command, next_seeds
 from attnexp.select.groups import label
-from attnexp.tables.entries import Entry, Panel, ResultsTable, is_share, paired_test
+from attnexp.tables.entries import Entry, ResultsTable, is_share, paired_test
 from attnexp.tables.significance import least_seeds, seed_means
 from attnexp.tables.statistics import two_groups
 from attnexp.tables.text import listed
@@ -31,16 +31,14 @@ def split_rows(table: ResultsTable) -> Iterator[str]:
 
 def advice(table: ResultsTable) -> Iterator[str]:
     """Yield a sentence and a command where rows have too few seeds for any verdict."""
-    panels: dict[Panel, list[Entry]] = {}
-    for entry in table.firsts:
-        if entry.values:
-            panels.setdefault(entry.row.panel, []).append(entry)
-    for rows in panels.values():
+    for panel in table.panels:
+        rows = [entry for entry in panel if entry.values]
+        if {"one seed", "too few seeds"}.isdisjoint(entry.verdict.standing for entry in rows):
+            continue
         seeds = [set(entry.values) for entry in rows]
         common = len(set.intersection(*seeds))
         least = least_seeds(max(2, len(rows)), paired_test(table.frame, table.metrics[0]))
-        undecided = {"one seed", "too few seeds"} & {entry.verdict.standing for entry in rows}
-        if undecided and common < least:
+        if common < least:
             summaries = (run.summary for entry in rows for run in entry.row.runs.runs)
             line = command(summaries, next_seeds(seeds, least - common))
             yield (

@@ -41,17 +41,16 @@ class Column:
     sparse: bool = False
 
 
-def mean_text(entry: Entry, also: str = "") -> Cell:
+def _mean(entry: Entry) -> Cell:
     """Return mean and deviation, and a star if the row is ahead."""
     own = entry.spread
     if own.mean is None:
-        return Cell(also or NOTHING)
+        return Cell(NOTHING)
     deviation = "" if own.sd is None else f" ± {number_text(own.sd)}"
-    star = " *" if entry.ahead else ""
-    return Cell(f"{number_text(own.mean)}{deviation}{also}{star}", entry.ahead)
+    return Cell(f"{number_text(own.mean)}{deviation}{' *' if entry.ahead else ''}", entry.ahead)
 
 
-def lost_text(entry: Entry) -> str:
+def _lost_text(entry: Entry) -> str:
     """Return the number of runs of a row without a result, by reason."""
     return ", ".join(f"{number} {why}" for why, number in entry.row.lost.items() if number)
 
@@ -70,7 +69,7 @@ def _ranked(table: ResultsTable) -> bool:
 
 
 def _any_lost(table: ResultsTable) -> bool:
-    return any(lost_text(entry) for entry in table.firsts)
+    return any(_lost_text(entry) for entry in table.firsts)
 
 
 def _companion(head: str) -> Column:
@@ -123,7 +122,7 @@ COLUMNS = (
         text=lambda entry: Cell(cell(entry.spread.mean).text, entry.ahead),
         shown=attrgetter("detailed"),
     ),
-    Column(value=mean_text, title="{metric}", shown=lambda table: not table.detailed, each=True),
+    Column(value=_mean, title="{metric}", shown=lambda table: not table.detailed, each=True),
     _companion("all heads"),
     _companion("chance"),
     Column(
@@ -146,7 +145,7 @@ COLUMNS = (
     Column(name="p", value=attrgetter("verdict.p")),
     Column(name="pairs", value=attrgetter("verdict.pairs")),
     *map(_lost, LOST),
-    Column(value=lost_text, title="without result", shown=_any_lost, align="left"),
+    Column(value=_lost_text, title="without result", shown=_any_lost, align="left"),
     _count("parameters"),
     _count("steps"),
     Column(name="seconds", value=_seconds, title="seconds", table="costs"),

@@ -37,13 +37,12 @@ class Request:
     """What tables are to show.
 
     Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
-    default the ones that runs are compared by first. Rows that differ in a column of `apart` are
-    not compared. `sort` is a metric or a column of `by`, best or smallest first.
+    default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
+    or smallest first.
     """
 
     by: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
     sort: str | None = None
     reverse: bool = False
 
@@ -133,7 +132,8 @@ class ResultsTable:
 
     `frame` has the runs that count: neither the `trials` that were made to tune settings nor the
     `repeats` of which there is a newer run of the same settings and seed. `entries` has a list per
-    row with an entry per metric; `metrics` are those that some run has measured, and may be empty.
+    row with an entry per metric, and `panels` the first of these in portions that are compared with
+    each other; `metrics` are those that some run has measured, and may be empty.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
     seed, and `same` what was requested alike for all runs.
     """
@@ -145,6 +145,7 @@ class ResultsTable:
     same: Mapping[str, Any]
     metrics: tuple[str, ...]
     entries: list[list[Entry]]
+    panels: list[list[Entry]]
     trials: int
     repeats: int
 
@@ -152,11 +153,6 @@ class ResultsTable:
     def firsts(self) -> list[Entry]:
         """The entry of each row for the first metric."""
         return [entries[0] for entries in self.entries]
-
-    @property
-    def panels(self) -> list[list[Row]]:
-        """The rows in portions that are compared with each other."""
-        return _panels(entry.row for entry in self.firsts)
 
     @cached_property
     def seeded(self) -> bool:
@@ -173,14 +169,19 @@ def divide(frame: Frame, request: Request) -> list[ResultsTable]:
     """Return the tables of a request.
 
     Unless `by` is given there is one per data set, and its rows are told apart by the model and by
-    every setting that differs.
+    every setting that differs. Runs that ended before they recorded a primary metric belong to that
+    of the other runs on the same data.
     """
-    by_data = ["data"] if "data" in frame.choices and not request.by else []
-    frame = _with_primary(frame)
-    numbers = frame.codes(by_data if request.metrics else [*by_data, "primary"])
+    data = frame.column("data") if "data" in frame.choices else [None] * len(frame)
+    found = list(zip(data, frame.column("primary"), strict=True))
+    usual = {name: primary for name, primary in reversed(found) if primary is not None}
+    tables: dict[tuple[str | None, str | None], list[int]] = {}
+    for place, (name, primary) in enumerate(found):
+        metric = None if request.metrics else primary or usual.get(name)
+        tables.setdefault((None if request.by else name, metric), []).append(place)
     return [
-        _table(frame.only(numbers == number), bool(by_data), request)
-        for number in dict.fromkeys(numbers.tolist())
+        _table(frame.only(np.array(places)), name, request.metrics or (metric,), request)
+        for (name, metric), places in tables.items()
     ]
 
 
@@ -205,19 +206,9 @@ def finished(frame: Frame) -> NDArray[np.bool_]:
     return found
 
 
-def _with_primary(frame: Frame) -> Frame:
-    """Return the frame with a primary metric also for runs that ended before they recorded one.
-
-    It is the metric of the other runs on the same data.
-    """
-    if "data" not in frame.choices:
-        return frame
-    both = list(zip(frame.column("data"), frame.column("primary"), strict=True))
-    usual = {data: primary for data, primary in reversed(both) if primary is not None}
-    return frame.with_column("primary", [primary or usual.get(data) for data, primary in both])
-
-
-def _table(frame: Frame, by_data: bool, request: Request) -> ResultsTable:
+def _table(
+    frame: Frame, data: str | None, wanted: Iterable[str | None], request: Request
+) -> ResultsTable:
     frame, trials = without_trials(frame)
     differing = varying(frame)
     model = ["model"] if "model" in frame.choices else []
@@ -226,30 +217,28 @@ def _table(frame: Frame, by_data: bool, request: Request) -> ResultsTable:
     shared = {name: frame.column(name)[0] for name in frame.factors if name not in frame.several}
     same = {name: value for name, value in shared.items() if value is not None}
     frame, repeats = without_repeats(frame)
-    wanted = request.metrics or (frame.column("primary")[0],)
     metrics = tuple(
         name for name in wanted if name in frame.metrics and np.isfinite(frame.column(name)).any()
     )
-    panels = [_entries(panel, metrics) for panel in _panels(_rows(frame, by, within, request))]
-    if request.sort is None:
-        entries = list(chain.from_iterable(_sorted(panel, request) for panel in panels))
-    else:
-        entries = _sorted(list(chain.from_iterable(panels)), request)
-    data = frame.column("data")[0] if by_data else None
-    return ResultsTable(frame, data, by, within, same, metrics, entries, trials, repeats)
+    rows: dict[Panel, list[Row]] = {}
+    for row in _rows(frame, by, within):
+        rows.setdefault(row.panel, []).append(row)
+    compared = [_sorted(_entries(panel, metrics), request) for panel in rows.values()]
+    entries = list(chain.from_iterable(compared))
+    if request.sort is not None:
+        entries = _sorted(entries, request)
+    panels = [[own[0] for own in panel] for panel in compared]
+    return ResultsTable(frame, data, by, within, same, metrics, entries, panels, trials, repeats)
 
 
-def _rows(
-    frame: Frame, by: Sequence[str], within: Sequence[str], request: Request
-) -> Iterable[Row]:
+def _rows(frame: Frame, by: Sequence[str], within: Sequence[str]) -> Iterable[Row]:
     """Return one row per combination of the columns in `by`, in order of appearance."""
     groups = frame.codes(by)
     order = np.argsort(groups, kind="stable")
     parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
     parts.sort(key=lambda part: part[0])
     labels = [{name: frame.column(name)[part[0]] for name in by} for part in parts]
-    apart = [name for name in by if is_data(name) or name in request.apart]
-    panels = [tuple(own[name] for name in apart) for own in labels]
+    panels = [tuple(own[name] for name in by if is_data(name)) for own in labels]
     blocks = frame.codes(name for name in within if name.partition(".")[0] not in by)
     seeds, status = frame.column("seed"), frame.column("status")
     expected: dict[Panel, set[int]] = {}
@@ -260,14 +249,6 @@ def _rows(
         there = set(zip(seeds[part], blocks[part].tolist(), strict=True))
         lost[MISSING] = len(expected[panel]) * len({block for _, block in there}) - len(there)
         yield Row(own, panel, frame.only(part), blocks[part], lost)
-
-
-def _panels(rows: Iterable[Row]) -> list[list[Row]]:
-    """Return the rows in portions that are compared with each other."""
-    found: dict[Panel, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row.panel, []).append(row)
-    return list(found.values())
 
 
 def _entries(panel: Sequence[Row], metrics: Sequence[str]) -> list[list[Entry]]:

@@ -24,12 +24,6 @@ CODE = {
 RATE = "optim.lr"
 """The setting that a comparison depends on most, and that suits one mechanism and not another."""
 
-UNFINISHED = {
-    Status.INTERRUPTED: ("interrupted run", "interrupted runs"),
-    Status.DIED: ("run that died", "runs that died"),
-}
-"""Names of runs that ended early, in the singular and the plural."""
-
 
 def warnings(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per difference between the compared runs that is not what is compared."""
@@ -43,16 +37,16 @@ def _crossed(table: ResultsTable) -> Iterable[str]:
     for name in table.by:
         if not is_data(name) and name not in table.frame.tuned:
             groups.setdefault(name.partition(".")[0], []).append(name)
-    for rows in table.panels:
+    for panel in table.panels:
         levels = {
-            group: len({tuple(row.labels[name] for name in names) for row in rows})
+            group: len({tuple(entry.row.labels[name] for name in names) for entry in panel})
             for group, names in groups.items()
         }
         several = [group for group, count in levels.items() if count > 1]
         possible = math.prod(levels.values())
-        if len(several) > 1 and len(rows) < possible:
+        if len(several) > 1 and len(panel) < possible:
             yield (
-                f"the compared rows differ in {listed(several)} at once, and only {len(rows)} of "
+                f"the compared rows differ in {listed(several)} at once, and only {len(panel)} of "
                 f"{possible} combinations were run: a difference may be due to any of these"
             )
             return
@@ -65,8 +59,8 @@ def _mixed(table: ResultsTable) -> Iterable[str]:
     data = [name for name in table.within if is_data(name)]
     also = ", data included: a mean over several data sets says little" if data else ""
     yield f"rows gather runs that differ in {listed(table.within)}{also}"
-    for rows in table.panels:
-        kinds = {frozenset(row.blocks.tolist()) for row in rows}
+    for panel in table.panels:
+        kinds = {frozenset(entry.row.blocks.tolist()) for entry in panel}
         if len(kinds) > 1:
             yield (
                 "not every row gathers the same settings: means are of different things, and tests "
@@ -99,8 +93,8 @@ def _code(table: ResultsTable) -> Iterable[str]:
 
 def _steps(table: ResultsTable) -> Iterable[str]:
     """Rows with more steps than others, except those that were trained until they converged."""
-    for rows in table.panels:
-        cut = [row for row in rows if _cut(row.runs).any()]
+    for panel in table.panels:
+        cut = [entry.row for entry in panel if _cut(entry.row.runs).any()]
         steps = {int(n) for row in cut for n in row.costs("steps") if n > 0}
         if len(steps) > 1:
             yield f"the compared rows were trained for {min(steps)} to {max(steps)} steps"
@@ -121,10 +115,7 @@ def _tuning(table: ResultsTable) -> Iterable[str]:
             "suit one better than another; hydra/sweeper=tuned tunes each row"
         )
     if table.trials:
-        yield (
-            f"{count_text(table.trials, 'run')} that {'was' if table.trials == 1 else 'were'} made "
-            f"to tune settings {'is' if table.trials == 1 else 'are'} left out"
-        )
+        yield f"means leave out {count_text(table.trials, 'run')} made to tune settings"
 
 
 def _trained(runs: Frame) -> bool:
@@ -141,14 +132,13 @@ def _cut(runs: Frame) -> NDArray[np.bool_]:
 def _left_out(table: ResultsTable) -> Iterable[str]:
     """Runs that do not count in the means of their rows."""
     status = table.frame.column("status")
-    failed = int((status == Status.FAILED).sum())
-    if failed:
-        runs = count_text(failed, "failed run")
-        yield f"means leave out {runs}, which makes their rows look better than they are"
-    ended = {words: int((status == state).sum()) for state, words in UNFINISHED.items()}
-    counted = [f"{n} {words[n > 1]}" for words, n in ended.items() if n]
-    if counted:
-        yield f"means leave out {listed(counted)}"
+    early = {state: int((status == state).sum()) for state in Status if state.is_repeated}
+    if any(early.values()):
+        yield (
+            "means leave out runs without a result "
+            f"({listed(f'{number} {state}' for state, number in early.items() if number)}), which "
+            "may make their rows look better than they are"
+        )
     data = table.frame.codes(name for name in ("data",) if name in table.frame.columns)
     for metric in table.metrics:
         measured = np.isfinite(table.frame.column(metric))
@@ -157,10 +147,8 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
         if gone:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
     if table.repeats:
-        yield (
-            f"{count_text(table.repeats, 'older run')} of the same settings and seed "
-            f"{'is' if table.repeats == 1 else 'are'} left out"
-        )
+        repeats = count_text(table.repeats, "older run")
+        yield f"means leave out {repeats} of the same settings and seed"
 
 
 def _values(frame: Frame, name: str) -> list[str]:

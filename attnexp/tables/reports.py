@@ -1,6 +1,5 @@
-"""The reports: runs one by one, configurations with their results and costs, and pivot tables."""
+"""The reports: runs one by one, and configurations with their results and costs."""
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -11,14 +10,14 @@ from attnexp.runs.status import Status
 from attnexp.select.collect import collect
 from attnexp.select.frame import IGNORED_CHOICES, Frame, depends_only_on, make_frame, varying
 from attnexp.select.names import short_names
-from attnexp.select.order import natural, sort_runs
+from attnexp.select.order import sort_runs
 from attnexp.tables.advice import advice, split_rows
-from attnexp.tables.columns import COLUMNS, lost_text, mean_text
+from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide, is_share
 from attnexp.tables.fairness import warnings
 from attnexp.tables.statistics import WIDENING
 from attnexp.tables.terminal import show
-from attnexp.tables.text import NOTHING, Cell, Grid, Head, Report, cell, count_text
+from attnexp.tables.text import Cell, Grid, Head, Report, cell, count_text
 
 ROWS = 40
 """Rows of a table that are printed unless more are requested."""
@@ -41,9 +40,6 @@ STUDENT = (
     "unless differences are extremely skewed or a rare failure has not been seen (Holm's "
     "correction over all pairs)."
 )
-STEPPED = re.compile(r"_\d+_step$")
-"""How the names of milestones end."""
-
 COSTS = "What a run took: seconds on average, memory at most."
 
 
@@ -92,14 +88,13 @@ def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
     ]
 
     def row(place: int) -> list[Cell]:
-        return [cell(frame.column(name)[place]) for name in (*shown, *ordered)]
+        return [cell(frame.columns[name][place]) for name in (*shown, *ordered)]
 
     def record(place: int) -> dict[str, object]:
-        values = {name: frame.column(name)[place] for name in frame.columns}
-        return {name: None if value != value else value for name, value in values.items()}
+        return {name: column[place] for name, column in frame.columns.items()}
 
-    runs = range(len(frame))
-    return Report([Grid(heads, LazyRows(runs, row))], LazyRows(runs, record))
+    places = frame.rows.tolist()
+    return Report([Grid(heads, LazyRows(places, row))], LazyRows(places, record))
 
 
 def configurations_report(frame: Frame, request: Request) -> Report:
@@ -109,23 +104,6 @@ def configurations_report(frame: Frame, request: Request) -> Report:
     for table in tables:
         grids.append(_grid(table, "results", _title(table), _caption(table)))
         grids.append(_grid(table, "costs", "", COSTS))
-    return Report(grids, _records(tables), _notes(tables))
-
-
-def pivot_report(frame: Frame, request: Request, down: str, across: str) -> Report:
-    """Return tables with one column down and another across.
-
-    Rows are compared within a column of the table. There is one table, or one per metric if several
-    are requested, or one per group of runs if several would share a cell.
-    """
-    tables = divide(frame, request)
-    cells = [_cells(table, down, across) for table in tables]
-    if len(request.metrics) > 1:
-        grids = [_pivot(tables, down, across, i) for i in range(len(tables[0].entries[0]))]
-    elif sum(map(len, cells)) == len(set().union(*cells)):
-        grids = [_pivot(tables, down, across)]
-    else:
-        grids = [_pivot([table], down, across) for table in tables]
     return Report(grids, _records(tables), _notes(tables))
 
 
@@ -160,42 +138,6 @@ def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, ca
         ]
 
     return Grid(heads, LazyRows(table.entries, row), title, caption)
-
-
-def _pivot(tables: Sequence[ResultsTable], down: str, across: str, metric: int = 0) -> Grid:
-    """Return mean, deviation and seeds in each cell, of the metric at a place in each table."""
-    found = {
-        key: entries[metric]
-        for table in tables
-        for key, entries in _cells(table, down, across).items()
-    }
-    tops, sides = (sorted({key[i] for key in found}, key=natural) for i in (1, 0))
-    short = short_names([down, across])
-    metrics = {entry.metric or "" for entry in found.values()}
-    heads = [Head(short[down])]
-    for top in tops:
-        own = sorted({entry.metric or "" for key, entry in found.items() if key[1] == top})
-        named = "" if len(metrics) == 1 else f" {' or '.join(own)}"
-        heads.append(Head(f"{short[across]}={setting_text(top)}{named}", right=True))
-    rows = [[cell(side), *(_pivot_cell(found.get((side, top))) for top in tops)] for side in sides]
-    one = f"{metrics.pop()}: " if len(metrics) == 1 else ""
-    caption = " ".join([f"{one}{SHORT}", *_tests(tables)])
-    return Grid(heads, rows, f"{short[down]} x {short[across]}", caption)
-
-
-def _cells(table: ResultsTable, down: str, across: str) -> dict[tuple[Any, Any], list[Entry]]:
-    """Return the entries of each row by its place in a pivot table."""
-    labels = ((entries[0].row.labels, entries) for entries in table.entries)
-    return {(own[down], own[across]): entries for own, entries in labels}
-
-
-def _pivot_cell(entry: Entry | None) -> Cell:
-    if entry is None:
-        return Cell(NOTHING)
-    lost = lost_text(entry)
-    if entry.spread.mean is None:
-        return Cell(lost or NOTHING)
-    return mean_text(entry, f" ({entry.spread.n}; {lost})" if lost else f" ({entry.spread.n})")
 
 
 def _records(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
@@ -249,26 +191,14 @@ def _caption(table: ResultsTable) -> str:
         share = is_share(table.frame, table.metrics[0])
         whose = "the wider of Student's and the beta-binomial model's" if share else "Student's"
         sentences.append(FULL.format(whose) if len(table.metrics) == 1 else SHORT)
-        sentences += _tests([table])
+        ranked = [is_share(table.frame, name) for name in table.metrics if name in better]
+        sentences += [BETTING if share else STUDENT for share in dict.fromkeys(ranked)]
     tuned = set(table.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
         sentences.append(f"Tuned for each row: {tuned.pop()}.")
-    if any(STEPPED.search(name) for name in table.metrics):
-        sentences.append("Steps of a milestone are those at the end of an epoch, one epoch apart.")
     if same := _same_everywhere(table):
         sentences.append(f"The same in every run: {same}.")
     return " ".join(sentences)
-
-
-def _tests(tables: Sequence[ResultsTable]) -> list[str]:
-    """Return how rows are compared in the metrics that rank."""
-    ranked = [
-        is_share(table.frame, name)
-        for table in tables
-        for name in table.metrics
-        if name in table.frame.better
-    ]
-    return [BETTING if share else STUDENT for share in dict.fromkeys(ranked)]
 
 
 def _same_everywhere(table: ResultsTable) -> str:

@@ -120,7 +120,6 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
         (["--format", "xls"], "invalid choice: 'xls'"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--by", "colour"], "There is no column 'colour'"),
-        (["--pivot", "model x colour"], "There is no column 'colour'"),
         (["--where", "modle=a"], "There is no column 'modle'. Did you mean 'model'?"),
         (["--limit", "some"], "invalid int value: 'some'"),
         (["--output", "table.xls"], "table.xls ends with none of .txt, .csv"),
@@ -144,9 +143,6 @@ def test_only_some_runs_and_only_some_metrics(results: Results):
 def test_rows_and_columns_by_hand(results: Results):
     rows = json.loads(results("--by", "data", "--format", "json"))["rows"]
     assert [(row["data"], row["n"]) for row in rows] == [("sine", 2)]
-    text = results("--pivot", "model x data")
-    assert text.splitlines()[1].split() == ["model", "data=sine"]
-    assert "'model' is not like 'model x data'" in results("--pivot", "model", code=2)
 
 
 @pytest.mark.usefixtures("sweep")

@@ -14,13 +14,13 @@ def run(model: str, seed: int, value: float | None = 1.0, **extra):
     return settings, fields | {"metrics": {"test_mse": value}} | extra
 
 
-def table_by(runs: Frame, *by: str, apart: tuple[str, ...] = ()) -> ResultsTable:
-    (table,) = divide(runs, Request(by, apart=apart))
+def table_by(runs: Frame, *by: str) -> ResultsTable:
+    (table,) = divide(runs, Request(by))
     return table
 
 
-def rows_by(runs: Frame, *by: str, apart: tuple[str, ...] = ()) -> list[Row]:
-    return [entry.row for entry in table_by(runs, *by, apart=apart).firsts]
+def rows_by(runs: Frame, *by: str) -> list[Row]:
+    return [entry.row for entry in table_by(runs, *by).firsts]
 
 
 GAUSSIAN = ({"model": {"_target_": "a", "width": 1}}, {"choices": {"model": "gaussian"}})
@@ -126,11 +126,10 @@ def test_settings_of_the_rows_own_choice_are_averaged(frame):
     assert found.firsts[0].values == {0: {0: 2.0}}
 
 
-@pytest.mark.parametrize(("apart", "panels"), [((), 1), (("arch.heads",), 2)])
-def test_rows_are_compared_within_panels(frame, apart, panels):
-    runs = frame(*(run("a", 0, settings={"arch.heads": heads}) for heads in (1, 2)))
-    rows = rows_by(runs, "model", "arch.heads", apart=apart)
-    assert len({row.panel for row in rows}) == panels
+@pytest.mark.parametrize(("name", "panels"), [("arch.heads", 1), ("data.noise", 2)])
+def test_rows_on_different_data_are_not_compared(frame, name, panels):
+    runs = frame(*(run("a", 0, settings={name: value}) for value in (1, 2)))
+    assert len(table_by(runs, "model", name).panels) == panels
 
 
 @pytest.mark.parametrize(("unit", "expected"), [("share", True), ("keys", False), (None, False)])
