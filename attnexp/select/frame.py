@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any
@@ -140,10 +141,11 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     asked, asked_by = _shared(run.settings for run in runs)
     summaries = [run.summary for run in runs]
     measured = _measured(summaries)
-    choices = _in_order(_names(chosen), GROUPS)
-    taken = {*choices, *FACTS, *RUN, "seed"}
-    settings = _apart("config", _names(asked), taken)
-    metrics = _apart("metrics", measured, taken)
+    names = _names(chosen)
+    choices = tuple(sorted(names, key=[*GROUPS, *names].index))
+    fixed = [*choices, *FACTS, *RUN, "seed"]
+    settings = _apart("config", _names(asked), fixed)
+    metrics = _apart("metrics", measured, [*fixed, *settings.values()])
     columns = {name: _objects(each.get(name) for each in chosen)[chosen_by] for name in choices}
     columns["seed"] = _objects(run.seed for run in runs)
     for name, column in settings.items():
@@ -152,13 +154,20 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     for name, column in metrics.items():
         columns[column] = measured[name]
     for name, fact in FACTS.items():
-        columns[name] = _objects(_cleaned([fact(one) for one in summaries]))
+        values = map(fact, summaries)
+        columns[name] = _objects(clean(v) if isinstance(v, str) else v for v in values)
     columns["primary"] = _objects(metrics.get(str(one.primary), one.primary) for one in summaries)
-    columns["key"] = _objects(_cleaned([one.key for one in summaries]))
-    columns["folder"] = _objects(_cleaned([run.path for run in runs]))
-    directions = {name: way for one in summaries for name, way in one.better.items()}
-    units = {name: unit for one in summaries for name, unit in one.units.items()}
-    companions = {name: others for one in summaries for name, others in one.companions.items()}
+    columns["key"] = _objects(clean(one.key) for one in summaries)
+    columns["folder"] = _objects(clean(run.path) for run in runs)
+
+    def declared(by_run: Callable[[Summary], Mapping[str, Any]]) -> dict[str, Any]:
+        known = {name: value for one in summaries for name, value in by_run(one).items()}
+        return {column: known[name] for name, column in metrics.items() if name in known}
+
+    companions = {
+        column: {head: metrics[name] for head, name in others.items() if name in metrics}
+        for column, others in declared(attrgetter("companions")).items()
+    }
     return Frame(
         runs,
         columns,
@@ -166,15 +175,9 @@ def make_frame(runs: Sequence[Run]) -> Frame:
         choices,
         tuple(settings.values()),
         tuple(metrics.values()),
-        {column: directions[name] for name, column in metrics.items() if name in directions},
-        {column: units[name] for name, column in metrics.items() if name in units},
-        {
-            column: {
-                head: metrics[other] for head, other in companions[name].items() if other in metrics
-            }
-            for name, column in metrics.items()
-            if name in companions
-        },
+        declared(attrgetter("better")),
+        declared(attrgetter("units")),
+        companions,
         frozenset(name for one in summaries if one.tuning for name in one.tuning.values),
     )
 
@@ -202,9 +205,7 @@ def varying(frame: Frame) -> list[str]:
     A setting that differs only because its group's choice does, such as the hidden size that
     `additive` alone has, is part of that choice and not counted.
     """
-    found = [
-        name for name in frame.choices if name in frame.several and name not in IGNORED_CHOICES
-    ]
+    found = [name for name in frame.differing if name in frame.choices]
     for path in frame.settings:
         group = path.partition(".")[0]
         within = [group] if group in found else []
@@ -257,22 +258,10 @@ def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 
-def _in_order(names: Iterable[str], first: Sequence[str]) -> tuple[str, ...]:
-    found = dict.fromkeys(names)
-    known = [name for name in first if name in found]
-    return (*known, *(name for name in found if name not in first))
-
-
-def _apart(prefix: str, names: Iterable[str], taken: set[str]) -> dict[str, str]:
-    """Return a column for each name, with as many prefixes as make it unique."""
-    columns: dict[str, str] = {}
-    for name in dict.fromkeys(names):
-        column = name
-        while column in taken:
-            column = f"{prefix}.{column}"
-        taken.add(column)
-        columns[name] = column
-    return columns
+def _apart(prefix: str, names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """Return a column for each name, with a prefix where it is taken."""
+    others = set(taken)
+    return {name: f"{prefix}.{name}" if name in others else name for name in names}
 
 
 def _measured(summaries: Sequence[Summary]) -> dict[str, NDArray[np.float64]]:
@@ -284,14 +273,6 @@ def _measured(summaries: Sequence[Summary]) -> dict[str, NDArray[np.float64]]:
     for name in _names(one.metrics for one in summaries):
         values = np.array([one.metrics.get(name) for one in summaries], dtype=float)
         values[np.isinf(values)] = np.nan
-        column = clean(name)
-        found[column] = np.where(np.isnan(values), found.get(column, np.nan), values)
-    return {name: values for name, values in found.items() if not np.isnan(values).all()}
-
-
-def _cleaned(values: Sequence[Value]) -> list[Value]:
-    """Return the values, text as it can be printed."""
-    printable: dict[Value, Value] = {
-        value: clean(value) for value in set(values) if isinstance(value, str)
-    }
-    return [printable.get(value, value) for value in values]
+        if not np.isnan(values).all():
+            found[clean(name)] = values
+    return found

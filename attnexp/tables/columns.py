@@ -68,6 +68,10 @@ def _ranked(table: ResultsTable) -> bool:
     return table.detailed and table.metrics[0] in table.frame.better
 
 
+def _several(table: ResultsTable) -> bool:
+    return bool(table.metrics) and not table.detailed
+
+
 def _any_lost(table: ResultsTable) -> bool:
     return any(_lost_text(entry) for entry in table.firsts)
 
@@ -115,6 +119,7 @@ COLUMNS = (
     Column(name="metric", value=attrgetter("metric")),
     Column(name="better", value=attrgetter("better")),
     Column(name="n", value=attrgetter("spread.n"), title="seeds"),
+    Column(value=_lost_text, title="without result", shown=_any_lost, align="left"),
     Column(
         name="mean",
         value=attrgetter("spread.mean"),
@@ -122,7 +127,7 @@ COLUMNS = (
         text=lambda entry: Cell(cell(entry.spread.mean).text, entry.ahead),
         shown=attrgetter("detailed"),
     ),
-    Column(value=_mean, title="{metric}", shown=lambda table: not table.detailed, each=True),
+    Column(value=_mean, title="{metric}", shown=_several, each=True),
     _companion("all heads"),
     _companion("chance"),
     Column(
@@ -145,7 +150,6 @@ COLUMNS = (
     Column(name="p", value=attrgetter("verdict.p")),
     Column(name="pairs", value=attrgetter("verdict.pairs")),
     *map(_lost, LOST),
-    Column(value=_lost_text, title="without result", shown=_any_lost, align="left"),
     _count("parameters"),
     _count("steps"),
     Column(name="seconds", value=_seconds, title="seconds", table="costs"),

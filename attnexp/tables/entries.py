@@ -28,9 +28,6 @@ TESTED = "data.num_test"
 EXAMPLES = 100
 """The number of examples of a share whose runs do not say it."""
 
-Panel = tuple[Any, ...]
-"""The labels in which rows agree that are compared with each other."""
-
 
 @dataclass(frozen=True)
 class Request:
@@ -53,11 +50,10 @@ class Row:
 
     `blocks` numbers, for each run, its settings of what differs inside rows, except for what
     belongs to the choices that rows are labelled by. `lost` is the number of runs without a result,
-    by reason. Rows are compared with each other if their `panel` is the same.
+    by reason.
     """
 
     labels: dict[str, Any]
-    panel: Panel
     runs: Frame
     blocks: NDArray[np.int64]
     lost: dict[str, int]
@@ -220,35 +216,36 @@ def _table(
     metrics = tuple(
         name for name in wanted if name in frame.metrics and np.isfinite(frame.column(name)).any()
     )
-    rows: dict[Panel, list[Row]] = {}
-    for row in _rows(frame, by, within):
-        rows.setdefault(row.panel, []).append(row)
-    compared = [_sorted(_entries(panel, metrics), request) for panel in rows.values()]
+    panels = _panels(frame, ("data", *by) if data else by, within)
+    compared = [_sorted(_entries(panel, metrics), request) for panel in panels]
     entries = list(chain.from_iterable(compared))
     if request.sort is not None:
         entries = _sorted(entries, request)
-    panels = [[own[0] for own in panel] for panel in compared]
-    return ResultsTable(frame, data, by, within, same, metrics, entries, panels, trials, repeats)
+    firsts = [[own[0] for own in panel] for panel in compared]
+    return ResultsTable(frame, data, by, within, same, metrics, entries, firsts, trials, repeats)
 
 
-def _rows(frame: Frame, by: Sequence[str], within: Sequence[str]) -> Iterable[Row]:
-    """Return one row per combination of the columns in `by`, in order of appearance."""
-    groups = frame.codes(by)
-    order = np.argsort(groups, kind="stable")
-    parts = np.split(order, np.flatnonzero(np.diff(groups[order])) + 1)
-    parts.sort(key=lambda part: part[0])
-    labels = [{name: frame.column(name)[part[0]] for name in by} for part in parts]
-    panels = [tuple(own[name] for name in by if is_data(name)) for own in labels]
+def _panels(frame: Frame, by: Sequence[str], within: Sequence[str]) -> Iterable[list[Row]]:
+    """Yield rows that are compared with each other, one per combination of the columns in `by`.
+
+    All are in order of appearance. Rows are compared if they agree in the data.
+    """
+    panels: dict[int, dict[int, list[int]]] = {}
+    on_data, combinations = frame.codes(filter(is_data, by)).tolist(), frame.codes(by).tolist()
+    for place, (panel, row) in enumerate(zip(on_data, combinations, strict=True)):
+        panels.setdefault(panel, {}).setdefault(row, []).append(place)
     blocks = frame.codes(name for name in within if name.partition(".")[0] not in by)
     seeds, status = frame.column("seed"), frame.column("status")
-    expected: dict[Panel, set[int]] = {}
-    for panel, part in zip(panels, parts, strict=True):
-        expected.setdefault(panel, set()).update(seeds[part])
-    for own, panel, part in zip(labels, panels, parts, strict=True):
-        lost = {str(state): int((status[part] == state).sum()) for state in LOST[:-1]}
-        there = set(zip(seeds[part], blocks[part].tolist(), strict=True))
-        lost[MISSING] = len(expected[panel]) * len({block for _, block in there}) - len(there)
-        yield Row(own, panel, frame.only(part), blocks[part], lost)
+    for parts in panels.values():
+        expected = len({seed for part in parts.values() for seed in seeds[part]})
+        rows = []
+        for part in parts.values():
+            labels = {name: frame.columns[name][frame.rows[part[0]]] for name in by}
+            lost = {str(state): int((status[part] == state).sum()) for state in LOST[:-1]}
+            there = set(zip(seeds[part], blocks[part].tolist(), strict=True))
+            lost[MISSING] = expected * len({block for _, block in there}) - len(there)
+            rows.append(Row(labels, frame.only(np.array(part)), blocks[part], lost))
+        yield rows
 
 
 def _entries(panel: Sequence[Row], metrics: Sequence[str]) -> list[list[Entry]]:

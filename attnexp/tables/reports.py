@@ -1,8 +1,6 @@
 """The reports: runs one by one, and configurations with their results and costs."""
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
-from operator import attrgetter
 from typing import Any, Literal
 
 from attnexp.console import setting_text
@@ -111,21 +109,16 @@ def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, ca
     """Return a table with one row per configuration: its labels, and the columns of its kind."""
     short = short_names(table.by)
     heads = [
-        Head(short[name], all(isinstance(e.row.labels[name], int | float) for e in table.firsts))
+        Head(short[name], _is_number(own[0].row.labels[name] for own in table.entries))
         for name in table.by
     ]
     shown = [one for one in COLUMNS if one.table == kind and one.title and one.shown(table)]
-    # Columns that follow each other and are repeated for every metric are repeated together.
-    repeated = [
-        (column, i)
-        for each, columns in ((each, list(own)) for each, own in groupby(shown, attrgetter("each")))
-        for i in range(len(table.metrics) if each else 1)
-        for column in columns
-    ]
     chosen = [
         (column, i)
-        for column, i in repeated
-        if not column.sparse or any(column.value(own[i]) is not None for own in table.entries)
+        for i in range(max(1, len(table.metrics)))
+        for column in shown
+        if (column.each or i == 0)
+        and not (column.sparse and all(column.value(own[i]) is None for own in table.entries))
     ]
     for column, i in chosen:
         title_text = column.title.replace("{metric}", table.metrics[i] if table.metrics else "")
@@ -142,18 +135,14 @@ def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, ca
 
 def _records(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
     """Return the entries for programs: a mapping per row and metric."""
-    labels = dict.fromkeys(["data", *(name for table in tables for name in table.by)])
-    if not any("data" in table.by or table.data for table in tables):
-        labels.pop("data")
+    entries = [entry for table in tables for own in table.entries for entry in own]
+    labels = dict.fromkeys(name for entry in entries for name in entry.row.labels)
 
-    def record(item: tuple[ResultsTable, Entry]) -> dict[str, object]:
-        table, entry = item
-        own = ({"data": table.data} if table.data else {}) | entry.row.labels
+    def record(entry: Entry) -> dict[str, object]:
         columns = {column.name: column.value(entry) for column in COLUMNS if column.name}
-        return {label: own.get(label) for label in labels} | columns
+        return {label: entry.row.labels.get(label) for label in labels} | columns
 
-    items = [(table, entry) for table in tables for own in table.entries for entry in own]
-    return LazyRows(items, record)
+    return LazyRows(entries, record)
 
 
 def _notes(tables: Sequence[ResultsTable]) -> list[str]:
