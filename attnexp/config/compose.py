@@ -35,7 +35,6 @@ from attnexp.config.messages import ComposeErrors, explanation, override_name
 from attnexp.config.schema import check_type
 from attnexp.config.settings import HYDRA, register_resolvers
 from attnexp.config.trust import search_user_modules
-from attnexp.config.workers import register_workers
 from attnexp.errors import RequestError
 from attnexp.runs.place import Place
 from attnexp.runs.redaction import masked
@@ -174,7 +173,6 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
-    register_workers()
     GlobalHydra.instance().initialize(hydra)
     return hydra
 

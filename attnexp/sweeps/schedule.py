@@ -1,6 +1,5 @@
 """A sweep over all combinations of the values that `attnexp -m` names, and how its jobs are run."""
 
-import shlex
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,7 +19,6 @@ from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.launchers.batched import BatchedExecutor
 from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor
 from attnexp.sweeps.launchers.local import LocalExecutor
-from attnexp.sweeps.launchers.submitit import WorkersExecutor
 from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import BATCHED, Composer, Plan, PlannedJob, make_plan, require_places
 from attnexp.sweeps.pool import record_end
@@ -54,10 +52,7 @@ def sweep(
             check_unused(composer.job(axes, plan.jobs[0]).config)
         require_places(plan)
         show_notes(plan)
-        if executor.detach:
-            submit_and_return(composer, plan, executor)
-        else:
-            run_compared(composer, plan, executor)
+        run_compared(composer, plan, executor)
     finally:
         executor.stop()
 
@@ -114,20 +109,6 @@ def store(composer: Composer, plan: Plan) -> StoredPlan | None:
     return stored
 
 
-def submit_and_return(composer: Composer, plan: Plan, executor: Executor) -> None:
-    """Submit the workers of an executor for the jobs of a plan, and say how to follow them."""
-    if not plan.to_do:
-        console.say(f"all {len(plan.jobs)} jobs are done: nothing is submitted")
-        return
-    store(composer, plan)
-    count = executor.submit(plan.to_do)
-    folder = console.relative(Path(composer.config.hydra.sweep.dir).absolute())
-    console.say(
-        f"{len(plan.to_do)} jobs for {count} worker{'s' if count > 1 else ''} are submitted: "
-        f"attnexp status {shlex.quote(folder)} shows their progress"
-    )
-
-
 def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | None) -> Executor:
     """Return the executor for the launcher of the configuration."""
     launcher = dict(composer.config.hydra.launcher)
@@ -141,8 +122,6 @@ def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | Non
     if target == BATCHED:
         check_settings(launcher, BatchedExecutor, "hydra.launcher", given)
         return BatchedExecutor(job_of, max_batch_size, launcher["size"], launcher["n_jobs"])
-    if launcher.get("workers") is not None:
-        return WorkersExecutor(composer.config, job_of)
     return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)
 
 

@@ -24,7 +24,7 @@ from attnexp.sweeps.objective import NotMeasuredError, finished, mean_of, select
 from attnexp.sweeps.overrides import Axis, Override, expand
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
 from attnexp.sweeps.report import show_notes, show_plan
-from attnexp.sweeps.schedule import choose_executor, run_compared, run_plan, submit_and_return
+from attnexp.sweeps.schedule import choose_executor, run_compared, run_plan
 
 SEED = "seed"
 
@@ -85,10 +85,6 @@ def tuned_sweep(
     require_places(plan)
     executor = choose_executor(composer, partial(composer.job, jobs.axes), max_batch_size)
     try:
-        if executor.detach:
-            todo = plan if plan.to_do else jobs.compared(jobs.choose(trials))
-            submit_and_return(composer, todo, executor)
-            return
         try:
             run_plan(composer, plan, executor, fail_fast=False)
         except RunFailedError:

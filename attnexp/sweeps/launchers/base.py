@@ -12,20 +12,11 @@ JobOf = Callable[[PlannedJob], Job]
 
 
 class Executor(ABC):
-    """Runs the jobs of a sweep, `max_batch_size` at a time, or all where it is None.
-
-    With `detach` the command does not wait for the jobs: it calls `submit`, and not `run`.
-    """
-
-    detach = False
+    """Runs the jobs of a sweep, `max_batch_size` at a time, or all where it is None."""
 
     def __init__(self, job_of: JobOf, max_batch_size: int | None) -> None:
         self.job_of = job_of
         self._max_batch_size = max_batch_size
-
-    def submit(self, jobs: Sequence[PlannedJob]) -> int:
-        """Submit the jobs to a queue without waiting for them, and return the number of workers."""
-        raise NotImplementedError
 
     def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]

@@ -39,7 +39,6 @@ from attnexp.runs.redaction import masked
 from attnexp.runs.settings import leaves
 from attnexp.runs.status import Status
 from attnexp.sweeps.launchers.base import Executor, JobOf
-from attnexp.sweeps.launchers.submitit import SETTINGS
 from attnexp.sweeps.outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob, make_portable
 from attnexp.sweeps.pool import WorkerProcess
@@ -69,11 +68,13 @@ class HydraLauncherExecutor(Executor):
         super().__init__(job_of, max_batch_size)
         require_plugin("launcher", config.hydra.launcher["_target_"], Launcher)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
+        portable = copy.deepcopy(config)
+        make_portable(portable.hydra)
         loader = JobLoader(cast(ConfigLoaderImpl, context.config_loader).get_search_path())
         self._launcher = Plugins.instance().instantiate_launcher(
             hydra_context=HydraContext(config_loader=loader, callbacks=context.callbacks),
             task_function=partial(run_launched, self._marker.path),
-            config=_without_workers(config),
+            config=portable,
         )
         self._launched: list[PlannedJob] = []
         # Its processes would otherwise look for modules in the current directory first.
@@ -111,16 +112,6 @@ class HydraLauncherExecutor(Executor):
             # which jobs have ended, and the scheduler launches the others again.
             console.warn(f"the launcher stopped early: {first_line(str(error))}")
             return []
-
-
-def _without_workers(config: DictConfig) -> DictConfig:
-    """Return the configuration without settings of workers, which no launcher knows."""
-    config = copy.deepcopy(config)
-    make_portable(config.hydra)
-    with read_write(config.hydra), open_dict(config.hydra):
-        for name in SETTINGS:
-            config.hydra.launcher.pop(name, None)
-    return config
 
 
 class JobLoader(ConfigLoaderImpl):
