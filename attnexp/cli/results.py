@@ -21,7 +21,6 @@ ENDINGS = {
     ".md": "markdown",
     ".tex": "latex",
     ".json": "json",
-    ".html": "html",
 }
 """The format that is requested by the ending of a file name."""
 
@@ -32,7 +31,7 @@ EPILOG = """examples:
   attnexp results --runs --sort test_mse       one row per run, the best first
   attnexp results --by model                   one row per model, whatever else was set
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
-  attnexp results --output table.tex           also .csv, .md, .json, .html and .txt
+  attnexp results --output table.tex           also .csv, .md, .json and .txt
 """
 
 

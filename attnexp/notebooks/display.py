@@ -9,7 +9,7 @@ from attnexp.plots import style
 from attnexp.plots.catalogue import first_figures
 from attnexp.runs.folder import Run
 from attnexp.select.groups import Comparison
-from attnexp.tables.formats import html_fragment
+from attnexp.tables.formats import as_html
 from attnexp.tables.text import Report
 
 PICTURE = Markup('<img alt="{}" src="data:image/png;base64,{}" style="max-width: 100%">')
@@ -21,7 +21,7 @@ def html(report: Report, subject: Run | Comparison | None, names: Collection[str
 
     A picture that cannot be drawn is replaced by the reason.
     """
-    parts = [Markup(html_fragment(report))]
+    parts = [Markup(as_html(report))]
     for name, found in [] if subject is None else first_figures(subject, names):
         if isinstance(found, str):
             parts.append(SENTENCE.format(found))

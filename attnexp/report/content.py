@@ -4,6 +4,7 @@ import base64
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,7 +25,7 @@ from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import commands
 from attnexp.runs.summary import Summary
 from attnexp.select.groups import Comparison, Configuration, seeds_by_epoch
-from attnexp.tables.text import Grid, Report
+from attnexp.tables.text import Report
 
 POINTS = 400
 """The most points of a line; more would not be visible."""
@@ -38,18 +39,9 @@ def report_content(title: str, tables: Report, comparisons: Sequence[Comparison]
     return {
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],
-        "tables": [_table(grid) for grid in tables.grids],
+        "tables": [msgspec.to_builtins(grid, enc_hook=list) for grid in tables.grids],
         "notes": list(tables.notes),
         "data": [_data(one) for one in comparisons],
-    }
-
-
-def _table(grid: Grid) -> dict[str, Any]:
-    return {
-        "title": grid.title,
-        "caption": grid.caption,
-        "columns": [{"title": column.title, "right": column.right} for column in grid.columns],
-        "rows": [[{"text": one.text, "strong": one.strong} for one in row] for row in grid.rows],
     }
 
 

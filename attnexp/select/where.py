@@ -45,7 +45,8 @@ TOKEN = re.compile(
     r"""(?P<quoted>"[^"]*"|'[^']*')
       | (?P<sign>!=|<=|>=|==|=|<|>)
       | (?P<mark>[()\[\],])
-      | (?P<word>[^\s()\[\],=!<>"']+)""",
+      | (?P<word>[^\s()\[\],=!<>"']+)
+      | (?P<unknown>\S)""",
     re.VERBOSE,
 )
 
@@ -71,17 +72,14 @@ def matching(frame: Frame, test: str) -> Mask:
 
 def tokens(test: str) -> list[Token]:
     """Return the words of a test. Raises RequestError for a character that belongs to none."""
-    found, place = [], 0
-    while test[place:].strip():
-        place += len(test[place:]) - len(test[place:].lstrip())
-        match = TOKEN.match(test, place)
-        if match is None:
+    found = []
+    for match in TOKEN.finditer(test):
+        kind, text, place = str(match.lastgroup), match.group(), match.start()
+        if kind == "unknown":
             raise RequestError(f'--where: "{test[place:]}" is not understood')
-        kind, text = str(match.lastgroup), match.group()
         if kind == "word" and text.lower() in KEYWORDS:
             kind, text = "key", text.lower()
         found.append(Token(kind, text[1:-1] if kind == "quoted" else text, place))
-        place = match.end()
     return found
 
 

@@ -60,10 +60,6 @@ def _interval(entry: Entry) -> str:
     return NOTHING if low is None else f"[{number_text(low)}, {number_text(high)}]"
 
 
-def _range_text(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low} to {high}"
-
-
 def _ranked(table: ResultsTable) -> bool:
     return table.detailed and table.metrics[0] in table.frame.better
 
@@ -102,17 +98,13 @@ def _memory(entry: Entry) -> float | None:
 
 
 def _count(name: str) -> Column:
-    """Return the column of a cost in whole numbers: the largest for programs, a range in print."""
+    """Return the column of a cost in whole numbers, the largest of the runs."""
 
     def largest(entry: Entry) -> int | None:
         counts = entry.row.costs(name)
         return int(counts.max()) if counts.size else None
 
-    def text(entry: Entry) -> str:
-        counts = entry.row.costs(name)
-        return _range_text(int(counts.min()), int(counts.max())) if counts.size else NOTHING
-
-    return Column(name=name, value=largest, title=name, text=text, table="costs")
+    return Column(name=name, value=largest, title=name, table="costs")
 
 
 COLUMNS = (

@@ -127,7 +127,7 @@ class ResultsTable:
     """Runs compared by the same metric and, unless divided by hand, on the same data.
 
     `frame` has the runs that count: neither the `trials` that were made to tune settings nor the
-    `repeats` of which there is a newer run of the same settings and seed. `entries` has a list per
+    `repeats` of which there is a newer run of the same settings and seed. `entries` has a tuple per
     row with an entry per metric, and `panels` the first of these in portions that are compared with
     each other; `metrics` are those that some run has measured, and may be empty.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
@@ -140,7 +140,7 @@ class ResultsTable:
     within: list[str]
     same: Mapping[str, Any]
     metrics: tuple[str, ...]
-    entries: list[list[Entry]]
+    entries: list[tuple[Entry, ...]]
     panels: list[list[Entry]]
     trials: int
     repeats: int
@@ -216,8 +216,10 @@ def _table(
     metrics = tuple(
         name for name in wanted if name in frame.metrics and np.isfinite(frame.column(name)).any()
     )
-    panels = _panels(frame, ("data", *by) if data else by, within)
-    compared = [_sorted(_entries(panel, metrics), request) for panel in panels]
+    compared = []
+    for panel in _panels(frame, ("data", *by) if data else by, within):
+        by_metric = [_compared(panel, metric) for metric in metrics or (None,)]
+        compared.append(_sorted(list(zip(*by_metric, strict=True)), request))
     entries = list(chain.from_iterable(compared))
     if request.sort is not None:
         entries = _sorted(entries, request)
@@ -248,16 +250,10 @@ def _panels(frame: Frame, by: Sequence[str], within: Sequence[str]) -> Iterable[
         yield rows
 
 
-def _entries(panel: Sequence[Row], metrics: Sequence[str]) -> list[list[Entry]]:
-    """Return the entries of each row of a panel, compared with the other rows."""
-    if not metrics:
-        return [[Entry(row)] for row in panel]
-    compared = [_compared(panel, name) for name in metrics]
-    return [list(entries) for entries in zip(*compared, strict=True)]
-
-
-def _compared(panel: Sequence[Row], metric: str) -> list[Entry]:
-    """Return the entries of one metric."""
+def _compared(panel: Sequence[Row], metric: str | None) -> list[Entry]:
+    """Return the entry of each row of a panel for a metric, compared with the other rows."""
+    if metric is None:
+        return [Entry(row) for row in panel]
     values = [row.values(metric) for row in panel]
     frame, verdicts = panel[0].runs, [Verdict()] * len(panel)
     if better := frame.better.get(metric):
@@ -270,13 +266,13 @@ def _compared(panel: Sequence[Row], metric: str) -> list[Entry]:
     ]
 
 
-def _sorted(entries: list[list[Entry]], request: Request) -> list[list[Entry]]:
+def _sorted(entries: Sequence[tuple[Entry, ...]], request: Request) -> list[tuple[Entry, ...]]:
     """Return the rows best first, or as requested; missing values come last."""
     by = request.sort or entries[0][0].metric or ""
     better = entries[0][0].row.runs.better.get(by)
     descending = (better == "higher") != request.reverse
 
-    def place(own: list[Entry]) -> Any:
+    def place(own: tuple[Entry, ...]) -> Any:
         for entry in own:
             if entry.metric == by:
                 return entry.spread.mean

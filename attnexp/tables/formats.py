@@ -16,7 +16,7 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """How text begins that a spreadsheet computes."""
 
 TEMPLATES = Path(__file__).parent / "templates"
-"""The templates of the page and of the LaTeX tables."""
+"""The templates of the HTML and of the LaTeX tables."""
 
 
 def as_csv(report: Report) -> str:
@@ -80,12 +80,7 @@ def as_latex(report: Report) -> str:
 
 
 def as_html(report: Report) -> str:
-    """Return one page that needs nothing else."""
-    return _filled("page.html", report, autoescape=True)
-
-
-def html_fragment(report: Report) -> str:
-    """Return the tables and notes as HTML to be inserted into another page."""
+    """Return the tables and notes as HTML to be inserted into a page."""
     return _filled("grids.html", report, autoescape=True)
 
 
@@ -95,7 +90,6 @@ WRITERS: Mapping[str, Callable[[Report], str]] = {
     "markdown": as_markdown,
     "latex": as_latex,
     "json": as_json,
-    "html": as_html,
 }
 """The writer of each format. `table` is the text on the screen, without colours."""
 

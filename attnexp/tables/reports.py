@@ -38,7 +38,7 @@ STUDENT = (
     "unless differences are extremely skewed or a rare failure has not been seen (Holm's "
     "correction over all pairs)."
 )
-COSTS = "What a run took: seconds on average, memory at most."
+COSTS = "What a run took: seconds on average, everything else at most."
 
 
 class LazyRows(Sequence[Any]):

@@ -90,7 +90,7 @@ def test_higher_may_be_better_and_missing_comes_last(results: Results, write_run
 
 
 @pytest.mark.usefixtures("sweep")
-@pytest.mark.parametrize("ending", ["txt", "csv", "md", "tex", "json", "html"])
+@pytest.mark.parametrize("ending", ["txt", "csv", "md", "tex", "json"])
 def test_a_file_holds_what_the_screen_would_show(results: Results, ending: str, tmp_path: Path):
     form = {"txt": "table", "md": "markdown", "tex": "latex"}.get(ending, ending)
     printed = results("--runs", "--format", form)
