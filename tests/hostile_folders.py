@@ -224,7 +224,6 @@ def verbs(draw: random.Random, run: str, outputs: str) -> list[list[str]]:
     seldom = (
         ["show", run, option, draw.choice(("1", "2", "0", "99", "x", "cross", "loss"))],
         ["results", outputs, "--by", draw.choice(("model", "data", "seed", "x"))],
-        ["notebook", draw.choice((run, outputs)), "--output", "n.ipynb"],
         ["attend", "--run", run, "--queries", "0,1", "--keys", "0,1,2"],
     )
     return [*lines, *draw.sample(seldom, draw.randrange(3))]

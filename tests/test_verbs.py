@@ -11,7 +11,6 @@ ON_RUNS = {
     "results": ["{outputs}", "--by", "model"],
     "plot": ["{curve}", "--kind", "fit", "--output", "fit.png"],
     "report": ["{outputs}", "--output", "report.html"],
-    "notebook": ["{curve}", "--output", "curve.ipynb"],
     "decode": ["{rnn}", "3 1 4"],
     "verify": ["{boxcar}"],
     "status": ["{outputs}"],

@@ -5,7 +5,6 @@ VERBS = {
     "results": ("attnexp.cli.results", "compare runs in a table"),
     "plot": ("attnexp.cli.plot", "draw pictures of runs"),
     "report": ("attnexp.cli.report", "write one page with tables, curves and attention"),
-    "notebook": ("attnexp.cli.notebook", "write a notebook that looks into the files of runs"),
     "decode": ("attnexp.cli.decode", "answer a source with a run's trained sequence model"),
     "verify": ("attnexp.cli.verify", "do finished runs again and compare the numbers"),
     "status": ("attnexp.cli.status", "show the progress of runs and sweeps"),

@@ -1,1 +1,1 @@
-"""Runs in notebooks: how they are shown there, and notebooks written over their files."""
+"""Runs in Python, and how a notebook shows them."""
