@@ -12,11 +12,9 @@ import json
 import math
 import os
 import secrets
-import stat
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import FileIO
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -52,36 +50,26 @@ class UnreadableRunError(RequestError):
     """The folder does not hold a run that this version can read. The text says why."""
 
 
-READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""How files are opened: without waiting for a pipe, and on Windows without changing lines."""
+def is_special(path: Path | str) -> bool:
+    """Return whether there is a folder, a device or a pipe, which may be waited for for ever."""
+    return os.path.exists(path) and not os.path.isfile(path)
 
 
-def open_regular(path: Path | str) -> FileIO:
-    """Open a regular file for reading. All reads begin here.
+def read_bytes(path: Path | str) -> bytes:
+    """Return the content of a file.
 
-    Raises FileNotFoundError where there is none, and UnreadableRunError for one that may not be
-    read, and for a pipe, a device or a folder, which could be waited for without an end.
+    Raises FileNotFoundError where there is none, and UnreadableRunError where it cannot be read.
     """
+    if is_special(path):
+        raise UnreadableRunError(f"{path} is not a file")
     try:
-        file = os.open(path, READ)
+        with FileIO(path) as file:
+            return file.readall()
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"{path} is not there") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise UnreadableRunError(f"{path} cannot be opened: {reason}") from error
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise UnreadableRunError(f"{path} is not a file")
-    return FileIO(file)
-
-
-def read_bytes(path: Path | str) -> bytes:
-    """Return the content of a regular file. Raises as `open_regular`, and where reading fails."""
-    with open_regular(path) as file:
-        try:
-            return file.read()
-        except OSError as error:
-            raise UnreadableRunError(f"{path} cannot be read: {error.strerror}") from error
+        raise UnreadableRunError(f"{path} cannot be read: {reason}") from error
 
 
 def stamp(path: Path | str) -> tuple[int, ...]:
@@ -91,14 +79,6 @@ def stamp(path: Path | str) -> tuple[int, ...]:
     except (OSError, ValueError):
         return ()
     return state.st_dev, state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
-
-
-def text_of(path: Path | str, content: bytes) -> str:
-    """Return UTF-8 as text, without a byte order mark. Raises UnreadableRunError for others."""
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise UnreadableRunError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
 
 
 @contextmanager
@@ -118,7 +98,8 @@ def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = la
     """
     aside = path.parent / f".{path.name}.{secrets.token_hex(4)}{ASIDE}"
     with writing(path):
-        require_file(path)
+        if is_special(path):
+            raise OSError(errno.EINVAL, "it is not a file")
         try:
             with aside.open("xb") as file:
                 file.write(content)
@@ -135,25 +116,6 @@ def write_output(option: str, path: Path, content: bytes) -> None:
     """Write a file that an option names. Raises RequestError where it cannot be written."""
     with writable(option, path):
         write_bytes(path, content)
-
-
-def require_file(path: Path) -> None:
-    """Raise OSError where there is something that a file must not replace, such as a device."""
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-    if not (stat.S_ISREG(mode) or stat.S_ISLNK(mode)):
-        raise OSError(errno.EINVAL, "it is not a file")
-
-
-def require_no_link(folder: Path) -> None:
-    """Raise OSError for a link: a folder that is written in would be somewhere else."""
-    if folder.is_symlink():
-        why = "it is a symbolic link, which is not followed: remove it"
-        raise OSError(errno.ELOOP, why, str(folder))
 
 
 def require_own(folder: Path) -> None:
@@ -210,20 +172,21 @@ def read_rows(path: Path) -> list[dict[str, str]]:
     Raises UnreadableRunError for a file that is not a table.
     """
     try:
-        text = text_of(path, read_bytes(path))
+        return _rows(path, read_bytes(path))
     except FileNotFoundError:
         return []
-    return _rows(path, text)
 
 
-def _rows(path: Path, text: str) -> list[dict[str, str]]:
-    """Return the rows of CSV text, each with every column of the header.
+def _rows(path: Path, content: bytes) -> list[dict[str, str]]:
+    """Return the rows of CSV, in UTF-8 with or without a byte order mark.
 
-    Raises UnreadableRunError where a row has more or fewer, and for text that is not CSV.
+    Raises UnreadableRunError for other content, and for a row that lacks a column of the header.
     """
     try:
-        header, rows = table(path, text)
+        header, rows = table(path, content.decode("utf-8-sig"))
         return [dict(zip(header, row, strict=True)) for _, row in rows]
+    except UnicodeDecodeError as error:
+        raise UnreadableRunError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
     except ValueError as error:
         raise UnreadableRunError(str(error)) from error
 
@@ -249,11 +212,14 @@ def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]
     """
     from safetensors import safe_open
 
-    open_regular(path).close()
+    if is_special(path):
+        raise UnreadableRunError(f"{path} is not a file")
     try:
         with safe_open(path, framework="numpy") as tensors:
             arrays = {key: tensors.get_tensor(key) for key in tensors.keys()}  # noqa: SIM118
             metadata = json.loads((tensors.metadata() or {}).get(METADATA, "{}"))
+    except FileNotFoundError:
+        raise
     except Exception as error:  # safetensors and json raise many kinds
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
     if not isinstance(metadata, dict):
@@ -289,42 +255,33 @@ class MetricsFile:
 def read_metrics(folder: Path) -> list[dict[str, float]]:
     """Return the rows of metrics.csv as numbers, without a last row that was cut short.
 
-    Raises UnreadableRunError where epochs are not ascending, and for a value that is not a number.
+    Raises UnreadableRunError for a value that is not a number.
     """
     path = folder / METRICS
     try:
         content = read_bytes(path)
     except FileNotFoundError:
         return []
-    rows = _rows(path, text_of(path, content[: content.rfind(b"\n") + 1]))
+    rows = _rows(path, content[: content.rfind(b"\n") + 1])
     if rows and "epoch" not in rows[0]:
         raise UnreadableRunError(f"{path} cannot be read: it has no column epoch")
     try:
-        numbers = [
+        return [
             {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
         ]
     except ValueError as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
-    epochs = [row["epoch"] for row in numbers]
-    if not all(one < other < math.inf for one, other in pairwise([-math.inf, *epochs])):
-        raise UnreadableRunError(f"{path} cannot be read: its epochs do not ascend")
-    return numbers
 
 
 def last_metrics(folder: Path) -> dict[str, str]:
     """Return the last whole row of metrics.csv as text, empty where there is none yet."""
     try:
-        file = open_regular(folder / METRICS)
-    except (OSError, UnreadableRunError):
+        lines = read_bytes(folder / METRICS).decode(errors="replace").split("\n")
+    except (FileNotFoundError, UnreadableRunError):
         return {}
-    with file:
-        head = file.readline()
-        file.seek(max(len(head), os.fstat(file.fileno()).st_size - 4 * len(head) - 1000))
-        lines = file.read().split(b"\n")
-    if len(lines) < 2 or not lines[-2]:
+    if len(lines) < 3:
         return {}
-    columns, values = (line.decode(errors="replace").strip() for line in (head, lines[-2]))
-    return dict(zip(columns.split(","), values.split(","), strict=False))
+    return dict(zip(lines[0].split(","), lines[-2].split(","), strict=False))
 
 
 def clear(folder: Path, keep: Collection[str] = ()) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from attnexp.runs.files import UnreadableRunError, read_bytes, require_no_link, write_bytes
+from attnexp.runs.files import UnreadableRunError, read_bytes, write_bytes
 
 PLANS = ".plans"
 
@@ -41,18 +41,13 @@ class StoredPlan:
         return self.root / PLANS / f"{key[:12]}.json"
 
     def write(self) -> None:
-        """Write the plan, unless it is there.
-
-        Raises OSError where it cannot be written, and where the folder of plans is a link.
-        """
+        """Write the plan, unless it is there. Raises OSError where it cannot be written."""
         if not self.path.exists():
-            require_no_link(self.path.parent)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(self.path, msgspec.json.encode(_Content(list(self.jobs))))
 
     def remove(self) -> None:
         """Remove the plan, whose jobs have all finished. Raises as `write`."""
-        require_no_link(self.path.parent)
         self.path.unlink(missing_ok=True)
         with suppress(OSError):  # another sweep has a plan there
             self.path.parent.rmdir()

@@ -1,7 +1,5 @@
 """The plan of a sweep on disk."""
 
-import pytest
-
 from attnexp.runs.plan_file import PLANS, StoredPlan, read_plans
 
 
@@ -40,17 +38,3 @@ def test_what_is_no_plan_is_named_and_the_others_are_read(tmp_path):
         "the plan of a sweep",
         "the plan of a sweep",
     ]
-
-
-def test_a_link_in_the_place_of_the_plans_is_not_followed(tmp_path):
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    (tmp_path / PLANS).symlink_to(elsewhere)
-    plan = StoredPlan.of(tmp_path, [tmp_path / "a"])
-    (elsewhere / plan.path.name).touch()
-    with pytest.raises(OSError, match="symbolic link"):
-        plan.remove()
-    (elsewhere / plan.path.name).unlink()
-    with pytest.raises(OSError, match="symbolic link"):
-        plan.write()
-    assert list(elsewhere.iterdir()) == []

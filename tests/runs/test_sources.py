@@ -51,7 +51,7 @@ def test_what_is_not_a_file_of_data_is_refused_in_a_sentence(use, path, tmp_path
         with pytest.raises(SourceError) as raised:
             use(f"{tmp_path}/{name}")
         assert str(raised.value) == sentence
-    with pytest.raises(SourceError, match=r"cannot be opened: embedded null byte$"):
+    with pytest.raises(SourceError, match=r"cannot be read: embedded null byte$"):
         use("a\0b")
 
 

@@ -55,7 +55,7 @@ def test_a_folder_that_a_run_has_only_begun_in_is_set_aside(tmp_path: Path):
 def test_a_closed_folder_is_set_aside(tmp_path: Path):
     closed = tmp_path / "closed"
     closed.mkdir(mode=0)
-    assert "cannot be opened: Permission denied" in collect([tmp_path]).skipped[0]
+    assert "cannot be read: Permission denied" in collect([tmp_path]).skipped[0]
 
 
 @pytest.mark.parametrize(

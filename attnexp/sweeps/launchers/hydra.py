@@ -34,7 +34,6 @@ from attnexp.config.settings import register_resolvers
 from attnexp.config.trust import without_user_modules
 from attnexp.errors import RequestError
 from attnexp.runs import lock
-from attnexp.runs.files import require_no_link
 from attnexp.runs.redaction import masked
 from attnexp.runs.settings import leaves
 from attnexp.runs.status import Status
@@ -186,7 +185,6 @@ class ActiveMarker:
     def create(self) -> None:
         """Create the file unless it was created before: a cancelled sweep stays cancelled."""
         if not self._created:
-            require_no_link(self.path.parent)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.path.touch()
             self._created = True

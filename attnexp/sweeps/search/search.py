@@ -81,7 +81,6 @@ def search(
         nullcontext() if dry_run else lock.hold(folder, on_busy=_announce_wait),
     ):
         if not dry_run:
-            files.require_no_link(folder / JOURNAL)
             _drop_incomplete_line(folder / JOURNAL)
         found = Search(space, settings, folder)
         if dry_run:
