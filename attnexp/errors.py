@@ -46,18 +46,6 @@ def writable(option: str, path: object) -> Iterator[None]:
         raise RequestError(f"{option}: {path} cannot be written: {refusal(error)}") from error
 
 
-@contextmanager
-def temporary() -> Iterator[None]:
-    """Make it a RequestError that the block cannot make its temporary file or folder."""
-    try:
-        yield
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        raise RequestError(
-            f"no temporary file can be made: {refusal(error)}{where}. TMPDIR names another folder"
-        ) from error
-
-
 def choices_text(names: Iterable[str]) -> str:
     """Return the sorted names as `a, b or c`, or `none` where there are none."""
     *head, last = sorted(names) or ["none"]

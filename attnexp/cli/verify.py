@@ -1,6 +1,7 @@
 """`attnexp verify`: repeats runs and compares all that tables and pictures read."""
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from rich.markup import escape
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, fraction
-from attnexp.errors import RequestError, RunFailedError, shortened, temporary
+from attnexp.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.origin.repeat import NOT_CHECKED, Repetition, compare
 from attnexp.runs.summary import Summary, error_text
@@ -92,7 +93,7 @@ def _repeated(
             f"it took {needed:.0f} seconds, and {max(seconds, 0):.0f} of --seconds are left"
         )
     prepared = _limited(rebuild(run.summary, run.folder, trust), run.summary, seconds / 60)
-    with temporary():
+    with writable("TMPDIR", os.environ.get("TMPDIR", "/tmp")):
         place = tempfile.TemporaryDirectory(prefix="attnexp-verify-")
     with place as folder:
         try:

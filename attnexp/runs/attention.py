@@ -141,24 +141,21 @@ class Attention:
 
         Raises RequestError where weights and examples do not belong together.
         """
+        gold = self.batch.get("alignment") if name == self.main else None
         try:
-            return self._map(name, example, layer, head)
+            heads = self.weights[name][example, layer].astype(np.float64)
+            weights = heads.mean(axis=0) if head is None else heads[head]
+            rows, columns = self._sides(name, example)
+            return Map(
+                weights[np.ix_(rows.order, columns.order)],
+                rows,
+                columns,
+                None if gold is None else gold[example][rows.order].astype(np.int64),
+            )
         except (IndexError, ValueError, TypeError):
             raise RequestError(
                 f"the stored {name} attention does not fit the examples stored with it"
             ) from None
-
-    def _map(self, name: str, example: int, layer: int, head: int | None) -> Map:
-        heads = self.weights[name][example, layer].astype(np.float64)
-        weights = heads.mean(axis=0) if head is None else heads[head]
-        rows, columns = self._sides(name, example)
-        gold = self.batch.get("alignment") if name == self.main else None
-        return Map(
-            weights[np.ix_(rows.order, columns.order)],
-            rows,
-            columns,
-            None if gold is None else gold[example][rows.order].astype(np.int64),
-        )
 
     def _sides(self, name: str, example: int) -> tuple[Axis, Axis]:
         if not self.source_vocab:

@@ -18,7 +18,7 @@ from attnexp.runs.summary import Summary, read_summary
 from attnexp.runs.user_code import changed_modules
 
 Stamp = tuple[int, ...] | None
-"""A value that changes whenever a summary is written."""
+"""Numbers that change whenever a summary is written, none where there is no summary yet."""
 
 
 @dataclass(frozen=True)
@@ -131,5 +131,5 @@ def _require_free(folder: Path) -> None:
 
 
 def stamp(folder: Path) -> Stamp:
-    """Return the stamp of the summary in a folder, empty where there is none."""
+    """Return the stamp of the summary in a folder."""
     return files.stamp(folder / SUMMARY)

@@ -62,15 +62,7 @@ def cells(settings: Mapping[str, Any], left_out: frozenset[str]) -> Mapping[str,
 
 @lru_cache(maxsize=4096)
 def _cells(settings: bytes, left_out: frozenset[str]) -> Mapping[str, Value]:
-    found: dict[str, Value] = {}
-    for name, group in marshal.loads(settings).items():
-        found |= _group_cells(name, marshal.dumps(group, 2), left_out)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _group_cells(name: str, group: bytes, left_out: frozenset[str]) -> Mapping[str, Value]:
-    kept = without({name: marshal.loads(group)}, left_out)
+    kept = without(marshal.loads(settings), left_out)
     return {clean(path): cell(value) for path, value in leaves(kept) if value != {}}
 
 

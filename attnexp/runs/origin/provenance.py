@@ -24,9 +24,6 @@ PACKAGE = Path(__file__).resolve().parent.parent
 MOST_DIFF = 2**20
 """Bytes of the differences of a checkout that are kept."""
 
-UNTRACKED = "untracked: "
-"""The prefix of the name of each file that git does not know, in the differences."""
-
 
 class GitState(msgspec.Struct, frozen=True):
     """The commit of a checkout, and whether tracked files differ from it.
@@ -100,10 +97,7 @@ def code() -> tuple[Checkout | None, Checkout | None]:
 
     The first is where a user's own code lies. Both may be the same.
     """
-    own, working = _checkout(PACKAGE), _folder_of(Path.cwd())
-    if own is not None and working == own.folder:
-        return own, own
-    return (_checkout(Path(working)) if working else None), own
+    return _checkout(Path.cwd()), _checkout(PACKAGE)
 
 
 def differences() -> str:
@@ -124,12 +118,6 @@ def differences() -> str:
     return text.decode(errors="ignore")
 
 
-def _folder_of(path: Path) -> str | None:
-    """Return the folder of the checkout that a path is in."""
-    answer = _git(path, ["rev-parse", "--show-toplevel"])
-    return answer.strip() if answer else None
-
-
 def _checkout(path: Path) -> Checkout | None:
     """Return the checkout that a path is in, None where there is none or it has no commit.
 
@@ -146,7 +134,7 @@ def _checkout(path: Path) -> Checkout | None:
     untracked = [line[3:] for line in state.splitlines() if line.startswith("?? ")]
     diff = _git(Path(folder), ["diff", "HEAD", *PLAIN]) or "" if changed else ""
     digest = hashlib.sha256(diff.encode(errors="replace")).hexdigest()[:10] if changed else None
-    named = "".join(f"# {UNTRACKED}{name}\n" for name in untracked)
+    named = "".join(f"# untracked: {name}\n" for name in untracked)
     return Checkout(folder, GitState(commit, bool(changed), digest), diff + named)
 
 

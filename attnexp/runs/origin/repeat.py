@@ -1,11 +1,10 @@
 """Comparison of a run with its repetition: whether both have the same numbers, and where not."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnexp.runs import files
 from attnexp.runs.folder import Run
@@ -32,23 +31,20 @@ class Repetition:
     """How a repetition compares with a run.
 
     `largest` is the largest difference of two numbers a and b, |a - b| / max(1, |a|), infinite for
-    text that differs and for numbers that one side lacks; `where` names its place. `update` is the
-    first update after which a row of metrics.csv differs, None where no row does. `surroundings`
+    text that differs and for numbers that one side lacks; `where` names its place. `surroundings`
     are the differences between the machines, as sentences.
     """
 
     outcome: Outcome
     largest: float
     where: str
-    update: int | None
     surroundings: list[str]
 
     def __str__(self) -> str:
         if self.outcome == "bit-identical":
             return self.outcome
         by = f" by {self.largest:.2g}" if np.isfinite(self.largest) else ""
-        first = "" if self.update is None else f", first at update {self.update}"
-        return f"{self.outcome}: {self.where}{by}{first}"
+        return f"{self.outcome}: {self.where}{by}"
 
 
 def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
@@ -69,7 +65,6 @@ def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
         outcome=close if differences else "bit-identical",
         largest=largest,
         where=where,
-        update=_first_update(stored, again),
         surroundings=surroundings(stored, again),
     )
 
@@ -81,14 +76,15 @@ def surroundings(stored: Run, again: Run) -> list[str]:
         ("results version", old.results_version, new.results_version),
         ("device", old.device, new.device),
         *((name, version, new.versions.get(name)) for name, version in old.versions.items()),
-    ]
-    later = [
         ("processor", old.processor, new.processor),
         ("attnexp's checkout", old.source, new.source),
         ("the checkout of the working directory", old.git, new.git),
     ]
-    pairs += [(name, str(own), str(other or "none")) for name, own, other in later if own]
-    return [f"{name} was {own} and is {other}" for name, own, other in pairs if own != other]
+    return [
+        f"{name} was {own} and is {other or 'none'}"
+        for name, own, other in pairs
+        if own and own != other
+    ]
 
 
 def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:
@@ -108,11 +104,12 @@ def _contents(run: Run) -> dict[str, Any]:
     found |= summary.metrics
     for name, parts in summary.details.items():
         found |= {f"{name} ({part})": value for part, value in parts.items()}
-    rows = {"predictions.csv": run.prediction_rows, "response.csv": run.response_rows}
-    found |= {f"metrics.csv: {name}": own for name, own in without_times(run.epochs).items()}
-    for file, lines in rows.items():
-        for column in lines[0] if lines else ():
-            found[f"{file}: {column}"] = [line[column] for line in lines]
+    found |= {f"{files.METRICS}: {name}": own for name, own in run.epochs.items()}
+    found.pop(f"{files.METRICS}: seconds", None)
+    for file in (files.PREDICTIONS, files.RESPONSE):
+        rows = files.read_rows(run.folder / file)
+        for column in rows[0] if rows else ():
+            found[f"{file}: {column}"] = [row[column] for row in rows]
     for file in (files.MODEL, files.ATTENTION, files.SNAPSHOTS):
         try:
             arrays, metadata = files.read_tensors(run.folder / file)
@@ -127,11 +124,6 @@ def _lacks(notes: Sequence[str], run: Run) -> bool:
     """Return whether a run lacks one of these notes."""
     others = run.summary.notes
     return any(n not in others and not n.startswith(NOTES_OF_ONE_ATTEMPT) for n in notes)
-
-
-def without_times(epochs: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
-    """Return the columns of metrics.csv but that of the seconds."""
-    return {name: column for name, column in epochs.items() if name != "seconds"}
 
 
 def _difference(ours: Any, theirs: Any) -> float:
@@ -153,17 +145,3 @@ def _difference(ours: Any, theirs: Any) -> float:
     with np.errstate(invalid="ignore"):
         far = np.abs(a - b) / np.maximum(1, np.abs(a))
     return float(np.where(same, 0.0, np.where(np.isfinite(far), far, np.inf)).max())
-
-
-def _first_update(stored: Run, again: Run) -> int | None:
-    """Return the first update after which a row of metrics.csv differs."""
-    ours, theirs = without_times(stored.epochs), without_times(again.epochs)
-    if "step" not in ours or "step" not in theirs:
-        return None
-    shorter = min(len(ours["step"]), len(theirs["step"]))
-    for row in range(shorter):
-        for name, column in ours.items():
-            if name not in theirs or _difference(column[row], theirs[name][row]):
-                return int(ours["step"][row])
-    longer = max(ours["step"], theirs["step"], key=len)
-    return int(longer[shorter]) if len(longer) > shorter else None

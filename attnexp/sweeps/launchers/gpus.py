@@ -8,7 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from attnexp.errors import temporary
+from attnexp.errors import writable
 
 _reserved: list[FileLock] = []
 """The locks on reservations, which are held until this process ends."""
@@ -24,7 +24,7 @@ def reserve_gpu() -> dict[str, str]:
     gpus = visible_gpus()
     if len(gpus) < 2:
         return {}
-    with temporary():
+    with writable("TMPDIR", os.environ.get("TMPDIR", "/tmp")):
         folder = Path(tempfile.gettempdir()) / f"attnexp-{getpass.getuser()}"
         folder.mkdir(mode=0o700, exist_ok=True)
         for workers in count():
