@@ -30,9 +30,6 @@ ISO_LENGTH = 10
 MOST_YEARS = 400
 """Longest range, because every text of every date in it is compared with every other."""
 
-BASE = 6364136223846793005
-"""Base of the polynomial hash of a text, modulo 2^64: an odd number with well-mixed bits."""
-
 Calendar = Mapping[str, Int[Tensor, " days"]]
 """For each part of a date, the index of its value on each day: see `Piece`."""
 
@@ -96,10 +93,6 @@ class Dates(Dataset):
     ) -> None:
         check_sizes(num_train, num_validation, num_test)
         years = _years(first_year, last_year)
-        if not locales or not formats:
-            raise ValueError(
-                f"locales and formats must name one at least, got {locales}, {formats}"
-            )
         forms = date_forms(locales, formats, years)
         calendar = _calendar(years)
         pieces = {piece for form in forms for piece in form.pieces}
@@ -109,7 +102,7 @@ class Dates(Dataset):
         origins = {
             piece: _origins(piece, first_year) for piece in pieces if piece.part in ISO_PLACES
         }
-        _check_meanings(forms, tables, calendar, first_year)
+        _check_meanings(forms, calendar, first_year)
 
         sizes = (num_train, num_validation, num_test)
         every_day = [len(calendar["day"])]
@@ -215,45 +208,23 @@ def _iso(dates: Calendar, first_year: int) -> Int[Tensor, "dates 10"]:
     return FIRST + torch.stack(columns, dim=1)
 
 
-def _check_meanings(
-    forms: Sequence[DateForm], tables: Mapping[Piece, Tensor], calendar: Calendar, first_year: int
-) -> None:
-    """Raise ValueError if any text of any date in one form is a text of another date in any.
-
-    Texts are compared by their hashes first, and those with equal hashes as they are: different
-    texts may share a hash, though more rarely than one in a million.
-    """
-    different = list({form.pieces: form for form in forms}.values())
-    hashes = torch.cat([_hashes(form, tables, calendar) for form in different])
-    order = torch.from_numpy(hashes.numpy().argsort())  # a third of the time of PyTorch's
-    hashes = hashes[order]
-    num_days = len(calendar["day"])
-    clash = (hashes[1:] == hashes[:-1]) & (order[1:] % num_days != order[:-1] % num_days)
-    for place in clash.nonzero()[:, 0].tolist():
-        pair = [divmod(number, num_days) for number in order[place : place + 2].tolist()]
-        (one, a), (other, b) = ((different[number], day) for number, day in pair)
-        if _text(one, calendar, a) == _text(other, calendar, b):
-            raise ValueError(
-                f"{_text(one, calendar, a)!r} would mean {_date(calendar, a, first_year)} in "
-                f"{one} and {_date(calendar, b, first_year)} in {other}: leave out a locale or a "
-                "format, or take fewer years"
-            )
-
-
-def _hashes(
-    form: DateForm, tables: Mapping[Piece, Tensor], calendar: Calendar
-) -> Int[Tensor, " days"]:
-    """Return sum_i id_i BASE^i over the text of every date, from the hashes of its pieces."""
-    total = torch.zeros_like(calendar["day"])
-    shift = torch.ones_like(total)
-    for piece in form.pieces:
-        table, index = tables[piece], calendar[piece.part]
-        powers = torch.full((table.shape[1] + 1,), BASE)
-        powers[0] = 1
-        powers = powers.cumprod(dim=0)
-        total += shift * (table * powers[:-1]).sum(dim=1)[index]
-        shift *= powers[(table != PAD).sum(dim=1)][index]
-    return total
+def _check_meanings(forms: Sequence[DateForm], calendar: Calendar, first_year: int) -> None:
+    """Raise ValueError if any text of any date in one form is a text of another date in any."""
+    different = {form.pieces: form for form in forms}.values()
+    parts = {part: index.tolist() for part, index in calendar.items()}
+    days = list(range(len(parts["day"])))  # one number for a day, whatever its forms
+    meant: dict[str, int] = {}
+    for form in different:
+        pieces = ([piece.texts[i] for i in parts[piece.part]] for piece in form.pieces)
+        for day, text in zip(days, map("".join, zip(*pieces, strict=True)), strict=True):
+            other = meant.setdefault(text, day)
+            if other != day:
+                first = next(one for one in different if _text(one, calendar, other) == text)
+                raise ValueError(
+                    f"{text!r} would mean {_date(calendar, other, first_year)} in {first} and "
+                    f"{_date(calendar, day, first_year)} in {form}: leave out a locale or a "
+                    "format, or take fewer years"
+                )
 
 
 def _text(form: DateForm, calendar: Calendar, day: int) -> str:
