@@ -9,11 +9,7 @@ from torch import Tensor, nn
 
 from attnexp.architectures.encoder import Encoder, Rows
 from attnexp.architectures.recurrence.cells import Cell, cell_named
-from attnexp.architectures.recurrence.derivative import (
-    WrittenOut,
-    derivative_of,
-    normalizer_gradient,
-)
+from attnexp.architectures.recurrence.derivative import WrittenOut, derivative_of
 from attnexp.architectures.recurrence.unrolled import Unrolled
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Memory
@@ -126,7 +122,8 @@ class Rnn(Seq2Seq[RnnState]):
     ) -> tuple[Float[Tensor, "batch target_vocab"], RnnState]:
         memory, hidden = state
         hidden, context, _ = self._advance(self._project(ids), memory, hidden, need_weights=False)
-        return self._logits(self._output(hidden), context), RnnState(memory, hidden)
+        output = self.bottom.output(hidden[-1])
+        return self._logits(output, context), RnnState(memory, hidden)
 
     def _project(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch gates"]:
         """Return what the last symbols contribute to the gates of the first layer."""
@@ -148,7 +145,7 @@ class Rnn(Seq2Seq[RnnState]):
         outputs, contexts, maps = [], [], []
         for projected in x.unbind(dim=1):
             hidden, context, weights = self._advance(projected, memory, hidden, need_weights)
-            outputs.append(self._output(hidden))
+            outputs.append(self.bottom.output(hidden[-1]))
             contexts.append(context)
             if weights is not None:
                 maps.append(weights)
@@ -163,7 +160,7 @@ class Rnn(Seq2Seq[RnnState]):
             and isinstance(attention, AttentionPooling)
             and attention.dropout is None
             and derivative_of(attention.score) is not None
-            and normalizer_gradient(attention.normalizer) is not None
+            and type(attention.normalizer) is Softmax
         ):
             return attention
         return None
@@ -181,7 +178,6 @@ class Rnn(Seq2Seq[RnnState]):
         states, contexts, *_ = Unrolled.apply(
             type(self.bottom),
             written.derivative,
-            pooling.normalizer,
             memory.mask,
             x,
             *(tensor.type_as(x) for tensor in (start, memory.keys, memory.values, *weights)),
@@ -211,12 +207,6 @@ class Rnn(Seq2Seq[RnnState]):
             below = self.dropout(cell.output(states[-1]))
             states += (cell.step(cell.W_x(below), state),)
         return states, context, weights
-
-    def _output(
-        self, hidden: tuple[Float[Tensor, "batch state_dim"], ...]
-    ) -> Float[Tensor, "batch hidden_dim"]:
-        """Return the output of the top layer."""
-        return self.bottom.output(hidden[-1])
 
     def _logits(
         self,

@@ -1,20 +1,16 @@
-"""The contract of a derivative written out by hand, and which scores and normalizers have one.
+"""The contract of a derivative written out by hand, and which scores have one.
 
-A derivative is registered from outside, by the type of the score: see `derivative_of` and
-`normalizer_gradient`. A score without one is differentiated by autograd.
+A derivative is registered from outside, by the type of the score: see `derivative_of`. A score
+without one is differentiated by autograd.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from functools import singledispatch
 from typing import NamedTuple
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.normalizers.base import Normalizer
-from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score
 
 
@@ -73,27 +69,3 @@ def derivative_of(score: Score) -> WrittenOut | None:
     another formula.
     """
     return None
-
-
-NormalizerGradient = Callable[
-    [Float[Tensor, "*batch queries keys"], Float[Tensor, "*batch queries keys"]],
-    Float[Tensor, "*batch queries keys"],
-]
-"""Returns the gradient of the scores, from the weights and their gradient."""
-
-
-@singledispatch
-def normalizer_gradient(normalizer: Normalizer) -> NormalizerGradient | None:
-    """Return the gradient that is registered for a type of normalizer, or None."""
-    return None
-
-
-@normalizer_gradient.register
-def _of_softmax(normalizer: Softmax) -> NormalizerGradient | None:
-    return _softmax_gradient if type(normalizer) is Softmax else None
-
-
-def _softmax_gradient(
-    weights: Float[Tensor, "*batch queries keys"], gradient: Float[Tensor, "*batch queries keys"]
-) -> Float[Tensor, "*batch queries keys"]:
-    return torch._softmax_backward_data(gradient, weights, -1, weights.dtype)

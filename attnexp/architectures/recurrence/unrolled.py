@@ -1,18 +1,14 @@
 """The recurrence of an attentive decoder as one function, with its derivative written out."""
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.architectures.recurrence.cells import BLOCKS, Cell
-from attnexp.architectures.recurrence.derivative import (
-    Derivative,
-    NormalizerGradient,
-    normalizer_gradient,
-)
+from attnexp.architectures.recurrence.derivative import Derivative
 from attnexp.architectures.recurrence.scan import (
     add_product,
     copies_at,
@@ -21,22 +17,20 @@ from attnexp.architectures.recurrence.scan import (
     without_autocast,
 )
 from attnexp.masks import MaskMatrix
-from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import batched_product
 
 
 class Unrolled(torch.autograd.Function):
     """Returns the states and the contexts of a `Cell` that attends with its last state.
 
-        c_t = sum_j w_j v_j         w the normalized scores of h_{t-1}, one for each key j
+        c_t = sum_j w_j v_j         w the softmax of the scores of h_{t-1}, one for each key j
         s_t = f(x_t + c_t W_c, W_h h_{t-1} + b_h, s_{t-1})
 
     Both are in the order of time, and the states begin with the one before the first step. Autograd
     would record each operation of each step. This derivative has few operations a step, and the
     gradients of the weights and the memory, which are sums over the steps, in one product each. It
-    takes the derivative of the score and the gradient of the normalizer, see `derivative_of` and
-    `normalizer_gradient`. The other outputs are what the derivative needs of the steps; they have
-    no gradient. Copies are as in `Scan`.
+    takes the derivative of the score, see `derivative_of`. The other outputs are what the
+    derivative needs of the steps; they have no gradient. Copies are as in `Scan`.
 
     h_{t-1} is multiplied once a step, by what projects it as a query and by W_h together: the
     projected query comes before the gates that h feeds.
@@ -47,7 +41,6 @@ class Unrolled(torch.autograd.Function):
     def forward(
         cell: type[Cell],
         derivative: type[Derivative],
-        normalizer: Normalizer,
         mask: Bool[Tensor, "*copies_batch_1 keys"] | None,
         x: Float[Tensor, "*copies batch length gates"],
         start: Float[Tensor, "*copies batch state_dim"],
@@ -71,7 +64,7 @@ class Unrolled(torch.autograd.Function):
             contexts = x.new_empty(length, *leading, 1, values.shape[-1])
             inner = score.buffer(length)
             weights: list[Tensor] = []
-            weigh = weights_of_finite(normalizer, mask)
+            weigh = softmax_of_finite(mask)
             W = torch.cat([score.W, cell.turned(W_h)], dim=-2).mT
             by_last = made[..., : projected + cell.gates * size]
             last = cell.output(states[:-1])
@@ -88,28 +81,28 @@ class Unrolled(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-        ctx.cell, ctx.derivative, ctx.normalizer = inputs[:3]
-        keys, values, W_c, W_h = inputs[6:10]
+        ctx.cell, ctx.derivative = inputs[:2]
+        keys, values, W_c, W_h = inputs[5:9]
         ctx.mark_non_differentiable(*output[2:])
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*output, keys, values, W_c, W_h, *inputs[11:])
+        ctx.save_for_backward(*output, keys, values, W_c, W_h, *inputs[10:])
 
     @staticmethod
     def backward(
         ctx: Any, of_states: Tensor, of_contexts: Tensor, *_: None
     ) -> tuple[Tensor | None, ...]:
         gradients = UnrolledGradient.apply(
-            ctx.cell, ctx.derivative, ctx.normalizer, of_states, of_contexts, *ctx.saved_tensors
+            ctx.cell, ctx.derivative, of_states, of_contexts, *ctx.saved_tensors
         )
-        return None, None, None, None, *gradients
+        return None, None, None, *gradients
 
     @staticmethod
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *arguments: Any
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        tensors = arguments[3:]
-        copies = copies_at([0] * len(tensors), info, in_dims[3:], tensors)
-        outputs = Unrolled.apply(*arguments[:3], *copies)
+        tensors = arguments[2:]
+        copies = copies_at([0] * len(tensors), info, in_dims[2:], tensors)
+        outputs = Unrolled.apply(*arguments[:2], *copies)
         return outputs, tuple(1 for _ in outputs)
 
 
@@ -121,7 +114,6 @@ class UnrolledGradient(torch.autograd.Function):
     def forward(
         cell: type[Cell],
         derivative: type[Derivative],
-        normalizer: Normalizer,
         of_states: Float[Tensor, "states *copies batch state_dim"],
         of_contexts: Float[Tensor, "length *copies batch value_dim"],
         states: Float[Tensor, "states *copies batch state_dim"],
@@ -141,7 +133,6 @@ class UnrolledGradient(torch.autograd.Function):
         blocks = gates.unflatten(-1, (BLOCKS, -1))
         slopes = cell.slopes(kept, states, blocks)
         score = derivative(keys, *parameters)
-        of_scores = cast(NormalizerGradient, normalizer_gradient(normalizer))
         own = of_states.clone(memory_format=torch.contiguous_format)
         given = of_contexts.clone(memory_format=torch.contiguous_format)
         by_last, of_x = made[..., : projected + cell.gates * size], cell.of_x(gates, size)
@@ -153,7 +144,8 @@ class UnrolledGradient(torch.autograd.Function):
             cell.pull_gates(of_state, gates_t, *slope)
             add_product(given_t, x_t, W_x)
             of_weights = batched_product(given_t.unsqueeze(-2), back)
-            score.pull_back(of_scores(w, of_weights), inner_t, query)
+            of_scores = torch._softmax_backward_data(of_weights, w, -1, w.dtype)
+            score.pull_back(of_scores, inner_t, query)
             cell.pull_state(of_state, own_t, *slope)
             add_product(cell.output(own_t), by_last_t, W)
             of_state = own_t
@@ -180,31 +172,29 @@ class UnrolledGradient(torch.autograd.Function):
     def vmap(
         info: Any, in_dims: tuple[int | None, ...], *arguments: Any
     ) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
-        tensors = arguments[3:]
+        tensors = arguments[2:]
         places = [1] * 7 + [0] * (len(tensors) - 7)
         outputs = UnrolledGradient.apply(
-            *arguments[:3], *copies_at(places, info, in_dims[3:], tensors)
+            *arguments[:2], *copies_at(places, info, in_dims[2:], tensors)
         )
         return outputs, tuple(0 for _ in outputs)
 
 
-def weights_of_finite(
-    normalizer: Normalizer, mask: MaskMatrix | None
+def softmax_of_finite(
+    mask: MaskMatrix | None,
 ) -> Callable[[Float[Tensor, "*batch queries keys"]], Float[Tensor, "*batch queries keys"]]:
-    """Return the normalizer for one mask and many scores, finite and overwritten, without autograd.
+    """Return the softmax for one mask and many scores, finite and overwritten, without autograd.
 
     A decoder that attends once a step with the same mask reads the mask once.
     """
     if mask is None:
-        return lambda scores: normalizer.normalize(
-            scores, torch.ones_like(scores, dtype=torch.bool)
-        )
+        return lambda scores: scores.softmax(dim=-1)
     hidden = ~mask
 
-    def weigh(
+    def softmax(
         scores: Float[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
         scores.masked_fill_(hidden, torch.finfo(scores.dtype).min)
-        return normalizer.normalize(scores, mask.expand_as(scores)).masked_fill_(hidden, 0.0)
+        return scores.softmax(dim=-1).masked_fill_(hidden, 0.0)
 
-    return weigh
+    return softmax

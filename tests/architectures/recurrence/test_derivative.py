@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from attnexp.architectures.recurrence.derivative import derivative_of, normalizer_gradient
-from attnexp.architectures.recurrence.unrolled import weights_of_finite
+from attnexp.architectures.recurrence.derivative import derivative_of
+from attnexp.architectures.recurrence.unrolled import softmax_of_finite
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
 from attnexp.scores.contract import vectors
@@ -52,22 +52,12 @@ def test_of_the_additive_score_is_finite_where_exponentials_are_not(size):
     assert all(tensor.isfinite().all() for tensor in found)
 
 
-def test_of_a_normalizer():
-    scores = torch.randn(2, 3, 5, dtype=torch.float64, requires_grad=True)
-    softmax = Softmax(heads=1)
-    weights = softmax(scores, torch.tensor([4, 5]))
-    factors = torch.linspace(-1, 1, weights.numel(), dtype=torch.float64).view_as(weights)
-    (expected,) = torch.autograd.grad(weights, scores, factors)
-    found = normalizer_gradient(softmax)(weights.detach(), factors)
-    torch.testing.assert_close(found, expected)
-
-
 @pytest.mark.parametrize("mask", [None, torch.arange(5) < torch.tensor([4, 5])[:, None, None]])
 @torch.no_grad()
 def test_many_finite_scores_with_one_mask_have_the_weights_of_the_normalizer(mask):
-    scores, softmax = torch.randn(2, 3, 5), Softmax(heads=1)
-    expected = softmax(scores, mask)
-    torch.testing.assert_close(weights_of_finite(softmax, mask)(scores.clone()), expected)
+    scores = torch.randn(2, 3, 5)
+    expected = Softmax(heads=1)(scores, mask)
+    torch.testing.assert_close(softmax_of_finite(mask)(scores.clone()), expected)
 
 
 def test_of_a_subclass_is_not_that_of_its_parent():
@@ -77,4 +67,3 @@ def test_of_a_subclass_is_not_that_of_its_parent():
 
     assert derivative_of(Doubled(2, 2)) is None
     assert derivative_of(Dot(2, 2)) is None
-    assert normalizer_gradient(type("Mine", (Softmax,), {})(heads=1)) is None

@@ -9,6 +9,7 @@ from torch.func import functional_call, stack_module_state
 from attnexp.architectures.recurrence.unrolled import Unrolled
 from attnexp.architectures.rnn import Rnn
 from attnexp.normalizers.sigmoid import Sigmoid
+from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
 from attnexp.scores.dot import Dot
 
@@ -54,6 +55,7 @@ def test_values_and_gradients_are_those_of_the_recorded_steps(make, batch, calls
     [
         {"score": Dot},
         {"score": Additive, "normalizer": Sigmoid},
+        {"score": Additive, "normalizer": type("Mine", (Softmax,), {})},
         {"score": Additive, "heads": 2},
         {"score": Additive, "layers": 2},
         {"score": Additive, "attention_dropout": 0.5},
