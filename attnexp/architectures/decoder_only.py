@@ -135,7 +135,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         x = self._enter(self.target_rows[ids.unsqueeze(-1)], place)
         grown = []
         for layer, past in zip(self.layers, state.past, strict=True):
-            x, longer = layer.step(x, past, order)
+            x, longer, _ = layer(x, None, order, past=past)
             grown.append(longer)
         return self._logits(x).squeeze(1), DecoderOnlyState(tuple(grown), places)
 

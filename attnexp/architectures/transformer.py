@@ -93,10 +93,11 @@ class Transformer(Seq2Seq[TransformerState]):
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         encoded, encoder_maps = self._encode(batch.keys, batch.mask, need_weights)
         x, order = self._enter_target(batch.queries, start=0)
+        causal = causal_mask(x.shape[1], x.device)
         decoder_maps, cross_maps = [], []
         for layer in self.decoder:
             source = layer.cross.remember(encoded, encoded, batch.mask)
-            x, own_weights, cross_weights = layer(x, source, order, need_weights)
+            x, _, own_weights, cross_weights = layer(x, source, causal, order, need_weights)
             decoder_maps.append(own_weights)
             cross_maps.append(None if cross_weights is None else batch.due(cross_weights))
         logits = self.W_o(self.decoder_norm(batch.due(x)))
@@ -122,7 +123,7 @@ class Transformer(Seq2Seq[TransformerState]):
         x, order = self._enter_target(ids.unsqueeze(-1), start=state.past[0].keys.shape[-2])
         grown = []
         for layer, source, past in zip(self.decoder, state.source, state.past, strict=True):
-            x, longer = layer.step(x, source, past, order)
+            x, longer, *_ = layer(x, source, None, order, past=past)
             grown.append(longer)
         logits = self.W_o(self.decoder_norm(x)).squeeze(1)
         return logits, TransformerState(state.source, tuple(grown))
@@ -181,28 +182,24 @@ class SelfAttentionLayer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "batch length dim"],
-        mask: Mask,
+        mask: Mask | None,
         order: Order,
-        need_weights: bool,
+        need_weights: bool = False,
+        past: Memory | None = None,
     ) -> tuple[
-        Float[Tensor, "batch length dim"],
-        Memory,
-        Float[Tensor, "batch heads length length"] | None,
+        Float[Tensor, "batch length dim"], Memory, Float[Tensor, "batch heads length keys"] | None
     ]:
-        """Return the layer's output, what it attended to, and its weights."""
+        """Return the layer's output, what it attended to, and its weights.
+
+        Without `past` the keys are x, as far as the mask allows; with it they are those of the past
+        and, behind them, x.
+        """
         normed = self.own_norm(x)
         memory = self.own.remember(normed, normed, mask, order.turn)
+        if past is not None:
+            memory = past.followed_by(memory)
         context, weights = self.own.attend(normed, memory, need_weights, *order)
         return self.feed_forward(x + self.dropout(context)), memory, weights
-
-    def step(
-        self, x: Float[Tensor, "batch 1 dim"], past: Memory, order: Order
-    ) -> tuple[Float[Tensor, "batch 1 dim"], Memory]:
-        """Return the output of one step, and the past with this step appended."""
-        normed = self.own_norm(x)
-        past = past.followed_by(self.own.remember(normed, normed, None, order.turn))
-        context, _ = self.own.attend(normed, past, False, *order)
-        return self.feed_forward(x + self.dropout(context)), past
 
 
 class DecoderLayer(nn.Module):
@@ -230,44 +227,28 @@ class DecoderLayer(nn.Module):
         self,
         x: Float[Tensor, "batch length dim"],
         source: Memory,
+        mask: Mask | None,
         order: Order,
-        need_weights: bool,
+        need_weights: bool = False,
+        past: Memory | None = None,
     ) -> tuple[
         Float[Tensor, "batch length dim"],
-        Float[Tensor, "batch heads length length"] | None,
+        Memory,
+        Float[Tensor, "batch heads length keys"] | None,
         Float[Tensor, "batch heads length source"] | None,
     ]:
-        """Return the output of all steps, the causal weights and the weights on the source."""
-        normed = self.own_norm(x)
-        causal = causal_mask(x.shape[1], x.device)
-        past = self.own.remember(normed, normed, causal, order.turn)
-        return self._answer(x, normed, past, source, order, need_weights)
+        """Return the output, what self-attention attended to, its weights, and those on the source.
 
-    def step(
-        self, x: Float[Tensor, "batch 1 dim"], source: Memory, past: Memory, order: Order
-    ) -> tuple[Float[Tensor, "batch 1 dim"], Memory]:
-        """Return the output of one step, and the past with this step appended."""
+        For `mask` and `past` see `SelfAttentionLayer`.
+        """
         normed = self.own_norm(x)
-        past = past.followed_by(self.own.remember(normed, normed, None, order.turn))
-        return self._answer(x, normed, past, source, order, need_weights=False)[0], past
-
-    def _answer(
-        self,
-        x: Float[Tensor, "batch length dim"],
-        normed: Float[Tensor, "batch length dim"],
-        past: Memory,
-        source: Memory,
-        order: Order,
-        need_weights: bool,
-    ) -> tuple[
-        Float[Tensor, "batch length dim"],
-        Float[Tensor, "batch heads length past"] | None,
-        Float[Tensor, "batch heads length source"] | None,
-    ]:
-        context, own_weights = self.own.attend(normed, past, need_weights, *order)
+        memory = self.own.remember(normed, normed, mask, order.turn)
+        if past is not None:
+            memory = past.followed_by(memory)
+        context, own_weights = self.own.attend(normed, memory, need_weights, *order)
         x = x + self.dropout(context)
         context, cross_weights = self.cross.attend(self.cross_norm(x), source, need_weights)
-        return self.feed_forward(x + self.dropout(context)), own_weights, cross_weights
+        return self.feed_forward(x + self.dropout(context)), memory, own_weights, cross_weights
 
 
 class FeedForward(nn.Module):

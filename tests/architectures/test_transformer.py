@@ -14,6 +14,7 @@ from attnexp.architectures.transformer import (
     SelfAttentionLayer,
 )
 from attnexp.attention.multihead import MultiHead
+from attnexp.masks import causal_mask
 
 DIM, HEADS, FF = 6, 2, 11
 NO_ORDER = Order(None, None)
@@ -58,5 +59,6 @@ def test_the_decoder_layer_is_that_of_pytorch(scored, batch, sizes):
     future = ~torch.ones(5, 5, dtype=torch.bool).tril()
     expected = theirs(x, encoded, tgt_mask=future, memory_key_padding_mask=~batch.mask[:, 0])
     source = ours.cross.remember(encoded, encoded, batch.mask)
+    causal = causal_mask(5, x.device)
     for need_weights in (False, True):
-        torch.testing.assert_close(ours(x, source, NO_ORDER, need_weights)[0], expected)
+        torch.testing.assert_close(ours(x, source, causal, NO_ORDER, need_weights)[0], expected)
