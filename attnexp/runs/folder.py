@@ -3,12 +3,11 @@
 import io
 import math
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +23,9 @@ from attnexp.runs.summary import Summary, read_summary
 
 if TYPE_CHECKING:
     import pandas as pd
+
+Arrays = dict[str, NDArray[Any]]
+Content = TypeVar("Content")
 
 NOT_COMPARED = NEUTRAL | {"seed"}
 """Settings by which runs are not compared: they change no number, or are the seed."""
@@ -161,41 +163,34 @@ class Run:
         `run.attention["pooling"]` is an array of weights (batch, layers, heads, queries, keys).
         Raises RequestError where the run stored none.
         """
-        tensors = self._tensors(files.ATTENTION)
-        if tensors is None:
+        attention = self._tensors(files.ATTENTION, as_attention)
+        if attention is None:
             raise RequestError(f"{self.folder} holds no {files.ATTENTION}")
-        with self._named(files.ATTENTION):
-            return as_attention(*tensors)
+        return attention
 
     @cached_property
     def snapshots(self) -> dict[int, Attention]:
         """The attention after each of some epochs, by epoch; empty where none was kept."""
-        tensors = self._tensors(files.SNAPSHOTS)
-        if tensors is None:
-            return {}
-        arrays, metadata = tensors
-        with self._named(files.SNAPSHOTS):
-            return as_snapshots(arrays, metadata)
+        return self._tensors(files.SNAPSHOTS, as_snapshots) or {}
 
     @cached_property
     def parameters(self) -> Mapping[str, NDArray[Any]]:
         """The parameters of the trained model by name; empty where none were stored."""
-        tensors = self._tensors(files.MODEL)
-        return {} if tensors is None else tensors[0]
+        return self._tensors(files.MODEL, lambda arrays, metadata: arrays) or {}
 
-    def _tensors(self, name: str) -> tuple[dict[str, NDArray[Any]], dict[str, Any]] | None:
+    def _tensors(
+        self, name: str, read: Callable[[Arrays, dict[str, Any]], Content]
+    ) -> Content | None:
+        """Return what `read` makes of a file of tensors, None where there is no such file."""
+        path = self.folder / name
         try:
-            return files.read_tensors(self.folder / name)
+            arrays, metadata = files.read_tensors(path)
         except FileNotFoundError:
             return None
-
-    @contextmanager
-    def _named(self, name: str) -> Iterator[None]:
-        """Name the file in a sentence about what it holds."""
         try:
-            yield
+            return read(arrays, metadata)
         except RequestError as error:
-            raise RequestError(f"{self.folder / name}: {error}") from error
+            raise RequestError(f"{path}: {error}") from error
 
     def check_files(self) -> None:
         """Read what pictures are drawn from. Raises RequestError for damaged files."""

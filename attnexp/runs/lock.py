@@ -9,7 +9,8 @@ is on the same machine and its process is gone, nobody waits.
 filelock takes a dead process for alive until its parent has collected it, which in a container
 without an init process is never. The file `.lock` therefore is locked by the kernel, which releases
 it at the death of the holder: it names the boot of the machine and the lease of the last holder,
-and whoever gets the lock on the same machine knows that this lease is over.
+and whoever gets the lock on the same machine knows that this lease is over. Where names cannot be
+exchanged, as on NFS, filelock takes no lease over: it is removed here, after EXPIRY + BEAT seconds.
 
 A process that was stopped for longer than EXPIRY may wake up without its lease. `confirm` looks
 before each file is written and raises TakenOverError. What remains are the microseconds between
@@ -26,7 +27,7 @@ from pathlib import Path
 from uuid import getnode
 
 from attnexp.errors import RunFailedError
-from attnexp.runs.files import require_own
+from attnexp.runs.files import require_own, stamp
 
 LOCK, LEASE = ".lock", ".lease"
 
@@ -125,7 +126,7 @@ class _Claim:
             thread_local=False,
         )
         self._file = -1
-        self._empty = (0, 0, 0), 0.0
+        self._seen: tuple[tuple[int, ...], float] = (), 0.0
 
     @property
     def owner(self) -> str:
@@ -150,7 +151,7 @@ class _Claim:
                 with suppress(OSError):
                     (self._folder / LOCK).write_text(f"{boot()} {self._lease.token}")
         except (Timeout, LeaseSettingsMismatch):
-            self._break_empty()
+            self._break_expired()
             self.release()
             return False
         except BaseException:
@@ -186,17 +187,17 @@ class _Claim:
         in_time = file.st_ctime - file.st_mtime < EXPIRY / 2
         return in_time and not file.st_nlink and self._folder.is_dir()
 
-    def _break_empty(self) -> None:
-        """Remove a lease without content after EXPIRY seconds, for which filelock waits for ever.
+    def _break_expired(self) -> None:
+        """Remove a lease that has expired and that filelock has not taken over.
 
-        Its owner was killed between the creation of the file and its first byte.
+        That is one on a file system that cannot exchange two names, and one without content, whose
+        owner was killed between the creation of the file and its first byte.
         """
-        with suppress(OSError):
-            file = os.lstat(self._folder / LEASE)
-            seen = file.st_size, file.st_ino, file.st_ctime_ns
-            if file.st_size or seen != self._empty[0]:
-                self._empty = seen, time.monotonic()
-            elif time.monotonic() - self._empty[1] > EXPIRY:
+        seen = stamp(self._folder / LEASE)
+        if seen != self._seen[0]:
+            self._seen = seen, time.monotonic()
+        elif seen and time.monotonic() - self._seen[1] > EXPIRY + BEAT:
+            with suppress(OSError):
                 self._lease.force_break()
 
     def _is_own(self, after: float = 0.0) -> bool:

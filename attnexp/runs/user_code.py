@@ -36,8 +36,7 @@ def user_code(config: Mapping[str, Any]) -> dict[str, str]:
     These are the modules of all `_target_`, and those that they import, in alphabetical order.
     """
     targets = (value for path, value in leaves(config) if path.rpartition(".")[2] == "_target_")
-    modules = (str(target).rpartition(".")[0] for target in targets)
-    waiting = {name for name in modules if all(map(str.isidentifier, name.split(".")))}
+    waiting = {str(target).rpartition(".")[0] for target in targets}
     found: dict[str, str] = {}
     while waiting:
         name = waiting.pop()
@@ -61,42 +60,28 @@ def _with_packages(name: str) -> Iterable[str]:
 
 def _path(name: str) -> Path | None:
     """Return the file of a module of the user's, None for any other. Nothing is imported."""
-    if _is_installed(name.partition(".")[0], tuple(sys.path)):
+    parts = name.split(".")
+    if parts[0] in ("attnexp", *sys.stdlib_module_names) or not all(map(str.isidentifier, parts)):
         return None
-    spec = None
-    for module in _with_packages(name):
-        spec = _spec(module, None if spec is None else spec.submodule_search_locations or [])
-        if spec is None:
+    *packages, module = _with_packages(name)
+    places: list[str] | None = None
+    for package in packages:
+        found = _spec(package, places)
+        if found is None:
             return None
-    return _file(spec)
-
-
-@lru_cache(maxsize=4096)
-def _is_installed(name: str, _sys_path: tuple[str, ...]) -> bool:
-    """Return whether a module at the top level is Python's, attnexp's or an installed package's."""
-    if name in ("attnexp", *sys.stdlib_module_names):
-        return True
-    spec = _spec(name, None)
-    path = None if spec is None else _file(spec)
-    if path is None:
-        return False
-    return str(path).startswith(PYTHON) or not {*INSTALLED}.isdisjoint(path.parts)
-
-
-def _file(spec: ModuleSpec | None) -> Path | None:
-    """Return the file of a module, None where it has none: a package without `__init__.py`."""
-    return Path(spec.origin) if spec and spec.has_location and spec.origin else None
-
-
-def _spec(name: str, places: Iterable[str] | None) -> ModuleSpec | None:
-    """Return where Python would find a module in these places, by default on its path."""
-    if not name.rpartition(".")[2].isidentifier():
+        places = found.submodule_search_locations or []
+    spec = _spec(module, places)
+    if spec is None or not spec.has_location or not spec.origin:
         return None
-    for finder in sys.meta_path:
-        found = finder.find_spec(name, places)  # type: ignore[arg-type]
-        if found is not None:
-            return found
-    return None
+    path = Path(spec.origin)
+    is_installed = spec.origin.startswith(PYTHON) or not {*INSTALLED}.isdisjoint(path.parts)
+    return None if is_installed else path
+
+
+def _spec(name: str, places: list[str] | None) -> ModuleSpec | None:
+    """Return where Python would find a module in these places, by default on its path."""
+    specs = (finder.find_spec(name, places) for finder in sys.meta_path)
+    return next((spec for spec in specs if spec is not None), None)
 
 
 @lru_cache(maxsize=4096)

@@ -86,11 +86,9 @@ def test_another_process_is_kept_out_and_named(tmp_path, holder, locks, request)
         pass
 
 
-@pytest.mark.parametrize(("collected", "locks"), [(True, True), (False, True), (True, False)])
-def test_the_lock_of_a_dead_process_is_free(tmp_path, holder, collected, locks, request):
-    """Also while its parent has not asked how it ended, and where only leases are."""
-    if not locks:
-        request.getfixturevalue("no_locks")
+@pytest.mark.parametrize("collected", [True, False])
+def test_the_lock_of_a_dead_process_is_free(tmp_path, holder, collected):
+    """Also while its parent has not asked how it ended."""
     holder.kill()
     if collected:
         holder.wait()
@@ -144,9 +142,11 @@ def test_a_lease_of_another_machine_holds_until_it_was_not_renewed_for_long(else
         pass
 
 
-def test_a_lease_without_content_expires_like_one(elsewhere):
-    """As of a process that was killed between the creation of the file and its first byte."""
-    (elsewhere / lock.LEASE).write_bytes(b"")
+@pytest.mark.parametrize("content", ["", ELSEWHERE])
+def test_a_lease_that_filelock_cannot_take_over_expires_too(elsewhere, monkeypatch, content):
+    """Without content, as of a process that was killed before its first byte, or on NFS."""
+    monkeypatch.setattr("filelock._soft.exchange_names", lambda *names: False)
+    (elsewhere / lock.LEASE).write_text(content)
     assert lock.is_held(elsewhere)
     time.sleep(0.25)
     lock.is_held(elsewhere)
@@ -160,16 +160,6 @@ def test_the_lock_of_a_machine_that_is_gone_is_taken_over(elsewhere, monkeypatch
         fcntl.flock(file, fcntl.LOCK_EX)
         with lock.hold(elsewhere, on_busy=lambda _: None):
             assert lock.holder(elsewhere).startswith(f"process {os.getpid()}")
-
-
-def test_a_lease_is_renewed(tmp_path, monkeypatch):
-    monkeypatch.setattr(lock, "BEAT", 0.01)
-    with lock.hold(tmp_path):
-        os.utime(tmp_path / lock.LEASE, (1, 1))
-        end = time.monotonic() + 5
-        while (tmp_path / lock.LEASE).stat().st_mtime < 10 and time.monotonic() < end:
-            time.sleep(0.01)
-        assert (tmp_path / lock.LEASE).stat().st_mtime > 10
 
 
 @pytest.mark.parametrize("gone", [True, False])
@@ -202,13 +192,12 @@ def test_a_lease_that_was_removed_and_that_nobody_took_is_taken_again(tmp_path, 
     assert not lock.is_held(tmp_path)
 
 
-@pytest.mark.parametrize("name", ["figures", ".hydra", "attnexp.log", ".lock", "metrics.csv"])
-def test_a_folder_with_a_link_in_it_is_not_written(tmp_path, name):
+def test_a_folder_with_a_link_in_it_is_not_written(tmp_path):
     folder, elsewhere = tmp_path / "run", tmp_path / "elsewhere"
     folder.mkdir()
     elsewhere.mkdir()
-    (folder / name).symlink_to(elsewhere)
-    with pytest.raises(OSError, match=f"{name} in it is a symbolic link"), lock.hold(folder):
+    (folder / "figures").symlink_to(elsewhere)
+    with pytest.raises(OSError, match="figures in it is a symbolic link"), lock.hold(folder):
         pass
     assert not list(elsewhere.iterdir())
 
@@ -225,17 +214,16 @@ import errno, fcntl, os, random, socket, sys, time
 from pathlib import Path
 from attnexp.runs import files, lock
 
-name, locks, root = sys.argv[1], sys.argv[2], Path(sys.argv[3])
+name, root, count = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 socket.gethostname = lambda: name
 lock.boot = lambda: f"a boot of {name}"
 lock.BEAT, lock.EXPIRY, lock.RETRY = 0.02, 0.3, 0.02
-if locks == "local":
-    lock.LOCK = f".lock-{name}"
-else:
+lock.LOCK = f".lock-{name}"
+if name == "c":
     def refuse(file, how):
         raise OSError(errno.ENOLCK, "No locks available")
     fcntl.flock = refuse
-folders = [root / str(number) for number in range(int(sys.argv[4]))]
+folders = [root / str(number) for number in range(count)]
 random.shuffle(folders)
 while folders := [folder for folder in folders if not (folder / "done").exists()]:
     for folder in folders:
@@ -253,9 +241,10 @@ while folders := [folder for folder in folders if not (folder / "done").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("locks", ["local", "none"])
-def test_a_storm_over_holders_loses_nothing_and_does_nothing_twice(tmp_path, locks):
+def test_a_storm_over_holders_loses_nothing_and_does_nothing_twice(tmp_path):
     """Two processes on each of three machines; all of them are killed or stopped again and again.
+
+    No machine sees the locks of another, and the third has none.
 
     A process that stands still within the microseconds between its last look and the rename is the
     one that no lease can stop: it is allowed once in the thousands of stops.
@@ -266,7 +255,7 @@ def test_a_storm_over_holders_loses_nothing_and_does_nothing_twice(tmp_path, loc
     root.mkdir()
 
     def start(name: str) -> subprocess.Popen:
-        return subprocess.Popen([sys.executable, "-c", WORK, name, locks, str(root), "1500"])
+        return subprocess.Popen([sys.executable, "-c", WORK, name, str(root), "1500"])
 
     processes = [start(name) for name in names]
     asleep: dict[int, float] = {}
