@@ -42,17 +42,16 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(argv)
     form = chosen_format(arguments.format, arguments.output)
-    from attnexp.select.collect import collect, without_garbage_collection
+    from attnexp.select.collect import collect
     from attnexp.select.selection import warn_skipped
 
-    with without_garbage_collection():
-        collected = collect(arguments.paths or ["outputs"])
-        warn_skipped(collected.skipped)
-        if not collected.runs:
-            places = ", ".join(arguments.paths or ["outputs"])
-            console.say(f"There are no runs below {places} yet: `attnexp` makes one.")
-            return
-        emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
+    collected = collect(arguments.paths or ["outputs"])
+    warn_skipped(collected.skipped)
+    if not collected.runs:
+        places = ", ".join(arguments.paths or ["outputs"])
+        console.say(f"There are no runs below {places} yet: `attnexp` makes one.")
+        return
+    emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
 
 
 def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":

@@ -70,7 +70,7 @@ class Row:
             if math.isfinite(value):
                 found.setdefault(seed, {}).setdefault(block, []).append(value)
         return {
-            seed: {block: sum(several) / len(several) for block, several in blocks.items()}
+            seed: {block: fmean(several) for block, several in blocks.items()}
             for seed, blocks in found.items()
         }
 

@@ -18,8 +18,9 @@ CODE = {
     "attnexp": "version of attnexp",
     "torch": "version of torch",
     "commit": "git commit",
+    "device": "device (seconds and memory do not compare)",
 }
-"""The columns that say which code computed a run."""
+"""The columns that say what computed a run, in words."""
 
 RATE = "optim.lr"
 """The setting that a comparison depends on most, and that suits one mechanism and not another."""
@@ -80,15 +81,13 @@ def _code(table: ResultsTable) -> Iterable[str]:
     """Runs that were computed by different code, or on different devices."""
     frame = table.frame
     for name, words in CODE.items():
-        found = [value[:10] for value in _values(frame, name)]
+        found = [str(value) for value in dict.fromkeys(frame.column(name)) if value is not None]
         if len(found) > 1:
-            yield f"the runs differ in {words}: {listed(found)}"
+            values = [value[:10] for value in found] if name == "commit" else found
+            yield f"the runs differ in {words}: {listed(values)}"
     dirty = int((frame.column("dirty") == True).sum())  # noqa: E712
     if dirty:
         yield f"{dirty} of {len(frame)} runs come from code with changes that no commit holds"
-    devices = _values(frame, "device")
-    if len(devices) > 1:
-        yield f"the runs differ in device: {listed(devices)}; seconds and memory do not compare"
 
 
 def _steps(table: ResultsTable) -> Iterable[str]:
@@ -149,8 +148,3 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
     if table.repeats:
         repeats = count_text(table.repeats, "older run")
         yield f"means leave out {repeats} of the same settings and seed"
-
-
-def _values(frame: Frame, name: str) -> list[str]:
-    """Return the values in a column, as text, in order of appearance."""
-    return [str(value) for value in dict.fromkeys(frame.column(name)) if value is not None]
