@@ -50,9 +50,9 @@ def _mean(entry: Entry) -> Cell:
     return Cell(f"{number_text(own.mean)}{deviation}{' *' if entry.ahead else ''}", entry.ahead)
 
 
-def _lost_text(entry: Entry) -> str:
+def _lost_text(entry: Entry) -> str | None:
     """Return the number of runs of a row without a result, by reason."""
-    return ", ".join(f"{number} {why}" for why, number in entry.row.lost.items() if number)
+    return ", ".join(f"{number} {why}" for why, number in entry.row.lost.items() if number) or None
 
 
 def _interval(entry: Entry) -> str:
@@ -66,10 +66,6 @@ def _ranked(table: ResultsTable) -> bool:
 
 def _several(table: ResultsTable) -> bool:
     return bool(table.metrics) and not table.detailed
-
-
-def _any_lost(table: ResultsTable) -> bool:
-    return any(_lost_text(entry) for entry in table.firsts)
 
 
 def _companion(head: str) -> Column:
@@ -111,7 +107,7 @@ COLUMNS = (
     Column(name="metric", value=attrgetter("metric")),
     Column(name="better", value=attrgetter("better")),
     Column(name="n", value=attrgetter("spread.n"), title="seeds"),
-    Column(value=_lost_text, title="without result", shown=_any_lost, align="left"),
+    Column(value=_lost_text, title="without result", align="left", sparse=True),
     Column(
         name="mean",
         value=attrgetter("spread.mean"),

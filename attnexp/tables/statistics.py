@@ -26,9 +26,6 @@ seeds (benchmarks/honesty.py). For normal ones it costs power.
 STAKES = np.sin((np.arange(32) + 0.5) * np.pi / 64) ** 2
 """The stakes of the betting test: quantiles of the arcsine distribution (Cover 1991)."""
 
-BOTH_WAYS = np.concatenate([STAKES, -STAKES])
-"""The stakes on either direction."""
-
 BEND = 0.003 * np.sinh(np.linspace(-6, 6, 41))
 """The distances in log odds from the observed mean at which the model is evaluated."""
 
@@ -188,8 +185,8 @@ def betting_p(differences: Sequence[float], scale: float) -> float:
     is at most 0.05 in at most 5% of cases, however often one looks while seeds are added
     (Waudby-Smith and Ramdas 2024). `scale` plays no part: nothing is divided by a spread.
     """
-    capital = np.prod(1 + np.outer(BOTH_WAYS, np.clip(differences, -1, 1)), axis=1)
-    return min(1.0, 1 / float(capital.mean()))
+    won = np.outer(np.concatenate([STAKES, -STAKES]), np.clip(differences, -1, 1))
+    return min(1.0, 1 / float(np.prod(1 + won, axis=1).mean()))
 
 
 def effect_size(differences: Sequence[float], scale: float) -> float:
