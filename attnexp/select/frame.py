@@ -137,8 +137,7 @@ def make_frame(runs: Sequence[Run]) -> Frame:
 
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
     """
-    chosen, chosen_by = _shared(run.choices for run in runs)
-    asked, asked_by = _shared(run.settings for run in runs)
+    chosen, asked = [run.choices for run in runs], [run.settings for run in runs]
     summaries = [run.summary for run in runs]
     measured = _measured(summaries)
     names = _names(chosen)
@@ -146,10 +145,10 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     fixed = [*choices, *FACTS, *RUN, "seed"]
     settings = _apart("config", _names(asked), fixed)
     metrics = _apart("metrics", measured, [*fixed, *settings.values()])
-    columns = {name: _objects(each.get(name) for each in chosen)[chosen_by] for name in choices}
+    columns = {name: _objects(each.get(name) for each in chosen) for name in choices}
     columns["seed"] = _objects(run.seed for run in runs)
     for name, column in settings.items():
-        columns[column] = _objects(each.get(name) for each in asked)[asked_by]
+        columns[column] = _objects(each.get(name) for each in asked)
     columns["status"] = _objects(run.status.value for run in runs)
     for name, column in metrics.items():
         columns[column] = measured[name]
@@ -225,19 +224,6 @@ def _objects(values: Iterable[Any]) -> NDArray[Any]:
     found = np.empty(len(listed), dtype=object)
     found[:] = listed
     return found
-
-
-def _shared(
-    mappings: Iterable[Mapping[str, Any]],
-) -> tuple[list[Mapping[str, Any]], NDArray[np.int64]]:
-    """Return each mapping once, and which of them each run has.
-
-    Runs of one configuration share their mappings, so that what is looked into is short.
-    """
-    several: dict[int, Mapping[str, Any]] = {}
-    places: dict[int, int] = {}
-    by = [places.setdefault(id(several.setdefault(id(m), m)), len(places)) for m in mappings]
-    return list(several.values()), np.array(by, dtype=np.int64)
 
 
 def _typed(values: list[Any]) -> Any:
