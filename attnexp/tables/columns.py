@@ -6,7 +6,11 @@ A column is one entry of COLUMNS: the tables, CSV and JSON take it from there.
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
+from statistics import fmean
 from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from attnexp.console import number_text
 from attnexp.tables.entries import LOST, Entry, ResultsTable
@@ -84,23 +88,18 @@ def _lost(why: str) -> Column:
     return Column(name=why, value=lambda entry: entry.row.lost[why])
 
 
-def _seconds(entry: Entry) -> float | None:
-    seconds = entry.row.costs("seconds")
-    return float(seconds.mean()) if seconds.size else None
+def _cost(name: str, over_runs: Callable[[NDArray[np.float64]], float], title: str = "") -> Column:
+    """Return the column of what the finished runs of a row took."""
+
+    def value(entry: Entry) -> float | None:
+        costs = entry.row.costs(name)
+        return over_runs(costs) if costs.size else None
+
+    return Column(name=name, value=value, title=title or name, table="costs")
 
 
-def _memory(entry: Entry) -> float | None:
-    return float(entry.row.costs("peak_memory_mb").max(initial=0)) or None
-
-
-def _count(name: str) -> Column:
-    """Return the column of a cost in whole numbers, the largest of the runs."""
-
-    def largest(entry: Entry) -> int | None:
-        counts = entry.row.costs(name)
-        return int(counts.max()) if counts.size else None
-
-    return Column(name=name, value=largest, title=name, table="costs")
+def _most(costs: NDArray[np.float64]) -> int:
+    return int(costs.max())
 
 
 COLUMNS = (
@@ -138,9 +137,9 @@ COLUMNS = (
     Column(name="p", value=attrgetter("verdict.p")),
     Column(name="pairs", value=attrgetter("verdict.pairs")),
     *map(_lost, LOST),
-    _count("parameters"),
-    _count("steps"),
-    Column(name="seconds", value=_seconds, title="seconds", table="costs"),
-    Column(name="peak_memory_mb", value=_memory, title="memory MB", table="costs"),
+    _cost("parameters", _most),
+    _cost("steps", _most),
+    _cost("seconds", fmean),
+    _cost("peak_memory_mb", max, title="memory MB"),
 )
 """The columns, in the order in which they are printed and written."""

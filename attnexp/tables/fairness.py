@@ -138,11 +138,8 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
             f"({listed(f'{number} {state}' for state, number in early.items() if number)}), which "
             "may make their rows look better than they are"
         )
-    data = table.frame.codes(name for name in ("data",) if name in table.frame.columns)
     for metric in table.metrics:
-        measured = np.isfinite(table.frame.column(metric))
-        known = np.isin(data, data[measured])
-        gone = int((finished(table.frame) & known & ~measured).sum())
+        gone = int((finished(table.frame) & ~np.isfinite(table.frame.column(metric))).sum())
         if gone:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
     if table.repeats:

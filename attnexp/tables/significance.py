@@ -68,7 +68,7 @@ def compare(
     best = min(able, key=lambda i: sign * fmean(means[i]))
     pairings = {i: pair(rows[i], rows[best]) for i in able if i != best}
     p_values = [test(own.differences, own.scale) for own in pairings.values()]
-    adjusted = holm(p_values, _pairs(len(able))).tolist()
+    adjusted = holm(p_values, math.comb(len(able), 2)).tolist()
     least = least_seeds(len(able), test)
     verdicts = [Verdict("one seed" if own else "no value") for own in means]
     verdicts[best] = Verdict("best")
@@ -86,7 +86,7 @@ def least_seeds(rows: int, test: PairedP) -> int:
 
     Nothing is clearer than a difference of 1, the most between two shares, that never varies.
     """
-    level = (1 - LEVEL) / _pairs(rows)
+    level = (1 - LEVEL) / math.comb(rows, 2)
     return next(n for n in count(2) if test([1.0] * n, 1.0) <= level)
 
 
@@ -109,7 +109,3 @@ def pair(row: Values, best: Values) -> Pairing:
     differences = tuple(fmean(a - b for a, b in both) for both in found)
     scale = max(abs(number) for both in found for pair in both for number in pair)
     return Pairing(differences, scale, pairs)
-
-
-def _pairs(rows: int) -> int:
-    return rows * (rows - 1) // 2

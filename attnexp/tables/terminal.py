@@ -60,9 +60,7 @@ def fitting(heads: Sequence[Head], rows: Sequence[Sequence[Cell]], width: int) -
     widths = _widths(heads, rows)
     kept = list(range(len(heads)))
     for i in reversed(range(len(heads))):
-        if _width([widths[k] for k in kept]) <= width:
-            break
-        if heads[i].spare:
+        if heads[i].spare and _width([widths[k] for k in kept]) > width:
             kept.remove(i)
     return kept
 
