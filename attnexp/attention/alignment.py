@@ -21,13 +21,11 @@ class Scorecard:
 
     - `alignment_accuracy`: share of queries whose largest weight is on the gold key. Where several
       keys share the largest weight, each has its share of the query, so a uniform map over n keys
-      gets 1/n. A row of zeros has no largest weight and counts as wrong.
+      gets 1/n. A row of zeros has no largest weight and counts as wrong. Where each query has one
+      largest weight, this is 1 minus the alignment error rate of Och and Ney (2003), section 3.
     - `before`, `after`: the same for the key one before and one after the gold key, because a
       recurrent encoder may carry a symbol into the state of its neighbour.
     - `gold_mass`: mean weight on the gold key.
-    - `alignment_error_rate`: 1 - 2 |A and G| / (|A| + |G|), where A links every query that has gold
-      to its largest weight and G is gold. Och and Ney (2003), section 3, all links sure. Queries
-      without gold, such as the end symbol, do not count: a perfect map has rate 0.
     - `entropy`: mean of -sum p log p, nats, over all queries, p the weights over their sum;
       `relative_entropy`: mean of the same over log n, n the keys that the query may see. 1 is
       uniform, 0 is one key.
@@ -40,7 +38,6 @@ class Scorecard:
     before: Float[Tensor, "layers heads"]
     after: Float[Tensor, "layers heads"]
     gold_mass: Float[Tensor, "layers heads"]
-    alignment_error_rate: Float[Tensor, "layers heads"]
     entropy: Float[Tensor, "layers heads"]
     relative_entropy: Float[Tensor, "layers heads"]
     peaked: Float[Tensor, "layers heads"]
@@ -80,14 +77,14 @@ def scorecard(
     alignment: Int[Tensor, "batch queries"],
     mask: Bool[Tensor, "batch #queries keys"],
     target_mask: Bool[Tensor, "batch queries"],
-) -> Scorecard:
+) -> Scorecard | None:
     """Return the scores of maps against `alignment`, the gold key of each query or -1.
 
-    Queries outside `target_mask` do not count. Raises ValueError where no query has a gold key.
+    Queries outside `target_mask` do not count. None where no query has a gold key.
     """
     has_gold = target_mask & (alignment >= 0)
     if not has_gold.any():
-        raise ValueError("no query has a gold key: there is no alignment to score")
+        return None
     rows = weights.permute(1, 2, 0, 3, 4)
     gold = alignment.clamp(min=0)
     top = rows.amax(dim=-1)
@@ -96,14 +93,11 @@ def scorecard(
     nats = entropy(rows)
     keys = mask.sum(dim=-1).expand_as(target_mask)
     several = target_mask & (keys > 1)
-    hits = _at(links, gold)[..., has_gold]
-    linked = (top > 0)[..., has_gold].sum(dim=-1)
     return Scorecard(
-        alignment_accuracy=hits.mean(dim=-1),
+        alignment_accuracy=_at(links, gold)[..., has_gold].mean(dim=-1),
         before=_at(links, gold - 1)[..., has_gold].mean(dim=-1),
         after=_at(links, gold + 1)[..., has_gold].mean(dim=-1),
         gold_mass=_at(rows, gold)[..., has_gold].mean(dim=-1),
-        alignment_error_rate=1 - 2 * hits.sum(dim=-1) / (linked + has_gold.sum()),
         entropy=nats[..., target_mask].mean(dim=-1),
         relative_entropy=(nats / keys.clamp(min=2).log())[..., several].mean(dim=-1),
         peaked=(top > PEAKED)[..., target_mask].to(rows.dtype).mean(dim=-1),

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import torch
 import torch.nn.functional as F
@@ -108,18 +108,12 @@ METRICS = (
     Metric(
         "test_loss",
         lambda answers: answers.loss,
-        "mean cross-entropy a symbol under teacher forcing",
+        "mean cross-entropy a symbol under teacher forcing, the logarithm of perplexity",
         better="lower",
         unit="nats",
         headline=True,
         validated=True,
         selects=True,
-    ),
-    Metric(
-        "perplexity",
-        lambda answers: answers.loss.exp(),
-        "exp of the mean cross-entropy a symbol",
-        better="lower",
     ),
     _guessed(
         "exact_match_chance",
@@ -160,12 +154,6 @@ METRICS = (
         "after", "share of queries whose largest weight is one key after gold", unit="share"
     ),
     _alignment_metric("gold_mass", "mean weight on the gold key", better="higher", unit="share"),
-    _alignment_metric(
-        "alignment_error_rate",
-        "1 - 2 |A and G| / (|A| + |G|) of the largest weights A and gold G",
-        better="lower",
-        unit="share",
-    ),
     _alignment_metric(
         "entropy", "entropy of a row of weights over their sum, mean over queries", unit="nats"
     ),
@@ -219,11 +207,11 @@ class SequenceToSequence(Task):
     def evaluate(
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
     ) -> Evaluation:
-        spec, test = _sequence_spec(dataset), dataset.test
+        spec, test = cast(Seq2SeqSpec, dataset.spec), dataset.test
         held_out = dataset.validation
         validation = None if held_out is None else self._answers(model, held_out)
         answers = replace(
-            self._answers(model, test, decode(_decoder(model), test, spec)),
+            self._answers(model, test, decode(cast("Seq2Seq[Any]", model), test, spec)),
             head=(0, 0) if validation is None else validation.head,
             guessed=self._guesses(dataset, untrained),
         )
@@ -250,7 +238,7 @@ class SequenceToSequence(Task):
     def _answers(
         self, model: Architecture, batch: Batch, decoded: Int[Tensor, "batch target"] | None = None
     ) -> Answers:
-        whole, outputs, maps = _decoder(model).whole, [], []
+        whole, outputs, maps = cast("Seq2Seq[Any]", model).whole, [], []
         for part in portions(batch):
             prediction = model(part, need_weights=True)
             require_sound_weights(model, prediction.weights[whole], part.mask)
@@ -288,12 +276,6 @@ class SequenceToSequence(Task):
         return Attended(shown, model(shown, need_weights=True).weights)
 
 
-def _decoder(model: Architecture) -> Seq2Seq[Any]:
-    if not isinstance(model, Seq2Seq):
-        raise TypeError(f"{type(model).__name__} cannot decode: it is not a Seq2Seq")
-    return model
-
-
 def source_lengths(batch: Batch, spec: Seq2SeqSpec) -> Int[Tensor, " batch"]:
     """Return the number of symbols of each source, without its end symbol."""
     return (batch.mask.any(dim=1) & (batch.keys != spec.eos)).sum(dim=-1)
@@ -312,7 +294,7 @@ def _best_head(validated: Scorecard | None) -> tuple[int, int]:
 def _scorecard(
     weights: Float[Tensor, "batch layers heads target source"], batch: Batch
 ) -> Scorecard | None:
-    if batch.alignment is None or not (batch.target_mask & (batch.alignment >= 0)).any():
+    if batch.alignment is None:
         return None
     return scorecard(weights, batch.alignment, batch.mask, batch.target_mask)
 
@@ -331,12 +313,6 @@ def _rows(answers: Answers, spec: Seq2SeqSpec) -> Iterator[dict[str, object]]:
             "decoded": target_text(answer[counts], spec),
             "exact": int(right),
         }
-
-
-def _sequence_spec(dataset: Dataset) -> Seq2SeqSpec:
-    if not isinstance(dataset.spec, Seq2SeqSpec):
-        raise TypeError(f"{type(dataset).__name__} is not sequence data")
-    return dataset.spec
 
 
 def _share(hits: Bool[Tensor, "*any"]) -> float:

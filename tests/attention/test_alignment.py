@@ -15,7 +15,6 @@ def on(row, key):
 def card_by_loops(rows, gold, keys):
     """The same numbers for one head, one query at a time."""
     hits = sum(on(row, g) for row, g in zip(rows, gold, strict=True) if g >= 0)
-    linked = sum(max(row) > 0 for row, g in zip(rows, gold, strict=True) if g >= 0)
     aligned = [(row, g) for row, g in zip(rows, gold, strict=True) if g >= 0]
     shared = [[w / sum(row) for w in row] if sum(row) else row for row in rows]
     entropies = [-sum(p * math.log(p) for p in row if p > 0) for row in shared]
@@ -24,7 +23,6 @@ def card_by_loops(rows, gold, keys):
         "before": sum(on(r, g - 1) for r, g in aligned) / len(aligned),
         "after": sum(on(r, g + 1) for r, g in aligned) / len(aligned),
         "gold_mass": sum(row[g] for row, g in aligned) / len(aligned),
-        "alignment_error_rate": 1 - 2 * hits / (linked + len(aligned)),
         "entropy": sum(entropies) / len(rows),
         "relative_entropy": sum(e / math.log(keys) for e in entropies) / len(rows),
         "peaked": sum(max(row) > 0.99 for row in rows) / len(rows),
@@ -64,7 +62,6 @@ def test_a_uniform_map_has_entropy_log_n_and_one_nth_on_gold(keys):
     assert metrics["relative_entropy"] == pytest.approx(1, rel=1e-5)
     assert metrics["gold_mass"] == pytest.approx(1 / keys)
     assert metrics["alignment_accuracy"] == pytest.approx(1 / keys)
-    assert metrics["alignment_error_rate"] == pytest.approx(1 - 1 / keys)
     assert metrics["before"] == metrics["after"] == pytest.approx((keys - 1) / keys**2)
 
 
@@ -79,9 +76,3 @@ def test_each_head_is_scored_and_the_best_leads():
     assert metrics["alignment_accuracy.layer1.head2"] == 1
     assert metrics["alignment_accuracy.layer2.head1"] == 0
     assert metrics["after.layer1.head1"] == pytest.approx(2 / 3)
-
-
-def test_without_gold_there_is_nothing_to_score():
-    mask = torch.ones(1, 1, 2, dtype=torch.bool)
-    with pytest.raises(ValueError, match="no query has a gold key"):
-        scorecard(torch.ones(1, 1, 1, 2, 2), torch.full((1, 2), -1), mask, mask[:, 0])
