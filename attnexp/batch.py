@@ -223,11 +223,22 @@ def in_units(
     """
     if not columns:
         return numbers
-    means, deviations = (
-        torch.tensor([getattr(column, name) for column in columns], dtype=torch.float64)
-        for name in ("mean", "deviation")
-    )
+    means, deviations = _moments(columns)
     return numbers.cpu().double() * deviations + means
+
+
+def standardised(
+    numbers: Float[Tensor, "*batch dim"], columns: Sequence[Column]
+) -> Float[Tensor, "*batch dim"]:
+    """Return (number - mean) / deviation of numbers in the units of their columns."""
+    means, deviations = _moments(columns)
+    return (numbers - means) / deviations
+
+
+def _moments(columns: Sequence[Column]) -> Float[Tensor, "2 dim"]:
+    """Return the means and the deviations of columns."""
+    pairs = [(column.mean, column.deviation) for column in columns]
+    return torch.tensor(pairs, dtype=torch.float64).T
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import torch
 from jaxtyping import Bool, Float, Int, Shaped
@@ -23,19 +22,12 @@ ALL = slice(None)
 class StructuredMask(ABC):
     """A mask that is made for the queries at hand, and is a matrix only where that is small."""
 
-    hides_one: ClassVar[bool] = False
-    """Whether at most one key is hidden from a query, so that `select_keys` is offered."""
-
     triangle: bool = False
     """Whether there are as many queries as keys, and each query sees all keys up to its own."""
 
     @abstractmethod
     def select(self, queries: Queries, examples: slice = ALL) -> "StructuredMask":
         """Return the mask of some of the queries, of some of the examples of a batch."""
-
-    def select_keys(self, keys: Int[Tensor, " chosen"]) -> "StructuredMask":
-        """Return the mask of some of the keys, whose places ascend."""
-        raise NotImplementedError
 
     @abstractmethod
     def hide(
@@ -79,8 +71,6 @@ class LeaveOneOut(StructuredMask):
     number of keys, at least 2.
     """
 
-    hides_one: ClassVar[bool] = True
-
     own: Int[Tensor, " queries"]
     keys: int
 
@@ -88,6 +78,7 @@ class LeaveOneOut(StructuredMask):
         return LeaveOneOut(self.own[queries], self.keys)
 
     def select_keys(self, keys: Int[Tensor, " chosen"]) -> "LeaveOneOut":
+        """Return the mask of some of the keys, whose places ascend."""
         place = torch.searchsorted(keys, self.own).clamp_(max=len(keys) - 1)
         return LeaveOneOut(place.where(keys[place] == self.own, -1), len(keys))
 

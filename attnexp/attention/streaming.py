@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from torch.func import functional_call
 
 from attnexp.attention.tiles import compare_tile
-from attnexp.masks import Mask, StructuredMask, hide
+from attnexp.masks import LeaveOneOut, Mask, StructuredMask, hide
 from attnexp.normalizers.base import Normalizer
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score
@@ -89,7 +89,7 @@ def stream_products(
 def _of_data(mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """Return the softmax attention to keys and values that need no gradient."""
     way = _OnePass.apply if queries.requires_grad else _context
-    hides_one = mask is None or (isinstance(mask, StructuredMask) and mask.hides_one)
+    hides_one = mask is None or isinstance(mask, LeaveOneOut)
     few = queries.dim() == 3 and len(queries) == 1 and keys.shape[-1] <= FEW_FEATURES
     if not (hides_one and few and keys.shape[-2] > 1):
         return cast(Tensor, way(mask, queries, keys, values))
@@ -102,7 +102,7 @@ def _of_data(mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor) -
     contexts = []
     for rows, some in groups:
         near = _near_keys(some[0].detach(), keys[0])
-        part = mask.select(rows).select_keys(near) if isinstance(mask, StructuredMask) else None
+        part = mask.select(rows).select_keys(near) if isinstance(mask, LeaveOneOut) else None
         columns = keys.mT.index_select(-1, near).mT
         contexts.append(way(part, some, columns, values.index_select(-2, near)))
     return torch.cat(contexts, dim=-2)[:, order.argsort()]

@@ -15,12 +15,6 @@ from attnexp.masks import LeaveOneOut
 BYTES_A_POINT = 64
 """Memory that a point takes while the data are made, in bytes."""
 
-NARROWEST, FARTHEST = 1e-15, 1e15
-"""The smallest range and the largest number whose squares fit easily into 32-bit floats."""
-
-SPACINGS = 1000
-"""The least number of 32-bit floats across the range, so that most points differ."""
-
 
 class Curve(Dataset):
     """y = f(x) + e with x ~ U(low, high), sorted, and e ~ N(0, noise^2).
@@ -32,8 +26,8 @@ class Curve(Dataset):
     With `num_test` there are that many test points, evenly spaced, whatever the step.
 
     Raises ValueError for fewer than 2 training points, more points than the memory that is
-    available can hold, fewer than 1 test point, a negative noise, a step that is not positive,
-    an empty range, and numbers that 32-bit floats cannot tell apart or square.
+    available can hold, fewer than 1 test point, a negative noise, a step that is not positive, and
+    an empty range.
     """
 
     spec: RegressionSpec
@@ -60,7 +54,6 @@ class Curve(Dataset):
             raise ValueError(f"num_test must be at least 1, or null for a step, got {num_test}")
         if low >= high:
             raise ValueError(f"low must be less than high, got low {low} and high {high}")
-        _check_floats(low, high, noise)
         count = num_test or math.ceil((high - low) / step - 1e-9)
         require_memory(f"data.num_train={num_train} training points", BYTES_A_POINT * num_train)
         tested = f"data.num_test={num_test}" if num_test else f"data.step={step}: {count:,}"
@@ -80,16 +73,3 @@ class Curve(Dataset):
     @abstractmethod
     def truth(self, x: Float[Tensor, " points"]) -> Float[Tensor, " points"]:
         """Return f(x), without noise."""
-
-
-def _check_floats(low: float, high: float, noise: float) -> None:
-    """Raise ValueError for a curve that 32-bit floats cannot hold."""
-    for name, value in (("low", low), ("high", high), ("noise", noise)):
-        if not abs(value) <= FARTHEST:
-            raise ValueError(f"{name} must be within -{FARTHEST:g} and {FARTHEST:g}, got {value}")
-    apart = SPACINGS * torch.finfo(torch.float32).eps * max(abs(low), abs(high))
-    if high - low < max(NARROWEST, apart):
-        raise ValueError(
-            f"high - low must be at least {max(NARROWEST, apart):.2g}, for 32-bit floats to tell "
-            f"the points apart, got low {low} and high {high}"
-        )

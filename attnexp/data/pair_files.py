@@ -1,7 +1,5 @@
 """Files of two columns of text: tab-separated ones, and CSV."""
 
-from dataclasses import dataclass
-
 from attnexp.data.memory import require_memory
 from attnexp.runs.records import column_index, records
 from attnexp.runs.sources import as_text, read_source
@@ -13,21 +11,13 @@ Column = int | str
 """A column by its number, from 1 on, or by its name in the first line."""
 
 
-@dataclass(frozen=True)
-class PairFile:
-    """The pairs of a file, and what was passed over in it, as sentences."""
-
-    pairs: list[tuple[str, str]]
-    notes: list[str]
-
-
-def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFile:
+def read_pairs(path: str, sha256: str, source: Column, target: Column) -> list[tuple[str, str]]:
     """Return the pairs of a file whose content has this digest.
 
     In a file whose name ends in .csv commas separate columns, and quotes surround cells that hold
     commas; in any other, tabs do, and quotes have no meaning. The first line names the columns
-    where `source` and `target` are names, and is a pair where they are numbers. Empty lines are
-    passed over.
+    where `source` and `target` are names, and is a pair where they are numbers. Empty lines and
+    other columns are passed over.
 
     Raises ValueError, with the line, for another encoding, a line of too few columns and an empty
     side.
@@ -48,10 +38,8 @@ def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFi
     source_place, target_place = (_index(path, header, each) for each in (source, target))
     needed = max(source_place, target_place) + 1
     pairs: list[tuple[str, str]] = []
-    empty = further = 0
     for line, row in rows:
         if not any(row):
-            empty += 1
             continue
         if len(row) < needed:
             separators = "tabs" if delimiter == "\t" else "commas"
@@ -63,16 +51,10 @@ def read_pairs(path: str, sha256: str, source: Column, target: Column) -> PairFi
         if not all(pair):
             side = "target" if pair[0] else "source"
             raise ValueError(f"{path}, line {line}: the {side} is empty")
-        further += len(row) > 2
         pairs.append(pair)
     if not pairs:
         raise ValueError(f"{path} holds no pair of texts")
-    notes = []
-    if empty:
-        notes.append(f"lines of {path} without anything, which are passed over: {empty:,}")
-    if further and not header:
-        notes.append(f"lines of {path} with more columns, which are not read: {further:,}")
-    return PairFile(pairs, notes)
+    return pairs
 
 
 def _index(path: str, header: list[str], column: Column) -> int:

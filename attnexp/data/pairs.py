@@ -11,7 +11,6 @@ from attnexp.data.sequences import check_positive
 from attnexp.data.text_pairs import (
     RESERVED,
     Sources,
-    Splits,
     Symbols,
     TextPairs,
     drawn,
@@ -68,9 +67,9 @@ class Pairs(TextPairs):
         writing, notes = LEVELS[level], list[str]()
 
         def read(path: str, sha256: str | None) -> Sources:
-            file = read_pairs(path, sha256 or "", source, target)
-            found, own_notes = _sources(file.pairs, writing, max_length, path)
-            notes.extend([*file.notes, *own_notes])
+            pairs = read_pairs(path, sha256 or "", source, target)
+            found, left_out = _sources(pairs, writing, max_length, path)
+            notes.extend(left_out)
             return found
 
         whole = read(path, sha256)
@@ -95,7 +94,7 @@ class Pairs(TextPairs):
             )
         if test_path:
             tested = _without(read(test_path, test_sha256), [trained, validated], test_path, notes)
-        super().__init__(Splits(trained, validated, tested), writing, writing, min_count, notes)
+        super().__init__((trained, validated, tested), writing, writing, min_count, notes)
 
 
 def _sources(

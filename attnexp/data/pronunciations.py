@@ -8,7 +8,7 @@ from attnexp.batch import Seq2SeqSpec
 from attnexp.data.memory import require_memory
 from attnexp.data.pair_files import BYTES_A_BYTE
 from attnexp.data.sequences import check_positive, check_sizes
-from attnexp.data.text_pairs import Splits, TextPairs, drawn, gathered
+from attnexp.data.text_pairs import TextPairs, drawn, gathered
 from attnexp.runs.sources import as_text, read_source
 from attnexp.writing import Characters, Spaced
 
@@ -68,8 +68,7 @@ class Pronunciations(TextPairs):
                 f"{longer:,} of {len(words):,} words of {path} have more than {max_length} letters "
                 "or phonemes and are left out"
             )
-        splits = Splits(train, validation, test)
-        super().__init__(splits, Characters(), Spaced(), min_count, notes)
+        super().__init__((train, validation, test), Characters(), Spaced(), min_count, notes)
 
 
 def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:

@@ -68,8 +68,10 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.
         for name, place in zip(names, places, strict=True):
             number = _number(record[place])
             if not math.isfinite(number):
-                why = _unlike_a_number(record[place])
-                raise ValueError(f"{path}, line {line}: column '{name}' is {why}")
+                raise ValueError(
+                    f"{path}, line {line}: column '{name}' is '{shortened(record[place], SHOWN)}', "
+                    "which is not a finite number: leave such rows out, or fill them"
+                )
             numbers.append(number)
     return np.array(numbers).reshape(-1, len(names))
 
@@ -80,12 +82,3 @@ def _number(cell: str) -> float:
         return math.nan if "_" in cell else float(cell)
     except ValueError:
         return math.nan
-
-
-def _unlike_a_number(cell: str) -> str:
-    """Return what a cell is in place of a finite number."""
-    if not cell.strip():
-        return "empty: leave such rows out, or fill them"
-    if math.isinf(_number(cell)):
-        return f"{shortened(cell, SHOWN)}, which is not a finite number"
-    return f"'{shortened(cell, SHOWN)}', which is not a number"

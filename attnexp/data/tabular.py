@@ -8,7 +8,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attnexp.batch import Column, Points, RegressionSpec
+from attnexp.batch import Column, Points, RegressionSpec, standardised
 from attnexp.data.base import Dataset
 from attnexp.masks import LeaveOneOut
 
@@ -26,7 +26,7 @@ class Tabular(Dataset):
     other rows, a share `test` of all, and the targets are their y, noise included.
 
     Raises ValueError for fewer than 4 rows, a share that leaves fewer than 1 row to test or 2 to
-    train on, and a column with one value, or with numbers whose squares 64-bit floats cannot hold.
+    train on, and a column with one value.
     """
 
     spec: RegressionSpec
@@ -67,9 +67,7 @@ class Tabular(Dataset):
         self, rows: Float[NDArray[np.float64], "rows columns"]
     ) -> tuple[Float[Tensor, "rows x_dim"], Float[Tensor, "rows 1"]]:
         columns = [*self.spec.x, *self.spec.y]
-        means = np.array([column.mean for column in columns])
-        deviations = np.array([column.deviation for column in columns])
-        numbers = torch.from_numpy((rows - means) / deviations).float()
+        numbers = standardised(torch.from_numpy(rows), columns).float()
         return numbers[:, :-1], numbers[:, -1:]
 
 
@@ -83,13 +81,5 @@ def _column(
             f"column '{name}' has one value, {low:g}, in all {len(trained)} training rows: it says "
             "nothing"
         )
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        mean, deviation = float(trained.mean()), float(trained.std())
-    if not 0 < deviation < np.inf:
-        raise ValueError(
-            f"column '{name}' goes from {low:g} to {high:g}, too far or too near for the squares "
-            "of 64-bit floats: write it in another unit"
-        )
-    return Column(
-        name, mean, deviation, float(whole.min()), float(np.median(whole)), float(whole.max())
-    )
+    numbers = (trained.mean(), trained.std(), whole.min(), np.median(whole), whole.max())
+    return Column(name, *map(float, numbers))

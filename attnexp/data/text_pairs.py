@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from jaxtyping import Int
@@ -35,17 +35,8 @@ Sources = Mapping[Symbols, Sequence[Symbols]]
 """The different targets of each source. All of them are right."""
 
 
-@dataclass(frozen=True)
-class Splits:
-    """The sources of each set, with their targets."""
-
-    train: Sources
-    validation: Sources
-    test: Sources
-
-
 class TextPairs(Dataset):
-    """Texts, and the texts that are due for them.
+    """Texts, and the texts that are due for them, in three `splits`: to train, validate and test.
 
     A source with several targets is an example for each of them in training. In validation and
     test it is one example, whose target is the first; `references` holds the texts of all targets
@@ -62,15 +53,16 @@ class TextPairs(Dataset):
 
     def __init__(
         self,
-        splits: Splits,
+        splits: tuple[Sources, Sources, Sources],
         source_writing: Writing,
         target_writing: Writing,
         min_count: int,
         notes: Sequence[str],
     ) -> None:
         check_positive("min_count", min_count)
-        train = [(source, each) for source, targets in splits.train.items() for each in targets]
-        sets = [train, *(_firsts(held_out) for held_out in (splits.validation, splits.test))]
+        trained, *held_out = splits
+        train = [(source, each) for source, targets in trained.items() for each in targets]
+        sets = [train, *map(_firsts, held_out)]
         sides = [
             _Side([[pair[side] for pair in pairs] for pairs in sets], min_count) for side in (0, 1)
         ]
@@ -91,7 +83,7 @@ class TextPairs(Dataset):
         )
         self.references = tuple(
             tuple(target_writing.join(target) for target in targets)
-            for targets in splits.test.values()
+            for targets in splits[-1].values()
         )
         told = (side.note(name) for side, name in zip(sides, ("source", "target"), strict=True))
         self.notes = (*notes, *filter(None, told))

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import Batch, Column, Points, RegressionSpec, in_units
+from attnexp.batch import Batch, Column, Points, RegressionSpec, in_units, standardised
 
 ALONG, ACROSS = 201, 41
 """Points along one input that varies, and along each of two that vary together."""
@@ -25,7 +25,7 @@ def response(model: Architecture, train: Batch, spec: RegressionSpec) -> list[di
     rows: list[dict[str, object]] = []
     names = [*x_names(spec), "prediction"]
     for varied, grid in _grids(spec.x):
-        z = _standardised(grid, spec.x)
+        z = standardised(grid, spec.x)
         numbers = torch.cat([z, _answers(model, train, z)], dim=-1)
         own = as_rows(names, numbers, (*spec.x, *spec.y))
         rows += [{"varied": varied, **row} for row in own]
@@ -61,16 +61,6 @@ def _grids(columns: tuple[Column, ...]) -> Iterator[tuple[str, Float[Tensor, "po
 
 def _range(column: Column, count: int) -> Float[Tensor, " count"]:
     return torch.linspace(column.low, column.high, count, dtype=torch.float64)
-
-
-def _standardised(
-    points: Float[Tensor, "points x_dim"], columns: tuple[Column, ...]
-) -> Float[Tensor, "points x_dim"]:
-    means, deviations = (
-        torch.tensor([getattr(column, name) for column in columns], dtype=torch.float64)
-        for name in ("mean", "deviation")
-    )
-    return (points - means) / deviations
 
 
 def _answers(

@@ -64,9 +64,6 @@ SEQUENCES = "data.num_train=40 data.num_validation=8 data.num_test=8"
 SENTENCES = [
     ("model=3", "3 is not one of the choices for 'model': additive, "),
     ("data.noise=inf", "data.noise must be finite, got inf"),
-    ("data.high=1e-30", "high - low must be at least 1e-15, for 32-bit floats to tell the points"),
-    ("data.low=1e9 data.high=1000000001.0", "for 32-bit floats to tell the points apart, got low"),
-    ("data.noise=1e30", "noise must be within -1e+15 and 1e+15, got 1e+30"),
     ("data.step=1e-9", "5,000,000,000 test points need about 320.0 GB of memory, and"),
     ("data.num_test=1000000000000", "data.num_test=1000000000000 test points need about"),
     ("data.num_train=1000000000000", "training points need about 64,000.0 GB of memory, and"),

@@ -16,7 +16,7 @@ def curve(request):
 
 @pytest.mark.parametrize(("curve", "points", "power"), [(Sine, 50, 0.8), (SineV1, 40, 1)])
 def test_the_textbooks_sizes_and_the_truth_by_hand(curve, points, power, generator):
-    data = curve(generator())
+    data = curve(generator(), num_train=points)
     assert data.train.keys.shape == (1, points, 1)
     x = torch.arange(50, dtype=torch.float64) / 10
     torch.testing.assert_close(data.test.queries.flatten().double(), x)

@@ -86,27 +86,35 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
         (f"a,bb,c\n{GOOD}", " has no column 'b'. Did you mean 'bb'? Its first line names a, bb, c"),
         (f"a;b\n{GOOD}", " has no column 'a'. Its first line names a;b"),
         (f"a,b,a\n{GOOD}", ", line 1: 2 columns are named 'a'"),
-        (f"a,b\n{GOOD}1,two\n", ", line 12: column 'b' is 'two', which is not a number"),
-        (f"a,b\n{GOOD}1,\n", ", line 12: column 'b' is empty: leave such rows out, or fill them"),
-        (f"a,b\n{GOOD}nan,1\n", ", line 12: column 'a' is 'nan', which is not a number"),
-        (f"a,b\n{GOOD}1_0,1\n", ", line 12: column 'a' is '1_0', which is not a number"),
-        (f"a,b\n{GOOD}1,-inf\n", ", line 12: column 'b' is -inf, which is not a finite number"),
-        (f"a,b\n{GOOD}1,1e999\n", ", line 12: column 'b' is 1e999, which is not a finite number"),
+        (
+            f"a,b\n{GOOD}1,two\n",
+            ", line 12: column 'b' is 'two', which is not a finite number",
+        ),
+        (
+            f"a,b\n{GOOD}1,\n",
+            ", line 12: column 'b' is '', which is not a finite number",
+        ),
+        (
+            f"a,b\n{GOOD}nan,1\n",
+            ", line 12: column 'a' is 'nan', which is not a finite number",
+        ),
+        (
+            f"a,b\n{GOOD}1_0,1\n",
+            ", line 12: column 'a' is '1_0', which is not a finite number",
+        ),
+        (f"a,b\n{GOOD}1,-inf\n", ", line 12: column 'b' is '-inf', which is not a finite number"),
+        (f"a,b\n{GOOD}1,1e999\n", ", line 12: column 'b' is '1e999', which is not a finite number"),
         (
             f"a,b\n{GOOD}1\n",
             ", line 12: it has 1 cells, and the first line 2; cells are separated by commas",
         ),
         (
             "a,b,c\n" + GOOD.replace("\n", ',"x\ny"\n') + "1,?,\n",
-            ", line 22: column 'b' is '?', which is not a number",
+            ", line 22: column 'b' is '?', which is not a finite number",
         ),
         (
             "a,b\n1,2\n1,3\n1,5\n1,7\n",
             ": column 'a' has one value, 1, in all 3 training rows: it says nothing",
-        ),
-        (
-            "a,b\n1,2\n1e200,3\n-1e200,5\n1e300,7\n",
-            ": column 'a' goes from ",
         ),
     ],
 )
