@@ -60,14 +60,12 @@ def _mixed(table: ResultsTable) -> Iterable[str]:
     data = [name for name in table.within if is_data(name)]
     also = ", data included: a mean over several data sets says little" if data else ""
     yield f"rows gather runs that differ in {listed(table.within)}{also}"
-    for panel in table.panels:
-        kinds = {frozenset(entry.row.blocks.tolist()) for entry in panel}
-        if len(kinds) > 1:
-            yield (
-                "not every row gathers the same settings: means are of different things, and tests "
-                "use only the settings that both rows have"
-            )
-            return
+    gathered = [{frozenset(entry.row.blocks.tolist()) for entry in panel} for panel in table.panels]
+    if any(len(kinds) > 1 for kinds in gathered):
+        yield (
+            "not every row gathers the same settings: means are of different things, and tests use "
+            "only the settings that both rows have"
+        )
 
 
 def _data(table: ResultsTable) -> Iterable[str]:

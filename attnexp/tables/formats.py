@@ -26,12 +26,10 @@ def as_csv(report: Report) -> str:
     """
     text = io.StringIO()
     if report.records:
-        names = list(report.records[0])
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(map(csv_text, names))
+        writer.writerow(map(csv_text, report.records[0]))
         for row in report.records:
-            values = [row[name] for name in names]
-            writer.writerow("" if _missing(value) else csv_text(value) for value in values)
+            writer.writerow("" if _missing(value) else csv_text(value) for value in row.values())
     return text.getvalue()
 
 

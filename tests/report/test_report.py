@@ -1,13 +1,16 @@
+import base64
 import json
 import re
 import shlex
 
+import numpy as np
 import pytest
 
 from attnexp.cli.report import main
 from attnexp.errors import RequestError
 from attnexp.report.render import page, script_json
 from attnexp.runs import files
+from attnexp.runs.folder import load_run
 from attnexp.runs.origin.command_line import commands
 from attnexp.select.collect import collect
 from attnexp.select.groups import comparisons
@@ -41,12 +44,8 @@ def test_the_page_holds_tables_curves_fits_and_attention(regression_run, tmp_pat
     loss, fit = data["charts"]
     assert (loss["title"], fit["title"]) == ("Training loss", "Fit")
     (line,) = loss["lines"]
-    assert (line["x"], line["low"], line["mean"], line["high"]) == (
-        [1, 2],
-        [4, 2],
-        [4, 2.5],
-        [4, 3],
-    )
+    found = [line[name] for name in ("x", "low", "mean", "high")]
+    assert found == [[1, 2], [4, 2], [4, 2.5], [4, 3]]
     kept = data["attention"]["configurations"][0]["attentions"]["pooling"]
     assert (kept["layers"], kept["heads"]) == (1, 2)
     assert [frame["epoch"] for frame in kept["frames"]] == [0, 2, None]
@@ -56,12 +55,6 @@ def test_the_page_holds_tables_curves_fits_and_attention(regression_run, tmp_pat
 
 
 def test_weights_arrive_to_one_part_in_255(sequence_run, tmp_path, written):
-    import base64
-
-    import numpy as np
-
-    from attnexp.runs.folder import load_run
-
     folder = sequence_run(layers=2, heads=3)
     attention = content_of(written(tmp_path))["data"][0]["attention"]
     frame = attention["configurations"][0]["attentions"]["cross"]["frames"][0]
