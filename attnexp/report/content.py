@@ -22,7 +22,7 @@ from attnexp.plots.lines import (
 )
 from attnexp.runs.attention import Attention, Axis, same_examples, scale_end
 from attnexp.runs.folder import Run
-from attnexp.runs.origin.command_line import commands
+from attnexp.runs.origin.command_line import command
 from attnexp.runs.summary import Summary
 from attnexp.select.groups import Comparison, Configuration, seeds_by_epoch
 from attnexp.tables.text import Report
@@ -216,12 +216,12 @@ def _main_first(attention: Attention) -> list[str]:
 
 
 def _configuration(one: Configuration) -> dict[str, Any]:
-    """Return the settings of a configuration and the commands that run it again."""
+    """Return the settings of a configuration and the command that runs it again."""
     first = one.runs[0]
     return {
         "label": one.label,
         "seeds": list(one.seeds),
-        "commands": commands(run.summary for run in one.runs),
+        "command": command([run.summary for run in one.runs], list(one.seeds)),
         "choices": first.choices,
         "settings": [[path, setting_text(v)] for path, v in first.settings.items()],
         "code": sorted({_code(run.summary) for run in one.runs}),

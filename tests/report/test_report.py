@@ -11,7 +11,7 @@ from attnexp.errors import RequestError
 from attnexp.report.render import page, script_json
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
-from attnexp.runs.origin.command_line import commands
+from attnexp.runs.origin.command_line import command
 from attnexp.select.collect import collect
 from attnexp.select.groups import comparisons
 
@@ -90,9 +90,9 @@ def test_a_command_composes_the_same_configuration(in_process, regression_run, t
     words = (*words, "optim.betas=[0.8, 0.9]")
     regression_run(seed=3, overrides=list(words))
     (comparison,) = comparisons(collect([tmp_path]).runs)
-    runs = comparison.configurations[0].runs
-    (command,) = commands(run.summary for run in runs)
-    again = in_process(*shlex.split(command)[1:], "--cfg", "job")
+    (run,) = comparison.configurations[0].runs
+    line = command([run.summary], [3])
+    again = in_process(*shlex.split(line)[1:], "--cfg", "job")
     assert again.returncode == 0
     assert again.stdout == in_process(*words, "--cfg", "job").stdout
 

@@ -402,7 +402,7 @@
   function configuration(one) {
     const rows = one.settings.map(([path, value]) => [{ text: path }, { text: value }]);
     const inside = [];
-    if (one.commands.length) inside.push(make("pre", { tabindex: "0" }, make("code", {}, one.commands.join("\n"))));
+    if (one.command) inside.push(make("pre", { tabindex: "0" }, make("code", {}, one.command)));
     else inside.push(make("p", { class: "faint" }, "What was typed for these runs is not stored with them; the settings below say what was run."));
     for (const note of one.notes) inside.push(make("p", { class: "note" }, note));
     inside.push(make("p", { class: "faint" }, `Computed with ${one.code.join("; ")}.`));

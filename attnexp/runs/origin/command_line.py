@@ -47,20 +47,6 @@ def command(runs: Iterable[Summary], seeds: Sequence[int]) -> str | None:
     return " && ".join(filter(None, (_one_line([each], seeds) for each in known))) or None
 
 
-def commands(runs: Iterable[Summary]) -> list[str]:
-    """Return as few commands as repeat these runs at their seeds.
-
-    A run whose summary does not hold what was typed has none.
-    """
-    seeds: dict[Request, list[int]] = {}
-    for run in runs:
-        request = Request.of(run)
-        if request is not None:
-            seeds.setdefault(request, []).append(run.seed)
-    lines = (_one_line([request], each) for request, each in seeds.items())
-    return [line for line in lines if line is not None]
-
-
 def seed_list(seeds: Sequence[int]) -> str:
     """Return seeds as Hydra takes them: a list, or a range where they are many in a row."""
     first, last = min(seeds), max(seeds)
