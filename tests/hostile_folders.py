@@ -14,7 +14,6 @@ SUMMARY, METRICS, PREDICTIONS = "summary.json", "metrics.csv", "predictions.csv"
 TENSORS = ("attention.safetensors", "attention_snapshots.safetensors", "model.safetensors")
 OTHERS = ("figures", ".lock", ".lease", "checkpoint.safetensors", "attnexp.log")
 FILES = (SUMMARY, METRICS, PREDICTIONS, *TENSORS, *OTHERS)
-PLAN = ".plans/plan.json"
 
 STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e"
 TEXTS = ("", "x", "=HYPERLINK(1)", "@SUM(1)", "-1+1", STEERING, "a\nb", "é", "x" * 3000, "../../x")
@@ -34,39 +33,33 @@ def draw_damage(seed: int) -> tuple[random.Random, bytes]:
     return draw, draw.choice(NAMES)
 
 
-def damage(draw: random.Random, folder: Path) -> list[str]:
-    """Damage a run folder in one to three places, and return what was done."""
-    done = []
-    for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        name = draw.choice((SUMMARY, SUMMARY, METRICS, PREDICTIONS, *TENSORS[:2], *FILES))
-        path = folder / name
-        if draw.random() < 0.25:
-            kind = draw.choice(sorted(PLACES))
-            replace(path, PLACES[kind])
-        elif draw.random() < 0.3:
-            kind = "bytes"
-            _bytes(draw, path)
-        else:
-            kind = "content"
-            _content(draw, path)
-        done.append(f"{kind} {name}")
-    return done
+def damage(draw: random.Random, folder: Path, plan: Path) -> list[str]:
+    """Damage a run folder in one to three places, and return what was done.
+
+    In one of three cases the plan of a sweep is damaged, too.
+    """
+    names = (SUMMARY, SUMMARY, METRICS, PREDICTIONS, *TENSORS[:2], *FILES)
+    paths = [folder / draw.choice(names) for _ in range(draw.choice((1, 1, 1, 2, 3)))]
+    if draw.random() < 0.35:
+        plan.parent.mkdir()
+        plan.write_text('{"jobs": ["run", "other"]}')
+        paths.append(plan)
+    return [f"{_damaged(draw, path)} {path.name}" for path in paths]
 
 
-def damage_plan(draw: random.Random, outputs: Path) -> list[str]:
-    """Put a plan of a sweep into an output folder, most often one that is damaged."""
-    path = outputs / PLAN
-    path.parent.mkdir(exist_ok=True)
-    kind = draw.choice((*sorted(PLACES), "content", "content", "bytes", "bytes"))
-    if kind == "content":
-        jobs = draw.choice(([draw.choice(TEXTS), "run"], draw.choice(JUNK)))
-        path.write_text(json.dumps(draw.choice(({"jobs": jobs}, {"jobs": jobs, "x": 1}, jobs))))
-    elif kind == "bytes":
-        path.write_text('{"jobs": ["run", "other"]}')
-        _bytes(draw, path)
-    else:
+def _damaged(draw: random.Random, path: Path) -> str:
+    """Damage a file, and return how."""
+    if draw.random() < 0.25:
+        kind = draw.choice(sorted(PLACES))
         replace(path, PLACES[kind])
-    return [f"{kind} {PLAN}"]
+        return kind
+    if not path.is_file() or path.stat().st_size > 2**24:
+        return "nothing"
+    if draw.random() < 0.3:
+        path.write_bytes(spoiled(draw, path.read_bytes()))
+        return "bytes"
+    _change(draw, path)
+    return "content"
 
 
 def replace(path: Path, make: Callable[[Path], None]) -> None:
@@ -115,24 +108,14 @@ def spoiled(draw: random.Random, content: bytes) -> bytes:
     return bytes(letters)
 
 
-def _bytes(draw: random.Random, path: Path) -> None:
-    if path.is_file() and path.stat().st_size <= 2**24:
-        path.write_bytes(spoiled(draw, path.read_bytes()))
-
-
-def _content(draw: random.Random, path: Path) -> None:
+def _change(draw: random.Random, path: Path) -> None:
     """Change what a file means, where it still is what it was: JSON, a table or tensors."""
     from safetensors import SafetensorError
 
-    if not path.is_file() or path.stat().st_size > 2**24:
-        return
+    change = {".json": _json, ".csv": _table, ".safetensors": _tensors}.get(path.suffix)
     try:
-        if path.name == SUMMARY:
-            _json(draw, path)
-        elif path.suffix == ".csv":
-            _table(draw, path)
-        elif path.suffix == ".safetensors":
-            _tensors(draw, path)
+        if change is not None:
+            change(draw, path)
     except (ValueError, LookupError, RecursionError, TypeError, SafetensorError):
         return  # an earlier damage left nothing to change
 
@@ -206,7 +189,7 @@ def _tensors(draw: random.Random, path: Path) -> None:
 
 def verbs(draw: random.Random, run: str, outputs: str) -> list[list[str]]:
     """Command lines that read a run and those beside it; pictures take long: one in three."""
-    forms = ("table", "csv", "markdown", "latex", "json", "html")
+    forms = ("table", "csv", "markdown", "latex", "json")
     lines = [
         ["results", outputs, "--format", draw.choice(forms)],
         ["results", outputs, "--runs", "--format", draw.choice(forms)],

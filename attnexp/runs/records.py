@@ -20,15 +20,13 @@ def records(path: Path | str, text: str, delimiter: str = ",") -> Iterator[tuple
     quote = None if delimiter == "\t" else '"'
     lines = io.StringIO(text, newline="")
     reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
-    while True:
-        line = reader.line_num + 1
-        try:
-            record = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(f"{path}, line {line}: it cannot be read: {error}") from error
-        if record is None:
-            return
-        yield line, record
+    line = 1
+    try:
+        for record in reader:
+            yield line, record
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {line}: it cannot be read: {error}") from error
 
 
 def table(path: Path | str, text: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from command_outcome import run_here
-from hostile_folders import PLACES, damage, damage_plan, draw_damage, replace, verbs
+from hostile_folders import PLACES, damage, draw_damage, replace, verbs
 
 SECONDS = 30
 """Time that a command may take on a busy machine, pictures included."""
@@ -55,9 +55,7 @@ def faults_of(outputs, trained) -> Callable[[int], list[str]]:
         draw, name = draw_damage(seed)
         damaged = Path(os.fsdecode(os.fsencode(outputs) + b"/" + name))
         shutil.copytree(draw.choice((trained[1], trained[4])), damaged)
-        done = damage(draw, damaged)
-        if draw.random() < 0.35:
-            done += damage_plan(draw, outputs)
+        done = damage(draw, damaged, outputs / ".plans" / "plan.json")
         found = []
         for words in verbs(draw, str(damaged.relative_to(outputs.parent)), "outputs"):
             outcome = run_here(words, SECONDS)

@@ -13,13 +13,7 @@ from attnexp.runs.summary import error_text, first_summary, read_summary
 
 def test_what_is_written_comes_back(summary, tmp_path):
     written = summary(
-        {
-            "optim.betas": [0.9, 1.0],
-            "normalizer._target_": "a.Soft",
-            "precision": "fp64",
-            "batched": False,
-            "checkpoint_every": 30,
-        },
+        {"optim.betas": [0.9, 1.0], "normalizer._target_": "a.Soft", "batched": False},
         choices={"normalizer": "soft"},
         notes=["a note"],
         details={"by": {"3": 0.5}},
@@ -40,14 +34,7 @@ def test_letters_that_no_encoding_has_are_replaced(summary, tmp_path):
 
 
 def test_a_run_opens_and_ends_early(tmp_path):
-    config = {
-        "seed": 3,
-        "model": {"width": 1.0},
-        "normalizer": {"_target_": "a.Soft"},
-        "precision": "fp64",
-        "batched": False,
-        "checkpoint_every": 30,
-    }
+    config = {"seed": 3, "model": {"width": 1.0}, "normalizer": {"_target_": "a.Soft"}}
     opened = first_summary("key", config, {"model": "gaussian", "normalizer": "soft"})
     assert (opened.status, opened.seed, opened.ended) == ("running", 3, None)
     failed = opened.ended_early(Status.FAILED, "ValueError: no", 1.5)
@@ -61,16 +48,11 @@ def test_a_run_opens_and_ends_early(tmp_path):
     ("content", "reason"),
     [
         ("", "cannot be read"),
-        ("{", "cannot be read"),
         ('{"schema": 1, "conf', "cannot be read"),
-        ('{"schema": null, "conf', "its schema is wrong"),
         ("[" * 100_000, "is not the summary of a run"),
         (b"\xff\xfe", "cannot be read"),
         ("[]", "is not the summary of a run"),
-        ("{}", "is not the summary of a run"),
-        ('{"mean": 3}', "is not the summary of a run"),
         ('{"schema": 99, "config": {}}', "its schema is wrong"),
-        ('{"schema": 0, "config": {}}', "its schema is wrong"),
     ],
 )
 def test_content_that_is_not_a_summary_says_why(tmp_path, content, reason):
@@ -90,23 +72,13 @@ def test_a_folder_without_a_summary_is_not_a_run(tmp_path):
     [
         ("status", "done"),
         ("key", 5),
-        ("choices", ["gaussian"]),
         ("choices", {"model": 3}),
-        ("metrics", None),
         ("metrics", {"test_mse": "small"}),
-        ("metrics", {"test_mse": True}),
         ("metrics", {"test_mse": 10**400}),
-        ("primary", 3),
-        ("better", "lower"),
         ("better", {"test_mse": "smaller"}),
         ("parameters", 1.5),
-        ("parameters", True),
-        ("seconds", "1"),
-        ("device", 0),
-        ("notes", "a note"),
         ("git", {"commit": 3, "dirty": False}),
         ("config", {"seed": True}),
-        ("config", {"seed": "1"}),
         ("config", {}),
     ],
 )
