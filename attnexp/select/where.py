@@ -37,7 +37,6 @@ ORDERS: dict[str, Callable[[Any, Any], bool]] = {
     ">=": operator.ge,
 }
 NUMBERS = (int, float)
-EQUAL = ("=", "==")
 KEYWORDS = ("and", "or", "not", "in")
 CONSTANTS = {"true": True, "false": False, "null": None}
 
@@ -134,7 +133,7 @@ class _Reader:
         if sign in ORDERS:
             return _in_order(cells, ORDERS[sign], _meaning(value))
         same = _equal(cells, value)
-        return same if sign in EQUAL else ~same
+        return ~same if sign == "!=" else same
 
     def _among(self, cells: list[Any]) -> Mask:
         self._require("mark", "[", "'[' after 'in'")
