@@ -190,6 +190,21 @@ def _rows(tensor: Tensor, tile: Tile) -> Tensor:
     return tensor[examples, ..., rows, :]
 
 
+def _parts(tensors: Sequence[Tensor | None], tile: Tile, axes: int) -> list[Tensor | None]:
+    """Return a tile's part of queries, keys, values and bias, or of their gradients.
+
+    Parameters, which may follow, are whole in every tile.
+    """
+    queries, keys, values, bias, *parameters = tensors
+    return [
+        None if queries is None else _rows(queries, tile),
+        None if keys is None else keys[tile[0]],
+        None if values is None else values[tile[0]],
+        None if bias is None else _part(bias, tile, axes),
+        *parameters,
+    ]
+
+
 def _softmax(scores: Float[Tensor, "*batch queries keys"]) -> Float[Tensor, "*batch queries keys"]:
     """Return `Softmax`, in one operation where every row has a key left."""
     weights = scores.softmax(dim=-1)
@@ -240,16 +255,8 @@ class _Streamed(torch.autograd.Function):
         ctx.save_for_backward(queries, keys, values, bias, *parameters)
         context = values.new_empty(*queries.shape[:-1], values.shape[-1])
         for tile in _tiles(queries, keys, inner):
-            axes = queries.dim()
-            _rows(context, tile).copy_(
-                rule(
-                    _rows(queries, tile),
-                    keys[tile[0]],
-                    values[tile[0]],
-                    None if bias is None else _part(bias, tile, axes),
-                    _mask_part(mask, tile, axes),
-                )
-            )
+            inputs = _parts((queries, keys, values, bias), tile, queries.dim())
+            _rows(context, tile).copy_(rule(*inputs, _mask_part(mask, tile, queries.dim())))
         return context
 
     @staticmethod
@@ -263,30 +270,15 @@ class _Streamed(torch.autograd.Function):
             for each, need in zip(inputs, needed, strict=True)
         ]
         axes = queries.dim()
-
-        def of_tile(tensors: Sequence[Tensor | None], tile: Tile) -> list[Tensor | None]:
-            """The tile's part of the inputs, or of their gradients."""
-            queries, keys, values, bias, *parameters = tensors
-            return [
-                None if queries is None else _rows(queries, tile),
-                None if keys is None else keys[tile[0]],
-                None if values is None else values[tile[0]],
-                None if bias is None else _part(bias, tile, axes),
-                *parameters,
-            ]
-
         for tile in _tiles(queries, keys, ctx.inner):
             leaves = [
                 None if each is None else each.detach().requires_grad_(need)
-                for each, need in zip(of_tile(inputs, tile), needed, strict=True)
+                for each, need in zip(_parts(inputs, tile, axes), needed, strict=True)
             ]
             parameters = dict(zip(ctx.names, cast(list[Tensor], leaves[4:]), strict=True))
             with torch.enable_grad():
-                context = functional_call(
-                    ctx.rule,
-                    parameters,
-                    (*leaves[:4], _mask_part(ctx.mask, tile, axes)),
-                )
+                given = (*leaves[:4], _mask_part(ctx.mask, tile, axes))
+                context = functional_call(ctx.rule, parameters, given)
             if not context.requires_grad:
                 continue
             found = torch.autograd.grad(
@@ -295,7 +287,7 @@ class _Streamed(torch.autograd.Function):
                 _rows(gradient, tile),
                 allow_unused=True,
             )
-            totals = [total for total in of_tile(sums, tile) if total is not None]
+            totals = [total for total in _parts(sums, tile, axes) if total is not None]
             for total, part in zip(totals, found, strict=True):
                 if part is not None:
                     total.add_(part)

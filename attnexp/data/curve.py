@@ -54,7 +54,7 @@ class Curve(Dataset):
             raise ValueError(f"num_test must be at least 1, or null for a step, got {num_test}")
         if low >= high:
             raise ValueError(f"low must be less than high, got low {low} and high {high}")
-        count = num_test or math.ceil((high - low) / step - 1e-9)
+        count = num_test or max(1, math.ceil((high - low) / step - 1e-9))
         require_memory(f"data.num_train={num_train} training points", BYTES_A_POINT * num_train)
         tested = f"data.num_test={num_test}" if num_test else f"data.step={step}: {count:,}"
         require_memory(f"{tested} test points", BYTES_A_POINT * count)

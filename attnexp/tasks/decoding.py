@@ -45,7 +45,7 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
     mask = torch.ones(1, 1, ids.shape[1], dtype=torch.bool)
     written = model.greedy(ids, mask, 2 * spec.max_target)
     batch = Batch(
-        queries=_shifted(written, spec.bos),
+        queries=torch.cat([torch.full_like(written[:, :1], spec.bos), written[:, :-1]], dim=1),
         keys=ids,
         values=ids,
         targets=written,
@@ -59,10 +59,6 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
         batch=batch,
         weights=dict(model(batch, need_weights=True).weights),
     )
-
-
-def _shifted(ids: Int[Tensor, "batch length"], bos: int) -> Int[Tensor, "batch length"]:
-    return torch.cat([torch.full_like(ids[:, :1], bos), ids[:, :-1]], dim=1)
 
 
 def portions(whole: Batch) -> Iterator[Batch]:

@@ -4,8 +4,8 @@ import statistics
 from typing import ClassVar
 
 from attnexp.tasks import seq2seq
-from attnexp.tasks.base import Metric, measured
-from attnexp.tasks.texts import Texts, TextTask, error_rate
+from attnexp.tasks.base import Metric
+from attnexp.tasks.texts import TextTask, error_rate
 
 PRONUNCIATION_METRICS = (
     Metric(
@@ -43,7 +43,5 @@ class Pronunciation(TextTask):
     """
 
     primary = "phoneme_error_rate"
+    text_metrics = PRONUNCIATION_METRICS
     metrics: ClassVar[tuple[Metric, ...]] = (*PRONUNCIATION_METRICS, *seq2seq.METRICS)
-
-    def measure_texts(self, texts: Texts) -> dict[str, float]:
-        return measured({metric.name: metric for metric in PRONUNCIATION_METRICS}, texts)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal, cast
 
 import torch
@@ -179,7 +179,7 @@ class Regression(Task):
             attention=parts[0],
         )
         metrics = measured({metric.name: metric for metric in METRICS}, fit)
-        notes = [*_notes(fit, metrics), *_notes_on_size(fit, train, test)]
+        notes = _notes(fit, metrics, train, test)
         if uniform:
             notes.append(
                 "the attention is uniform after training: this run has collapsed to average "
@@ -253,9 +253,8 @@ def _statistics(
 
 def _joined(parts: Sequence[MapStatistics]) -> MapStatistics:
     """Return the statistics of several portions of queries as one."""
-    names = [field.name for field in fields(MapStatistics)]
-    columns = (torch.cat([getattr(part, name) for part in parts], dim=-1) for name in names)
-    return MapStatistics(*columns)
+    numbers = zip(*(vars(part).values() for part in parts), strict=True)
+    return MapStatistics(*(torch.cat(each, dim=-1) for each in numbers))
 
 
 def _measured_queries(test: Batch) -> Batch:
@@ -293,7 +292,8 @@ def _spaced(count: int, chosen: int, device: torch.device) -> Int[Tensor, " chos
     return torch.arange(chosen, device=device) * count // chosen
 
 
-def _notes(fit: Fit, metrics: Mapping[str, float]) -> list[str]:
+def _notes(fit: Fit, metrics: Mapping[str, float], train: Batch, test: Batch) -> list[str]:
+    """Return what is odd about a fit, and what was measured on a part of many points."""
     notes = []
     if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
         notes.append(
@@ -306,12 +306,6 @@ def _notes(fit: Fit, metrics: Mapping[str, float]) -> list[str]:
             f"{empty} of {fit.attention.sums.numel()} test queries have no training point in "
             "reach: they are answered as arch.empty says"
         )
-    return notes
-
-
-def _notes_on_size(fit: Fit, train: Batch, test: Batch) -> list[str]:
-    """Return what was measured on, or is kept of, a part of the points, because there are many."""
-    notes = []
     points, drawn = train.queries[..., 0].numel(), fit.loo_errors.numel()
     if drawn < points:
         error = float(fit.loo_errors.square().std()) / math.sqrt(drawn)

@@ -66,9 +66,7 @@ def _range(column: Column, count: int) -> Float[Tensor, " count"]:
 def _answers(
     model: Architecture, train: Batch, z: Float[Tensor, "points x_dim"]
 ) -> Float[Tensor, "points y_dim"]:
-    queries = z[None].to(train.queries)
-    targets = train.targets[:, :1].expand(-1, len(z), -1)
-    counts = torch.ones_like(targets[..., 0]).bool()
-    asked = Points(queries, train.keys, train.values, targets, None, counts)
+    keys, values = train.keys[0], train.values[0]
+    asked = Points.of_rows(z.to(keys), values[:1].expand(len(z), -1), keys, values, None)
     outputs = [model(part).outputs for part in asked.split_queries(PAIRS)]
     return torch.cat(outputs, dim=1)[0].to(z)

@@ -1,15 +1,15 @@
 """What tasks on text have in common: answers are compared as texts, with one reference or more."""
 
-from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from rapidfuzz.distance import Levenshtein
 
 from attnexp.architectures.base import Architecture
 from attnexp.data.base import Dataset
 from attnexp.data.text_pairs import TextPairs
-from attnexp.tasks.base import Evaluation
+from attnexp.tasks.base import Evaluation, Metric, measured
 from attnexp.tasks.seq2seq import SequenceToSequence
 
 
@@ -18,18 +18,22 @@ class Texts:
     """What a model wrote for each test example, and the texts that are right for it, one or more.
 
     A symbol that is not in the vocabulary stays as it is in a reference, so `<unk>` is never right.
+    `tokenize` says how BLEU finds words, as sacrebleu names it.
     """
 
     answers: Sequence[str]
     references: Sequence[Sequence[str]]
+    tokenize: str = "13a"
 
 
 class TextTask(SequenceToSequence):
-    """Cross-entropy over the target symbols, and metrics of the texts that symbols make.
+    """Cross-entropy over the target symbols, and `text_metrics` of the texts that symbols make.
 
     The references are those of the data, or the targets of data that have none. predictions.csv has
     the first reference as the target.
     """
+
+    text_metrics: ClassVar[tuple[Metric, ...]]
 
     def evaluate(
         self, model: Architecture, dataset: Dataset, untrained: Iterable[Architecture] = ()
@@ -50,9 +54,9 @@ class TextTask(SequenceToSequence):
             ],
         )
 
-    @abstractmethod
     def measure_texts(self, texts: Texts) -> dict[str, float]:
         """Return the metrics of the answers as texts."""
+        return measured({metric.name: metric for metric in self.text_metrics}, texts)
 
 
 def error_rate(

@@ -1,6 +1,6 @@
 """Text to text: BLEU, chrF and the character error rate."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import zip_longest
 from typing import ClassVar, Literal
 
@@ -8,29 +8,22 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from attnexp.tasks import seq2seq
-from attnexp.tasks.base import Metric, measured
+from attnexp.tasks.base import Metric
 from attnexp.tasks.texts import Texts, TextTask, error_rate
 
 
-@dataclass(frozen=True)
-class Translations(Texts):
-    """Answers and references, and how BLEU finds the words in them, as sacrebleu names it."""
+def _score(texts: Texts, metric: BLEU | CHRF) -> float:
+    """Return a metric of all answers together.
 
-    tokenize: str
-
-    def score(self, metric: BLEU | CHRF) -> float:
-        """Return a metric of all answers together.
-
-        sacrebleu takes the first reference of each example, the second, ..., None where there is
-        none.
-        """
-        return metric.corpus_score(self.answers, list(zip_longest(*self.references))).score
+    sacrebleu takes the first reference of each example, the second, ..., None where there is none.
+    """
+    return metric.corpus_score(texts.answers, list(zip_longest(*texts.references))).score
 
 
 TRANSLATION_METRICS = (
     Metric(
         "bleu",
-        lambda texts: texts.score(BLEU(tokenize=texts.tokenize)),
+        lambda texts: _score(texts, BLEU(tokenize=texts.tokenize)),
         "BLEU of all decoded answers together, by sacrebleu (Papineni 2002, Post 2018)",
         better="higher",
         unit="of 100",
@@ -38,7 +31,7 @@ TRANSLATION_METRICS = (
     ),
     Metric(
         "chrf",
-        lambda texts: texts.score(CHRF()),
+        lambda texts: _score(texts, CHRF()),
         "chrF2 of all decoded answers together, by sacrebleu (Popović 2015)",
         better="higher",
         unit="of 100",
@@ -63,6 +56,7 @@ class Translation(TextTask):
     """
 
     primary = "bleu"
+    text_metrics = TRANSLATION_METRICS
     metrics: ClassVar[tuple[Metric, ...]] = (*TRANSLATION_METRICS, *seq2seq.METRICS)
 
     def __init__(
@@ -72,5 +66,4 @@ class Translation(TextTask):
         self.tokenize = tokenize
 
     def measure_texts(self, texts: Texts) -> dict[str, float]:
-        whole = Translations(texts.answers, texts.references, self.tokenize)
-        return measured({metric.name: metric for metric in TRANSLATION_METRICS}, whole)
+        return super().measure_texts(replace(texts, tokenize=self.tokenize))
