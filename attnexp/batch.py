@@ -98,7 +98,7 @@ class Batch:
     def tensors(self) -> dict[str, Tensor]:
         """The fields that hold something, by name; a structured mask is made a matrix."""
         return {
-            name: value.matrix() if isinstance(value, StructuredMask) else value
+            name: value.matrix if isinstance(value, StructuredMask) else value
             for name, value in self._fields().items()
         }
 

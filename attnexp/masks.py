@@ -35,19 +35,18 @@ class StructuredMask(ABC):
     ) -> Float[Tensor, "*batch queries keys"]:
         """Return the scores with minus infinity for the keys that are hidden from a query."""
 
+    @property
     @abstractmethod
     def matrix(self) -> Bool[Tensor, "*batch queries keys"]:
-        """Return the same mask as a matrix, true where a query may attend to a key.
-
-        It is made once.
-        """
+        """The same mask as a matrix, true where a query may attend to a key. It is made once."""
 
     def seen(self) -> Bool[Tensor, "*batch keys"] | None:
         """Return which keys some query may attend to, or None where there is no padding."""
         return None
 
+    @property
     def over_heads(self) -> "StructuredMask":
-        """Return a mask that all heads share, always the same one."""
+        """A mask that all heads share, always the same one."""
         return self
 
     @abstractmethod
@@ -90,11 +89,8 @@ class LeaveOneOut(StructuredMask):
         kept = scores.gather(-1, place).masked_fill(own >= 0, -torch.inf)
         return scores.scatter(-1, place, kept)
 
-    def matrix(self) -> Bool[Tensor, "queries keys"]:
-        return self._matrix
-
     @cached_property
-    def _matrix(self) -> Bool[Tensor, "queries keys"]:
+    def matrix(self) -> Bool[Tensor, "queries keys"]:
         return torch.arange(self.keys, device=self.own.device) != self.own.unsqueeze(-1)
 
     def tensors(self) -> dict[str, Tensor]:
@@ -125,13 +121,10 @@ class FirstKeys(StructuredMask):
     def hide(
         self, scores: Float[Tensor, "*batch queries keys"]
     ) -> Float[Tensor, "*batch queries keys"]:
-        return scores.masked_fill(~self.matrix(), -torch.inf)
-
-    def matrix(self) -> Bool[Tensor, "*batch queries keys"]:
-        return self._matrix
+        return scores.masked_fill(~self.matrix, -torch.inf)
 
     @cached_property
-    def _matrix(self) -> Bool[Tensor, "*batch queries keys"]:
+    def matrix(self) -> Bool[Tensor, "*batch queries keys"]:
         places = torch.arange(self.keys, device=self.limits.device)
         first = places < self.limits.unsqueeze(-1)
         return first if self.shown is None else first & self.shown.unsqueeze(-2)
@@ -143,11 +136,8 @@ class FirstKeys(StructuredMask):
         first = places < self.limits.amax(dim=-1, keepdim=True)
         return first if self.shown is None else first & self.shown
 
-    def over_heads(self) -> "FirstKeys":
-        return self._over_heads
-
     @cached_property
-    def _over_heads(self) -> "FirstKeys":
+    def over_heads(self) -> "FirstKeys":
         return self.with_tensors({name: own.unsqueeze(-2) for name, own in self.tensors().items()})
 
     def tensors(self) -> dict[str, Tensor]:
@@ -187,13 +177,13 @@ def select_queries(mask: Mask | None, queries: Queries) -> Mask | None:
 
 def mask_matrix(mask: Mask | None) -> MaskMatrix | None:
     """Return a mask as a boolean tensor, and None for None."""
-    return mask.matrix() if isinstance(mask, StructuredMask) else mask
+    return mask.matrix if isinstance(mask, StructuredMask) else mask
 
 
 def over_heads(mask: Mask | None) -> Mask | None:
     """Return a mask that all heads share, whose axis is the one before the queries."""
     if isinstance(mask, StructuredMask):
-        return mask.over_heads()
+        return mask.over_heads
     return mask if mask is None else mask.unsqueeze(-3)
 
 

@@ -26,8 +26,8 @@ FIRST = {
 
 @pytest.mark.parametrize(("mask", "matrix"), FIRST.values(), ids=FIRST)
 def test_the_first_keys_are_their_matrix(mask, matrix):
-    assert mask.matrix().equal(matrix)
-    assert mask.matrix() is mask.matrix()
+    assert mask.matrix.equal(matrix)
+    assert mask.matrix is mask.matrix
     scores = torch.randn(2, 4, 4)
     assert hide(scores, mask).equal(hide(scores, matrix))
     seen = seen_keys(mask)
@@ -38,9 +38,9 @@ def test_the_first_keys_are_their_matrix(mask, matrix):
 @pytest.mark.parametrize(("mask", "matrix"), FIRST.values(), ids=FIRST)
 def test_a_part_of_the_first_keys(mask, matrix):
     for queries in (slice(1, 3), torch.tensor([3, 0])):
-        assert mask.select(queries).matrix().equal(matrix[..., queries, :])
+        assert mask.select(queries).matrix.equal(matrix[..., queries, :])
         expected = matrix.expand(2, 4, 4)[1:2, queries]
-        assert mask.select(queries, slice(1, 2)).matrix().expand_as(expected).equal(expected)
+        assert mask.select(queries, slice(1, 2)).matrix.expand_as(expected).equal(expected)
         assert not mask.select(queries).triangle
 
 
@@ -58,7 +58,7 @@ def test_the_first_keys_are_made_of_their_tensors():
     mask = FirstKeys(LENS, 4, SHOWN)
     assert set(mask.tensors()) == {"limits", "shown"}
     again = mask.with_tensors({"limits": LENS[:1], "shown": SHOWN[:1]})
-    assert again.matrix().equal(mask.matrix()[:1])
+    assert again.matrix.equal(mask.matrix[:1])
     assert set(causal_mask(4, torch.device("cpu")).tensors()) == {"limits"}
 
 
@@ -72,7 +72,7 @@ def test_lengths_of_queries_are_structured_and_those_of_sequences_one_row():
 def test_leave_one_out_hides_the_own_key():
     mask = LeaveOneOut(torch.tensor([2, 0]), keys=3)
     expected = torch.tensor([[True, True, False], [False, True, True]])
-    assert mask.matrix().equal(expected)
+    assert mask.matrix.equal(expected)
     scores = torch.zeros(4, 2, 3)
     assert (mask.hide(scores) == 0).equal(expected.expand(4, -1, -1))
     assert (scores == 0).all()
@@ -82,18 +82,18 @@ def test_leave_one_out_of_some_keys():
     mask = LeaveOneOut(torch.tensor([2, 0, 4, 3]), keys=5)
     chosen = torch.tensor([0, 2, 3])
     part = mask.select_keys(chosen)
-    assert part.matrix().equal(mask.matrix()[:, chosen])
+    assert part.matrix.equal(mask.matrix[:, chosen])
     scores = torch.randn(2, 4, 3)
-    assert hide(scores, part).equal(hide(scores, part.matrix()))
+    assert hide(scores, part).equal(hide(scores, part.matrix))
 
 
 def test_some_queries_of_a_mask():
     structured = LeaveOneOut(torch.arange(5), keys=5)
-    matrix = structured.matrix()[None]
+    matrix = structured.matrix[None]
     for index in (slice(1, 3), torch.tensor([4, 0])):
         expected = matrix[:, index]
         assert select_queries(matrix, index).equal(expected)
-        assert select_queries(structured, index).matrix().equal(expected[0])
+        assert select_queries(structured, index).matrix.equal(expected[0])
     shared = matrix[:, :1]
     assert select_queries(shared, slice(3, 4)) is shared
     assert select_queries(None, slice(3, 4)) is None
@@ -104,12 +104,12 @@ def test_hiding_is_a_score_of_minus_infinity():
     expected = torch.tensor([[-torch.inf, 2.0], [3.0, -torch.inf]])
     structured = LeaveOneOut(torch.arange(2), keys=2)
     assert hide(scores, structured).equal(expected)
-    assert hide(scores, structured.matrix()).equal(expected)
+    assert hide(scores, structured.matrix).equal(expected)
     assert hide(scores, None) is scores
 
 
 def test_a_structured_mask_is_the_same_for_all_heads():
     structured = LeaveOneOut(torch.arange(2), keys=2)
     assert over_heads(structured) is structured
-    assert over_heads(structured.matrix()[None]).shape == (1, 1, 2, 2)
+    assert over_heads(structured.matrix[None]).shape == (1, 1, 2, 2)
     assert over_heads(None) is None

@@ -100,12 +100,12 @@ class Rnn(Seq2Seq[RnnState]):
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         memory, hidden = self.encode(batch.keys, batch.mask)
         x = self._project(batch.queries)
-        pooling = None if need_weights else self._pooling_with_derivative()
+        written = None if need_weights else self._written_out()
         maps: list[Tensor] = []
-        if pooling is None:
+        if written is None:
             outputs, contexts, maps = self._step_by_step(x, memory, hidden, need_weights)
         else:
-            outputs, contexts = self._unrolled(pooling, x, memory, *hidden)
+            outputs, contexts = self._unrolled(written, x, memory, *hidden)
         logits = self._logits(batch.due(outputs), batch.due(contexts))
         cross = {"cross": batch.due(torch.cat(maps, dim=-2)).unsqueeze(1)} if maps else {}
         return Prediction(logits, cross)
@@ -151,29 +151,28 @@ class Rnn(Seq2Seq[RnnState]):
                 maps.append(weights)
         return torch.stack(outputs, dim=1), torch.stack(contexts, dim=1), maps
 
-    def _pooling_with_derivative(self) -> AttentionPooling | None:
-        """Return the attention, if there will be a derivative and it is written out in whole."""
+    def _written_out(self) -> WrittenOut | None:
+        """Return the derivative of the score, if one is needed and all else has one written out."""
         attention = self.attention
         if (
             torch.is_grad_enabled()
             and not self.above
             and isinstance(attention, AttentionPooling)
             and attention.dropout is None
-            and derivative_of(attention.score) is not None
             and type(attention.normalizer) is Softmax
         ):
-            return attention
+            return derivative_of(attention.score)
         return None
 
     def _unrolled(
         self,
-        pooling: AttentionPooling,
+        written: WrittenOut,
         x: Float[Tensor, "batch target gates"],
         memory: Memory,
         start: Float[Tensor, "batch state_dim"],
     ) -> tuple[Float[Tensor, "batch target hidden_dim"], Float[Tensor, "batch target hidden_dim"]]:
         """Return the outputs and contexts of all steps, for a recurrence with a derivative."""
-        written, W_h = cast(WrittenOut, derivative_of(pooling.score)), self.bottom.W_h
+        W_h = self.bottom.W_h
         weights = (self.W_c, W_h.weight, W_h.bias, *written.parameters)
         states, contexts, *_ = Unrolled.apply(
             type(self.bottom),

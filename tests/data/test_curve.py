@@ -47,7 +47,7 @@ def test_noise_has_the_asked_spread(curve, generator):
 
 def test_training_hides_each_point_from_itself_and_testing_hides_none(curve, generator):
     data = curve(generator(), num_train=7)
-    assert data.train.mask.matrix().equal(~torch.eye(7, dtype=torch.bool))
+    assert data.train.mask.matrix.equal(~torch.eye(7, dtype=torch.bool))
     assert data.test.mask is None
     assert data.train.queries is data.train.keys or data.train.queries.equal(data.train.keys)
 
@@ -59,7 +59,7 @@ def test_the_queries_are_the_examples_and_share_their_keys(curve, generator):
     assert some.keys.equal(whole.keys)
     assert some.queries.equal(whole.queries[:, [5, 2]])
     assert some.targets.equal(whole.targets[:, [5, 2]])
-    assert some.mask.matrix().equal(whole.mask.matrix()[[5, 2]])
+    assert some.mask.matrix.equal(whole.mask.matrix[[5, 2]])
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_columns_are_standardised_by_the_training_rows(table):
 def test_training_hides_each_row_from_itself_and_keys_ascend(table):
     data = table("a,b\n" + GOOD)
     count = len(data.train)
-    assert data.train.mask.matrix().equal(~torch.eye(count, dtype=torch.bool))
+    assert data.train.mask.matrix.equal(~torch.eye(count, dtype=torch.bool))
     assert (data.train.keys[0, :, 0].diff() > 0).all()
     assert data.train.queries.equal(data.train.keys)
     assert data.test.keys.equal(data.train.keys)

@@ -34,8 +34,6 @@ class Positions(nn.Module):
 
     def __init__(self, dim: int, heads: int, longest: int) -> None:
         super().__init__()
-        self.dim = dim
-        self.heads = heads
         self.longest = longest
 
     def require_reach(self, length: int) -> None:
