@@ -1,7 +1,6 @@
 """Attention maps in a grid under one colour scale."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -13,14 +12,8 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from attnexp.plots.style import HEAD, new_figure, place, text_width, wrapped
+from attnexp.plots.style import HEAD, new_figure, text_width, wrapped
 from attnexp.runs.attention import Axis, Map, scale_end
-
-GAP = 0.16
-"""Inches between maps that share their labels."""
-
-LINE = 0.2
-"""Inches for one line of tick labels."""
 
 GOLD = "#ff5f52"
 """The colour of the outline of the gold position."""
@@ -40,39 +33,36 @@ def draw_grid(
     count = sum(map(len, cells))
     widths = [max(_inches(row[j].columns, count) for row in cells) for j in range(len(across))]
     heights = [max(_inches(one.rows, count) for one in row) for row in cells]
-    across = [wrapped(name, width) for name, width in zip(across, widths, strict=True)]
-    across_gaps, down_gaps = _gaps(cells, widths)
-    top = HEAD + 0.2 * max(len(name.splitlines()) for name in across)
-    down = [wrapped(name, height) for name, height in zip(down, heights, strict=True)]
-    left = 0.4 + max(_ink(row[0].rows) for row in cells)
-    left += 0.15 * max(len(name.splitlines()) for name in down)
-    height = top + sum(heights) + sum(down_gaps)
-    figure = new_figure(left + sum(widths) + sum(across_gaps), height, title, subtitle)
+    figure = new_figure(sum(widths) + 1.6, HEAD + sum(heights) + 0.7, title, subtitle)
+    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - HEAD / figure.get_figheight()))
+    grid = figure.subplots(
+        len(cells), len(across), squeeze=False, width_ratios=widths, height_ratios=heights
+    )
     end, beyond = scale_end(np.concatenate([one.weights.ravel() for row in cells for one in row]))
     norm = Normalize(0, end)
-    y = height - top
     for i, row in enumerate(cells):
-        y -= heights[i] + down_gaps[i]
-        x, last = left, i == len(cells) - 1
         for j, one in enumerate(row):
-            x += across_gaps[j]
-            axes = place(figure, x, y, widths[j], heights[i])
+            axes: Axes = grid[i, j]
             draw_map(axes, one, norm)
-            _tick(axes.yaxis, one.rows, labelled=j == 0 or across_gaps[j] > GAP)
-            _tick(axes.xaxis, one.columns, labelled=last or down_gaps[i + 1] > GAP)
+            left, below = row[j - 1].rows, cells[min(i + 1, len(cells) - 1)][j].columns
+            last = i == len(cells) - 1
+            _tick(axes.yaxis, one.rows, labelled=j == 0 or not _same(one.rows, left))
+            _tick(axes.xaxis, one.columns, labelled=last or not _same(one.columns, below))
             if j == 0:
-                axes.set_ylabel(f"{down[i]}\n{_name(one.rows)}".strip())
+                axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{_name(one.rows)}".strip())
             if last:
                 axes.set_xlabel(_name(one.columns))
-            if _below(one, widths[j]) > LINE:
+            if _is_crowded(one.columns, widths[j]):
                 axes.tick_params(axis="x", labelrotation=90)
             if i == 0 and across[j]:
-                axes.set_title(across[j], fontsize=9, pad=4)
-            x += widths[j]
-    bar_height = min(height - top, 2.4)
-    bar = place(figure, x + 0.15, height - top - bar_height, 0.12, bar_height)
-    extend = "max" if beyond else "neither"
-    scale = figure.colorbar(ScalarMappable(norm, "viridis"), cax=bar, label="weight", extend=extend)
+                axes.set_title(wrapped(across[j], widths[j]), fontsize=9, pad=4)
+    scale = figure.colorbar(
+        ScalarMappable(norm, "viridis"),
+        ax=grid[0, -1],
+        label="weight",
+        extend="max" if beyond else "neither",
+        fraction=0.06,
+    )
     scale.outline.set_visible(False)
     return figure
 
@@ -111,24 +101,6 @@ def _name(side: Axis) -> str:
     return side.name if side.numbers is None else f"{side.name} (sorted)"
 
 
-def _gaps(
-    cells: Sequence[Sequence[Map]], widths: Sequence[float]
-) -> tuple[list[float], list[float]]:
-    """Return the gaps before each column and above each row, in inches.
-
-    There is none before the first, a small one between maps that share their labels, and one that
-    holds the labels elsewhere.
-    """
-    across, down = [0.0], [0.0]
-    for j in range(1, len(widths)):
-        shared = all(_same(row[j].rows, row[j - 1].rows) for row in cells)
-        across.append(GAP if shared else GAP + max(_ink(row[j].rows) for row in cells))
-    for above, below in pairwise(cells):
-        shared = all(_same(a.columns, b.columns) for a, b in zip(above, below, strict=True))
-        down.append(GAP if shared else GAP + max(map(_below, above, widths)))
-    return across, down
-
-
 def _same(one: Axis, other: Axis) -> bool:
     """Return whether two sides may share their labels."""
     if one.numbers is None or other.numbers is None:
@@ -143,12 +115,7 @@ def _inches(side: Axis, count: int) -> float:
     return min(max(0.19 * len(side), 1.1), 4.5)
 
 
-def _ink(side: Axis) -> float:
-    """Return the width of the widest tick label, in inches."""
-    return max((text_width(symbol, 8) for symbol in side.symbols), default=0.13) + 0.06
-
-
-def _below(one: Map, width: float) -> float:
-    """Return the height of the tick labels below a map, which are upright if they collide."""
-    ink = _ink(one.columns)
-    return ink if one.columns.symbols and ink > width / len(one.columns) else LINE
+def _is_crowded(side: Axis, width: float) -> bool:
+    """Return whether the tick labels below a map of this width in inches would collide."""
+    widest = max((text_width(symbol, 8) for symbol in side.symbols), default=0.0)
+    return bool(side.symbols) and widest + 0.06 > width / len(side)
