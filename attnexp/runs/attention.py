@@ -16,6 +16,9 @@ FIRST = ("pooling", "cross")
 NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
 """The fields of a batch without which a map cannot be labelled."""
 
+WEIGHTS = "weights."
+"""The prefix of the stored weights of each attention."""
+
 FEW = 0.002
 """The share of weights that may be above the end of a scale."""
 
@@ -199,9 +202,8 @@ def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
 
     Raises RequestError where fields are missing or do not fit each other.
     """
-    prefix = "weights."
-    weights = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-    batch = {k: v for k, v in arrays.items() if not k.startswith(prefix)}
+    weights = {k.removeprefix(WEIGHTS): v for k, v in arrays.items() if k.startswith(WEIGHTS)}
+    batch = {k: v for k, v in arrays.items() if not k.startswith(WEIGHTS)}
     missing = sorted(NEEDED - set(batch)) or ([] if weights else ["weights"])
     if missing:
         raise RequestError(f"the stored attention has no {' and no '.join(missing)}")
@@ -230,8 +232,7 @@ def as_snapshots(
 
     Raises RequestError as `as_attention`, and for epochs that are not those of the weights.
     """
-    prefix = "weights."
-    several = {k: v for k, v in arrays.items() if k.startswith(prefix)}
+    several = {k: v for k, v in arrays.items() if k.startswith(WEIGHTS)}
     batch = {k: v for k, v in arrays.items() if k not in several and k != "epochs"}
     epochs = arrays.get("epochs", np.zeros(0, int)).reshape(-1).tolist()
     if any(len(weights) != len(epochs) for weights in several.values()):

@@ -134,17 +134,6 @@ def require_own(folder: Path) -> None:
         raise OSError(errno.ELOOP, why, str(folder))
 
 
-def write_json(
-    path: Path, content: Mapping[str, Any], just_before: Callable[[], None] = lambda: None
-) -> None:
-    """Write JSON that any reader takes: NaN and infinities become null, broken characters `?`.
-
-    `just_before` is as in `write_bytes`.
-    """
-    text = json.dumps(finite(content), indent=2, ensure_ascii=False, allow_nan=False)
-    write_bytes(path, (text + "\n").encode(errors="replace"), just_before)
-
-
 def finite(value: Any) -> Any:
     """Return a nested value as JSON can hold it: NaN and infinities become None."""
     if isinstance(value, float):

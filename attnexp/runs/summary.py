@@ -6,6 +6,7 @@ standard library, and says which field does not fit.
 """
 
 import codecs
+import json
 import re
 from collections.abc import Mapping
 from functools import partial
@@ -16,7 +17,7 @@ import msgspec
 
 from attnexp.errors import FULL, RequestError, refusal
 from attnexp.runs import lock
-from attnexp.runs.files import SUMMARY, UnreadableRunError, read_bytes, write_json
+from attnexp.runs.files import SUMMARY, UnreadableRunError, finite, read_bytes, write_bytes
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.provenance import GitState, host, now, processor, system, versions
 from attnexp.runs.origin.provenance import code as code_state
@@ -54,12 +55,10 @@ class Tuning(msgspec.Struct, frozen=True):
         return f"{tried} by {self.metric} at seed{'s' if len(self.seeds) > 1 else ''} {seeds}"
 
 
-class Attempt(msgspec.Struct, frozen=True, kw_only=True):
+class Attempt(msgspec.Struct, frozen=True):
     """An attempt at a run that ended after `updates`, and from which the run went on."""
 
     updates: int
-    started: str | None
-    ended: str
     device: str | None
     versions: dict[str, str]
 
@@ -152,11 +151,14 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def write(self, folder: Path) -> None:
-        """Write summary.json, whole or not at all.
+        """Write summary.json, whole or not at all, as JSON that any reader takes.
 
-        Raises TakenOverError where this process has lost the folder to another.
+        NaN and infinities become null, broken characters `?`. Raises TakenOverError where this
+        process has lost the folder to another.
         """
-        write_json(folder / SUMMARY, msgspec.to_builtins(self), partial(lock.confirm, Path(folder)))
+        content = finite(msgspec.to_builtins(self))
+        text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        write_bytes(folder / SUMMARY, text.encode(errors="replace"), partial(lock.confirm, folder))
 
 
 def first_summary(

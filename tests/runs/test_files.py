@@ -1,5 +1,3 @@
-import json
-import math
 import os
 from pathlib import Path
 
@@ -21,15 +19,6 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
         files.write_bytes(path, b"second")
     assert path.read_bytes() == b"first"
     assert list(tmp_path.iterdir()) == [path]
-
-
-def test_json_has_no_nan(tmp_path):
-    files.write_json(tmp_path / "a.json", {"loss": math.nan, "deep": [{"x": math.inf}], "n": 1})
-    assert json.loads((tmp_path / "a.json").read_text()) == {
-        "loss": None,
-        "deep": [{"x": None}],
-        "n": 1,
-    }
 
 
 def test_tensors_and_metadata_come_back(tmp_path):

@@ -1,14 +1,14 @@
 """Finding and reading runs: what is taken, what is set aside and why."""
 
-import json
 import os
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from attnexp.errors import RequestError
-from attnexp.runs import files
+from attnexp.runs.summary import read_summary
 from attnexp.select.collect import collect
 
 
@@ -78,11 +78,11 @@ def test_a_damaged_run_is_set_aside_and_its_neighbours_are_read(write_run, damag
 def test_a_run_that_is_being_rewritten_is_always_whole(write_run, tmp_path: Path):
     """Readers see the old summary, the new one, or a folder without one; never half of one."""
     folder = write_run("a")
-    content = json.loads((folder / "summary.json").read_text())
+    summary = read_summary(folder)
 
     def rewrite() -> None:
         for i in range(200):
-            files.write_json(folder / "summary.json", content | {"seconds": float(i)})
+            msgspec.structs.replace(summary, seconds=float(i)).write(folder)
 
     writer = threading.Thread(target=rewrite)
     writer.start()

@@ -36,9 +36,8 @@ class GitState(msgspec.Struct, frozen=True):
     diff: str | None = None
 
     def __str__(self) -> str:
-        return f"commit {self.commit[:10]}" + (
-            f" with changes {self.diff or 'of its own'}" if self.dirty else ""
-        )
+        changes = f" with changes {self.diff}" if self.dirty else ""
+        return f"commit {self.commit[:10]}{changes}"
 
 
 class Checkout(msgspec.Struct, frozen=True):

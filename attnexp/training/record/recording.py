@@ -241,14 +241,7 @@ class Recording:
 
     def _attempt(self, updates: int) -> Attempt:
         """Return a record of this attempt as of update `updates`."""
-        summary = self.summary
-        return Attempt(
-            updates=updates,
-            started=summary.started,
-            ended=now(),
-            device=summary.device,
-            versions=summary.versions,
-        )
+        return Attempt(updates, self.summary.device, self.summary.versions)
 
     def _save(self, state: State) -> None:
         """Write a checkpoint, unless the parameters are not finite: the last good one stays."""

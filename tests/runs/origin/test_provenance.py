@@ -78,4 +78,3 @@ def test_a_run_keeps_its_differences_and_show_tells_its_origin(checkout, in_proc
 def test_states_are_told_apart_in_words():
     assert str(GitState("a" * 40, dirty=False)) == "commit aaaaaaaaaa"
     assert str(GitState("a" * 40, True, "12")) == "commit aaaaaaaaaa with changes 12"
-    assert str(GitState("a" * 40, True)) == "commit aaaaaaaaaa with changes of its own"
