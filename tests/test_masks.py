@@ -99,15 +99,6 @@ def test_some_queries_of_a_mask():
     assert select_queries(None, slice(3, 4)) is None
 
 
-def test_hiding_is_a_score_of_minus_infinity():
-    scores = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
-    expected = torch.tensor([[-torch.inf, 2.0], [3.0, -torch.inf]])
-    structured = LeaveOneOut(torch.arange(2), keys=2)
-    assert hide(scores, structured).equal(expected)
-    assert hide(scores, structured.matrix).equal(expected)
-    assert hide(scores, None) is scores
-
-
 def test_a_structured_mask_is_the_same_for_all_heads():
     structured = LeaveOneOut(torch.arange(2), keys=2)
     assert over_heads(structured) is structured

@@ -40,9 +40,7 @@ class Rows(NamedTuple):
 
         W goes through the table, or through the vectors themselves where they are fewer.
         """
-        fewest = self
-        if len(self.table) > self.ids.numel():
-            fewest = Rows.of(self.vectors())
+        fewest = self if len(self.table) <= self.ids.numel() else Rows.of(self.vectors())
         return Rows(W(fewest.table), fewest.ids)
 
     def vectors(self) -> Float[Tensor, "*batch features"]:

@@ -77,16 +77,8 @@ class Rnn(Seq2Seq[RnnState]):
         self.embed_source = nn.Embedding(len(spec.source_vocab), embed_dim)
         self.embed_target = nn.Embedding(len(spec.target_vocab), embed_dim)
         self.encoder = Encoder(cell, embed_dim, hidden_dim, layers, bidirectional, dropout)
-        self.attention = single_or_multihead(
-            score,
-            hidden_dim,
-            hidden_dim,
-            hidden_dim,
-            heads,
-            head_dim,
-            normalizer,
-            attention_dropout,
-        )
+        sizes = (hidden_dim, hidden_dim, hidden_dim, heads, head_dim)
+        self.attention = single_or_multihead(score, *sizes, normalizer, attention_dropout)
         kind = cell_named(cell)
         self.bottom = kind(embed_dim, hidden_dim)
         self.above = cast(

@@ -59,7 +59,7 @@ def stream(
     They cannot be differentiated once more, nor batched by `torch.func.vmap`.
     """
     rule = _Pooling(score, normalizer)
-    return _streamed(rule, queries.shape[-1], queries, keys, values, mask, bias)
+    return _streamed(rule, queries.shape[-1], mask, queries, keys, values, bias)
 
 
 def stream_products(
@@ -83,7 +83,7 @@ def stream_products(
         return _of_data(mask, queries, keys, values)
     inner = queries.shape[-1]
     rule = _Pooling(Dot(inner, inner), Softmax(heads=1))
-    return _streamed(rule, 1, queries, keys, values, mask, bias)
+    return _streamed(rule, 1, mask, queries, keys, values, bias)
 
 
 def _of_data(mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
@@ -140,22 +140,10 @@ def _context(mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor) -
     return context
 
 
-def _streamed(
-    rule: nn.Module,
-    inner: int,
-    queries: Tensor,
-    keys: Tensor,
-    values: Tensor,
-    mask: Mask | None,
-    bias: Tensor | None,
-) -> Tensor:
-    parameters = dict(rule.named_parameters())
-    return cast(
-        Tensor,
-        _Streamed.apply(
-            rule, inner, mask, tuple(parameters), queries, keys, values, bias, *parameters.values()
-        ),
-    )
+def _streamed(rule: nn.Module, inner: int, mask: Mask | None, *inputs: Tensor | None) -> Tensor:
+    """Return the rule tile by tile for queries, keys, values and bias, with all gradients."""
+    own = dict(rule.named_parameters())
+    return cast(Tensor, _Streamed.apply(rule, inner, mask, tuple(own), *inputs, *own.values()))
 
 
 def _tiles(queries: Tensor, keys: Tensor, inner: int) -> Iterator[Tile]:

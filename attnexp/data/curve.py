@@ -55,9 +55,8 @@ class Curve(Dataset):
         if low >= high:
             raise ValueError(f"low must be less than high, got low {low} and high {high}")
         count = num_test or max(1, math.ceil((high - low) / step - 1e-9))
-        require_memory(f"data.num_train={num_train} training points", BYTES_A_POINT * num_train)
-        tested = f"data.num_test={num_test}" if num_test else f"data.step={step}: {count:,}"
-        require_memory(f"{tested} test points", BYTES_A_POINT * count)
+        points = f"{num_train:,} training points and {count:,} test points"
+        require_memory(points, BYTES_A_POINT * (num_train + count))
         x = torch.rand(num_train, generator=generator).mul(high - low).add(low).sort().values
         y = self.truth(x) + noise * torch.randn(num_train, generator=generator)
         spacing = step if num_test is None else (high - low) / num_test

@@ -57,8 +57,8 @@ def date_forms(locales: Sequence[str], formats: Sequence[str], years: range) -> 
     Raises ValueError for no locale or format, an unknown locale, and a pattern that has other
     fields than those of `FIELDS` or not exactly one year, one month and one day.
     """
-    _check_list("locales", locales, "[de, en_GB]")
-    _check_list("formats", formats, "[short, long]")
+    if not locales or not formats:
+        raise ValueError(f"locales and formats must name one at least, got {locales}, {formats}")
     for locale in locales:
         _check_locale(locale)
     return [
@@ -108,13 +108,6 @@ def _field(locale: str, letter: str, count: int, years: range) -> Piece:
     }
     part = FIELDS[letter]
     return Piece(part, tuple(format_date(day, letter * count, locale) for day in examples[part]))
-
-
-def _check_list(name: str, values: Sequence[str], example: str) -> None:
-    if isinstance(values, str) or not values:
-        raise ValueError(
-            f"{name} must be a list of at least one, such as {example}, got {values!r}"
-        )
 
 
 def _check_locale(locale: str) -> None:

@@ -73,13 +73,11 @@ class Recall(Dataset):
         tested = tested_range("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
         check_positive("max_queries", max_queries)
         check_positive("num_values", num_values)
-        name, most = "max_pairs", max_pairs
-        if tested is not None and tested[-1] > most:
-            name, most = "test_max_pairs", tested[-1]
+        most = max_pairs if tested is None else max(max_pairs, tested[-1])
         if num_keys < most:
             raise ValueError(
-                f"num_keys must be at least {name} ({most}), because the keys of an example are "
-                f"all different, got {num_keys}"
+                f"num_keys must be at least the number of pairs, up to {most}, because the keys of "
+                f"an example are all different, got {num_keys}"
             )
         if max_queries > max_pairs:
             raise ValueError(

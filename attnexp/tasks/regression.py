@@ -293,7 +293,7 @@ def _spaced(count: int, chosen: int, device: torch.device) -> Int[Tensor, " chos
 
 
 def _notes(fit: Fit, metrics: Mapping[str, float], train: Batch, test: Batch) -> list[str]:
-    """Return what is odd about a fit, and what was measured on a part of many points."""
+    """Return sentences on an odd fit, and on metrics that are of a part of many points."""
     notes = []
     if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
         notes.append(

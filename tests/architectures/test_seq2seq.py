@@ -82,7 +82,7 @@ def placed(request, spec, scored):
     return build
 
 
-def test_a_training_step_is_finite(model, kind, spec, batch):
+def test_outputs_and_weights_have_their_shapes_and_sums(model, kind, spec, batch):
     prediction = model(batch, need_weights=True)
     assert prediction.outputs.shape == (3, 5, 11)
     leading = (3, *DEPTHS.get(kind, (1, 1)))
@@ -98,12 +98,6 @@ def test_a_training_step_is_finite(model, kind, spec, batch):
         else:
             assert torch.minimum(sums, (sums - 1).abs()).max() < 1e-12
         assert weights.isfinite().all()
-    loss = F.cross_entropy(prediction.outputs[batch.target_mask], batch.targets[batch.target_mask])
-    loss.backward()
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
-    optimizer.step()
-    assert all(parameter.isfinite().all() for parameter in model.parameters())
-    assert model(batch).outputs.isfinite().all()
 
 
 def test_targets_may_be_due_at_some_of_the_queries_alone(additive, batch):
@@ -148,26 +142,6 @@ def test_hidden_keys_have_no_weight(model, batch):
         else:
             hidden = ~batch.mask[:, None, None]
         assert weights.masked_select(hidden).eq(0).all()
-
-
-def test_padding_has_no_influence_whatever_it_holds(model, batch):
-    other = replace(
-        batch,
-        keys=torch.where(batch.mask[:, 0], batch.keys, 9),
-        queries=torch.where(batch.target_mask, batch.queries, 7),
-    )
-    expected = model(batch).outputs[batch.target_mask]
-    torch.testing.assert_close(model(other).outputs[batch.target_mask], expected)
-
-
-def test_an_output_does_not_depend_on_later_target_symbols(model, batch):
-    before = model(batch).outputs
-    for position in range(1, 5):
-        queries = batch.queries.clone()
-        queries[:, position:] = (queries[:, position:] + 3) % 11
-        after = model(replace(batch, queries=queries)).outputs
-        torch.testing.assert_close(after[:, :position], before[:, :position], rtol=0, atol=1e-12)
-        assert not torch.allclose(after[:, position], before[:, position])
 
 
 def step_by_step(model, batch):

@@ -23,7 +23,7 @@ from attnexp.data.recall import Recall
 from attnexp.data.reverse import Reverse
 from attnexp.data.sine import Sine
 from attnexp.data.sort import Sort
-from attnexp.data.text import encode_source, source_text, symbols, target_text
+from attnexp.data.text import encode_source, source_text, target_text
 from attnexp.data.text_pairs import TextPairs
 
 CONF = Path(__file__).parents[2] / "conf" / "data"
@@ -133,6 +133,8 @@ def test_masks_and_special_symbols(fed_back):
         assert len(set(vocab)) == len(vocab)
     for batch in splits(dataset).values():
         assert torch.equal(batch.keys, batch.values)
+        assert (batch.queries[:, 0] == spec.bos).all()
+        assert torch.equal(batch.queries[:, 1:], batch.targets[:, :-1])
         assert batch.keys.shape[1] == spec.max_source
         assert batch.targets.shape[1] == spec.max_target
         assert batch.mask.shape == (len(batch), 1, spec.max_source)
@@ -182,13 +184,6 @@ def test_given_input_has_its_masks_and_no_symbols_of_beginning_or_end(given):
         assert (batch.asked < batch.queries.ne(spec.pad).sum(dim=1, keepdim=True)).all()
 
 
-def test_queries_are_the_targets_shifted_right(fed_back):
-    dataset = build(fed_back, 0)
-    for batch in splits(dataset).values():
-        assert (batch.queries[:, 0] == dataset.spec.bos).all()
-        assert torch.equal(batch.queries[:, 1:], batch.targets[:, :-1])
-
-
 def test_alignment_points_at_content_of_the_source(made_up):
     spec = build(made_up, 0).spec
     for batch in splits(build(made_up, 0)).values():
@@ -214,15 +209,6 @@ def test_text_and_back(fed_back):
     spec = dataset.spec
     for source, mask in zip(dataset.test.keys[:50], dataset.test.mask[:50, 0], strict=True):
         assert torch.equal(encode_source(source_text(source, spec), spec), source[mask])
-
-
-def test_texts_are_made_of_symbols(rearranged):
-    dataset = build(rearranged, 0)
-    target = dataset.test.targets[0]
-    named = symbols(target, dataset.spec.target_vocab)
-    content = named[: named.index("<eos>")]
-    between = "" if rearranged == "dates" else " "
-    assert target_text(target, dataset.spec) == between.join(content)
 
 
 SYMBOLS = {"min_length": 5, "max_length": 5, "vocab_size": 6}

@@ -1,10 +1,6 @@
-import re
-
 import pytest
 import torch
 
-from attnexp.data import curve as curves
-from attnexp.data import memory
 from attnexp.data.sine import Sine
 from attnexp.data.sine_v1 import SineV1
 
@@ -87,17 +83,6 @@ def test_test_points_are_as_many_as_asked_and_below_high(curve, generator, setti
 def test_settings_that_cannot_work_are_refused(curve, generator, settings, sentence):
     with pytest.raises(ValueError, match=sentence):
         curve(generator(), **settings)
-
-
-def test_more_points_than_fit_in_memory_are_refused(curve, generator, monkeypatch):
-    monkeypatch.setattr(memory, "available_memory", lambda: 3000 * curves.BYTES_A_POINT)
-    assert len(curve(generator(), num_train=3000).train) == 3000
-    message = (
-        "data.num_train=1000000 training points need about 0.1 GB of memory, and 0.0 GB are "
-        "available"
-    )
-    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-        curve(generator(), num_train=1_000_000)
 
 
 def test_a_million_points_take_memory_in_proportion(curve, generator):

@@ -30,7 +30,7 @@ def test_a_form_is_the_pieces_of_its_pattern():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"locales": []}, "locales must be a list of at least one, such as [de, en_GB], got []"),
+        ({"locales": []}, "locales and formats must name one at least, got [], ['short']"),
         (
             {"locales": ["de", "?"]},
             "unknown locale '?': choose one of CLDR's, such as de, en_GB, zh_Hant",

@@ -69,13 +69,13 @@ def test_the_test_set_may_have_other_numbers_of_pairs(examples):
         ({"max_queries": 0}, "max_queries must be at least 1, got 0"),
         (
             {"num_keys": 4},
-            "num_keys must be at least max_pairs (5), because the keys of an example are all "
-            "different, got 4",
+            "num_keys must be at least the number of pairs, up to 5, because the keys of an "
+            "example are all different, got 4",
         ),
         (
             {"test_max_pairs": 7},
-            "num_keys must be at least test_max_pairs (7), because the keys of an example are all "
-            "different, got 6",
+            "num_keys must be at least the number of pairs, up to 7, because the keys of an "
+            "example are all different, got 6",
         ),
         (
             {"max_queries": 6},
