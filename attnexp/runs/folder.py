@@ -1,6 +1,5 @@
 """A run on disk. Reading it needs NumPy, but neither torch nor the code of the run."""
 
-import io
 import math
 import os
 from collections.abc import Callable, Mapping
@@ -142,14 +141,10 @@ class Run:
         """predictions.csv as a DataFrame: numbers as numbers, text (`null`, `NA`) unchanged."""
         import pandas as pd
 
-        path = self.folder / files.PREDICTIONS
-        try:
-            content = io.BytesIO(files.read_bytes(path))
-            return pd.read_csv(content, keep_default_na=False, encoding="utf-8-sig")
-        except (FileNotFoundError, pd.errors.EmptyDataError):
+        if not self.prediction_rows:
             return pd.DataFrame()
-        except (ValueError, OverflowError) as error:
-            raise RequestError(f"{path} cannot be read: {error}") from error
+        path = self.folder / files.PREDICTIONS
+        return pd.read_csv(path, keep_default_na=False, encoding="utf-8-sig")
 
     @property
     def has_attention(self) -> bool:
