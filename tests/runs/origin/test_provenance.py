@@ -30,11 +30,15 @@ def checkout(tmp_path, monkeypatch):
     provenance.code.cache_clear()
 
 
-def test_a_clean_checkout_has_a_commit_and_no_differences(checkout):
+def test_a_clean_checkout_has_a_commit_and_at_most_untracked_files(checkout, tmp_path):
     working, own = provenance.code()
     assert len(working.state.commit) == 40
     assert (working.state.dirty, working.state.diff, working.differences) == (False, None, "")
     assert own is None or own.folder != working.folder
+    (tmp_path / "new.py").write_text("unknown to git")
+    provenance.code.cache_clear()
+    working, _ = provenance.code()
+    assert (working.state.dirty, working.differences) == (False, "# untracked: new.py\n")
 
 
 def test_changes_are_in_the_differences_and_others_named(checkout, tmp_path):
@@ -50,13 +54,7 @@ def test_changes_are_in_the_differences_and_others_named(checkout, tmp_path):
     assert "-width = 1\n+width = 2\n+height = 3" in text
     assert "Binary files a/blob and b/blob differ" in text
     assert "# untracked: new.py" in text
-    assert "unknown to git" not in text
-
-
-def test_an_untracked_file_alone_is_named_and_changes_no_commit(checkout, tmp_path):
-    (tmp_path / "new.py").write_text("unknown to git")
-    working, _ = provenance.code()
-    assert (working.state.dirty, working.differences) == (False, "# untracked: new.py\n")
+    assert "unknown to git" not in working.differences
 
 
 def test_a_run_keeps_its_differences_and_show_tells_its_origin(checkout, in_process, tmp_path):
