@@ -112,7 +112,6 @@ def test_chance_is_that_of_values_in_a_random_order():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"min_pairs": 0}, "min_pairs must be at least 1, got 0"),
         ({"min_pairs": 5}, "min_pairs must be at most max_pairs, got min_pairs 5 and max_pairs 4"),
         (
             {"length": 14},

@@ -64,7 +64,6 @@ def test_the_test_set_may_have_other_numbers_of_pairs(examples):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"min_pairs": 0}, "min_pairs must be at least 1, got 0"),
         ({"min_pairs": 6}, "min_pairs must be at most max_pairs, got min_pairs 6 and max_pairs 5"),
         ({"max_queries": 0}, "max_queries must be at least 1, got 0"),
         (

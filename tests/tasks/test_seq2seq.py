@@ -63,7 +63,7 @@ def test_padding_has_no_influence_whatever_its_logits(nothing):
     assert padded.grad[~counts].eq(0).all()
 
 
-def test_exact_match_and_token_accuracy_by_hand(data, model):
+def test_exact_match_token_accuracy_and_rows_by_hand(data):
     knowing = Knowing(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
     knowing.wrong = 4
     with torch.no_grad():
@@ -75,13 +75,13 @@ def test_exact_match_and_token_accuracy_by_hand(data, model):
     lengths = (data.test.mask.squeeze(1).sum(dim=1) - 1).tolist()
     assert set(by_length) == {str(length) for length in lengths}
     assert sum(by_length[str(length)] for length in lengths) == pytest.approx(15)
-
-
-def test_the_lengths_of_training_are_told(data, model):
-    with torch.no_grad():
-        details = SequenceToSequence().evaluate(model, data).details
-    lengths = (data.train.mask.squeeze(1).sum(dim=1) - 1).tolist()
-    assert details["lengths_in_training"] == {"shortest": min(lengths), "longest": max(lengths)}
+    trained = (data.train.mask.squeeze(1).sum(dim=1) - 1).tolist()
+    told = evaluation.details["lengths_in_training"]
+    assert told == {"shortest": min(trained), "longest": max(trained)}
+    assert [row["exact"] for row in evaluation.rows] == [0] * 4 + [1] * 15
+    for row in evaluation.rows:
+        assert row["target"].split() == row["source"].split()[::-1]
+        assert (row["decoded"] == row["target"]) == row["exact"]
 
 
 def test_answers_due_at_given_queries_are_read_off():
@@ -110,17 +110,6 @@ def test_answers_due_at_given_queries_are_read_off():
         assert row["decoded"].split() == [vocab[j] for j in likeliest[i, : len(asked)].tolist()]
     assert evaluation.metrics["token_accuracy_chance"] == data.chance["token_accuracy"]
     assert {int(length) for length in evaluation.details["exact_match_by_length"]} <= {8, 10}
-
-
-def test_rows_show_source_target_and_answer(data):
-    knowing = Knowing(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
-    with torch.no_grad():
-        rows = SequenceToSequence().evaluate(knowing, data).rows
-    assert len(rows) == 19
-    for row in rows:
-        assert row["target"].split() == row["source"].split()[::-1]
-        assert row["decoded"] == row["target"]
-        assert row["exact"] == 1
 
 
 def test_validation_and_test_agree_on_the_same_examples(data, model):

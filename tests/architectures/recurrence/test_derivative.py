@@ -7,30 +7,7 @@ from attnexp.architectures.recurrence.derivative import derivative_of
 from attnexp.architectures.recurrence.unrolled import softmax_of_finite
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
-from attnexp.scores.contract import vectors
 from attnexp.scores.dot import Dot
-
-
-def test_of_a_score_for_one_query_a_step_taken_back_in_the_opposite_order():
-    score = Additive(7, 7, hidden_dim=6).double()
-    queries, keys = (tensor.requires_grad_() for tensor in vectors(4))
-    written = derivative_of(score)
-    leaves = [queries, score.project_keys(keys).detach().requires_grad_(), *written.parameters]
-    expected = score.compare(score.project_queries(queries), leaves[1])
-    factors = torch.linspace(-1, 1, expected.numel(), dtype=torch.float64).view_as(expected)
-    wanted = torch.autograd.grad(expected, leaves, factors)
-    with torch.no_grad():
-        derivative = written.derivative(leaves[1], *written.parameters)
-        steps = (queries @ derivative.W.mT).unbind(dim=-2)
-        kept = derivative.buffer(len(steps))
-        rows = torch.cat([*map(derivative.compare, steps, kept)], dim=-2)
-        of_steps = [torch.empty_like(step) for step in steps]
-        for i in reversed(range(len(steps))):
-            derivative.pull_back(factors[..., i : i + 1, :], kept[i], of_steps[i])
-        of_projected = torch.stack(of_steps, dim=-2)
-        of_W = of_projected.flatten(0, 1).mT @ queries.flatten(0, 1)
-        found = (of_projected @ derivative.W, *derivative.gradients(of_W))
-    torch.testing.assert_close((rows, *found), (expected, *wanted))
 
 
 @pytest.mark.parametrize("size", [30.0, 1e3, 1e30])
