@@ -51,7 +51,7 @@ class UnreadableRunError(RequestError):
 
 
 def is_special(path: Path | str) -> bool:
-    """Return whether there is a folder, a device or a pipe, which may be waited for for ever."""
+    """Return whether there is a folder, a device or a pipe, which may never end."""
     return os.path.exists(path) and not os.path.isfile(path)
 
 
