@@ -26,7 +26,7 @@ class Tabular(Dataset):
     other rows, a share `test` of all, and the targets are their y, noise included.
 
     Raises ValueError for fewer than 4 rows, a share that leaves fewer than 1 row to test or 2 to
-    train on, and a column with one value.
+    train on, and a column with one value, or with numbers whose squares 64-bit floats cannot hold.
     """
 
     spec: RegressionSpec
@@ -81,5 +81,12 @@ def _column(
             f"column '{name}' has one value, {low:g}, in all {len(trained)} training rows: it says "
             "nothing"
         )
-    numbers = (trained.mean(), trained.std(), whole.min(), np.median(whole), whole.max())
-    return Column(name, *map(float, numbers))
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        numbers = (trained.mean(), trained.std(), whole.min(), np.median(whole), whole.max())
+    column = Column(name, *map(float, numbers))
+    if not 0 < column.deviation < np.inf:
+        raise ValueError(
+            f"column '{name}' goes from {low:g} to {high:g}, too far or too near for the squares "
+            "of 64-bit floats: write it in another unit"
+        )
+    return column

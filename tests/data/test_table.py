@@ -116,6 +116,10 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
             "a,b\n1,2\n1,3\n1,5\n1,7\n",
             ": column 'a' has one value, 1, in all 3 training rows: it says nothing",
         ),
+        (
+            "a,b\n1,2\n1e200,3\n-1e200,5\n1e300,7\n",
+            ": column 'a' goes from ",
+        ),
     ],
 )
 def test_what_is_not_a_table_of_numbers_is_refused_with_its_line(
