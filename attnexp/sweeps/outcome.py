@@ -1,14 +1,8 @@
-"""The messages of worker processes, and the outcomes of jobs."""
+"""The outcomes of jobs."""
 
 from dataclasses import dataclass
 
 from attnexp.runs.status import Status
-
-READY = "ready"
-"""The message that a worker process sends once it has imported everything that jobs need."""
-
-INTERRUPT = b""
-"""The bytes that interrupt the running job of a worker process."""
 
 GRACE = 10.0
 """Seconds that an interrupted job has to record its interruption."""

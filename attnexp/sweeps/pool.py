@@ -1,10 +1,12 @@
 """Worker processes, as the process that starts them sees them.
 
-Jobs run there one after another, so that torch is imported once. A job that exits, runs out of
-memory or is killed ends that process alone: the next job gets a new one. On Linux the standard
-library's fork server imports torch once and forks workers in milliseconds; where it dies, its
-workers live on, and the next one is forked by a new server. Elsewhere each worker is a new process:
-Apple's libraries do not allow that a process is forked that has imported torch.
+Jobs run there one after another: with a process for each, a sweep of short runs takes twice as
+long, because the first job of a process costs as much as two later ones and a fork with its end as
+much again. A job that exits, runs out of memory or is killed ends that process alone: the next job
+gets a new one. On Linux the standard library's fork server imports torch once and forks workers in
+milliseconds; where it dies, its workers live on, and the next one is forked by a new server.
+Elsewhere each worker is a new process: Apple's libraries do not allow that a process is forked that
+has imported torch.
 """
 
 import multiprocessing
@@ -13,11 +15,10 @@ import signal
 import sys
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from multiprocessing import Pipe, forkserver, resource_tracker
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -30,9 +31,9 @@ from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp
 from attnexp.runs.status import Status
-from attnexp.runs.summary import read_summary
+from attnexp.runs.summary import error_text, read_summary
 from attnexp.sweeps import worker
-from attnexp.sweeps.outcome import GRACE, INTERRUPT, READY, Outcome
+from attnexp.sweeps.outcome import GRACE, Outcome
 
 FORKED = sys.platform == "linux"
 """Whether workers are forked by a server."""
@@ -44,7 +45,7 @@ PRELOADED = "attnexp.sweeps.preload"
 """The module that the fork server imports."""
 
 START = 60.0
-"""Seconds that a worker may take to start. Then its server is replaced."""
+"""Seconds that the server may take to fork a worker. Then it is replaced."""
 
 STARTS = 3
 """How often in a row a worker may fail to start."""
@@ -68,102 +69,79 @@ Group = dict[int, tuple[Job, Stamp]]
 class WorkerProcess:
     """Runs jobs in a process, which is started when needed and again when it has died.
 
-    Jobs are sent in groups, most of them of one. Where the process dies, the jobs of a larger group
-    are sent again one by one, so that one of them does not end the others. `environment` is added
-    to the environment of this process.
+    Jobs are sent in groups, most of them of one, and the next group when those before it have
+    ended. `environment` is added to the environment of this process.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self._environment = dict(environment or {})
         self._process: BaseProcess | None = None
         self._server: int | None = None
-        self._pipe: Connection | None = None
-        self._ready = False
-        self._ready_by = 0.0
-        self._failed_starts = 0
-        self._submitted: deque[Group] = deque()
+        self._group: Group = {}
 
     @property
-    def submitted(self) -> int:
-        """The number of submitted groups that have not ended."""
-        return len(self._submitted)
+    def busy(self) -> bool:
+        """Whether there are jobs that have not ended."""
+        return bool(self._group)
 
-    def start(self) -> None:
-        """Start the process unless it has been started. Returns before it is ready.
-
-        A thread waits for the server to fork the process, which a server that is stopped never
-        does.
-        """
-        if self._process is not None:
-            return
-        self._server = _running_server()
-        self._pipe, theirs = Pipe()
-        environment = {**os.environ, **self._environment}
-        if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
-            multiprocessing.set_start_method(METHOD, force=True)  # joblib's, unknown to a worker
-        context: Any = multiprocessing.get_context(METHOD)
-        self._process = context.Process(target=worker.main, args=(theirs, environment), daemon=True)
-        self._ready, self._ready_by = False, time.monotonic() + START
-        threading.Thread(target=_launch, args=(self._process, theirs), daemon=True).start()
-
-    def run(self, job: Job, on_wait: Callable[[], None]) -> Outcome | None:
-        """Run one job and return its outcome, or None where it was interrupted before it began.
+    def run(self, job: Job, on_wait: Callable[[], None]) -> Outcome:
+        """Run one job and return its outcome.
 
         `on_wait` is called every 0.2 seconds. A KeyboardInterrupt that it raises interrupts the
-        job. Raises RunFailedError as `ended_jobs` does.
+        job, and is raised when that has ended.
         """
-        ended: Iterable[tuple[Job, Outcome]] = ()
+        self.submit([job])
         try:
-            self.submit([job])
-            while not (ended := tuple(ended_jobs([self]))):
+            while not (ended := ended_jobs([self])):
                 on_wait()
         except KeyboardInterrupt:
             self.interrupt()
-            ended = self.stop(time.monotonic() + GRACE)
-        return next((outcome for _, outcome in ended), None)
+            self.stop(time.monotonic() + GRACE)
+            raise
+        [(_, outcome)] = ended
+        assert outcome is not None
+        return outcome
 
     def submit(self, jobs: Sequence[Job]) -> None:
-        """Send a group of jobs to the process. It starts when those sent before it have ended."""
-        if not self._submitted and self._process is not None and self._process.exitcode is not None:
+        """Send a group of jobs to the process.
+
+        Raises RunFailedError where it fails to start three times in a row.
+        """
+        if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job
-        self.start()
-        self._submitted.append(dict(enumerate((job, stamp(job.folder)) for job in jobs)))
-        if self._ready:
-            self._send(self._submitted[-1])
+        if self._process is None:
+            self._start()
+        self._group = dict(enumerate((job, stamp(job.folder)) for job in jobs))
+        with suppress(OSError):  # `receive` notices that the process is dead
+            self._pipe.send(dict(enumerate(jobs)))
 
     def interrupt(self) -> None:
-        """Interrupt the running job, without waiting for its end."""
-        if self._pipe is not None and self._ready and self._submitted:
-            with suppress(OSError):
-                self._pipe.send_bytes(INTERRUPT)
+        """Interrupt the running jobs, without waiting for their end. The process ends then."""
+        if self._process is not None:
+            self._lifeline.close()
 
-    def stop(self, end: float) -> list[tuple[Job, Outcome]]:
-        """End the process, and return the interrupted jobs with their outcomes.
+    def stop(self, end: float) -> None:
+        """End the process. Jobs that were interrupted have until `end` to record it.
 
-        They have until the moment `end` of `time.monotonic` to record their interruption.
+        `end` is a moment of `time.monotonic`.
         """
-        ended = []
-        if self._pipe is not None and self._ready and self._submitted:
-            group = self._submitted.popleft()
-            with suppress(EOFError, OSError):
-                while group and self._pipe.poll(max(0.0, end - time.monotonic())):
-                    number, outcome, _ = self._pipe.recv()
-                    ended.append((group.pop(number)[0], outcome))
-            self.close()
-            for job, before in group.values():
-                ended.append((job, record_end(job, before, Status.INTERRUPTED, "interrupted")))
-        self._submitted.clear()
+        group, self._group = self._group, {}
+        with suppress(EOFError, OSError):
+            while group and self._pipe.poll(max(0.0, end - time.monotonic())):
+                number, _, _ = self._pipe.recv()
+                del group[number]
         self.close()
-        return ended
+        for job, before in group.values():
+            if stamp(job.folder) != before:
+                record_end(job, before, Status.INTERRUPTED, "interrupted")
 
     def close(self) -> None:
-        """End the process. One that has not started yet ends when it finds its pipe closed."""
-        process, self._process, self._ready = self._process, None, False
-        if process is None or self._pipe is None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None:
             return
+        self._lifeline.close()
         self._pipe.close()
-        if process.pid is None:
-            return
         process.join(_POLL * 10)
         if process.exitcode is None:
             process.kill()
@@ -171,83 +149,71 @@ class WorkerProcess:
         if process.exitcode is None:
             _kill_server(self._server)  # which does not report the end of its workers
 
-    def receive(self) -> tuple[Job, Outcome] | None:
-        """Return a job of the oldest group that has ended, with its outcome, or None."""
-        assert self._pipe is not None
-        message: Any = None
+    def receive(self) -> list[tuple[Job, Outcome | None]]:
+        """Return jobs that have ended with their outcomes, as `ended_jobs` does."""
         try:
             if not self._pipe.poll():
-                self._check_start()
-                return None
-            message = self._pipe.recv()
+                return []
+            number, outcome, is_last = self._pipe.recv()
         except (EOFError, OSError):
             return self._dead()
-        if message == READY:
-            self._ready, self._failed_starts = True, 0
-            for group in self._submitted:
-                self._send(group)
-            return None
-        if isinstance(message, str):
-            self._failed_start(message)
-            return None
-        number, outcome, is_last = message
-        job, _ = self._submitted[0].pop(number)
-        if not self._submitted[0]:
-            self._submitted.popleft()
+        job, _ = self._group.pop(number)
         if is_last:
             self.close()
-        return job, outcome
+        return [(job, outcome)]
 
-    def _dead(self) -> tuple[Job, Outcome] | None:
-        """Return a job that ran alone in the process that has died, or None where none did."""
+    def _dead(self) -> list[tuple[Job, Outcome | None]]:
         assert self._process is not None
-        if self._process.pid is not None:
-            self._process.join(GRACE)
-        ready, cause = self._ready, _cause_of_death(self._process.exitcode)
+        self._process.join(GRACE)
+        cause = _cause_of_death(self._process.exitcode)
         self.close()
-        if not ready:
-            self._failed_start(cause)
-            return None
-        group = self._submitted.popleft()
+        group, self._group = self._group, {}
         if len(group) > 1:
-            self._submitted.extendleft({number: group[number]} for number in reversed(group))
-            return None
-        [(job, before)] = group.values()
-        return job, record_end(job, before, Status.FAILED, cause)
+            return [(job, None) for job, _ in group.values()]
+        return [
+            (job, record_end(job, before, Status.FAILED, cause)) for job, before in group.values()
+        ]
 
-    def _check_start(self) -> None:
-        """Give up a start that takes too long, and the server with it."""
-        if not self._ready and time.monotonic() > self._ready_by:
-            cause = f"it was not ready after {START:g} seconds"
-            console.warn(f"a worker process does not start, {cause}: trying again")
-            _kill_server(self._server)
-            self._failed_start(cause)
+    def _start(self) -> None:
+        """Start the process. A server that is stopped would never fork it, and is replaced."""
+        if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
+            multiprocessing.set_start_method(METHOD, force=True)  # joblib's, unknown to a worker
+        context: Any = multiprocessing.get_context(METHOD)
+        environment = {**os.environ, **self._environment}
+        for _ in range(STARTS):
+            self._server = _running_server()
+            self._pipe, pipe = Pipe()
+            lifeline, self._lifeline = Pipe(duplex=False)
+            process = context.Process(
+                target=worker.main, args=(pipe, lifeline, environment), daemon=True
+            )
+            watch = threading.Timer(START, _kill_server, [self._server])
+            watch.start()
+            try:
+                process.start()
+                self._process = process
+                return
+            except EOFError:
+                cause = f"its server has died or was silent for {START:g} seconds"
+            except OSError as error:
+                cause = error_text(error)
+            finally:
+                watch.cancel()
+                pipe.close()
+                lifeline.close()
+            console.warn(f"a worker process does not start: {cause}")
+        raise RunFailedError(f"the worker process has not started in {STARTS} attempts: {cause}")
 
-    def _failed_start(self, cause: str) -> None:
-        self.close()
-        self._failed_starts += 1
-        if self._failed_starts == STARTS:
-            raise RunFailedError(f"the worker process does not start: {cause}")
 
-    def _send(self, group: Group) -> None:
-        assert self._pipe is not None
-        with suppress(OSError):  # `receive` notices that the process is dead
-            self._pipe.send({number: job for number, (job, _) in group.items()})
-
-
-def ended_jobs(workers: Sequence[WorkerProcess]) -> Iterator[tuple[Job, Outcome]]:
-    """Wait up to 0.2 seconds for workers that have jobs, and yield each job that has ended.
+def ended_jobs(workers: Sequence[WorkerProcess]) -> list[tuple[Job, Outcome | None]]:
+    """Wait up to 0.2 seconds for workers that have jobs, and return the jobs that have ended.
 
     Where a process dies, a job that ran in it alone has failed, and this is written into the job's
-    summary. The next job of the worker gets a new process. Raises RunFailedError where the process
-    of a worker fails to start three times in a row.
+    summary. Of several, it is not known which is at fault: their outcome is None, and they are to
+    be run again one by one.
     """
-    for each in workers:
-        each.start()
-    wait([each._pipe for each in workers if each._pipe is not None], _POLL)
-    for each in workers:
-        if (ended := each.receive()) is not None:
-            yield ended
+    wait([each._pipe for each in workers], _POLL)
+    return [ended for each in workers for ended in each.receive()]
 
 
 def _running_server() -> int | None:
@@ -275,12 +241,6 @@ def _kill_server(number: int | None) -> None:
     if number is not None and number == forkserver._forkserver._forkserver_pid:  # type: ignore[attr-defined]
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)
-
-
-def _launch(process: BaseProcess, pipe: Connection) -> None:
-    """Start a process, and close the end of the pipe that is its own."""
-    with pipe, suppress(OSError, EOFError):  # the server has died: the closed pipe says so
-        process.start()
 
 
 def record_end(job: Job, before: Stamp, status: Status, error: str) -> Outcome:

@@ -112,10 +112,9 @@ def store(composer: Composer, plan: Plan) -> StoredPlan | None:
 def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | None) -> Executor:
     """Return the executor for the launcher of the configuration."""
     launcher = dict(composer.config.hydra.launcher)
-    target, given = launcher["_target_"], ("job_of", "max_batch_size", "queued")
+    target, given = launcher["_target_"], ("job_of", "max_batch_size")
     if target == BASIC_LAUNCHER:
-        queued = 0 if composer.config.fail_fast else 1
-        return LocalExecutor(job_of, None, n_jobs=1, queued=queued)
+        return LocalExecutor(job_of, None, n_jobs=1)
     if target == PARALLEL:
         check_settings(launcher, LocalExecutor, "hydra.launcher", given)
         return LocalExecutor(job_of, max_batch_size, launcher["n_jobs"])

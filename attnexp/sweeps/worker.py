@@ -1,38 +1,33 @@
 """A worker process: its main function, and how it runs the jobs that it receives.
 
-It receives groups of jobs through a pipe and sends back their outcomes. INTERRUPT in place of a
-group interrupts the running job. The pipe closes when the parent process ends: the worker then
-interrupts the running job and ends.
+It receives groups of jobs through a pipe and sends back their outcomes. A second pipe, its
+lifeline, carries nothing: when the parent process closes it or ends, the worker interrupts the
+running jobs and ends.
 """
 
-import gc
 import multiprocessing
 import os
-import pickle
 import signal
 import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from multiprocessing.connection import Connection
-from queue import SimpleQueue
 from typing import Any
 
 from attnexp import console
 from attnexp.config.job import Job
 from attnexp.config.settings import register_resolvers
 from attnexp.runs.status import Status
-from attnexp.runs.summary import error_text
-from attnexp.sweeps.outcome import GRACE, INTERRUPT, READY, Outcome
+from attnexp.sweeps.outcome import GRACE, Outcome
 from attnexp.sweeps.single import Report, run_job
 
 
-def main(pipe: Connection, environment: Mapping[str, str]) -> None:
-    """Run the jobs that arrive, until the pipe closes or a job leaves the process unusable.
+def main(pipe: Connection, lifeline: Connection, environment: Mapping[str, str]) -> None:
+    """Run the jobs that arrive, until a pipe closes or a job leaves the process unusable.
 
     The process gets a session of its own, so that Ctrl-C in a terminal does not reach it, and these
-    environment variables. Its output goes to the logs of its jobs, and nowhere between jobs. What
-    keeps it from starting is sent in place of READY.
+    environment variables. Its output goes to the logs of its jobs, and nowhere between jobs.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setsid"):
@@ -44,39 +39,25 @@ def main(pipe: Connection, environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
     multiprocessing.current_process().daemon = False  # jobs may start processes
-    jobs: SimpleQueue[bytes] = SimpleQueue()
-    busy = threading.Event()
-    threading.Thread(target=_receive, args=(pipe, jobs, busy), daemon=True).start()
-    try:
-        from attnexp.training import run  # noqa: F401  torch, before the first job arrives
-    except Exception as error:
-        pipe.send(error_text(error))
-        return
-    gc.freeze()  # the garbage collector need not search torch's modules again
     console.out.quiet = console.err.quiet = True
     register_resolvers()
-    pipe.send(READY)
-    while not _serve(pickle.loads(jobs.get()), pipe, busy):
-        pass
+    with suppress(EOFError, OSError, KeyboardInterrupt):
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        threading.Thread(target=_interrupt_when_closed, args=(lifeline,), daemon=True).start()
+        while not _serve(pipe.recv(), pipe):
+            pass
 
 
-def _receive(pipe: Connection, jobs: "SimpleQueue[bytes]", busy: threading.Event) -> None:
-    """Receive groups at once, so that the parent never waits to send one."""
-    while True:
-        try:
-            message = pipe.recv_bytes()
-        except (EOFError, OSError):
-            if busy.is_set():
-                os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(GRACE)
-            os._exit(0)
-        if message != INTERRUPT:
-            jobs.put(message)
-        elif busy.is_set():
-            os.kill(os.getpid(), signal.SIGINT)
+def _interrupt_when_closed(lifeline: Connection) -> None:
+    """Interrupt the process when its lifeline closes, and end it where that does not."""
+    with suppress(EOFError, OSError):
+        lifeline.recv_bytes()
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(GRACE)
+    os._exit(0)
 
 
-def _serve(group: dict[int, Job], pipe: Connection, busy: threading.Event) -> bool:
+def _serve(group: dict[int, Job], pipe: Connection) -> bool:
     """Run a group of jobs and send each outcome; return whether the process is unusable now."""
     before, remaining, unusable = _global_settings(), set(group), False
 
@@ -87,16 +68,11 @@ def _serve(group: dict[int, Job], pipe: Connection, busy: threading.Event) -> bo
         with suppress(OSError):  # the parent has ended
             pipe.send((number, outcome, unusable and not remaining))
 
-    busy.set()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         run_jobs(group, report)
     except KeyboardInterrupt:
         for number in sorted(remaining):
             report(number, Outcome(Status.INTERRUPTED))
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    busy.clear()
     return unusable
 
 

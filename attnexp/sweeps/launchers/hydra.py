@@ -37,6 +37,7 @@ from attnexp.runs import lock
 from attnexp.runs.redaction import masked
 from attnexp.runs.settings import leaves
 from attnexp.runs.status import Status
+from attnexp.runs.summary import error_text
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob, make_portable
@@ -206,15 +207,15 @@ def run_launched(marker: Path, config: DictConfig) -> Outcome:
         if not marker.exists():
             raise KeyboardInterrupt
 
+    if not marker.exists():
+        return Outcome(Status.NEW)
     register_resolvers()
     try:
-        interrupt_if_inactive()
-        outcome = _worker().run(decoded(config[JOB]), interrupt_if_inactive)
+        return _worker().run(decoded(config[JOB]), interrupt_if_inactive)
     except KeyboardInterrupt:
-        return Outcome(Status.NEW)
+        return Outcome(Status.INTERRUPTED)
     except Exception as error:
-        return Outcome(Status.FAILED, f"{type(error).__name__}: {error}")
-    return outcome or Outcome(Status.INTERRUPTED)
+        return Outcome(Status.FAILED, error_text(error))
 
 
 @cache

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from attnexp import console
+from attnexp.config.job import Job
 from attnexp.errors import RequestError
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.launchers.gpus import reserve_gpu
@@ -27,15 +28,12 @@ class LocalExecutor(Executor):
     A worker has its share of the cores, and a GPU to itself where there are several. `n_jobs` is
     read as joblib reads it: -1 is one job for each core, -2 one less. If it is negative, the number
     of workers is at most the number of cores divided by the jobs' `threads`. On Windows, where more
-    was never tried, jobs run one at a time. `queued` jobs beyond the running one are sent to a
-    worker in advance, so that it does not wait between jobs.
+    was never tried, jobs run one at a time.
 
     Raises RequestError for an `n_jobs` of 0.
     """
 
-    def __init__(
-        self, job_of: JobOf, max_batch_size: int | None, n_jobs: int, queued: int = 0
-    ) -> None:
+    def __init__(self, job_of: JobOf, max_batch_size: int | None, n_jobs: int) -> None:
         super().__init__(job_of, max_batch_size)
         if n_jobs == 0:
             raise RequestError(
@@ -49,7 +47,6 @@ class LocalExecutor(Executor):
             console.say("on Windows the jobs of a sweep run one at a time")
             wanted = 1
         self._max_workers = min(wanted, max_batch_size or wanted)
-        self._capacity = 1 + queued
         self._workers: list[WorkerProcess] = []
 
     def stop(self) -> None:
@@ -64,17 +61,24 @@ class LocalExecutor(Executor):
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
         planned = {job.folder: job for job in jobs}
         remaining = deque(self._groups(jobs))
+        following: list[Job] = []
         while True:
-            while remaining and (worker := self._free_worker(jobs)):
-                worker.submit([self.job_of(job) for job in remaining.popleft()])
-            busy = [worker for worker in self._workers if worker.submitted]
+            if remaining and not following:  # composed while the workers are busy
+                following = [self.job_of(job) for job in remaining.popleft()]
+            if following and (worker := self._free_worker(jobs)):
+                worker.submit(following)
+                following = []
+                continue
+            busy = [worker for worker in self._workers if worker.busy]
             if not busy:
                 return
-            waiting = True
-            for job, outcome in ended_jobs(busy):
-                waiting = False
-                yield planned[job.folder], outcome
-            if waiting:
+            ended = ended_jobs(busy)
+            for job, outcome in ended:
+                if outcome is None:
+                    remaining.append([planned[job.folder]])
+                else:
+                    yield planned[job.folder], outcome
+            if not ended:
                 on_wait()
 
     def _groups(self, jobs: Sequence[PlannedJob]) -> Sequence[Sequence[PlannedJob]]:
@@ -92,12 +96,11 @@ class LocalExecutor(Executor):
     def _free_worker(self, jobs: Sequence[PlannedJob]) -> WorkerProcess | None:
         """Return a worker for one of these jobs, or None while as many are busy as may be."""
         count = self._worker_count(jobs)
-        if sum(worker.submitted > 0 for worker in self._workers) >= count:
-            busy = (each for each in self._workers if 0 < each.submitted < self._capacity)
-            return next(busy, None)
-        for worker in self._workers:
-            if not worker.submitted:
-                return worker
+        free = [worker for worker in self._workers if not worker.busy]
+        if len(self._workers) - len(free) >= count:
+            return None
+        if free:
+            return free[0]
         threads = str(max(1, self._cores // count))
         gpu = reserve_gpu() if any(map(uses_gpu, jobs)) else {}
         worker = WorkerProcess({"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, **gpu})
