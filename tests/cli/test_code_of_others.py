@@ -113,23 +113,8 @@ def test_no_sweep_runs_what_a_folder_of_sweeps_names(place, searched):
     plans = place / "outputs" / ".plans"
     plans.mkdir(exist_ok=True)
     (plans / "a.json").write_text(json.dumps({"jobs": [NODE["_target_"], "../x", "/etc"]}))
-    (searched / ".lease").write_text(json.dumps({"token": NODE, "host": "\x1b[2J"}))
-    journal = searched / "trials.journal"
-    lines = journal.read_text().splitlines()
-    journal.write_text("".join(f"{line}\n" for line in [lines[0], json.dumps(NODE), *lines[1:]]))
     for words in (SEARCH, [*SEARCH, "--dry-run"], ["status"], ["-m", *SMALL, "model.width=1,2"]):
         check(place, *words)
-
-
-@pytest.mark.parametrize("more", [[], ["--dry-run"]])
-def test_a_journal_elsewhere_is_not_written(place, searched, more):
-    """Neither through a link, nor by --dry-run."""
-    elsewhere = (searched / "trials.journal").rename(place / "elsewhere")
-    elsewhere.write_bytes(elsewhere.read_bytes() + b'{"op')
-    before = elsewhere.read_bytes()
-    (searched / "trials.journal").symlink_to(elsewhere)
-    assert check(place, *SEARCH, *more) == (0 if more else 2)
-    assert elsewhere.read_bytes() == before
 
 
 def test_the_canary_would_be_seen(place):

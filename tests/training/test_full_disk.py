@@ -78,7 +78,7 @@ def test_what_was_there_before_stays(in_process, disk, tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
-def test_a_search_whose_journal_does_not_fit_says_so(in_process, disk, tmp_path):
+def test_a_search_whose_best_point_does_not_fit_says_so(in_process, disk):
     pytest.importorskip("optuna")
     disk(1)
     words = ("model=gaussian", "model.width=interval(1,5)", "hydra.sweeper.n_trials=2")

@@ -1,40 +1,37 @@
-"""A search with Optuna: points are proposed, run as jobs, and stored with their values.
+"""A search with Optuna: points are proposed, run as jobs, and told to Optuna with their values.
 
-A point is one job, or one for each seed, so a point whose jobs have finished is not run again. The
-same command continues the search up to `n_trials` points in total. Optuna's state is a file of its
-journal storage. Its study always minimizes: where more is better, the values are negative.
+A point is one job, or one for each seed. Optuna's state is not stored: from the same seed and the
+same values it proposes the same points, so the same command reads the points of an earlier one from
+their runs, and continues up to `n_trials` points in total. The study always minimizes: where more
+is better, the values are negative.
 """
 
 import itertools
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import optuna
 import yaml
 from optuna.samplers import TPESampler
-from optuna.storages import JournalStorage
-from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
-from optuna.study import Study
 from optuna.trial import FrozenTrial, Trial, TrialState
 from rich.markup import escape
 
 from attnexp import console
-from attnexp.errors import RequestError, RunFailedError, writable
-from attnexp.runs import files, lock
+from attnexp.errors import RunFailedError, writable
+from attnexp.runs import files
 from attnexp.runs.key import NEUTRAL
+from attnexp.runs.redaction import masked
 from attnexp.runs.settings import without
+from attnexp.runs.status import Status
 from attnexp.runs.summary import Summary
 from attnexp.sweeps.launchers.base import Executor
 from attnexp.sweeps.objective import NotMeasuredError, finished, mean_of, selection_of
 from attnexp.sweeps.outcome import first_line
-from attnexp.sweeps.plan import Composer, Plan, PlannedJob, distinct
+from attnexp.sweeps.overrides import Override
+from attnexp.sweeps.plan import Composer, Plan, distinct
 from attnexp.sweeps.schedule import Scheduler, choose_executor
-from attnexp.sweeps.search.space import Point, Space
-
-NAME, JOURNAL = "attnexp", "trials.journal"
-"""The name of the study, and the file that it is in."""
+from attnexp.sweeps.search.space import Point, Space, Values
 
 BEST = Path("experiment") / "best.yaml"
 """Where the best configuration is written, below the folder of the search."""
@@ -45,8 +42,8 @@ PROPOSALS = 5
 SHOWN = 5
 """How many of the best points are shown."""
 
-ERROR, METRIC, HIGHER = "error", "metric", "higher"
-"""Attributes of a failed trial, and of a study: its metric, and whether more of it is better."""
+ERROR = "error"
+"""The attribute of a failed trial that says why."""
 
 
 @dataclass(frozen=True)
@@ -65,88 +62,112 @@ class SearchSettings:
 def search(
     composer: Composer, arguments: Sequence[str], settings: SearchSettings, dry_run: bool
 ) -> None:
-    """Search the space that the arguments span.
+    """Search the space that the arguments span, and write the best point as an experiment.
 
-    With `dry_run` only the trials so far are shown. Raises RunFailedError where no point could be
-    measured, and RequestError where the search cannot be read or written.
+    With `dry_run` only the points so far are shown. Raises RunFailedError where no point could be
+    measured, KeyboardInterrupt with the number of finished points where the search was interrupted,
+    and RequestError where the best point cannot be written.
     """
     space = Space(composer, arguments)
-    names = [each.name.rpartition(".")[2] for each in space.dimensions]
-    by = [f"by_{settings.metric}"] if settings.metric else []
-    root = Path(composer.config.hydra.sweep.dir).absolute()
-    folder = root / "-".join(["search", *names, *by, space.key])
     executor = choose_executor(composer, space.job, None)
-    with (
-        writable("output_dir", folder),
-        nullcontext() if dry_run else lock.hold(folder, on_busy=_announce_wait),
-    ):
-        if not dry_run:
-            _drop_incomplete_line(folder / JOURNAL)
-        found = Search(space, settings, folder)
-        if dry_run:
-            found.show()
-        else:
-            found.run(executor)
-
-
-def _announce_wait(holder: str) -> None:
-    console.say(f"{holder} is running this search; waiting for it")
-
-
-class NoLock(JournalFileOpenLock):
-    """Does nothing. The search holds its folder's lock; Optuna's would outlive a killed process."""
-
-    def acquire(self) -> bool:
-        return True
-
-    def release(self) -> None:
-        pass
+    found = Search(space, settings, executor)
+    if dry_run:
+        while (proposed := found.propose()) and not found.plan(proposed).to_do:
+            found.measure(proposed)
+        found.show()
+        return
+    try:
+        while proposed := found.propose():
+            found.measure(proposed)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(
+            f"interrupted: {len(found.counted())} of {settings.n_trials} points are done; the same "
+            "command goes on"
+        ) from None
+    finally:
+        executor.stop()
+        found.show()
+        names = [each.name.rpartition(".")[2] for each in space.dimensions]
+        by = [f"by_{settings.metric}"] if settings.metric else []
+        root = Path(composer.config.hydra.sweep.dir).absolute()
+        found.write_best(root / "-".join(["search", *names, *by, space.key]))
+    if not found.ranked():
+        raise RunFailedError("no point of the search could be measured")
 
 
 class Search:
-    """A search in its folder, whose lock the caller holds.
+    """The points of a search that have been proposed, as Optuna's trials.
 
-    Raises RequestError where the folder has a journal that is not that of a search.
+    `executor` runs their jobs.
     """
 
-    def __init__(self, space: Space, settings: SearchSettings, folder: Path) -> None:
+    def __init__(self, space: Space, settings: SearchSettings, executor: Executor) -> None:
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._space = space
         self._settings = settings
-        self._folder = folder
+        self._executor = executor
         self._distributions = {each.name: each.distribution for each in space.dimensions}
-        self._file = folder / JOURNAL
-        self._stored = self._file.exists() and self._file.stat().st_size > 0
-        self._study = self._loaded() if self._stored else optuna.create_study()
+        sampler = TPESampler(seed=settings.sampler_seed, constant_liar=settings.at_once > 1)
+        self._study = optuna.create_study(sampler=sampler)
+        self._tried: set[str] = set()
+        self._metric = settings.metric
+        self._sign: int | None = None
 
-    def run(self, executor: Executor) -> None:
-        """Propose and measure points until there are enough.
+    def counted(self) -> list[FrozenTrial]:
+        """Return the trials whose points were measured or failed."""
+        return [
+            trial
+            for trial in self._study.get_trials(deepcopy=False)
+            if trial.state == TrialState.COMPLETE or ERROR in trial.user_attrs
+        ]
 
-        Raises RunFailedError where no point could be measured, and KeyboardInterrupt with the
-        number of finished points where the search was interrupted.
-        """
-        try:
-            if not self._stored:
-                self._study = optuna.create_study(study_name=NAME, storage=self._storage())
-            self._study.sampler = self._sampler()
-            self._resume()
-            while proposed := self._propose():
-                self._measure(proposed, executor)
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"interrupted: {len(self._counted())} of {self._settings.n_trials} points are "
-                "done; the same command goes on"
-            ) from None
-        finally:
-            executor.stop()
-            self.show()
-        if not self._ranked():
-            raise RunFailedError("no point of the search could be measured")
+    def ranked(self) -> list[FrozenTrial]:
+        """Return the trials that were measured, the best first."""
+        measured = [trial for trial in self.counted() if trial.value is not None]
+        return sorted(measured, key=lambda trial: trial.value or 0.0)
+
+    def propose(self) -> list[tuple[Trial, Point]]:
+        """Return the next points to measure, as many as run at a time, with their trials."""
+        wanted = min(self._settings.at_once, self._settings.n_trials - len(self.counted()))
+        proposed: list[tuple[Trial, Point]] = []
+        while len(proposed) < wanted and (trial := self._new_trial()):
+            proposed.append((trial, self._space.point(trial.params)))
+        if wanted > 0 and not proposed:
+            console.say(f"all {len(self._tried)} points of the space have been tried")
+        return proposed
+
+    def plan(self, proposed: Sequence[tuple[Trial, Point]]) -> Plan:
+        """Return the plan of the jobs of some points without those that failed, which stay so."""
+        jobs = itertools.chain(*(self._space.jobs(point) for _, point in proposed))
+        refreshed = (job.refreshed() for job in distinct(jobs))
+        return Plan(tuple(job for job in refreshed if job.found.status is not Status.FAILED))
+
+    def measure(self, proposed: Sequence[tuple[Trial, Point]]) -> None:
+        """Run the jobs of some points, and tell the value of each point to Optuna."""
+        plan = self.plan(proposed)
+        Scheduler(plan, self._executor, fail_fast=False).run_jobs()
+        for trial, point in proposed:
+            jobs = self._space.jobs(point)
+            try:
+                self._metric = self._metric or selection_of(jobs[0])
+                value = mean_of(jobs, self._metric)
+            except NotMeasuredError as error:
+                trial.set_user_attr(ERROR, str(error))
+                self._study.tell(trial, state=TrialState.FAIL)
+                continue
+            if self._sign is None:
+                self._begin(finished(jobs[0]), self._metric)
+            self._study.tell(trial, self._signed(value))
+            if plan.to_do:
+                console.say(
+                    f"{len(self.counted())}/{self._settings.n_trials} {text(point)}: "
+                    f"{self._metric} {value:.4g} (best {self._signed(self.ranked()[0].value):.4g})"
+                )
 
     def show(self) -> None:
-        """Show the number of points, the best points, and the command that runs the best."""
-        ranked = self._ranked()
-        failed = [trial for trial in self._counted() if trial.value is None]
+        """Show the number of points and the best points."""
+        ranked = self.ranked()
+        failed = [trial for trial in self.counted() if trial.value is None]
         console.say(
             f"{len(ranked) + len(failed)} of {self._settings.n_trials} points: {len(ranked)} "
             f"measured, {len(failed)} failed"
@@ -157,160 +178,66 @@ class Search:
             console.say(f"the last that failed: {text(self._space.point(last.params))}: {why}")
         if not ranked:
             return
-        metric = self._study.user_attrs[METRIC]
+        metric = str(self._metric)
         table = console.plain_table(
             [*(each.name for each in self._space.dimensions), metric], right=[metric]
         )
         for trial in ranked[:SHOWN]:
-            values = [each.text.partition("=")[2] for each in self._space.point(trial.params)]
+            point = self._space.point(trial.params)
+            values = [text([override]).partition("=")[2] for override in point]
             table.add_row(*map(escape, values), console.number_text(self._signed(trial.value)))
         console.out.print(table)
-        console.say(f"attnexp --config-dir {console.relative(self._folder)} experiment=best")
 
-    def _storage(self) -> JournalStorage:
-        file = str(self._file)
-        return JournalStorage(JournalFileBackend(file, lock_obj=NoLock(file)))
+    def write_best(self, folder: Path) -> None:
+        """Write the best point as an experiment below a folder, and say how to run it."""
+        if not (ranked := self.ranked()):
+            return
+        summary = finished(self._space.jobs(self._space.point(ranked[0].params))[0])
+        reached = f"{self._metric} {self._signed(ranked[0].value):.4g}"
+        title = f"The best point of {folder.name}: {reached}."
+        path = folder / BEST
+        with writable("output_dir", folder):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            files.write_bytes(path, experiment_of(summary, title).encode())
+        console.say(f"attnexp --config-dir {console.relative(folder)} experiment=best")
 
-    def _sampler(self) -> TPESampler:
-        """Return a sampler that does not repeat the proposals of earlier commands."""
-        seed = self._settings.sampler_seed + len(self._study.trials)
-        return TPESampler(seed=seed, constant_liar=self._settings.at_once > 1)
-
-    def _loaded(self) -> Study:
-        """Return the study of the file, which is lines of JSON; nothing in it is code."""
-        try:
-            study = optuna.load_study(study_name=NAME, storage=self._storage())
-            self._check(study)
-        except OSError:
-            raise
-        except Exception as error:  # Optuna checks little of what it reads
-            why = f"{type(error).__name__}: {error}"
-            raise RequestError(
-                f"{self._file} is not the journal of this search ({why:.120}): move it away"
-            ) from error
-        return study
-
-    def _check(self, study: Study) -> None:
-        """Raise ValueError or KeyError for trials with values that the space does not have.
-
-        `fixed_params` are those of a trial that waits to be begun.
-        """
-        for trial in study.get_trials(deepcopy=False):
-            waiting = trial.system_attrs.get("fixed_params", {})
-            for name, value in {**waiting, **trial.params}.items():
-                allowed = self._distributions[name]
-                if not allowed._contains(allowed.to_internal_repr(value)):
-                    raise ValueError(f"it has other values of {name:.60}")
-
-    def _counted(self) -> list[FrozenTrial]:
-        """Return the trials whose points were measured or failed."""
-        return [
-            trial
-            for trial in self._study.get_trials(deepcopy=False)
-            if trial.state == TrialState.COMPLETE or ERROR in trial.user_attrs
-        ]
-
-    def _ranked(self) -> list[FrozenTrial]:
-        """Return the trials that were measured, the best first."""
-        measured = [trial for trial in self._counted() if trial.value is not None]
-        return sorted(measured, key=lambda trial: trial.value or 0.0)
-
-    def _signed(self, value: float | None) -> float:
-        """Return a metric for its value in the study, and the other way round."""
-        return (value or 0.0) * (-1 if self._study.user_attrs.get(HIGHER) else 1)
-
-    def _resume(self) -> None:
-        """Propose again the points that an earlier command has begun and not ended."""
-        for trial in self._study.get_trials(deepcopy=False, states=(TrialState.RUNNING,)):
-            if len(trial.params) == len(self._distributions):
-                self._study.enqueue_trial(trial.params)
-            self._study.tell(trial.number, state=TrialState.FAIL)
-
-    def _propose(self) -> list[tuple[Trial, Point]]:
-        counted = self._counted()
-        tried = {self._space.point_key(trial.params) for trial in counted}
-        proposed: list[tuple[Trial, Point]] = []
-        while len(proposed) < min(
-            self._settings.at_once, self._settings.n_trials - len(counted)
-        ) and (trial := self._new_trial(tried)):
-            tried.add(self._space.point_key(trial.params))
-            proposed.append((trial, self._space.point(trial.params)))
-        if not proposed and len(counted) < self._settings.n_trials:
-            console.say(f"all {len(tried)} points of the space have been tried")
-        return proposed
-
-    def _new_trial(self, tried: set[str]) -> Trial | None:
+    def _new_trial(self) -> Trial | None:
         """Return a trial of a point that has not been tried, or None where there is none."""
         for _ in range(PROPOSALS):
             trial = self._study.ask(self._distributions)
-            if self._space.point_key(trial.params) not in tried:
+            if self._is_new(trial.params):
                 return trial
             self._study.tell(trial, state=TrialState.FAIL)
         for values in self._space.all_values():
-            if self._space.point_key(values) not in tried:
+            if self._is_new(values):
                 self._study.enqueue_trial(dict(values))
                 return self._study.ask(self._distributions)
         return None
 
-    def _measure(self, proposed: Sequence[tuple[Trial, Point]], executor: Executor) -> None:
-        """Run the jobs of some points, and store the value of each point."""
-        jobs = [self._space.jobs(point) for _, point in proposed]
-        plan = Plan(tuple(job.refreshed() for job in distinct(itertools.chain(*jobs))))
-        Scheduler(plan, executor, fail_fast=False).run_jobs()
-        before = self._ranked()[:1]
-        for (trial, point), of_point in zip(proposed, jobs, strict=True):
-            self._store(trial, point, of_point)
-        best = self._ranked()[:1]
-        if [trial.number for trial in best] != [trial.number for trial in before]:
-            self._write_best(best[0])
-
-    def _store(self, trial: Trial, point: Point, jobs: Sequence[PlannedJob]) -> None:
-        known = self._study.user_attrs.get(METRIC) or self._settings.metric
-        try:
-            metric = known or selection_of(jobs[0])
-            value = mean_of(jobs, metric)
-        except NotMeasuredError as error:
-            trial.set_user_attr(ERROR, str(error))
-            self._study.tell(trial, state=TrialState.FAIL)
-            return
-        if METRIC not in self._study.user_attrs:
-            self._begin(finished(jobs[0]), metric)
-        self._study.tell(trial, self._signed(value))
-        console.say(
-            f"{len(self._counted())}/{self._settings.n_trials} {text(point)}: {metric} {value:.4g} "
-            f"(best {self._signed(self._ranked()[0].value):.4g})"
-        )
+    def _is_new(self, values: Values) -> bool:
+        """Return whether a point has not been tried. It counts as tried from then on."""
+        key = self._space.point_key(values)
+        is_new = key not in self._tried
+        self._tried.add(key)
+        return is_new
 
     def _begin(self, summary: Summary, metric: str) -> None:
-        """Store by what the points are compared."""
-        self._study.set_user_attr(METRIC, metric)
-        self._study.set_user_attr(HIGHER, summary.better.get(metric) == "higher")
+        """Note whether more of the metric is better, from the first point that was measured."""
+        self._sign = -1 if summary.better.get(metric) == "higher" else 1
         if metric == summary.primary:
             console.warn(
                 f"{metric} is measured on the test set: the best point of a search by it looks "
                 "better there than it is"
             )
 
-    def _write_best(self, trial: FrozenTrial) -> None:
-        summary = finished(self._space.jobs(self._space.point(trial.params))[0])
-        reached = f"{self._study.user_attrs[METRIC]} {self._signed(trial.value):.4g}"
-        path = self._folder / BEST
-        path.parent.mkdir(parents=True, exist_ok=True)
-        title = f"The best point of {self._folder.name}: {reached}."
-        files.write_bytes(path, experiment_of(summary, title).encode())
+    def _signed(self, value: float | None) -> float:
+        """Return a metric for its value in the study, and the other way round."""
+        return (value or 0.0) * (self._sign or 1)
 
 
-def _drop_incomplete_line(file: Path) -> None:
-    """Drop a last line that a killed process left incomplete, before more is appended to it."""
-    if file.exists():
-        content = file.read_bytes()
-        with file.open("r+b") as opened:
-            opened.truncate(content.rfind(b"\n") + 1)
-
-
-def text(point: Point) -> str:
-    """Return a point as it is written on the command line."""
-    return " ".join(override.text for override in point)
+def text(point: Sequence[Override]) -> str:
+    """Return a point as it is written on the command line, without secrets."""
+    return " ".join(masked(override.text) for override in point)
 
 
 def experiment_of(summary: Summary, title: str) -> str:

@@ -27,7 +27,6 @@ from optuna.distributions import (
 
 from attnexp.config.job import Job
 from attnexp.errors import RequestError
-from attnexp.runs.redaction import masked
 from attnexp.sweeps.overrides import Override, expand
 from attnexp.sweeps.plan import Composer, PlannedJob, distinct
 
@@ -71,7 +70,7 @@ class Space:
 
     Seeds are not a dimension: each point has a job for every seed of the command line.
 
-    Raises RequestError where the arguments span no dimension, or search a secret.
+    Raises RequestError where the arguments span no dimension.
     """
 
     def __init__(self, composer: Composer, arguments: Sequence[str]) -> None:
@@ -84,12 +83,6 @@ class Space:
                 "several choices"
             )
         self.dimensions = [dimension(parsed[name]) for name in searched]
-        for each in self.dimensions:
-            if any(masked(corner.text) != corner.text for corner in each.corners):
-                raise RequestError(
-                    f"{each.name} is a secret, and the journal of a search holds the values that "
-                    "it tries: give it one value"
-                )
         fixed = {name: expand(each) for name, each in parsed.items() if name not in searched}
         corners = {each.name: each.corners for each in self.dimensions}
         self._axes = composer.axes_of(fixed | corners)
@@ -98,19 +91,14 @@ class Space:
 
     @cached_property
     def key(self) -> str:
-        """The key of the search: a hash of its distributions and of the jobs at its corners.
+        """The key of the search: a hash of its distributions and of the jobs of one point.
 
         A changed default therefore makes the same arguments another search.
         """
-        first = tuple(each.corners[0] for each in self.dimensions)
-        corners = [
-            (*first[:place], corner, *first[place + 1 :])
-            for place, each in enumerate(self.dimensions)
-            for corner in each.corners
-        ]
-        keys = sorted({job.place.key for corner in corners for job in self.jobs(corner)})
+        jobs = self.jobs(tuple(each.corners[0] for each in self.dimensions))
         spans = sorted(f"{each.name} {each.distribution}" for each in self.dimensions)
-        return hashlib.sha256(json.dumps([keys, spans]).encode()).hexdigest()[:10]
+        hashed = json.dumps([[job.place.key for job in jobs], spans])
+        return hashlib.sha256(hashed.encode()).hexdigest()[:10]
 
     def point(self, values: Values) -> Point:
         """Return the point with these values."""
