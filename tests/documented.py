@@ -14,7 +14,6 @@ EXTRAS = {
     "launcher=joblib": "hydra_plugins.hydra_joblib_launcher",
     "launcher=slurm": "hydra_plugins.hydra_submitit_launcher",
     "launcher=ray_tasks": "hydra_plugins.hydra_ray_launcher",
-    "sweeper=optuna": "optuna",
 }
 """What a command line needs that is not always installed."""
 

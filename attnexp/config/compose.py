@@ -178,9 +178,7 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
 
 
 def _no_task(config: DictConfig) -> None:
-    raise RequestError(
-        "hydra/sweeper must be attnexp, tuned or optuna: others forget what they have done"
-    )
+    raise RequestError("hydra/sweeper must be attnexp or tuned: others forget what they have done")
 
 
 class Loader(ConfigLoaderImpl):

@@ -64,7 +64,7 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
         return (Override(override.input_line, _plain_value(override.value())),)
     if not override.is_discrete_sweep():
         raise HydraException(
-            f"{override.input_line} names no list of values: hydra/sweeper=optuna searches it"
+            f"{override.input_line} names no list of values: write them, as in 1,2,5 or range(1,6)"
         )
     try:
         values = cast(Iterable[Any], override.sweep_iterator())

@@ -1,14 +1,11 @@
-"""attnexp's sweepers: every combination of the values, tuned or not, or a search with Optuna."""
+"""attnexp's sweepers: every combination of the values, tuned or not."""
 
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
 from typing import Any
 
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig
-
-from attnexp.errors import RequestError
 
 
 class AttnexpSweeper(Sweeper):
@@ -78,35 +75,3 @@ class TunedSweeper(AttnexpSweeper):
                 self.max_batch_size,
                 self.dry_run,
             )
-
-
-class OptunaSweeper(AttnexpSweeper):
-    """Runs `n_trials` points in total that Optuna proposes, `at_once` at a time.
-
-    The points are compared by `metric`, which is the task's metric for selection where it is None.
-    """
-
-    def __init__(
-        self,
-        n_trials: int,
-        at_once: int = 1,
-        metric: str | None = None,
-        sampler_seed: int = 0,
-        params: Mapping[str, Any] | None = None,
-        dry_run: bool = False,
-    ) -> None:
-        super().__init__(params, dry_run=dry_run)
-        self.n_trials = n_trials
-        self.at_once = at_once
-        self.metric = metric
-        self.sampler_seed = sampler_seed
-
-    def sweep(self, arguments: list[str]) -> None:
-        if find_spec("optuna") is None:
-            raise RequestError("hydra/sweeper=optuna needs Optuna: pip install 'attnexp[optuna]'")
-        from attnexp.sweeps.plan import Composer
-        from attnexp.sweeps.search.search import SearchSettings, search
-
-        settings = SearchSettings(self.n_trials, self.at_once, self.metric, self.sampler_seed)
-        with Composer(self.hydra_context, self.config) as composer:
-            search(composer, [*self.params, *arguments], settings, self.dry_run)

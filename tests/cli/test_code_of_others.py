@@ -6,11 +6,9 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-import yaml
 from command_outcome import run_here
 
 STORED = Path(__file__).parents[1] / "runs" / "stored"
@@ -92,28 +90,13 @@ def test_no_verb_runs_what_a_summary_names(place, put):
 
 
 SMALL = ("figures=false", "data.num_train=20", "data.num_test=10", "model=gaussian")
-SEARCH = ["-m", "hydra/sweeper=optuna", *SMALL, "model.width=1,2", "hydra.sweeper.n_trials=2"]
 
 
-@pytest.fixture
-def searched(place):
-    """The folder of a search that has ended."""
-    if find_spec("optuna") is None:
-        pytest.skip("Optuna is not installed")
-    for width in (1, 2):
-        assert run_here([*SMALL, f"model.width={width}"], 60).code == 0
-    assert run_here(SEARCH, 60).code == 0
-    (search,) = place.glob("outputs/search-*")
-    return search
-
-
-def test_no_sweep_runs_what_a_folder_of_sweeps_names(place, searched):
-    text = yaml.safe_dump({"model": NODE, "hydra": {"callbacks": {"a": NODE}}})
-    (searched / "experiment" / "best.yaml").write_text(f"# @package _global_\n{text}")
+def test_no_sweep_runs_what_a_folder_of_sweeps_names(place):
     plans = place / "outputs" / ".plans"
-    plans.mkdir(exist_ok=True)
+    plans.mkdir(parents=True)
     (plans / "a.json").write_text(json.dumps({"jobs": [NODE["_target_"], "../x", "/etc"]}))
-    for words in (SEARCH, [*SEARCH, "--dry-run"], ["status"], ["-m", *SMALL, "model.width=1,2"]):
+    for words in (["status"], ["-m", *SMALL, "model.width=1,2"]):
         check(place, *words)
 
 

@@ -66,8 +66,6 @@ def lessened(words):
         ]
     if "data=reverse" in text:
         words += FEW
-    if "optuna" in text:
-        words.append("hydra.sweeper.n_trials=3")
     plain = {"--help", "--version", "--cfg", "--info", "--dry-run"} & set(words)
     return words if plain else [*words, *LITTLE]
 

@@ -80,13 +80,10 @@ def test_a_run_records_no_secret(in_process, home):
     [
         ["hydra/launcher=parallel", f"+hydra.job.env_set.MY_TOKEN={TYPED}", "model.number=1,2"],
         ["hydra/sweeper=tuned", f'hydra.sweeper.tune=["model.password={TYPED},{TYPED}-too"]'],
-        ["hydra/sweeper=optuna", "hydra.sweeper.n_trials=2", "model.number=1,2"],
     ],
-    ids=["parallel", "tuned", "optuna"],
+    ids=["parallel", "tuned"],
 )
 def test_a_sweep_records_no_secret(attnexp, home, more):
-    if "optuna" in more[0]:
-        pytest.importorskip("optuna", reason="Optuna is not installed")
     answer = attnexp("-m", *(REPEATABLE if "tuned" in more[0] else WORDS), *more)
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert leaks(home / "outputs") == []

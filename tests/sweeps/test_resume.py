@@ -113,7 +113,7 @@ def test_without_work_torch_is_not_imported(fragile, home, arguments):
     script = (
         "import sys\nfrom attnexp.cli.main import run\n"
         f"code = run({[*ARGUMENTS, '-m', 'seed=0,1', *arguments]!r})\n"
-        "heavy = {'torch', 'pandas', 'matplotlib', 'optuna'} & set(sys.modules)\n"
+        "heavy = {'torch', 'pandas', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(f'{code} {heavy}')"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT)}

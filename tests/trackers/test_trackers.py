@@ -3,7 +3,6 @@
 import csv
 import errno
 import json
-import math
 import os
 import threading
 
@@ -82,38 +81,6 @@ def test_event_files_on_a_full_disk_cost_a_sentence(in_process, monkeypatch, tmp
     assert summary_of(folder)["status"] == ("failed" if code else "finished")
 
 
-@pytest.fixture
-def mlflow(monkeypatch):
-    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    pytest.importorskip("sqlalchemy", reason="sqlalchemy is not installed")
-    pytest.importorskip("alembic", reason="alembic is not installed")
-    return pytest.importorskip("mlflow", reason="mlflow is not installed")
-
-
-@pytest.mark.filterwarnings("ignore")  # what libraries of others do to each other
-def test_mlflow_reads_back_every_epoch_the_metrics_the_settings_and_the_pictures(
-    run_with, mlflow, tmp_path
-):
-    folder = run_with("tracker=mlflow")
-    client = mlflow.MlflowClient(f"sqlite:///{tmp_path / 'outputs' / 'mlflow.db'}")
-    experiment = client.get_experiment_by_name("attnexp")
-    (run,) = client.search_runs([experiment.experiment_id])
-    assert run.info.run_name == folder.name
-    assert run.info.status == "FINISHED"
-    assert run.data.params["data.num_train"] == "50"
-    assert run.data.tags["key"] == summary_of(folder)["key"]
-    history = client.get_metric_history(run.info.run_id, "train.loss")
-    seen = sorted((metric.step, metric.value) for metric in history)
-    losses = [float(row["loss"]) for row in rows_of(folder)]
-    assert [step for step, _ in seen] == [1, 2, 3]
-    assert [value for _, value in seen] == pytest.approx(losses)
-    for name, value in summary_of(folder)["metrics"].items():
-        assert math.isclose(run.data.metrics[name], value)
-    drawn = [file.path for file in client.list_artifacts(run.info.run_id, "figures")]
-    assert drawn == ["figures/attention.png", "figures/fit.png", "figures/loss.png"]
-    assert "metrics {" in (folder / "attnexp.log").read_text()
-
-
 def test_a_tracker_is_no_part_of_what_a_run_is(run_with, in_process):
     pytest.importorskip("tensorboard", reason="tensorboard is not installed")
     folder = run_with("tracker=tensorboard", "figures=false")
@@ -126,8 +93,7 @@ def test_a_library_that_is_not_there_is_said_before_anything_is_written(
     in_process, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    for name in ("tensorboard", "mlflow"):
-        done = in_process(f"tracker={name}")
-        assert done.returncode == 2
-        assert f"pip install 'attnexp[{name}]'" in done.stderr
+    done = in_process("tracker=tensorboard")
+    assert done.returncode == 2
+    assert "pip install 'attnexp[tensorboard]'" in done.stderr
     assert not (tmp_path / "outputs").exists()

@@ -76,13 +76,3 @@ def test_what_was_there_before_stays(in_process, disk, tmp_path):
     assert report.returncode == 2
     assert report.stderr == "attnexp: --output: page.html cannot be written: the disk is full\n"
     assert not (tmp_path / "page.html").exists()
-
-
-def test_a_search_whose_best_point_does_not_fit_says_so(in_process, disk):
-    pytest.importorskip("optuna")
-    disk(1)
-    words = ("model=gaussian", "model.width=interval(1,5)", "hydra.sweeper.n_trials=2")
-    answer = in_process("-m", "hydra/sweeper=optuna", "figures=false", *words, *WORDS)
-    assert answer.returncode == 2
-    assert answer.stderr.count("\n") == 1
-    assert answer.stderr.rstrip().endswith("cannot be written: the disk is full")
