@@ -67,6 +67,20 @@ def module_name(text: str) -> str:
     return text
 
 
+def add_where(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that chooses among the runs below the paths."""
+    parser.add_argument(
+        "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
+    )
+
+
+def add_view(parser: argparse.ArgumentParser, heads: str = "the mean of all") -> None:
+    """Add the arguments that choose what is shown of an attention."""
+    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, self, ...")
+    parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
+    parser.add_argument("--head", type=place, metavar="N", help=f"default: {heads}")
+
+
 def add_trust(parser: argparse.ArgumentParser) -> None:
     """Add the arguments by which a command line trusts code that a run folder names."""
     parser.add_argument(

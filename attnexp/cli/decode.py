@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, add_trust, place
+from attnexp.cli.arguments import Arguments, add_trust, add_view
 from attnexp.errors import RequestError
 from attnexp.runs.files import PREDICTIONS
 from attnexp.runs.folder import load_run
@@ -81,8 +81,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "source", nargs="+", metavar="SOURCE", help="symbols of the data, as in '3 1 4' or 3,1,4"
     )
-    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder or self")
-    parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
-    parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
+    add_view(parser)
     add_trust(parser)
     return parser.parse_intermixed_args(argv)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, listed, place, places
+from attnexp.cli.arguments import Arguments, add_view, add_where, listed, places
 from attnexp.errors import RequestError, choices_text, none_of, writable
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import PICTURES, drawn
@@ -93,14 +93,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         metavar="DIR",
         help="default: the run's own figures/, or figures/ next to the runs",
     )
-    parser.add_argument("--where", metavar="TEST", help='only some runs: "model in [dot, cosine]"')
+    add_where(parser)
     parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv, for the loss")
     parser.add_argument(
         "--example", type=places, default=(), metavar="N,...", help="test examples, from 1"
     )
-    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, self, ...")
-    parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
-    parser.add_argument("--head", type=place, metavar="N", help="default: each, or their mean")
+    add_view(parser, heads="each, or their mean")
     return parser.parse_intermixed_args(argv)
 
 

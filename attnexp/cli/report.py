@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments
+from attnexp.cli.arguments import Arguments, add_where
 from attnexp.errors import RequestError
 from attnexp.runs.files import write_output
 
@@ -63,6 +63,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--output", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
     )
-    parser.add_argument("--where", metavar="TEST", help='only some runs: "data=reverse"')
+    add_where(parser)
     parser.add_argument("--title", default="Attention, compared", help="what the page is called")
     return parser.parse_intermixed_args(argv)

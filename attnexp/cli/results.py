@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, listed
+from attnexp.cli.arguments import Arguments, add_where, listed
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
 
@@ -79,13 +79,11 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments. A sort that begins with - needs no = sign."""
+    """Return the arguments."""
     parser = Arguments("results", "Compare runs in a table.", EPILOG)
     parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
     parser.add_argument("--runs", action="store_true", help="one row per run, seeds not gathered")
-    parser.add_argument(
-        "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
-    )
+    add_where(parser)
     parser.add_argument(
         "--by", type=listed, default=[], metavar="NAME,...", help="what the rows are, such as model"
     )
@@ -95,7 +93,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--sort",
         metavar="NAME",
-        help="order by a metric, best first, or by a setting; -NAME reverses",
+        help="order by a metric, best first, or by a setting; --sort=-NAME reverses",
     )
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
     parser.add_argument(
@@ -108,7 +106,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         metavar="N",
         help="rows of a table on the screen (40); 0 for all",
     )
-    return parser.parse_intermixed_args(_join_sort(argv))
+    return parser.parse_intermixed_args(argv)
 
 
 def chosen_format(form: str | None, output: Path | None) -> str:
@@ -138,13 +136,3 @@ def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
         return
     write_output("--output", output, text.encode())
     console.say(f"{len(report.records)} rows in {output}")
-
-
-def _join_sort(argv: Sequence[str]) -> list[str]:
-    joined: list[str] = []
-    for word in argv:
-        if joined and joined[-1] == "--sort":
-            joined[-1] = f"--sort={word}"
-        else:
-            joined.append(word)
-    return joined

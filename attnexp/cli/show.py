@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.text import Text
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, place
+from attnexp.cli.arguments import Arguments, add_view, place
 from attnexp.plots.lines import asked_columns, widths_of, words
 from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_line
 from attnexp.runs import files
@@ -64,9 +64,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
     parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv; default: losses")
     parser.add_argument("--example", type=place, metavar="N", help="a test example, from 1")
-    parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, self, ...")
-    parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
-    parser.add_argument("--head", type=place, metavar="N", help="default: the mean of all")
+    add_view(parser)
     return parser.parse_intermixed_args(argv)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, add_trust, fraction
+from attnexp.cli.arguments import Arguments, add_trust, add_where, fraction
 from attnexp.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.origin.repeat import NOT_CHECKED, Repetition, compare
@@ -129,7 +129,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments."""
     parser = Arguments("verify", "Repeat finished runs and compare the numbers.", EPILOG)
     parser.add_argument("paths", nargs="+", metavar="RUN", help="runs, or folders above them")
-    parser.add_argument("--where", metavar="TEST", help="only runs that pass, as in results")
+    add_where(parser)
     parser.add_argument(
         "--tolerance",
         type=fraction,

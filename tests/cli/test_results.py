@@ -71,7 +71,7 @@ RISING = ["0.3", "0.31", "0.4", "0.41", "0.5", "0.51"]
     [
         (("--sort", "test_mse"), RISING),
         (("--sort=test_mse",), RISING),
-        (("--sort", "-test_mse"), RISING[::-1]),
+        (("--sort=-test_mse",), RISING[::-1]),
     ],
 )
 def test_sorting_by_a_metric_puts_the_best_first_and_a_minus_last(results, arguments, order):
@@ -85,7 +85,7 @@ def test_higher_may_be_better_and_missing_comes_last(results: Results, write_run
         )
     text = results("--runs", "--sort", "accuracy", "--format", "csv")
     assert column(text, "accuracy") == ["0.9", "0.7", "0.5", "nan"]
-    text = results("--runs", "--sort", "-accuracy", "--format", "csv")
+    text = results("--runs", "--sort=-accuracy", "--format", "csv")
     assert column(text, "accuracy") == ["0.5", "0.7", "0.9", "nan"]
 
 
