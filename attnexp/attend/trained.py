@@ -41,7 +41,7 @@ class TrainedAttention:
         if self.normalizer.heads > 1 and any(True for _ in self.normalizer.parameters()):
             raise RequestError(
                 f"normalizer={self.normalizer_name} of {self.name} has learned a number for each "
-                f"of {self.normalizer.heads} heads: choose another with --normalizer NAME"
+                f"of {self.normalizer.heads} heads: choose another with normalizer=NAME"
             )
         return self.normalizer
 

@@ -16,9 +16,9 @@ from attnexp.runs.files import PICTURES, finite
 
 EPILOG = """examples:
   attnexp attend example=additive                  a case of the textbook; {names}
-  attnexp attend example=additive --valid-lens 3,10 model.hidden_dim=64 --seed 1
-  attnexp attend --queries normal:2x1x4 --keys normal:2x5x4 --score scaled_dot
-  attnexp attend --scores "1,2,3;0,0,0" --values 10,20,30 --normalizer sparsemax
+  attnexp attend example=additive --valid-lens 3,10 model.hidden_dim=64 seed=1
+  attnexp attend --queries normal:2x1x4 --keys normal:2x5x4 model=scaled_dot
+  attnexp attend --scores "1,2,3;0,0,0" --values 10,20,30 normalizer=sparsemax
   attnexp attend --queries q.npy --keys k.csv --values v.csv --output map.png
   attnexp attend example=kernel --run outputs/RUN  with what a run has learned
 tensors:
@@ -37,8 +37,7 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(argv)
     typed = {name: text for name in TENSORS if (text := getattr(arguments, name)) is not None}
-    words = [*arguments.words, *arguments.aliases]
-    request = read_request(words, typed, arguments.file, arguments.run is not None)
+    request = read_request(arguments.words, typed, arguments.file, arguments.run is not None)
     job = request.compose(arguments.config_dir)
     with console.status("loading PyTorch"):
         from attnexp.attend.display import draw, show
@@ -86,16 +85,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     for name, line in TENSORS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar="TENSOR", help=line)
-    for flag, setting in (("score", "model"), ("normalizer", "normalizer"), ("seed", "seed")):
-        parser.add_argument(
-            f"--{flag}",
-            dest="aliases",
-            action="append",
-            default=[],
-            type=f"{setting}={{}}".format,
-            metavar="VALUE",
-            help=f"the same as {setting}=VALUE",
-        )
     parser.add_argument(
         "--from", dest="file", type=Path, metavar="FILE", help="read all this from a YAML file"
     )

@@ -13,14 +13,13 @@ PAIR = (*QUERIES, "--keys", "ones:3")
 def requested(*argv):
     arguments = parse(argv)
     typed = {name: own for name in TENSORS if (own := getattr(arguments, name)) is not None}
-    words = [*arguments.words, *arguments.aliases]
-    return read_request(words, typed, arguments.file, arguments.run is not None)
+    return read_request(arguments.words, typed, arguments.file, arguments.run is not None)
 
 
 def test_the_command_line_goes_before_a_file(tmp_path):
     file = tmp_path / "case.yaml"
     file.write_text("# Mine.\nmodel: dot\nqueries: [[1]]\nkeys: keys.npy\nseed: 5\n")
-    request = requested("--from", str(file), "--keys", "-1,0,1", "--seed", "6", "model.scale=2")
+    request = requested("--from", str(file), "--keys", "-1,0,1", "seed=6", "model.scale=2")
     assert request.title == "Mine."
     assert request.settings == {"model": "dot", "seed": "6", "model.scale": "2"}
     assert {name: str(own).strip() for name, own in request.tensors.items()} == {
@@ -47,7 +46,7 @@ def test_the_command_line_goes_before_a_file(tmp_path):
         ((*PAIR, "--output", "map.gif"), "map.gif must end with .pdf, .png or .svg"),
         (["--from", "none.yaml"], "--from: none.yaml is not there"),
         ((*PAIR, "--run", "RUN", "model=dot"), "--run has a score, so that model cannot be"),
-        ((*PAIR, "--run", "RUN", "--score", "dot"), "so that model cannot be given too"),
+        ((*PAIR, "--run", "RUN", "model=dot"), "so that model cannot be given too"),
         ((*PAIR, "--run", "RUN", "model.width=2"), "so that model.width cannot be given too"),
         (("--scores", "1,2", "--run", "RUN"), "--run has a score, so that scores cannot be"),
         ((*PAIR, "--attention", "pooling"), "--attention and --trust are about a run: add --run"),

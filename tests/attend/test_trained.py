@@ -52,7 +52,7 @@ def test_one_attention_of_several(in_process, name):
 
 
 def test_what_is_shown_and_a_normalizer_of_ones_own(in_process):
-    asked = ("--queries", "0", "--keys", "0,9", "--normalizer", "sparsemax")
+    asked = ("--queries", "0", "--keys", "0,9", "normalizer=sparsemax")
     answer = in_process("attend", "--run", REGRESSION, *asked)
     assert answer.returncode == 0, answer.stderr
     assert re.search(r"^trained parameters of pooling in .*: width a number$", answer.stdout, re.M)
@@ -100,4 +100,4 @@ def test_a_normalizer_that_learned_a_number_for_each_head_is_refused(in_process,
     refused = in_process(*asked)
     assert refused.returncode == 2
     assert "has learned a number for each of 2 heads: choose another with" in refused.stderr
-    assert in_process(*asked, "--normalizer", "softmax").returncode == 0
+    assert in_process(*asked, "normalizer=softmax").returncode == 0

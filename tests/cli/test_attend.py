@@ -45,7 +45,7 @@ def test_scores_are_those_of_the_formula(attended):
 
 
 def test_the_parameters_of_a_score_are_those_of_a_run_with_the_seed(attended):
-    record = attended("example=additive", "--keys", "normal:2x10x2", "--seed", 3)
+    record = attended("example=additive", "--keys", "normal:2x10x2", "seed=3")
     with seeded(3, "initialisation"):
         pooling = AttentionPooling(Additive(20, 2, hidden_dim=8), value_dim=4)
     queries, keys, values = (torch.tensor(record[name]) for name in ("queries", "keys", "values"))
@@ -99,14 +99,14 @@ def test_an_example_is_shown_with_its_shapes_and_drawn(in_process, tmp_path):
 
 
 def test_a_normalizer_that_learns(attended):
-    record = attended("--scores", "1,2,3;0,0,0", "--normalizer", "sink")
+    record = attended("--scores", "1,2,3;0,0,0", "normalizer=sink")
     assert (record["score"], record["normalizer"]) == (None, "sink")
     assert record["parameters"] == {"s": []}
     assert np.array(record["weights"]).sum(axis=-1).max() < 1
 
 
 def test_scores_of_minus_infinity_are_null_for_programs(attended, in_process):
-    words = ("--queries", "0", "--keys", "0,9", "--values", "1,2", "--score", "boxcar")
+    words = ("--queries", "0", "--keys", "0,9", "--values", "1,2", "model=boxcar")
     record = attended(*words)
     assert record["scores"] == [[[0.0, None]]]
     assert record["weights"] == [[[1.0, 0.0]]]
@@ -133,16 +133,16 @@ PAIR = ("--queries", "ones:2", "--keys", "ones:3")
     ("arguments", "sentence"),
     [
         ((*PAIR, "model.widht=2"), "There is no setting 'widht' in 'model'"),
-        ((*PAIR, "--score", "gaussian", "model.width=-1"), "width must be greater than 0, got -1"),
-        ((*PAIR, "--normalizer", "soft"), "'soft' is not one of the choices for 'normalizer'"),
-        ((*PAIR, "--seed", "-1"), "seed must be 0 or more, got -1"),
+        ((*PAIR, "model=gaussian", "model.width=-1"), "width must be greater than 0, got -1"),
+        ((*PAIR, "normalizer=soft"), "'soft' is not one of the choices for 'normalizer'"),
+        ((*PAIR, "seed=-1"), "seed must be 0 or more, got -1"),
         ((*PAIR, "--valid-lens", "4"), "valid_lens must lie between 0 and the number of keys, 3"),
         ((*PAIR, "--output", "none.png/map.png"), "--output: none.png/map.png cannot be written"),
         (
-            ("--queries", "ones:2x3", "--keys", "ones:2x4", "--score", "dot"),
+            ("--queries", "ones:2x3", "--keys", "ones:2x4", "model=dot"),
             "dot needs queries and keys of one dimension, got 3 and 4",
         ),
-        ((*PAIR, "--score", "additive", "model.hidden_dim=99999999999"), "GB"),
+        ((*PAIR, "model=additive", "model.hidden_dim=99999999999"), "GB"),
     ],
 )
 def test_wrong_requests_are_said(in_process, tmp_path, arguments, sentence):
@@ -162,7 +162,7 @@ def test_a_score_of_ones_own(in_process, tmp_path):
     (tmp_path / "conf" / "model" / "mine.yaml").write_text(
         "# My own.\n_target_: own_score_of_attend.Mine\n"
     )
-    answer = in_process("attend", *PAIR, "--score", "mine", "--config-dir", "conf")
+    answer = in_process("attend", *PAIR, "model=mine", "--config-dir", "conf")
     assert answer.returncode == 0, answer.stderr
     assert "model=mine: My own." in answer.stdout
     del sys.modules["own_score_of_attend"]
