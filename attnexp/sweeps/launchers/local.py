@@ -13,7 +13,6 @@ from attnexp import console
 from attnexp.config.job import Job
 from attnexp.errors import RequestError
 from attnexp.sweeps.launchers.base import Executor, JobOf
-from attnexp.sweeps.launchers.gpus import reserve_gpu
 from attnexp.sweeps.outcome import GRACE, Outcome
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.pool import WorkerProcess, ended_jobs
@@ -25,7 +24,7 @@ QUOTA = Path("/sys/fs/cgroup/cpu.max")
 class LocalExecutor(Executor):
     """Runs `n_jobs` jobs at a time on this machine, each in a worker process.
 
-    A worker has its share of the cores, and a GPU to itself where there are several. `n_jobs` is
+    A worker has its share of the cores, and the GPUs are dealt out to the workers. `n_jobs` is
     read as joblib reads it: -1 is one job for each core, -2 one less. If it is negative, the number
     of workers is at most the number of cores divided by the jobs' `threads`. On Windows, where more
     was never tried, jobs run one at a time.
@@ -102,8 +101,10 @@ class LocalExecutor(Executor):
         if free:
             return free[0]
         threads = str(max(1, self._cores // count))
-        gpu = reserve_gpu() if any(map(uses_gpu, jobs)) else {}
-        worker = WorkerProcess({"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads, **gpu})
+        environment = {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
+        if any(map(uses_gpu, jobs)) and (gpus := visible_gpus()):
+            environment["CUDA_VISIBLE_DEVICES"] = gpus[len(self._workers) % len(gpus)]
+        worker = WorkerProcess(environment)
         self._workers.append(worker)
         return worker
 
@@ -111,6 +112,17 @@ class LocalExecutor(Executor):
 def uses_gpu(job: PlannedJob) -> bool:
     """Return whether a job needs a worker that may use a GPU."""
     return job.settings.get("device") in ("auto", "cuda")
+
+
+def visible_gpus() -> list[str]:
+    """Return the GPUs that CUDA would show to this process, without importing torch."""
+    asked = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if asked is not None:
+        return [gpu.strip() for gpu in asked.split(",") if gpu.strip() not in ("", "-1")]
+    try:
+        return [str(number) for number, _ in enumerate(os.listdir("/proc/driver/nvidia/gpus"))]
+    except OSError:
+        return []
 
 
 def core_count() -> int:
