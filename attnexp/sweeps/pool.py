@@ -15,8 +15,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from multiprocessing import Pipe, forkserver, resource_tracker
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
@@ -55,9 +55,6 @@ _POLL = 0.2
 
 _RELEASE = 1.0
 """Seconds in which the system releases the lock of a process that has just died, at the most."""
-
-LONGEST_FOLDER = 70
-"""Characters of a temporary folder in which a socket can have its name, which Linux keeps short."""
 
 _SERVER_DIED = 255
 """The exit code that the standard library gives to a worker whose server died before it."""
@@ -181,24 +178,21 @@ class WorkerProcess:
         context: Any = multiprocessing.get_context(METHOD)
         environment = {**os.environ, **self._environment}
         for _ in range(STARTS):
-            self._server = _running_server()
             self._pipe, pipe = Pipe()
             lifeline, self._lifeline = Pipe(duplex=False)
-            process = context.Process(
-                target=worker.main, args=(pipe, lifeline, environment), daemon=True
-            )
-            watch = threading.Timer(START, _kill_server, [self._server])
-            watch.start()
+            theirs = (pipe, lifeline, environment)
+            process = context.Process(target=worker.main, args=theirs, daemon=True)
             try:
-                process.start()
+                self._server = _running_server()
+                with _killed_after(self._server, START):
+                    process.start()
                 self._process = process
                 return
             except EOFError:
                 cause = f"its server has died or was silent for {START:g} seconds"
             except OSError as error:
-                cause = error_text(error)
+                cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '')})"
             finally:
-                watch.cancel()
                 pipe.close()
                 lifeline.close()
             console.warn(f"a worker process does not start: {cause}")
@@ -234,6 +228,17 @@ def _running_server() -> int | None:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
     number: int | None = forkserver._forkserver._forkserver_pid  # type: ignore[attr-defined]
     return number
+
+
+@contextmanager
+def _killed_after(server: int | None, seconds: float) -> Iterator[None]:
+    """Kill the fork server where the block takes longer."""
+    timer = threading.Timer(seconds, _kill_server, [server])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _kill_server(number: int | None) -> None:

@@ -10,7 +10,7 @@ from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
 from attnexp.config.unused import check_unused
-from attnexp.errors import RunFailedError, refusal
+from attnexp.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
 from attnexp.runs.place import stamp
 from attnexp.runs.plan_file import StoredPlan
@@ -40,18 +40,16 @@ def sweep(
     With `dry_run` only the plan is shown. Raises RunFailedError where a job failed.
     """
     axes = composer.axes(arguments)
-    if dry_run:
-        plan = make_plan(composer, axes, composer.rerun)
-        show_notes(plan)
-        show_plan(plan)
-        return
     executor = choose_executor(composer, partial(composer.job, axes), max_batch_size)
     try:
         plan = make_plan(composer, axes, composer.rerun)
+        show_notes(plan)
+        if dry_run:
+            show_plan(plan)
+            return
         if plan.jobs and not plan.to_do:
             check_unused(composer.job(axes, plan.jobs[0]).config)
         require_places(plan)
-        show_notes(plan)
         run_compared(composer, plan, executor)
     finally:
         executor.stop()
@@ -110,18 +108,26 @@ def store(composer: Composer, plan: Plan) -> StoredPlan | None:
 
 
 def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | None) -> Executor:
-    """Return the executor for the launcher of the configuration."""
+    """Return the executor for the launcher of the configuration.
+
+    Raises RequestError for settings that the launcher does not have.
+    """
     launcher = dict(composer.config.hydra.launcher)
-    target, given = launcher["_target_"], ("job_of", "max_batch_size")
+    target = launcher["_target_"]
+    if target not in (BASIC_LAUNCHER, PARALLEL, BATCHED):
+        return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)
+    if max_batch_size is not None:
+        raise RequestError(
+            "hydra.sweeper.max_batch_size is for Hydra's launchers, such as joblib: leave it out, "
+            "or give hydra.launcher.n_jobs with hydra/launcher=parallel"
+        )
     if target == BASIC_LAUNCHER:
-        return LocalExecutor(job_of, None, n_jobs=1)
+        return LocalExecutor(job_of, n_jobs=1)
     if target == PARALLEL:
-        check_settings(launcher, LocalExecutor, "hydra.launcher", given)
-        return LocalExecutor(job_of, max_batch_size, launcher["n_jobs"])
-    if target == BATCHED:
-        check_settings(launcher, BatchedExecutor, "hydra.launcher", given)
-        return BatchedExecutor(job_of, max_batch_size, launcher["size"], launcher["n_jobs"])
-    return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)
+        check_settings(launcher, LocalExecutor, "hydra.launcher", ("job_of",))
+        return LocalExecutor(job_of, launcher["n_jobs"])
+    check_settings(launcher, BatchedExecutor, "hydra.launcher", ("job_of",))
+    return BatchedExecutor(job_of, launcher["size"], launcher["n_jobs"])
 
 
 class FailedFastError(Exception):

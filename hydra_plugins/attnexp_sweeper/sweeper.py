@@ -11,8 +11,8 @@ from omegaconf import DictConfig
 class AttnexpSweeper(Sweeper):
     """Runs every combination of the values that has not finished.
 
-    `params` are axes, which the command line may replace. A launcher is given `max_batch_size` jobs
-    at a time, or all of them where it is None. With `dry_run` nothing is run.
+    `params` are axes, which the command line may replace. One of Hydra's launchers is given
+    `max_batch_size` jobs at a time, or all of them where it is None. With `dry_run` nothing is run.
     """
 
     def __init__(

@@ -64,12 +64,21 @@ def test_a_server_that_is_stopped_is_replaced(worker, monkeypatch, capsys):
     other.close()
 
 
-def test_a_worker_that_never_starts_ends_the_sweep_with_a_sentence(worker, monkeypatch):
-    def die(process):
-        raise EOFError
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (EOFError(), "its server has died or was silent"),
+        (OSError("AF_UNIX path too long"), "AF_UNIX path too long .TMPDIR="),
+    ],
+)
+def test_a_worker_that_never_starts_ends_the_sweep_with_a_sentence(
+    worker, monkeypatch, error, cause
+):
+    def refuse():
+        raise error
 
-    monkeypatch.setattr(pool.BaseProcess, "start", die)
-    with pytest.raises(RunFailedError, match="has not started in 3 attempts: its server has died"):
+    monkeypatch.setattr(pool, "_running_server", refuse)
+    with pytest.raises(RunFailedError, match=f"has not started in 3 attempts: .*{cause}"):
         worker._start()
 
 

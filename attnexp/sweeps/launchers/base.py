@@ -12,12 +12,12 @@ JobOf = Callable[[PlannedJob], Job]
 
 
 class Executor(ABC):
-    """Runs the jobs of a sweep, `max_batch_size` at a time, or all where it is None."""
+    """Runs the jobs of a sweep."""
 
-    def __init__(self, job_of: JobOf, max_batch_size: int | None) -> None:
+    def __init__(self, job_of: JobOf) -> None:
         self.job_of = job_of
-        self._max_batch_size = max_batch_size
 
+    @abstractmethod
     def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
@@ -26,16 +26,6 @@ class Executor(ABC):
         A job that another process runs is `Status.RUNNING`. `on_wait` is called again and again
         while jobs run; an exception that it raises ends the iteration.
         """
-        size = self._max_batch_size or len(jobs)
-        for start in range(0, len(jobs), size):
-            yield from self._run_batch(jobs[start : start + size], on_wait)
-            on_wait()
-
-    @abstractmethod
-    def _run_batch(
-        self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
-    ) -> Iterator[tuple[PlannedJob, Outcome]]:
-        """Run one batch of jobs as `run` does."""
 
     def cancel(self) -> None:  # noqa: B027  only a launcher of Hydra's waits where nothing ends it
         """Start no further jobs, and interrupt `run` from another thread where nothing else can."""

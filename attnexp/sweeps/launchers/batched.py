@@ -32,17 +32,17 @@ class BatchedExecutor(LocalExecutor):
     Raises RequestError for a `size` below 1 and an `n_jobs` of 0.
     """
 
-    def __init__(self, job_of: JobOf, max_batch_size: int | None, size: int, n_jobs: int) -> None:
-        super().__init__(job_of, max_batch_size, n_jobs)
+    def __init__(self, job_of: JobOf, size: int, n_jobs: int) -> None:
+        super().__init__(job_of, n_jobs)
         if size < 1:
             raise RequestError(f"hydra.launcher.size must be 1 or more, got {size}")
         self._size = size
         self._said: set[str] = set()
 
-    def _run_batch(
+    def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
-        for job, outcome in super()._run_batch(jobs, on_wait):
+        for job, outcome in super().run(jobs, on_wait):
             if outcome.warning is not None and outcome.warning not in self._said:
                 self._said.add(outcome.warning)
                 console.warn(outcome.warning)

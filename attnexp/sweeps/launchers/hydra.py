@@ -55,6 +55,7 @@ log = logging.getLogger(__name__)
 class HydraLauncherExecutor(Executor):
     """Runs jobs through a launcher of Hydra's.
 
+    The launcher is given `max_batch_size` jobs at a time, or all of them where it is None.
     `config` is the configuration that Hydra composed for the sweep as a whole.
     """
 
@@ -65,7 +66,8 @@ class HydraLauncherExecutor(Executor):
         job_of: JobOf,
         max_batch_size: int | None,
     ) -> None:
-        super().__init__(job_of, max_batch_size)
+        super().__init__(job_of)
+        self._max_batch_size = max_batch_size
         require_plugin("launcher", config.hydra.launcher["_target_"], Launcher)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
         portable = copy.deepcopy(config)
@@ -80,9 +82,15 @@ class HydraLauncherExecutor(Executor):
         # Its processes would otherwise look for modules in the current directory first.
         os.environ["PYTHONSAFEPATH"] = "1"
 
-    def _run_batch(
+    def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
+        size = self._max_batch_size or len(jobs)
+        for start in range(0, len(jobs), size):
+            yield from self._run_batch(jobs[start : start + size])
+            on_wait()
+
+    def _run_batch(self, jobs: Sequence[PlannedJob]) -> Iterator[tuple[PlannedJob, Outcome]]:
         self._marker.create()
         self._launched = list(jobs)
         for job, returned in zip(jobs, self._launch(jobs), strict=False):

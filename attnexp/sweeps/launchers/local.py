@@ -32,8 +32,8 @@ class LocalExecutor(Executor):
     Raises RequestError for an `n_jobs` of 0.
     """
 
-    def __init__(self, job_of: JobOf, max_batch_size: int | None, n_jobs: int) -> None:
-        super().__init__(job_of, max_batch_size)
+    def __init__(self, job_of: JobOf, n_jobs: int) -> None:
+        super().__init__(job_of)
         if n_jobs == 0:
             raise RequestError(
                 "hydra.launcher.n_jobs: n_jobs == 0 runs nothing: give the number of jobs at a "
@@ -41,11 +41,10 @@ class LocalExecutor(Executor):
             )
         self._cores = core_count()
         self._limited_by_cores = n_jobs < 0
-        wanted = max(1, self._cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
-        if sys.platform == "win32" and wanted > 1:
+        self._max_workers = max(1, self._cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+        if sys.platform == "win32" and self._max_workers > 1:
             console.say("on Windows the jobs of a sweep run one at a time")
-            wanted = 1
-        self._max_workers = min(wanted, max_batch_size or wanted)
+            self._max_workers = 1
         self._workers: list[WorkerProcess] = []
 
     def stop(self) -> None:
@@ -55,7 +54,7 @@ class LocalExecutor(Executor):
         while self._workers:
             self._workers.pop().stop(end)
 
-    def _run_batch(
+    def run(
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
         planned = {job.folder: job for job in jobs}
