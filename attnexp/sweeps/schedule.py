@@ -3,6 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
 from attnexp.config.unused import check_unused
-from attnexp.errors import RequestError, RunFailedError, refusal
+from attnexp.errors import RequestError, RunFailedError, writable
 from attnexp.runs import lock
 from attnexp.runs.place import stamp
 from attnexp.runs.plan_file import StoredPlan
@@ -80,31 +81,16 @@ def run_compared(
 def run_plan(composer: Composer, plan: Plan, executor: Executor, fail_fast: bool) -> None:
     """Run the jobs of a plan that have not finished, with the plan on disk until all have.
 
-    Raises as `Scheduler.run`.
+    Raises RequestError where the plan cannot be written, and as `Scheduler.run`.
     """
-    stored = store(composer, plan)
-    Scheduler(plan, executor, fail_fast).run()
-    if stored is not None:
-        try:
-            stored.remove()
-        except OSError as error:
-            console.warn(f"the plan of the sweep is not removed: {stored.path}: {refusal(error)}")
-
-
-def store(composer: Composer, plan: Plan) -> StoredPlan | None:
-    """Write a plan that has jobs to do, for `attnexp status`. A sweep also works without it."""
-    if not plan.to_do:
-        return None
     root = Path(composer.config.hydra.sweep.dir).absolute()
     stored = StoredPlan.of(root, [job.folder for job in plan.jobs])
-    try:
-        stored.write()
-    except OSError as error:
-        console.warn(
-            f"attnexp status will not know which jobs are to do: {stored.path}: {refusal(error)}"
-        )
-        return None
-    return stored
+    if plan.to_do:
+        with writable("output_dir", root):
+            stored.write()
+    Scheduler(plan, executor, fail_fast).run()
+    with suppress(OSError):  # its jobs have finished, so it tells `attnexp status` nothing more
+        stored.remove()
 
 
 def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | None) -> Executor:
@@ -153,14 +139,19 @@ class Scheduler:
         finished jobs where the sweep was interrupted.
         """
         try:
-            self.run_jobs()
-        except FailedFastError:
+            with displayed(self._progress):
+                self._run_rounds()
+        except BaseException as error:
+            self._executor.stop()
+            self._progress.record_interrupted()
+            if isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt(
+                    f"interrupted: {self._finished()} of {len(self._plan.jobs)} jobs are "
+                    "done; the same command goes on with the rest"
+                ) from None
+            if not isinstance(error, FailedFastError):
+                raise
             console.say("fail_fast=true: the rest is not run")
-        except KeyboardInterrupt:
-            raise KeyboardInterrupt(
-                f"interrupted: {self._finished()} of {len(self._plan.jobs)} jobs are "
-                "done; the same command goes on with the rest"
-            ) from None
         finally:
             show_outcomes(self._plan.jobs, self._outcomes())
         total = len(self._plan.jobs)
@@ -172,20 +163,6 @@ class Scheduler:
             raise RunFailedError(
                 f"{missing} of {total} jobs have not run to the end; the same command runs them"
             )
-
-    def run_jobs(self) -> None:
-        """Run the jobs that have not finished, and display the progress.
-
-        The executor can be used again afterwards, unless an exception ended the run. Raises
-        FailedFastError where a job fails and the rest is not to be run.
-        """
-        try:
-            with displayed(self._progress):
-                self._run_rounds()
-        except BaseException:
-            self._executor.stop()
-            self._progress.record_interrupted()
-            raise
 
     def _run_rounds(self) -> None:
         """Run the remaining jobs again and again, until none remain or a round starts none.
