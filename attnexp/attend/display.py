@@ -16,7 +16,6 @@ from attnexp.config.groups import choices
 from attnexp.errors import writable
 from attnexp.plots.terminal import Terminal, draw_map, print_line
 from attnexp.runs.attention import Axis, Map
-from attnexp.runs.settings import clean
 
 MOST_SYMBOLS = 20
 """Queries or keys up to which a map names each of them."""
@@ -36,7 +35,7 @@ def show(outcome: Outcome, described: Mapping[str, Description], config_dir: Pat
             say(Text(f"{group}={name}: {lines.get(name, '')}"))
     if outcome.parameters:
         shapes = (f"{name} {shape_text(s) or 'a number'}" for name, s in outcome.parameters.items())
-        say(Text(clean(f"{outcome.origin}: {', '.join(shapes)}")))
+        say(Text(f"untrained parameters, from seed {outcome.seed}: {', '.join(shapes)}"))
     table = console.plain_table(["", "shape", "from"])
     origins = {
         "scores": f"model={outcome.score}",

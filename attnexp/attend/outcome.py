@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from attnexp.attend.request import Request
 
 if TYPE_CHECKING:
-    from attnexp.attend.trained import TrainedAttention
     from attnexp.config.job import Job
 
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 class Outcome:
     """The result of a request: the choices, and all tensors in order.
 
-    `parameters` holds the shapes of the parameters, and `origin` says where these come from.
+    `parameters` holds the shapes of the parameters, which are untrained and come from the seed.
     `score` is the name of the choice, or None where scores were given.
     """
 
@@ -25,7 +24,6 @@ class Outcome:
     score: str | None
     normalizer: str
     seed: int
-    origin: str
     parameters: Mapping[str, Sequence[int]]
     tensors: Mapping[str, NDArray[Any]]
 
@@ -35,15 +33,14 @@ class Outcome:
             "score": self.score,
             "normalizer": self.normalizer,
             "seed": self.seed,
-            "origin": self.origin,
             "parameters": self.parameters,
             "shapes": {name: array.shape for name, array in self.tensors.items()},
             **{name: array.tolist() for name, array in self.tensors.items()},
         }
 
 
-def attend(job: "Job", request: Request, trained: "TrainedAttention | None") -> Outcome:
-    """Compute attention step by step, with the score of a trained run where there is one.
+def attend(job: "Job", request: Request) -> Outcome:
+    """Compute attention step by step.
 
     Raises RequestError or ValueError for tensors that cannot be made or do not fit.
     """
@@ -60,18 +57,13 @@ def attend(job: "Job", request: Request, trained: "TrainedAttention | None") -> 
         make = described.lengths if name == "valid_lens" else described.tensor
         made[name] = make(generator(seed, f"attend {name}"))
     given = fitted(made)
-    model, normalizer_name = job.chosen["model"], job.chosen["normalizer"]
     normalizer = make_normalizer(job.config)
-    if trained is not None:
-        model = trained.model
-        if "normalizer" not in request.settings:
-            normalizer, normalizer_name = trained.one_normalizer(), trained.normalizer_name
     parameters = dict(normalizer.named_parameters())
     if "scores" in given:
         scores = given["scores"]
     else:
         sizes = given["queries"].shape[-1], given["keys"].shape[-1]
-        score = make_score(job.config, *sizes) if trained is None else trained.score_for(*sizes)
+        score = make_score(job.config, *sizes)
         with torch.no_grad():
             scores = score(given["queries"], given["keys"])
         parameters = {**dict(score.named_parameters()), **parameters}
@@ -79,12 +71,9 @@ def attend(job: "Job", request: Request, trained: "TrainedAttention | None") -> 
     tensors = {**given, **steps._asdict()}
     return Outcome(
         request.title,
-        None if "scores" in given else model,
-        normalizer_name,
+        None if "scores" in given else job.chosen["model"],
+        job.chosen["normalizer"],
         seed,
-        f"trained parameters of {trained.name}"
-        if trained
-        else f"untrained parameters, from seed {seed}",
         {name.removesuffix(".weight"): tuple(one.shape) for name, one in parameters.items()},
         {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None},
     )

@@ -53,21 +53,17 @@ class Request:
         return job
 
 
-def read_request(
-    words: Sequence[str], typed: Mapping[str, str], file: Path | None, has_run: bool
-) -> Request:
+def read_request(words: Sequence[str], typed: Mapping[str, str], file: Path | None) -> Request:
     """Return the request of an example or a file, changed by the command line.
 
     `words` are settings as `name=value`, `typed` the tensors that are described on the command
-    line. The settings of the score in a file have no effect where a run has a score.
+    line.
 
     Raises RequestError for files that cannot be read, for names that attention does not have, and
     unless there are queries and keys, or scores in place of both.
     """
     settings = dict(map(_setting, words))
     example = settings.pop("example", None)
-    if has_run and (name := next((name for name in settings if name.startswith("model")), None)):
-        raise RequestError(f"--run has a score, so that {name} cannot be given too: omit one")
     if example is not None:
         if file is not None:
             raise RequestError(f"example={example} and --from {file} exclude each other: omit one")
@@ -85,12 +81,12 @@ def read_request(
     said = {
         name: value if isinstance(value, str) else json.dumps(value, default=str)
         for name, value in content.items()
-        if name not in TENSORS and not (has_run and name.startswith("model"))
+        if name not in TENSORS
     }
     settings = {**said, **settings}
     for name, value in settings.items():
         _check_setting(name, value)
-    _check_complete(tensors, has_run)
+    _check_complete(tensors)
     title = "" if file is None else first_line(file)
     return Request(title or "Attention", settings, tensors)
 
@@ -124,11 +120,9 @@ def _check_setting(name: str, value: str) -> None:
         raise RequestError(f"{name} takes one value here, got '{value:.60}'")
 
 
-def _check_complete(tensors: Mapping[str, object], has_run: bool) -> None:
+def _check_complete(tensors: Mapping[str, object]) -> None:
     """Raise RequestError unless there are queries and keys, or scores in place of both."""
     pair = [name for name in ("queries", "keys") if name in tensors]
-    if "scores" in tensors and has_run:
-        raise RequestError("--run has a score, so that scores cannot be given too: omit one")
     if "scores" in tensors and pair:
         raise RequestError(f"scores are given, so that {pair[0]} have no effect: omit one")
     if "scores" not in tensors and len(pair) < 2:

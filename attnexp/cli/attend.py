@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attnexp import console
 from attnexp.attend.request import TENSORS, read_request
-from attnexp.cli.arguments import Arguments, add_trust
+from attnexp.cli.arguments import Arguments
 from attnexp.config.groups import choices
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs.files import PICTURES, finite
@@ -20,7 +20,6 @@ EPILOG = """examples:
   attnexp attend --queries normal:2x1x4 --keys normal:2x5x4 model=scaled_dot
   attnexp attend --scores "1,2,3;0,0,0" --values 10,20,30 normalizer=sparsemax
   attnexp attend --queries q.npy --keys k.csv --values v.csv --output map.png
-  attnexp attend example=kernel --run outputs/RUN  with what a run has learned
 tensors:
   normal:2x1x20   a kind and a shape: arange, eye, normal, ones, uniform or zeros
   1,2;3,4         numbers, the rows between semicolons
@@ -37,19 +36,13 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(argv)
     typed = {name: text for name in TENSORS if (text := getattr(arguments, name)) is not None}
-    request = read_request(arguments.words, typed, arguments.file, arguments.run is not None)
+    request = read_request(arguments.words, typed, arguments.file)
     job = request.compose(arguments.config_dir)
     with console.status("loading PyTorch"):
         from attnexp.attend.display import draw, show
         from attnexp.attend.outcome import attend
-        from attnexp.attend.trained import load_attention
-        from attnexp.config.trust import read_trust
-    trained = None
-    if arguments.run is not None:
-        trust = read_trust(arguments.trust, arguments.config_dir)
-        trained = load_attention(arguments.run, arguments.attention, trust)
     try:
-        outcome = attend(job, request, trained)
+        outcome = attend(job, request)
     except ValueError as error:
         raise RequestError(" ".join(str(error).split())) from error
     if arguments.format == "json":
@@ -92,14 +85,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--output", type=picture, metavar="FILE", help="the map: .png, .svg or .pdf"
     )
-    parser.add_argument("--run", type=Path, metavar="RUN", help="a run whose trained score is used")
     parser.add_argument(
-        "--attention", metavar="NAME", help="which attention of the run; default: its last"
+        "--config-dir", type=Path, metavar="DIR", help="a configuration of your own"
     )
-    add_trust(parser)
     # A space in front, so that a tensor such as -1,0 is a value for argparse and not an option.
     spaced = [f" {word}" if re.match(r"-[\d.]+[,;]", word) else word for word in argv]
-    arguments = parser.parse_intermixed_args(spaced)
-    if arguments.run is None and (arguments.attention is not None or arguments.trust):
-        parser.error("--attention and --trust are about a run: add --run RUN")
-    return arguments
+    return parser.parse_intermixed_args(spaced)

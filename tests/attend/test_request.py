@@ -13,7 +13,7 @@ PAIR = (*QUERIES, "--keys", "ones:3")
 def requested(*argv):
     arguments = parse(argv)
     typed = {name: own for name in TENSORS if (own := getattr(arguments, name)) is not None}
-    return read_request(arguments.words, typed, arguments.file, arguments.run is not None)
+    return read_request(arguments.words, typed, arguments.file)
 
 
 def test_the_command_line_goes_before_a_file(tmp_path):
@@ -28,7 +28,6 @@ def test_the_command_line_goes_before_a_file(tmp_path):
     }
     assert request.tensors["queries"].where == "case.yaml: queries"
     assert request.tensors["queries"].folder == tmp_path
-    assert requested("--from", str(file), "--run", "RUN").settings == {"seed": "5"}
 
 
 @pytest.mark.parametrize(
@@ -45,11 +44,6 @@ def test_the_command_line_goes_before_a_file(tmp_path):
         ((*PAIR, "model=dot,additive"), "model takes one value here, got 'dot,additive'"),
         ((*PAIR, "--output", "map.gif"), "map.gif must end with .pdf, .png or .svg"),
         (["--from", "none.yaml"], "--from: none.yaml is not there"),
-        ((*PAIR, "--run", "RUN", "model=dot"), "--run has a score, so that model cannot be"),
-        ((*PAIR, "--run", "RUN", "model=dot"), "so that model cannot be given too"),
-        ((*PAIR, "--run", "RUN", "model.width=2"), "so that model.width cannot be given too"),
-        (("--scores", "1,2", "--run", "RUN"), "--run has a score, so that scores cannot be"),
-        ((*PAIR, "--attention", "pooling"), "--attention and --trust are about a run: add --run"),
     ],
 )
 def test_wrong_requests(arguments, sentence):
