@@ -9,7 +9,7 @@ from rich.markup import escape
 
 from attnexp import console
 from attnexp.config.compose import CommandLine
-from attnexp.config.job import Job, finished_before, run_callbacks, run_in_context
+from attnexp.config.job import Job, finished_before, run_in_context
 from attnexp.config.messages import ComposeErrors
 from attnexp.config.unused import check_unused, say_unused_alone
 from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
@@ -73,14 +73,12 @@ def run_once(line: CommandLine, job: Job) -> None:
     except ValueError as error:
         raise RequestError(str(error)) from error
     with (
-        run_callbacks(job, line.config_name) as returned,
         writable("output_dir", job.folder),
         hold(job.folder, on_busy=_waiting),
     ):
         if _shown_before(job.refreshed()):
             return
         summary = run_in_context(job, lambda: _executed(prepared, job.folder))
-        returned(summary)
     show_run(job.folder, summary)
 
 

@@ -250,7 +250,6 @@ OF_HYDRA: Mapping[str, Any] = {
     "job.env_set": dict[str, str],
     "job.env_copy": list[str],
     "job_logging.root": dict[str, Any] | None,
-    "callbacks": dict[str, Any],
     "launcher": dict[str, Any],
     "launcher._target_": str,
     "sweeper": dict[str, Any],
@@ -266,4 +265,9 @@ def _check_hydra(hydra: DictConfig) -> None:
         node = OmegaConf.select(hydra, path)
         plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
         check_type(plain, kind, f"hydra.{path}")
+    if hydra.callbacks:
+        raise RequestError(
+            "hydra.callbacks are not called: a tracker of your own is told of a run's beginning, "
+            "epochs and end (docs/pictures.md)"
+        )
     require_plugin("sweeper", hydra.sweeper["_target_"], Sweeper)

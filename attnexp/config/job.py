@@ -7,15 +7,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.utils import JobReturn, JobStatus, configure_log, env_override
+from hydra.core.utils import configure_log, env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from attnexp.config.hydra_internals import Callbacks
 from attnexp.config.settings import HYDRA, chosen_of, recorded, resolved
-from attnexp.errors import RequestError, RunFailedError
+from attnexp.errors import RequestError
 from attnexp.runs.files import CHECKPOINT
 from attnexp.runs.key import identity, run_key
 from attnexp.runs.place import Place
@@ -87,13 +86,13 @@ def finished_before(job: Job) -> Summary | None:
 
 
 def run_in_context(job: Job, work: Callable[[], Result]) -> Result:
-    """Do the work of a job in the surroundings that Hydra gives to a job, with its callbacks.
+    """Do the work of a job in the surroundings that Hydra gives to a job.
 
     The caller holds the folder's lock.
     """
     record_composition(job)
     with JobContext(job).entered():
-        return _with_callbacks(job, work)
+        return work()
 
 
 def record_composition(job: Job) -> None:
@@ -171,48 +170,6 @@ def write_composition(job: Job, folder: Path) -> None:
         ("overrides", hydra["overrides"]["task"]),
     ):
         OmegaConf.save(OmegaConf.create(content), folder / f"{name}.yaml")
-
-
-def _with_callbacks(job: Job, work: Callable[[], Result]) -> Result:
-    if not job.config.hydra.callbacks:
-        return work()
-    callbacks = Callbacks(job.config)
-    words = OmegaConf.to_container(job.config.hydra.overrides.task, resolve=False)
-    returned = JobReturn(
-        overrides=cast(list[str], words),
-        cfg=job.config,
-        working_dir=os.getcwd(),
-        task_name=job.config.hydra.job.name,
-    )
-    callbacks.on_job_start(config=job.config, task_function=lambda _: work())
-    try:
-        result = work()
-        returned.status, returned.return_value = JobStatus.COMPLETED, result
-        return result
-    except Exception as error:
-        returned.status, returned.return_value = JobStatus.FAILED, error
-        raise
-    finally:
-        callbacks.on_job_end(config=job.config, job_return=returned)
-
-
-@contextmanager
-def run_callbacks(job: Job, config_name: str) -> Iterator[Callable[[Any], None]]:
-    """Call Hydra's callbacks around a run. The block calls what it is given with the result."""
-    callbacks = Callbacks(job.config)
-    callbacks.on_run_start(config=job.config, config_name=config_name)
-    end = JobReturn()
-
-    def returned(value: Any) -> None:
-        end.return_value, end.status = value, JobStatus.COMPLETED
-
-    try:
-        yield returned
-    except RunFailedError as error:
-        end.return_value, end.status = error, JobStatus.FAILED
-        raise
-    finally:
-        callbacks.on_run_end(config=job.config, config_name=config_name, job_return=end)
 
 
 @contextmanager

@@ -135,17 +135,13 @@ class Member:
 
 
 def groups_of(members: Sequence[Member]) -> list[list[Member]]:
-    """Return the members in groups that can train together; one that cannot is a group of one.
-
-    So is a job with Hydra's callbacks, which are called for one job.
-    """
+    """Return the members in groups that can train together; one that cannot is a group of one."""
     groups: dict[object, list[Member]] = {}
     for member in members:
         assert member.run is not None
         kind: object = member
-        if not member.job.config.hydra.callbacks:
-            with suppress(NotReplicableError):
-                kind = (structure(member.run), member.updates)
+        with suppress(NotReplicableError):
+            kind = (structure(member.run), member.updates)
         groups.setdefault(kind, []).append(member)
     return list(groups.values())
 

@@ -122,25 +122,3 @@ def test_without_work_torch_is_not_imported(fragile, home, arguments):
         command, check=False, cwd=home, env=environment, capture_output=True, text=True
     )
     assert answer.stderr == "0 set()\n"
-
-
-def test_a_callback_of_hydras_is_called_around_each_job(fragile, home):
-    (home / "calls.py").write_text(
-        "from hydra.experimental.callback import Callback\n"
-        "class Note(Callback):\n"
-        "    def on_job_start(self, config, **rest):\n"
-        "        open('calls.txt', 'a').write(f'start {config.seed}\\n')\n"
-        "    def on_job_end(self, config, job_return, **rest):\n"
-        "        open('calls.txt', 'a').write(f'end {config.seed} {job_return.status.name}\\n')\n"
-    )
-    answer = fragile(
-        "-m", "seed=1", "model.how=fine,raise", "+hydra.callbacks.note._target_=calls.Note"
-    )
-    assert counts(answer.stdout) == {"done": 1, "failed": 1}
-    assert (home / "calls.txt").read_text().split("\n") == [
-        "start 1",
-        "end 1 COMPLETED",
-        "start 1",
-        "end 1 FAILED",
-        "",
-    ]

@@ -127,7 +127,7 @@ class JobLoader(ConfigLoaderImpl):
 
     A launcher composes every job again, in its own process or one after another in this one, and
     passes on nothing but overrides. The override of a job is therefore the job itself, encoded. A
-    process that receives the loader finds the user's modules from then on, as callbacks need them.
+    process that receives the loader finds the user's modules from then on.
     """
 
     def __init__(self, search_path: ConfigSearchPath) -> None:
