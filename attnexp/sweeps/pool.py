@@ -191,7 +191,7 @@ class WorkerProcess:
             except EOFError:
                 cause = f"its server has died or was silent for {START:g} seconds"
             except OSError as error:
-                cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '')})"
+                cause = f"{error_text(error)} (TMPDIR={os.environ.get('TMPDIR', '/tmp')})"
             finally:
                 pipe.close()
                 lifeline.close()
