@@ -81,9 +81,9 @@ def show_results(composer: Composer, plan: Plan) -> None:
                 f"{len(configurations)} configurations are too many for one picture: "
                 "attnexp plot --where draws some of them"
             )
-        elif plan.to_do or not list(into.glob("*.png")):
-            show_pictures([job.folder for job in ended], into)
         else:
+            if plan.to_do or not list(into.glob("*.png")):
+                draw_pictures([job.folder for job in ended], into)
             for file in sorted(into.glob("*.png")):
                 console.say(console.relative(file))
     where, run = (shlex.quote(console.relative(path)) for path in (root, best.folder))
@@ -130,15 +130,13 @@ def configuration_of(job: PlannedJob) -> str:
     return " ".join(word for word in job.label.split(" ") if not word.startswith("seed="))
 
 
-def show_pictures(folders: Sequence[Path], into: Path) -> None:
-    """Draw the runs in the folders compared, and name the files. A failure is a warning."""
+def draw_pictures(folders: Sequence[Path], into: Path) -> None:
+    """Draw the runs in the folders compared. A failure is a warning."""
     try:
         with console.status("drawing"):
             from attnexp.plots.catalogue import draw_comparisons
 
-            files = draw_comparisons(folders, into)
-        for file in files:
-            console.say(console.relative(file))
+            draw_comparisons(folders, into)
     except Exception as error:  # the runs have finished, whether they can be drawn or not
         log.info("the comparison could not be drawn", exc_info=error)
         console.warn(

@@ -60,7 +60,7 @@ def test_a_line_about_runs(row, in_process, tmp_path):
     more = [*LITTLE, *([] if "data=pairs" in row else SMALL_TESTS)] if sequences else []
     answer = in_process(*shlex.split(row)[1:], *more)
     assert answer.returncode == 0, answer.stderr
-    assert list(tmp_path.glob("outputs/**/figures/**/attention.png"))
+    assert list(tmp_path.glob("outputs/**/figures/**/attention*.png"))
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
