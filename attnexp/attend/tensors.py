@@ -26,8 +26,6 @@ MOST_AXES = 3
 SHOWN = 40
 """The most characters of a description in a message."""
 
-Shape = tuple[int, ...]
-
 KINDS = ("arange", "eye", "normal", "ones", "uniform", "zeros")
 """What `KIND:SHAPE` makes: 0, 1, 2, ..., identity matrices, draws, ones, zeros."""
 
@@ -93,7 +91,7 @@ class Description:
         }
         return makers[kind]()
 
-    def _check_shape(self, shape: Shape) -> None:
+    def _check_shape(self, shape: Sequence[int]) -> None:
         if not 1 <= len(shape) <= MOST_AXES:
             raise self._error(f"has {len(shape)} axes: expected one to three, as in 2x10x4")
         if min(shape) < 1:
@@ -142,9 +140,9 @@ def _numbers_of(array: NDArray[Any]) -> NDArray[Any]:
 def fitted(tensors: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
     """Return tensors with the axes batch, queries or keys, features, all of one batch.
 
-    One axis of queries or keys is points of one feature, one of scores is those of one query, and
-    values are laid out key by key. A tensor without a batch, or with a batch of 1, is the same in
-    every sequence; lengths may be given per sequence or per query.
+    One axis of queries, keys or values is points of one feature, one of scores is those of one
+    query. A tensor without a batch, or with a batch of 1, is the same in every sequence; lengths
+    may be given per sequence or per query.
 
     Raises RequestError with all shapes where they do not fit.
     """
@@ -152,8 +150,6 @@ def fitted(tensors: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
     scored = whole.get("scores")
     queries = whole["queries"].shape[1] if scored is None else scored.shape[1]
     keys = whole["keys"].shape[1] if scored is None else scored.shape[2]
-    if "values" in whole and tensors["values"].dim() == 1 and not tensors["values"].numel() % keys:
-        whole["values"] = tensors["values"].view(1, keys, -1)
     batch = max(len(tensor) for tensor in whole.values())
     for name, tensor in whole.items():
         if len(tensor) not in (1, batch):

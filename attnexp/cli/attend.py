@@ -24,8 +24,8 @@ tensors:
   normal:2x1x20   a kind and a shape: arange, eye, normal, ones, uniform or zeros
   1,2;3,4         numbers, the rows between semicolons
   keys.npy        a file, .npy or .csv without a header
-  Without a batch, a tensor is the same in every sequence. One axis of queries or keys is points of
-  one number; one axis of values is laid out key by key.
+  Without a batch, a tensor is the same in every sequence. One axis of queries, keys or values is
+  points of one number.
 """
 
 

@@ -15,7 +15,6 @@ from attnexp.plots.encoding import draw_encodings
 from attnexp.plots.fit import draw_fit
 from attnexp.plots.lengths import draw_lengths
 from attnexp.plots.loss import draw_losses
-from attnexp.plots.widths import draw_widths
 from attnexp.runs import files
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run, load_run
@@ -34,12 +33,6 @@ PICTURES = (
         "growth",
         "no attention was kept while training: run with train.attention_every=N rerun=true",
         of_comparison=draw_growth,
-    ),
-    Picture(
-        "widths",
-        "no input has a width of its own: a learned kernel with model.per_dimension=true gives "
-        "them",
-        of_comparison=draw_widths,
     ),
     Picture(
         "lengths",

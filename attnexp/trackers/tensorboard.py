@@ -1,14 +1,16 @@
 """TensorBoard."""
 
+import importlib.util
 import threading
 from collections.abc import Mapping
 from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from attnexp.runs import files
 from attnexp.runs.settings import leaves
 from attnexp.runs.summary import Summary
-from attnexp.trackers.base import Tracker, pictures, require
+from attnexp.trackers.base import Tracker
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -28,7 +30,11 @@ class TensorBoard(Tracker):
     """
 
     def __init__(self) -> None:
-        require("tensorboard", "tensorboard")
+        if importlib.util.find_spec("tensorboard") is None:
+            raise ValueError(
+                "tracker=tensorboard needs the package tensorboard: "
+                "pip install 'attnexp[tensorboard]'"
+            )
         self._writer: SummaryWriter | None = None
         self._last = 0
 
@@ -56,7 +62,7 @@ class TensorBoard(Tracker):
         final = {f"final/{name}": value for name, value in summary.metrics.items()}
         self._writer.add_hparams(settings, final, run_name=".", global_step=self._last)
         self._writer.add_text("status", summary.status)
-        for path in pictures(folder):
+        for path in sorted((folder / files.FIGURES).glob("*.png")):
             self._writer.add_image(path.stem, _pixels(path), self._last, dataformats="HWC")
         self._writer.flush()  # to close it would not say that something could not be written
         self._writer.close()

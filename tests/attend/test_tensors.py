@@ -137,10 +137,10 @@ def shapes(**sizes):
 
 
 def test_axes_that_are_left_out():
-    assert shapes(queries=(4,), keys=(5,), values=(10,)) == {
+    assert shapes(queries=(4,), keys=(5,), values=(5,)) == {
         "queries": (1, 4, 1),
         "keys": (1, 5, 1),
-        "values": (1, 5, 2),
+        "values": (1, 5, 1),
     }
     assert shapes(scores=(3,), values=(3, 2)) == {"scores": (1, 1, 3), "values": (1, 3, 2)}
     assert shapes(scores=(2, 3), valid_lens=(4,))["scores"] == (4, 2, 3)

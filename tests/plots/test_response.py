@@ -1,11 +1,11 @@
-"""Pictures of tables: a curve, a surface, a curve along each input, and widths."""
+"""Pictures of tables: a curve, a surface, a curve along each input."""
 
 import numpy as np
 import pytest
 
 from attnexp.errors import RequestError
-from attnexp.plots.catalogue import draw_comparisons, draw_run
-from attnexp.plots.lines import fitted_curve, held_out_points, responses, training_points, widths_of
+from attnexp.plots.catalogue import draw_run
+from attnexp.plots.lines import fitted_curve, held_out_points, responses, training_points
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.summary import read_summary
@@ -15,9 +15,8 @@ from attnexp.runs.summary import read_summary
 def table_run(regression_run):
     """Writes a run of a table whose columns have these names."""
 
-    def write(x, name="run", widths=(), **changes):
-        metrics = {f"pooling.score.width.{each}": width for each, width in widths}
-        folder = regression_run(name, metrics={"test_mse": 1.0, **metrics}, **changes)
+    def write(x, name="run"):
+        folder = regression_run(name)
         tensors, _ = files.read_tensors(folder / files.ATTENTION)
         generator = np.random.default_rng(0)
         for side, count in (("queries", 7), ("keys", 5)):
@@ -70,17 +69,3 @@ def test_a_response_that_is_not_a_number_is_named(table_run):
     files.write_rows(folder / files.RESPONSE, [{"varied": "a", "x": 1, "prediction": "?"}])
     with pytest.raises(RequestError, match=r"response\.csv does not hold numbers"):
         responses(load_run(folder))
-
-
-def test_widths_are_drawn_of_a_run_and_of_configurations(table_run, tmp_path):
-    widths = [("a", -2.0), ("b" * 60, 0.0)]
-    runs = [
-        table_run(["a", "b"], name=f"{width}-{seed}", widths=widths, seed=seed, settings=settings)
-        for seed in range(2)
-        for width, settings in enumerate(({}, {"model.width": 2.0}))
-    ]
-    assert widths_of(load_run(runs[0])) == {"a": 2.0, "b" * 60: 0.0}
-    assert "widths.png" in figures(runs[0])
-    names = [path.name for path in draw_comparisons(runs, tmp_path / "together")]
-    assert "widths.png" in names
-    assert "fit.png" not in names
