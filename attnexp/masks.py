@@ -203,6 +203,29 @@ def hide(
     return scores if mask is None else scores.masked_fill(~mask, -torch.inf)
 
 
+def require_row_for_each_query(
+    mask: Mask | None, queries: Shaped[Tensor, "*batch queries projected"]
+) -> None:
+    """Raise ValueError for a matrix without an axis for the batch that has a row for each example.
+
+    It would be read as a row for each query, or not fit.
+    """
+    if not isinstance(mask, Tensor) or mask.dim() >= queries.dim():
+        return
+    rows, examples, count = mask.shape[-2], len(queries), queries.shape[-2]
+    if rows != examples or rows == 1:
+        return
+    per_example = f"a row for each example is mask.unsqueeze(1), ({rows}, 1, {mask.shape[-1]})"
+    if rows == count:
+        raise ValueError(
+            f"a mask of shape {(rows, mask.shape[-1])} is ambiguous with {examples} examples of "
+            f"{count} queries: {per_example}, and a row for each query is mask.unsqueeze(0)"
+        )
+    raise ValueError(
+        f"a mask of shape {(rows, mask.shape[-1])} does not fit {count} queries: {per_example}"
+    )
+
+
 def require_lengths(valid_lens: ValidLens, num_keys: int) -> None:
     """Raise ValueError for anything but whole numbers from 0 to `num_keys`."""
     if valid_lens.is_floating_point():

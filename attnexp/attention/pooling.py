@@ -10,7 +10,14 @@ from torch import Tensor
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import Dropout, weight_dropout
 from attnexp.attention.streaming import stream, stream_products
-from attnexp.masks import Mask, MaskMatrix, StructuredMask, ValidLens, mask_matrix
+from attnexp.masks import (
+    Mask,
+    MaskMatrix,
+    StructuredMask,
+    ValidLens,
+    mask_matrix,
+    require_row_for_each_query,
+)
 from attnexp.normalizers.base import Normalizer, NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score, batched_product
@@ -46,7 +53,11 @@ def pool(
     The weights returned are those before dropout. A fused kernel computes the softmax alone, and
     its dropout would draw from the global generator, so it is used without dropout only. `LARGE`
     attention goes tile by tile, but not with dropout, which draws for all weights at once.
+
+    In float16 and bfloat16 the weights are float32, and are rounded to the dtype of the values
+    before they are multiplied. Raises ValueError for a mask of (batch, keys).
     """
+    require_row_for_each_query(memory.mask, queries)
     drops = dropout is not None and dropout.training
     pairs = math.prod(queries.shape[:-1]) * memory.keys.shape[-2]
     if not need_weights and not drops and pairs > FEW:
@@ -57,7 +68,8 @@ def pool(
     mask = mask_matrix(memory.mask)
     weights = normalizer(scores if bias is None else scores + bias, mask)
     kept = weights if dropout is None else dropout(weights)
-    return batched_product(kept, memory.values), weights if need_weights else None
+    context = batched_product(kept.to(memory.values.dtype), memory.values)
+    return context, weights if need_weights else None
 
 
 def _without_weights(
@@ -121,9 +133,12 @@ class AttentionPooling(Attention):
     """f(q) = sum_i w_i(q) v_i with w(q) the normalized scores a(q, k_i), for one score a.
 
     `value_dim` is the size of a value, and so of a context. The normalizer is the softmax where no
-    other is given. In training a share `dropout` of the weights is dropped; see `Dropout`.
+    other is given. In training a share `dropout` of the weights is dropped; see `Dropout`. Inputs
+    are float64, float32, float16 or bfloat16, as the parameters of the score are. Contexts have the
+    same dtype, and weights are float32 at least.
 
-    Raises ValueError for a dropout outside [0, 1).
+    Raises ValueError for a dropout outside [0, 1), and for a mask of (batch, keys), which must be
+    (batch, 1, keys).
 
     Example:
         >>> attention = AttentionPooling(Additive(20, 2, hidden_dim=8), value_dim=4)

@@ -220,7 +220,8 @@ class _Pooling(nn.Module):
         scores = compare_tile(self.score, queries, keys)
         scores = hide(scores if bias is None else scores + bias, mask)
         plain = type(self.normalizer) is Softmax
-        return (_softmax(scores) if plain else self.normalizer(scores)) @ values
+        weights = _softmax(scores) if plain else self.normalizer(scores)
+        return cast(Tensor, weights.to(values.dtype) @ values)
 
 
 class _Streamed(torch.autograd.Function):

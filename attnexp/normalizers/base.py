@@ -56,7 +56,9 @@ class Normalizer(nn.Module, ABC):
         if mask is not None:
             seen = seen & fitting_mask(mask, scores)
         lowest = torch.finfo(scores.dtype).min
-        return self.normalize(scores.where(seen, lowest), seen).where(seen, 0.0)
+        # a key that is left scores far more than one that is not, even with the lowest number
+        left = scores.clamp(min=lowest / 2)
+        return self.normalize(left.where(seen, lowest), seen).where(seen, 0.0)
 
     @abstractmethod
     def normalize(
@@ -66,7 +68,8 @@ class Normalizer(nn.Module, ABC):
     ) -> Float[Tensor, "*batch queries keys"]:
         """Return the weights of the keys that are `seen`, and anything finite for the others.
 
-        The scores of the others are the lowest number of their dtype.
+        The scores of the others are the lowest number of their dtype. Those of keys that are seen
+        are at least half of it.
         """
 
 

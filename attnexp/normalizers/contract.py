@@ -59,6 +59,18 @@ def gives_masked_keys_nothing(make: NormalizerMaker) -> None:
         require_close(same, weights, f"a masked score of {junk} changes weights")
 
 
+def tells_low_scores_from_masked_keys(make: NormalizerMaker) -> None:
+    """Keys that are left keep their weights even where they have the lowest finite score."""
+    for dtype in (torch.float32, torch.float64):
+        scores = torch.full((1, KEYS), torch.finfo(dtype).min, dtype=dtype)
+        mask = torch.arange(KEYS) < 2
+        weights = make(1)(scores, mask)[:, :2].detach()
+        same = "a masked key takes weight from one with the lowest score"
+        require_close(weights, make(1)(scores[:, :2]), same)
+        total = float(weights.sum())
+        require(not make(1).sums_to_one or abs(total - 1) < 1e-5, f"{same}: the sum is {total:g}")
+
+
 def leaves_an_empty_row_at_zero(make: NormalizerMaker) -> None:
     """A row without a key has weights of zero and gradient zero."""
     scores = draw_scores().requires_grad_()
@@ -126,6 +138,7 @@ NORMALIZER_CONTRACT: tuple[Callable[[NormalizerMaker], None], ...] = (
     takes_any_leading_axes,
     gives_weights_of_at_least_zero,
     gives_masked_keys_nothing,
+    tells_low_scores_from_masked_keys,
     leaves_an_empty_row_at_zero,
     permutes_with_keys,
     passes_on_what_is_not_a_number,

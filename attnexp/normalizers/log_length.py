@@ -40,4 +40,5 @@ class LogLength(Normalizer):
     ) -> Float[Tensor, "*batch queries keys"]:
         scaled = self.scale * keys_left(seen, scores.dtype).log() * scores
         # with one key left log n is 0, and the scaled scores of the others are no longer low
-        return scaled.where(seen, torch.finfo(scores.dtype).min).softmax(dim=-1)
+        lowest = torch.finfo(scores.dtype).min
+        return scaled.clamp(min=lowest / 2).where(seen, lowest).softmax(dim=-1)

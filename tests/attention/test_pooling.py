@@ -147,3 +147,40 @@ def test_dropped_weights_are_those_of_training_and_are_not_returned(fused, input
     torch.testing.assert_close(dropping(*inputs, MASK, need_weights=False)[0], expected)
     assert fused
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_half_precision_is_float32_up_to_rounding(model_name, settings_of, dtype, need_weights):
+    torch.manual_seed(0)
+    settings = settings_of("model", model_name)
+    score = get_object(settings.pop("_target_"))(query_dim=DIM, key_dim=DIM, **settings)
+    inputs = [0.5 * torch.rand(BATCH, n, DIM) for n in (70, 65, 65)]
+    attention = AttentionPooling(score, DIM)
+    expected, _ = attention(*inputs, torch.tensor([3, 65]))
+    half = [each.to(dtype).requires_grad_() for each in inputs]
+    context, weights = attention.to(dtype)(*half, torch.tensor([3, 65]), need_weights=need_weights)
+    assert context.dtype == dtype
+    assert weights is None or weights.dtype == torch.float32
+    error = 8 * torch.finfo(dtype).eps
+    torch.testing.assert_close(context.float(), expected, atol=error, rtol=error)
+    context.sum().backward()
+    assert all(each.grad is not None and each.grad.isfinite().all() for each in half[2:])
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("heads", [1, 2])
+def test_a_mask_of_a_row_for_each_example_names_its_axes(inputs, heads, need_weights):
+    attention = single_or_multihead(ScaledDot, DIM, DIM, VALUE, heads, 2)
+    mask = MASK[:, 0]
+    with pytest.raises(
+        ValueError, match=r"does not fit 3 queries.*mask.unsqueeze\(1\), \(2, 1, 5\)"
+    ):
+        attention(*inputs, mask, need_weights=need_weights)
+    queries, keys, values = inputs
+    same = (queries[:, :2], keys, values)
+    with pytest.raises(ValueError, match=r"2 examples of 2 queries.*mask.unsqueeze\(0\)"):
+        attention(*same, mask, need_weights=need_weights)
+    for clear in (mask.unsqueeze(1), mask.unsqueeze(0)):
+        attention(*same, clear, need_weights=need_weights)

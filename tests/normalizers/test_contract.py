@@ -151,6 +151,7 @@ BREAKERS = {
     "takes_any_leading_axes": made(lambda scores, seen: scores.softmax(dim=0)),
     "gives_weights_of_at_least_zero": made(lambda scores, seen: scores),
     "gives_masked_keys_nothing": Unmasked,
+    "tells_low_scores_from_masked_keys": Unmasked,
     "leaves_an_empty_row_at_zero": Unmasked,
     "permutes_with_keys": made(lambda scores, seen: scores.cumsum(dim=-1).softmax(dim=-1)),
     "passes_on_what_is_not_a_number": made(lambda scores, seen: scores.nan_to_num().softmax(-1)),

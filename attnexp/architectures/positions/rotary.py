@@ -7,7 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from attnexp.architectures.positions.base import Positions
-from attnexp.architectures.positions.sinusoidal import geometric_rates
+from attnexp.architectures.positions.sinusoidal import GeometricRates
 from attnexp.attention.multihead import Turn
 
 
@@ -27,8 +27,6 @@ class Rotary(Positions):
     Raises ValueError for an odd number of features a head.
     """
 
-    rates: Tensor
-
     def __init__(self, dim: int, heads: int, longest: int) -> None:
         super().__init__(dim, heads, longest)
         head_dim = dim // heads
@@ -38,10 +36,10 @@ class Rotary(Positions):
                 f"{dim}, heads {heads}): choose another dim or heads, or positions sinusoidal, "
                 "learned, none or alibi"
             )
-        self.register_buffer("rates", geometric_rates(head_dim), persistent=False)
+        self.rates = GeometricRates(head_dim)
 
     def turn(self, places: Int[Tensor, "*examples length"]) -> Turn:
-        angles = (places.unsqueeze(-1) * self.rates).unsqueeze(-3)
+        angles = (places.unsqueeze(-1) * self.rates()).unsqueeze(-3)
         return partial(rotate, cos=angles.cos(), sin=angles.sin())
 
 

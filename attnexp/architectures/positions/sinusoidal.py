@@ -4,7 +4,7 @@ import math
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnexp.architectures.positions.base import Positions
 
@@ -16,21 +16,34 @@ class Sinusoidal(Positions):
     and no longest position. Raises ValueError for an odd dim.
     """
 
-    rates: Tensor
-
     def __init__(self, dim: int, heads: int, longest: int) -> None:
         super().__init__(dim, heads, longest)
         if dim % 2:
             raise ValueError(f"sinusoidal positions need an even dim, got {dim}")
-        self.register_buffer("rates", geometric_rates(dim), persistent=False)
+        self.rates = GeometricRates(dim)
 
     def add(
         self, x: Float[Tensor, "batch length dim"], places: Int[Tensor, "*examples length"]
     ) -> Float[Tensor, "batch length dim"]:
-        angles = places.unsqueeze(-1) * self.rates
+        angles = places.unsqueeze(-1) * self.rates()
         return x + torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
-def geometric_rates(dim: int) -> Float[Tensor, " pairs"]:
-    """Return w_k = 10000^(-2(k-1)/dim), k from 1 to dim/2, in radians a place."""
-    return torch.exp(torch.arange(0, dim, 2) * (-math.log(10000.0) / dim))
+class GeometricRates(nn.Module):
+    """w_k = 10000^(-2(k-1)/dim), k from 1 to dim/2, in radians a place.
+
+    They are computed in the dtype that the module has been converted to. A buffer of them would
+    keep the rounding of float32 when the module becomes float64.
+    """
+
+    one: Tensor
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.dim = dim
+        self.register_buffer("one", torch.ones(()), persistent=False)
+
+    def forward(self) -> Float[Tensor, " pairs"]:
+        """Return the rates, of the dtype and on the device of the module."""
+        places = torch.arange(0, self.dim, 2, dtype=self.one.dtype, device=self.one.device)
+        return torch.exp(places * (-math.log(10000.0) / self.dim))

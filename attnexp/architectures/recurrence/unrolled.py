@@ -190,11 +190,12 @@ def softmax_of_finite(
     if mask is None:
         return lambda scores: scores.softmax(dim=-1)
     hidden = ~mask
+    beaten = hidden & mask.any(dim=-1, keepdim=True)  # in a row that is empty no score matters
 
     def softmax(
         scores: Float[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        scores.masked_fill_(hidden, torch.finfo(scores.dtype).min)
+        scores.masked_fill_(beaten, -torch.inf)
         return scores.softmax(dim=-1).masked_fill_(hidden, 0.0)
 
     return softmax

@@ -23,7 +23,7 @@ def test_each_pair_is_a_complex_number_turned_at_its_own_rate():
                     pair = x[example, head, i, 2 * k : 2 * k + 2]
                     number = complex(*pair.tolist()) * complex(math.e) ** angle
                     found = turned[example, head, i, 2 * k : 2 * k + 2]
-                    assert complex(*found.tolist()) == pytest.approx(number, abs=1e-5)
+                    assert complex(*found.tolist()) == pytest.approx(number, abs=1e-12)
 
 
 @pytest.mark.parametrize("build", [ScaledDot, Cosine, Gaussian])

@@ -35,6 +35,9 @@ def test_many_finite_scores_with_one_mask_have_the_weights_of_the_normalizer(mas
     scores = torch.randn(2, 3, 5)
     expected = Softmax(heads=1)(scores, mask)
     torch.testing.assert_close(softmax_of_finite(mask)(scores.clone()), expected)
+    lowest = torch.full((2, 3, 5), torch.finfo(torch.float32).min)
+    expected = Softmax(heads=1)(lowest, mask)
+    torch.testing.assert_close(softmax_of_finite(mask)(lowest), expected)
 
 
 def test_of_a_subclass_is_not_that_of_its_parent():
