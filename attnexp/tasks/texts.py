@@ -18,12 +18,10 @@ class Texts:
     """What a model wrote for each test example, and the texts that are right for it, one or more.
 
     A symbol that is not in the vocabulary stays as it is in a reference, so `<unk>` is never right.
-    `tokenize` says how BLEU finds words, as sacrebleu names it.
     """
 
     answers: Sequence[str]
     references: Sequence[Sequence[str]]
-    tokenize: str = "13a"
 
 
 class TextTask(SequenceToSequence):
@@ -48,6 +46,7 @@ class TextTask(SequenceToSequence):
         return replace(
             evaluation,
             metrics={**evaluation.metrics, **self.measure_texts(texts)},
+            notes=(*evaluation.notes, *self.text_notes(texts)),
             rows=[
                 {**row, "target": own[0]}
                 for row, own in zip(evaluation.rows, references, strict=True)
@@ -57,6 +56,10 @@ class TextTask(SequenceToSequence):
     def measure_texts(self, texts: Texts) -> dict[str, float]:
         """Return the metrics of the answers as texts."""
         return measured({metric.name: metric for metric in self.text_metrics}, texts)
+
+    def text_notes(self, texts: Texts) -> tuple[str, ...]:
+        """Return what has to be said of the metrics of these texts."""
+        return ()
 
 
 def error_rate(

@@ -1,15 +1,27 @@
 """Text to text: BLEU, chrF and the character error rate."""
 
-from dataclasses import replace
-from itertools import zip_longest
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain, zip_longest
 from typing import ClassVar, Literal
 
+import regex
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from attnexp.tasks import seq2seq
 from attnexp.tasks.base import Metric
 from attnexp.tasks.texts import Texts, TextTask, error_rate
+
+Tokenizer = Literal["13a", "intl", "zh", "char", "none"]
+"""The names that sacrebleu has for ways to find the words of a text."""
+
+
+@dataclass(frozen=True)
+class TokenizedTexts(Texts):
+    """Texts and the way to find their words, which BLEU compares."""
+
+    tokenize: Tokenizer = "13a"
 
 
 def _score(texts: Texts, metric: BLEU | CHRF) -> float:
@@ -49,8 +61,34 @@ TRANSLATION_METRICS = (
 )
 
 
+_LETTER = regex.compile(r"\p{L}")
+_HAN = regex.compile(r"\p{Han}")
+_DENSE = regex.compile(
+    r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}]"
+)
+"""Characters of scripts without spaces between words."""
+
+
+def tokenizer_of(references: Iterable[str]) -> Tokenizer:
+    """Return how BLEU finds words in texts of this script.
+
+    "zh", each Chinese character a word, where most are Chinese; "char", each character a
+    word, where most are of scripts without spaces; else "13a", words between spaces.
+    """
+    text = "".join(references)
+    letters = len(_LETTER.findall(text))
+    dense, han = len(_DENSE.findall(text)), len(_HAN.findall(text))
+    if 2 * dense <= letters:
+        return "13a"
+    # of ten Japanese characters at least one is a kana
+    return "zh" if 10 * han > 9 * dense else "char"
+
+
 class Translation(TextTask):
     """Compares texts by BLEU, chrF and edited characters: see `TRANSLATION_METRICS`.
+
+    `tokenize` says how BLEU finds words, as sacrebleu names it; with "auto" the script of the
+    references decides, see `tokenizer_of`. A note names any but "13a".
 
     Raises ValueError for num_shown below 1.
     """
@@ -59,11 +97,24 @@ class Translation(TextTask):
     text_metrics = TRANSLATION_METRICS
     metrics: ClassVar[tuple[Metric, ...]] = (*TRANSLATION_METRICS, *seq2seq.METRICS)
 
-    def __init__(
-        self, num_shown: int = 8, tokenize: Literal["13a", "intl", "zh", "char", "none"] = "13a"
-    ) -> None:
+    def __init__(self, num_shown: int = 8, tokenize: Tokenizer | Literal["auto"] = "auto") -> None:
         super().__init__(num_shown)
         self.tokenize = tokenize
 
     def measure_texts(self, texts: Texts) -> dict[str, float]:
-        return super().measure_texts(replace(texts, tokenize=self.tokenize))
+        tokenize = self._tokenizer(texts)
+        return super().measure_texts(TokenizedTexts(texts.answers, texts.references, tokenize))
+
+    def text_notes(self, texts: Texts) -> tuple[str, ...]:
+        used, fitting = self._tokenizer(texts), tokenizer_of(chain(*texts.references))
+        if used == "13a" == fitting:
+            return ()
+        if used in ("13a", "intl", "none") and fitting != "13a":
+            return (
+                f"bleu finds words between spaces (task.tokenize={used}), and most of the targets "
+                f"is in a script without spaces: task.tokenize={fitting} suits it",
+            )
+        return (f"bleu is that of task.tokenize={used}: compare it with no other",)
+
+    def _tokenizer(self, texts: Texts) -> Tokenizer:
+        return tokenizer_of(chain(*texts.references)) if self.tokenize == "auto" else self.tokenize

@@ -5,7 +5,7 @@ from sacrebleu import corpus_bleu, corpus_chrf
 
 from attnexp.tasks.pronunciation import Pronunciation
 from attnexp.tasks.texts import Texts, error_rate
-from attnexp.tasks.translation import Translation
+from attnexp.tasks.translation import Translation, tokenizer_of
 
 
 def test_edits_are_counted_to_the_nearest_reference():
@@ -42,6 +42,38 @@ def test_bleu_of_text_without_spaces_needs_its_own_words():
     chinese = Texts(["我喜欢黑猫"], [("我喜欢白猫",)])
     assert Translation(tokenize="13a").measure_texts(chinese)["bleu"] == 0
     assert Translation(tokenize="zh").measure_texts(chinese)["bleu"] > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "tokenize"),
+    [
+        ("Elle a un grand bateau blanc.", "13a"),
+        ("Она видит белую лодку.", "13a"),
+        ("나는 검은 고양이를 좋아한다.", "13a"),
+        ("我喜欢用 Python 写的黑猫程序和你也喜欢的白狗。", "zh"),
+        ("Python 3.14 我 喜 Zürich", "13a"),
+        ("私は黒い猫が好きです。", "char"),
+        ("ฉันชอบแมวดำ", "char"),
+        ("1 2 3", "13a"),
+    ],
+)
+def test_the_words_of_bleu_follow_the_script_of_the_targets(text, tokenize):
+    assert tokenizer_of([text]) == tokenize
+    texts = Texts([text[:-1]], [(text,)])
+    assert Translation().measure_texts(texts) == Translation(tokenize=tokenize).measure_texts(texts)
+    named = f"task.tokenize={tokenize}"
+    assert [named in note for note in Translation().text_notes(texts)] == [True] * (
+        tokenize != "13a"
+    )
+
+
+def test_chinese_that_is_nearly_right_has_nearly_all_of_bleu():
+    right = ["我喜欢黑猫和白狗。", "他昨天在城里买了一本新书。", "我们明天去看大海。"]
+    written = [*right[:2], "我们明天去看大山。"]
+    texts = Texts(written, [(each,) for each in right])
+    assert Translation().measure_texts(texts)["bleu"] > 85
+    (note,) = Translation(tokenize="13a").text_notes(texts)
+    assert "task.tokenize=zh suits it" in note
 
 
 def test_a_word_is_right_in_any_of_its_pronunciations():
