@@ -98,7 +98,7 @@ def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
             "replica's last digits would depend on the other replicas"
         )
     made = _checked_makers(config, plain, GIVEN)
-    dataset: Dataset = made["data"](generator=generator(seed, "data"))
+    dataset: Dataset = made["data"](generator=generator(_checked_data_seed(plain, seed), "data"))
     task: Task = made["task"]()
     _check_fit(plain, chosen, dataset)
     make_model = partial(
@@ -181,6 +181,16 @@ def _checked_seed(plain: Mapping[str, Any]) -> int:
     if seed < 0:
         raise RequestError(f"seed must be 0 or more, got {seed}")
     return seed
+
+
+def _checked_data_seed(plain: Mapping[str, Any], seed: int) -> int:
+    """Return the seed of the data: that of the run, unless it has one of its own."""
+    own: int | None = plain.get("data_seed")
+    if own is None:
+        return seed
+    if own < 0:
+        raise RequestError(f"data_seed must be null, or 0 or more, got {own}")
+    return own
 
 
 def _checked_makers(

@@ -1,4 +1,9 @@
-"""The random numbers of a run: independent streams, all from its seed."""
+"""The random numbers of a run: independent streams, from its seed.
+
+The stream "data" is from the seed of the data where the run has one: the examples, their noise and
+their division into sets. The first parameters, dropout, the order of training and the untrained
+models of chance are from the seed of the run.
+"""
 
 import hashlib
 from collections.abc import Iterator
@@ -13,7 +18,7 @@ def generator(seed: int, stream: str) -> torch.Generator:
 
 
 def stream_seed(seed: int, stream: str) -> int:
-    """Return 63 bits of the SHA-256 of the run's seed and the name of a stream."""
+    """Return 63 bits of the SHA-256 of a seed and the name of a stream."""
     digest = hashlib.sha256(f"{seed} {stream}".encode()).digest()
     return int.from_bytes(digest[:8]) >> 1
 

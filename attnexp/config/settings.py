@@ -47,6 +47,7 @@ class Settings:
     checkpoint_every: float | None
     fail_fast: bool
     output_dir: str
+    data_seed: int | None = None  # runs of earlier versions have none
 
 
 def register_resolvers() -> None:

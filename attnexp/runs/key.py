@@ -27,8 +27,13 @@ NEUTRAL = frozenset(
 
 
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a resolved configuration that decides the numbers."""
+    """Return the part of a resolved configuration that decides the numbers.
+
+    A `data_seed` of null is left out, so that a run has the key that it had before the setting was.
+    """
     whole: dict[str, Any] = _canonical(without(config, NEUTRAL))
+    if whole.get("data_seed", 0) is None:
+        del whole["data_seed"]
     return whole
 
 

@@ -113,26 +113,31 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
     """
     frame = make_frame([run for run in runs if run.finished])
     frame = sort_runs(without_repeats(without_trials(frame)[0])[0], by=None)
-    data = frame.codes(name for name in frame.differing if name.partition(".")[0] == "data")
+    data = frame.codes(filter(is_data, frame.differing))
     by_data: dict[int, dict[int, list[Run]]] = {}
     for run, one, other in zip(frame.runs, data, frame.codes(frame.differing), strict=True):
         by_data.setdefault(one, {}).setdefault(other, []).append(run)
     groups = [list(group.values()) for group in by_data.values()]
-    names = labels([group[0][0] for group in groups], only="data")
+    names = labels([group[0][0] for group in groups], of_data=True)
     return [
         Comparison(name, tuple(_named(group))) for name, group in zip(names, groups, strict=True)
     ]
 
 
-def labels(runs: Sequence[Run], only: str = "") -> list[str]:
+def is_data(name: str) -> bool:
+    """Return whether runs that differ in this column have different data."""
+    return name == "data_seed" or name.partition(".")[0] == "data"
+
+
+def labels(runs: Sequence[Run], of_data: bool = False) -> list[str]:
     """Return what sets each run apart: choices by their names, settings as `name=value`.
 
-    With `only`, only that group counts, and its choice is always named. A label is never empty:
+    With `of_data` only the data count, and their choice is always named. A label is never empty:
     where nothing differs it is the name of the model.
     """
     frame = make_frame(runs)
-    paths = [path for path in varying(frame) if not only or path.partition(".")[0] == only]
-    first = only or "model"
+    paths = [path for path in varying(frame) if not of_data or is_data(path)]
+    first = "data" if of_data else "model"
     if first in frame.choices:
         paths = list(dict.fromkeys([first, *paths]))
     columns = {path: frame.column(path) for path in paths}

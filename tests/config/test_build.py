@@ -1,6 +1,7 @@
 """Settings become objects, through Hydra, which refuses what no setting should name."""
 
 import pytest
+import torch
 from composed import prepared
 from hydra.errors import InstantiationException
 from omegaconf import OmegaConf
@@ -70,3 +71,31 @@ def test_steps_of_too_many_pairs_are_refused_before_the_first(words, refusal):
     else:
         with pytest.raises(RequestError, match=refusal):
             prepared("data.num_train=300000", *words)
+
+
+def drawn(*words):
+    run = prepared("model=additive", "data.num_train=20", *words)
+    return run.dataset.train.values, next(run.model.parameters()).detach()
+
+
+def test_the_seed_of_the_data_leaves_the_first_parameters_as_they_are():
+    data, parameters = drawn("seed=3")
+    other_data, same_parameters = drawn("seed=3", "data_seed=4")
+    assert torch.equal(same_parameters, parameters)
+    assert not torch.equal(other_data, data)
+    same_data, other_parameters = drawn("seed=5", "data_seed=3")
+    assert torch.equal(same_data, data)
+    assert not torch.equal(other_parameters, parameters)
+
+
+def test_the_order_of_training_is_of_the_seed_of_the_run():
+    orders = [
+        torch.randperm(50, generator=prepared("data.num_train=20", *words).order).tolist()
+        for words in (["seed=3"], ["seed=3", "data_seed=4"], ["seed=4"])
+    ]
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_a_negative_seed_of_the_data_is_refused():
+    with pytest.raises(RequestError, match="data_seed must be null, or 0 or more, got -1"):
+        prepared("data_seed=-1")

@@ -21,6 +21,11 @@ def test_what_changes_the_numbers_is():
     assert run_key(CONFIG | {"model": {"_target_": "a.B", "width": 2.0}}, {}) != run_key(CONFIG, {})
 
 
+def test_data_with_the_seed_of_the_run_have_the_key_of_earlier_versions():
+    assert run_key(CONFIG | {"data_seed": None}, {}) == run_key(CONFIG, {})
+    assert run_key(CONFIG | {"data_seed": 0}, {}) != run_key(CONFIG, {})
+
+
 def test_one_number_written_in_two_ways_is_one_number():
     assert run_key(CONFIG | {"model": {"_target_": "a.B", "width": 1}}, {}) == run_key(CONFIG, {})
 

@@ -12,3 +12,13 @@ def test_configurations_come_in_order_of_their_settings(write_run, tmp_path):
     labels = [own.label for own in comparison.configurations]
     assert labels == [f"gaussian, model.width={width}" for width in ("0.5", "2", "8", "32")]
     assert [own.seeds for own in comparison.configurations] == [(0, 1)] * 4
+
+
+def test_runs_on_data_of_another_seed_are_another_comparison(write_run, tmp_path):
+    for i, data_seed in enumerate([None, 3, 4]):
+        for seed in (0, 1):
+            write_run(f"run{i}{seed}", {"data_seed": data_seed, "seed": seed})
+    found = comparisons(collect([tmp_path]).runs)
+    names = ["sine", "sine, data_seed=3", "sine, data_seed=4"]
+    assert sorted(each.data for each in found) == names
+    assert [len(each.configurations) for each in found] == [1, 1, 1]

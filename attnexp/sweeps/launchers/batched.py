@@ -16,6 +16,7 @@ from attnexp.sweeps.plan import PlannedJob
 MAY_DIFFER = ("model", "data", "optim")
 """The groups of settings whose plain numbers may differ between replicas."""
 
+SEEDS = ("seed", "data_seed")
 
 LEAST = 4
 """Replicas from which on a group is worth a worker of its own."""
@@ -78,13 +79,13 @@ def _whole_numbers(settings: Mapping[str, Any]) -> tuple[int, ...]:
     Whether they are sizes is seen in the worker, which builds the runs.
     """
     found = (
-        value for path, value in leaves(settings) if path != "seed" and _may_differ(path, value)
+        value for path, value in leaves(settings) if path not in SEEDS and _may_differ(path, value)
     )
     return tuple(value if isinstance(value, int) else 0 for value in found)
 
 
 def _may_differ(path: str, value: Any) -> bool:
-    if path == "seed":
+    if path in SEEDS:
         return True
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return is_number and path.partition(".")[0] in MAY_DIFFER

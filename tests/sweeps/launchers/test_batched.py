@@ -92,6 +92,16 @@ def test_jobs_are_dealt_out_to_all_workers(monkeypatch, count, cores, gpus, size
     assert [len(group) for group in executor._groups(jobs)] == sizes
 
 
+def test_seeds_of_the_data_may_differ_between_replicas():
+    executor = batched.BatchedExecutor(resolved, max_batch_size=None, size=16, n_jobs=1)
+    jobs = [
+        PlannedJob(i, (), "", Place(Path(str(i)), ""), {"seed": 0, "data_seed": data_seed})
+        for i, data_seed in enumerate([None, 3, 4])
+    ]
+    (group,) = executor._groups(jobs)
+    assert [job.number for job in group] == [0, 1, 2]
+
+
 def test_a_batched_sweep_leaves_ordinary_folders_that_can_be_repeated_alone(in_process, tmp_path):
     words = (LAUNCHER, "hydra.launcher.size=3", "seed=0,1", "data.noise=0.5,0.2", *SHORT)
     swept = in_process("-m", *words, "output_dir=many")
