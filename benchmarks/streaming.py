@@ -90,8 +90,8 @@ def line(points: int) -> tuple[Tensor, Tensor]:
 def kernel(points: int = POINTS) -> Work:
     """Gaussian kernel regression at its own points."""
     x, y = line(points)
-    queries, keys = Gaussian(1, 1, WIDTH).as_dot_product(x, x)
-    return lambda: stream_products(queries, keys, y, None)
+    score = Gaussian(1, 1, WIDTH)
+    return lambda: stream_products(score, x, x, y, None)
 
 
 def fused() -> Work:
@@ -128,8 +128,7 @@ def width(points: int = POINTS) -> Work:
 
     def gradient() -> Tensor:
         score = Gaussian(1, 1, "learned", initial_width=WIDTH)
-        queries, keys = score.as_dot_product(x, x)
-        context = stream_products(queries, keys, y, LeaveOneOut(torch.arange(points), points))
+        context = stream_products(score, x, x, y, LeaveOneOut(torch.arange(points), points))
         (context - y).square().mean().backward()
         assert isinstance(score.width, Tensor)
         assert score.width.grad is not None

@@ -90,7 +90,7 @@ def _without_weights(
             *products, values, attn_mask=added, is_causal=causal, scale=1.0
         )
     if products is not None:
-        return stream_products(*products, values, mask, bias)
+        return stream_products(score, queries, keys, values, mask, bias)
     if pairs * queries.shape[-1] >= LARGE:
         return stream(score, normalizer, queries, keys, values, mask, bias)
     return None

@@ -63,48 +63,63 @@ def stream(
 
 
 def stream_products(
-    queries: Float[Tensor, "batch *heads queries inner"],
-    keys: Float[Tensor, "batch *heads keys inner"],
+    score: Score,
+    queries: Float[Tensor, "batch *heads queries projected"],
+    keys: Float[Tensor, "batch *heads keys projected"],
     values: Float[Tensor, "batch *heads keys value_dim"],
     mask: Mask | None,
     bias: Float[Tensor, "*bias queries keys"] | None = None,
 ) -> Float[Tensor, "batch *heads queries value_dim"]:
-    """Return f(q) = sum_i w_i v_i with w the softmax of q.k_i plus bias, as `stream` does.
+    """Return `stream` for the softmax and a score that can be written as a dot product.
 
     Where the queries alone need a gradient, it is found together with the context, in one pass.
     Where keys are data with few features, those whose weight is 0 in the numbers at hand are left
     out, see `_near_keys`.
     """
-    # columns that lie in one piece: a product with few of them takes a third of the time
-    keys = keys.mT.contiguous().mT
-    moments = (values.shape[-1] + 1) * (keys.shape[-1] + 1) - 1
-    alone = not any(each is not None and each.requires_grad for each in (keys, values, bias))
+    inner_queries, inner_keys = _products(score, queries, keys)
+    moments = (values.shape[-1] + 1) * (inner_keys.shape[-1] + 1) - 1
+    alone = not any(each is not None and each.requires_grad for each in (inner_keys, values, bias))
     if alone and bias is None and moments <= MOMENTS:
-        return _of_data(mask, queries, keys, values)
-    inner = queries.shape[-1]
+        return _of_data(score, mask, queries, keys, values)
+    inner = inner_queries.shape[-1]
     rule = _Pooling(Dot(inner, inner), Softmax(heads=1))
-    return _streamed(rule, 1, mask, queries, keys, values, bias)
+    return _streamed(rule, 1, mask, inner_queries, inner_keys, values, bias)
 
 
-def _of_data(mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """Return the softmax attention to keys and values that need no gradient."""
-    way = _OnePass.apply if queries.requires_grad else _context
+def _products(score: Score, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+    """Return (q', k') with q'.k' = a(q, k) + c(q), see `Score.as_dot_product`."""
+    products = score.as_dot_product(queries, keys)
+    assert products is not None
+    # columns that lie in one piece: a product with few of them takes a third of the time
+    return products[0], products[1].mT.contiguous().mT
+
+
+def _of_data(
+    score: Score, mask: Mask | None, queries: Tensor, keys: Tensor, values: Tensor
+) -> Tensor:
+    """Return the softmax attention to keys and values that need no gradient.
+
+    The products of a group of queries near each other are made of the keys near them alone. A
+    kernel of the distance then centres on these, so that the difference of q.k and k^2 / 2 loses
+    digits to the extent of the group instead of the range of all keys.
+    """
+    all_queries, all_keys = _products(score, queries, keys)
+    way = _OnePass.apply if all_queries.requires_grad else _context
     hides_one = mask is None or isinstance(mask, LeaveOneOut)
-    few = queries.dim() == 3 and len(queries) == 1 and keys.shape[-1] <= FEW_FEATURES
+    few = queries.dim() == 3 and len(queries) == 1 and all_keys.shape[-1] <= FEW_FEATURES
     if not (hides_one and few and keys.shape[-2] > 1):
-        return cast(Tensor, way(mask, queries, keys, values))
-    order = queries[0, :, 0].detach().argsort()
-    size = max(LEAST, len(order) // GROUPS)
-    groups = list(zip(order.split(size), queries[:, order].split(size, dim=1), strict=True))
-    middle = groups[len(groups) // 2][1]
-    if 2 * len(_near_keys(middle[0].detach(), keys[0])) > keys.shape[-2]:
-        return cast(Tensor, way(mask, queries, keys, values))
+        return cast(Tensor, way(mask, all_queries, all_keys, values))
+    found = all_queries[0].detach()
+    order = found[:, 0].argsort()
+    groups = order.split(max(LEAST, len(order) // GROUPS))
+    if 2 * len(_near_keys(found[groups[len(groups) // 2]], all_keys[0])) > keys.shape[-2]:
+        return cast(Tensor, way(mask, all_queries, all_keys, values))
     contexts = []
-    for rows, some in groups:
-        near = _near_keys(some[0].detach(), keys[0])
+    for rows in groups:
+        near = _near_keys(found[rows], all_keys[0])
         part = mask.select(rows).select_keys(near) if isinstance(mask, LeaveOneOut) else None
-        columns = keys.mT.index_select(-1, near).mT
-        contexts.append(way(part, some, columns, values.index_select(-2, near)))
+        some = _products(score, queries[:, rows], keys.index_select(-2, near))
+        contexts.append(way(part, *some, values.index_select(-2, near)))
     return torch.cat(contexts, dim=-2)[:, order.argsort()]
 
 
@@ -117,7 +132,8 @@ def _near_keys(
     smallest number, for any key r that q may attend to. With c the middle of the queries and d
     their largest distance from it in each feature, q.(k_j - k_r) <= c.(k_j - k_r) + d.|k_j - k_r|.
     Here r is the second best key for c; where a mask hides it, the best one is left, which scores
-    no less than r by more than d.|k_best - k_r|.
+    no less than r by more than d.|k_best - k_r|. The scores are off by their rounding, which counts
+    where they are large.
     """
     low, high = queries.aminmax(dim=0)
     middle, distance = (low + high) / 2, (high - low) / 2
@@ -126,7 +142,9 @@ def _near_keys(
     second = scores.index_fill(0, best, -torch.inf).argmax()
     gaps = (keys - keys[second]).abs_()
     kind = torch.finfo(keys.dtype)
+    rounding = 16 * kind.eps * scores.abs().amax()
     least = scores[second] - gaps[best] @ distance + math.log(kind.tiny) + math.log(kind.eps / 2)
+    least = least - rounding
     return torch.addmv(scores, gaps, distance).lt_(least).logical_not_().nonzero().squeeze(-1)
 
 

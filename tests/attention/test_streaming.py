@@ -232,6 +232,26 @@ def test_keys_without_weight_are_left_out(hidden, width, kind, monkeypatch):
     assert len(compared) == (2 if width == 0.5 else 2 * (1 + math.ceil(len(queries[0]) / 16)))
 
 
+@pytest.mark.parametrize(("reach", "error"), [(1_500, 3e-4), (15_000, 3e-3)])
+def test_leave_one_out_in_float32_keeps_its_digits_over_many_widths(reach, error, monkeypatch):
+    """The reference is float64; the products of all keys at once are off by 0.01 and by 1."""
+    monkeypatch.setattr(pooling, "LARGE", 0)
+    points = 4_000
+    generator = torch.Generator().manual_seed(4)
+    x = 100 + 5 * torch.rand(1, points, 1, generator=generator)
+    y = x.sin() + 0.5 * torch.randn(x.shape, generator=generator)
+    mask = LeaveOneOut(torch.arange(points), points)
+    found = []
+    for kind in (torch.float64, torch.float32):
+        score = Gaussian(1, 1, width="learned", initial_width=reach / 5).to(kind)
+        data = x.to(kind)
+        context, _ = AttentionPooling(score, 1)(data, data, y.to(kind), mask, need_weights=False)
+        (context - y).square().mean().backward()
+        found.append([context.double().detach(), score.width.grad.double()])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(other, one, rtol=error, atol=error)
+
+
 def test_the_keys_that_are_left_out_have_no_weight():
     """Whichever one key a mask hides from a query."""
     generator = torch.Generator().manual_seed(3)
