@@ -1,4 +1,4 @@
-"""Multi-query associative recall as it is published."""
+"""Multi-query associative recall."""
 
 from functools import partial
 
@@ -43,10 +43,12 @@ class MultiQueryRecall(Dataset):
     (.), half are values (0, 1, ...) and the others keys (k0, k1, ...); source and target share
     them, the special symbols come on top. The gold alignment is the place of the value. There are
     `min_pairs` to `max_pairs` pairs in an example, in equal shares, and all lists of pairs are
-    different, so the three sets are disjoint. Zoology has one number of pairs in a set, between 4
-    and 16 at length 64, 100,000 examples for training and 3,000 for the test, and does not keep
-    the sets apart; an architecture that reads source and queries as one causal sequence has its
-    very input.
+    different, so the three sets are disjoint.
+
+    What differs from the code to figure 2: there every example of a set has the same number of
+    pairs, 4 at length 64, 8 at 128 and 16 at 256, which `max_pairs` = 4 gives at length 64; the
+    test has 3,000 examples, and the sets are not kept apart. An architecture that reads source and
+    queries as one causal sequence has the input of that code.
 
     The test set may have other numbers of pairs, `test_min_pairs` to `test_max_pairs`; an end that
     is None is that of training.
