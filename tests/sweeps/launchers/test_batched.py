@@ -93,7 +93,7 @@ def test_jobs_are_dealt_out_to_all_workers(monkeypatch, count, cores, gpus, size
 
 
 def test_seeds_of_the_data_may_differ_between_replicas():
-    executor = batched.BatchedExecutor(resolved, max_batch_size=None, size=16, n_jobs=1)
+    executor = batched.BatchedExecutor(resolved, size=16, n_jobs=1)
     jobs = [
         PlannedJob(i, (), "", Place(Path(str(i)), ""), {"seed": 0, "data_seed": data_seed})
         for i, data_seed in enumerate([None, 3, 4])
