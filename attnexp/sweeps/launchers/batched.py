@@ -17,6 +17,7 @@ MAY_DIFFER = ("model", "data", "optim")
 """The groups of settings whose plain numbers may differ between replicas."""
 
 SEEDS = ("seed", "data_seed")
+"""The settings that are seeds; `data_seed` may be null."""
 
 LEAST = 4
 """Replicas from which on a group is worth a worker of its own."""
