@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.style import HEAD, line_styles, name_lines, new_figure, place
+from attnexp.plots.style import line_styles, name_lines, new_figure, panels
 from attnexp.runs.folder import Run
 
 SHOWN = 60
@@ -55,21 +55,16 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     """Return the heat map, one row per position, next to the curves."""
     count, dim = table.shape
     kind = f"{run.group('arch')['positions']} positions"
-    width, height, bottom = 7.6, 3.7, 0.52
-    figure = new_figure(width, height, run.title, f"{kind}{f' of the {side}' if side else ''}")
-    up = height - bottom - HEAD
-    across = min(max(2.4 * dim / max(count, 1), 1.2), 2.6)
-    left = place(figure, 0.7, bottom, across, up)
+    figure = new_figure(8.8, 3.7, run.title, f"{kind}{f' of the {side}' if side else ''}")
+    heat = min(max(2.4 * dim / max(count, 1), 1.2), 2.6)
+    ((left, right),) = panels(figure, columns=2, width_ratios=[heat, 5.3 - heat])
     largest = float(np.abs(table).max())
     drawn = left.imshow(table, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto")
     for edge in left.spines.values():
         edge.set_visible(False)
     left.set_xlabel("dimension")
     left.set_ylabel("position")
-    scale = figure.colorbar(drawn, cax=place(figure, 0.8 + across, bottom, 0.12, up))
-    scale.outline.set_visible(False)
-    start = 2.05 + across
-    right = place(figure, start, bottom, width - start - 0.2, up)
+    figure.colorbar(drawn, ax=left, fraction=0.06).outline.set_visible(False)
     for one, line in zip(_chosen(dim), line_styles(CURVES), strict=False):
         right.plot(table[:, one], linewidth=1.4, label=f"dimension {one}", **line)
     right.set_xlabel("position")

@@ -12,7 +12,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from attnexp.plots.style import HEAD, new_figure, text_width, wrapped
+from attnexp.plots.style import HEAD, new_figure, panels, text_width, wrapped
 from attnexp.runs.attention import Axis, Map, scale_end
 
 GOLD = "#ff5f52"
@@ -34,10 +34,7 @@ def draw_grid(
     widths = [max(_inches(row[j].columns, count) for row in cells) for j in range(len(across))]
     heights = [max(_inches(one.rows, count) for one in row) for row in cells]
     figure = new_figure(sum(widths) + 1.6, HEAD + sum(heights) + 0.7, title, subtitle)
-    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - HEAD / figure.get_figheight()))
-    grid = figure.subplots(
-        len(cells), len(across), squeeze=False, width_ratios=widths, height_ratios=heights
-    )
+    grid = panels(figure, len(cells), len(across), width_ratios=widths, height_ratios=heights)
     end, beyond = scale_end(np.concatenate([one.weights.ravel() for row in cells for one in row]))
     norm = Normalize(0, end)
     for i, row in enumerate(cells):

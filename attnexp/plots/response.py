@@ -18,7 +18,7 @@ from attnexp.plots.style import (
     line_styles,
     name_lines,
     new_figure,
-    place,
+    panels,
 )
 from attnexp.runs.folder import Run
 
@@ -47,9 +47,8 @@ def draw_points(axes: Axes, points: NDArray[np.float64], style: Style, x: int = 
 def draw_surface(run: Run, surface: Response) -> Figure:
     """Return the prediction over two inputs as colours, with the rows in the colour of their y."""
     x_names, y_name = run.attention.x_names, run.attention.y_name
-    width, height, bottom = 5.9, 4.7, 0.85
-    figure = new_figure(width, height, run.title, run.primary)
-    axes = place(figure, 0.75, bottom, width - 1.75, height - bottom - HEAD)
+    figure = new_figure(5.9, 4.7, run.title, run.primary)
+    ((axes,),) = panels(figure)
     first, second = (np.unique(surface.x[:, i]) for i in range(2))
     z = surface.prediction.reshape(len(first), len(second)).T
     trained, tested = training_points(run), held_out_points(run)
@@ -62,9 +61,7 @@ def draw_surface(run: Run, surface: Response) -> Figure:
         axes.scatter(x, y, c=colours, marker=marker, label=named, zorder=3, **ON_SURFACE, **style)
     axes.set_xlabel(x_names[0])
     axes.set_ylabel(x_names[1])
-    bar = place(figure, width - 0.9, bottom, 0.12, height - bottom - HEAD)
-    scale = figure.colorbar(drawn, cax=bar, label=y_name)
-    scale.outline.set_visible(False)
+    figure.colorbar(drawn, ax=axes, label=y_name, fraction=0.06).outline.set_visible(False)
     names = axes.legend(loc="upper left", bbox_to_anchor=(0, -0.14), ncols=2, borderaxespad=0)
     for mark in names.legend_handles:
         assert isinstance(mark, PathCollection)
@@ -82,20 +79,13 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
     subtitle = "the other inputs at their medians"
     if len(shown) < len(curves):
         subtitle += f"; the {len(shown)} of {len(curves)} inputs that change it most"
-    rows = -(-len(shown) // ACROSS)
-    across = min(len(shown), ACROSS)
-    wide, high, gap = 2.3, 2.0, 0.55
-    width, height = 0.75 + across * (wide + 0.25), HEAD + rows * (high + gap) + 0.2
+    rows, across = -(-len(shown) // ACROSS), min(len(shown), ACROSS)
     primary = f"{run.primary}; " if run.primary else ""
-    figure = new_figure(width, height, run.title, f"{primary}{subtitle}")
+    size = 2.5 * across + 1.9, 2.5 * rows + HEAD
+    figure = new_figure(*size, run.title, f"{primary}{subtitle}")
+    grid = panels(figure, rows, across, sharey=True)
     trained, tested = training_points(run), held_out_points(run)
-    first: Axes | None = None
-    for number, at in enumerate(shown):
-        row, column = divmod(number, ACROSS)
-        left, bottom = 0.75 + column * (wide + 0.25), height - HEAD - (row + 1) * (high + gap) + gap
-        axes = place(figure, left, bottom, wide, high)
-        first = first or axes
-        axes.sharey(first)
+    for axes, at in zip(grid.flat, shown, strict=False):
         draw_points(axes, trained, TRAINED, at)
         draw_points(axes, tested, TESTED, at)
         own = curves[at]
@@ -103,9 +93,9 @@ def draw_partial(run: Run, curves: Sequence[Response]) -> Figure:
             own.x[:, at], own.prediction, linewidth=2, label="prediction", **line_styles(1)[0]
         )
         axes.set_xlabel(own.varied)
-        axes.tick_params(labelleft=column == 0)
-        if column == 0:
-            axes.set_ylabel(run.attention.y_name)
-    assert first is not None
-    name_lines(axes)
+    for empty in grid.flat[len(shown) :]:
+        empty.set_axis_off()
+    for first in grid[:, 0]:
+        first.set_ylabel(run.attention.y_name)
+    name_lines(grid[0, -1])
     return figure

@@ -14,6 +14,7 @@ from textwrap import wrap
 from typing import Any
 
 import matplotlib
+import matplotlib.style
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -116,16 +117,19 @@ def new_figure(width: float, height: float, title: str, subtitle: str = "") -> F
     return figure
 
 
-def place(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
-    """Return axes at a place given in inches from the lower left corner."""
-    across, up = figure.get_size_inches()
-    return figure.add_axes((left / across, bottom / up, width / across, height / up))
+def panels(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> NDArray[Any]:
+    """Return axes in rows and columns below the title, with room for what is drawn around them.
+
+    `options` are those of `Figure.subplots`.
+    """
+    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - HEAD / figure.get_figheight()))
+    return figure.subplots(rows, columns, squeeze=False, **options)
 
 
 def plot_axes(figure: Figure) -> Axes:
-    """Return one pair of axes that fills the figure below its title."""
+    """Return one pair of axes below the title, of the same size whatever is drawn around them."""
     across, up = figure.get_size_inches()
-    return place(figure, 0.7, 0.52, across - 0.9, up - 0.52 - HEAD)
+    return figure.add_axes((0.7 / across, 0.52 / up, 1 - 0.9 / across, 1 - (0.52 + HEAD) / up))
 
 
 def draw_band(
@@ -209,12 +213,9 @@ def file_word(text: str) -> str:
 @contextmanager
 def style() -> Iterator[None]:
     """Draw in our style inside the block, whatever the user's matplotlibrc says."""
-    defaults = matplotlib.rcParamsDefault
-    # Reading the default backend would import pyplot.
-    whole: dict[Any, Any] = {name: defaults[name] for name in defaults if name != "backend"}
     installed = set(fontManager.get_font_names())
     fonts = {"font.family": [name for name in FONTS if name in installed]}
-    with matplotlib.rc_context(whole | STYLE | fonts):
+    with matplotlib.style.context(["default", STYLE | fonts]):
         yield
 
 

@@ -27,7 +27,7 @@ def test_sinusoids_are_those_of_the_model():
 def test_sinusoidal_positions_are_drawn_from_the_settings(sequence_run):
     figures = figures_of(sequence_run(**of_arch(positions="sinusoidal", dim=32)))
     assert list(figures) == ["encoding"]
-    heat, _, curves = figures["encoding"].axes
+    heat, curves, _ = figures["encoding"].axes
     np.testing.assert_array_equal(heat.images[0].get_array(), sinusoids(60, 32))
     assert [line.get_label() for line in curves.lines] == [f"dimension {i}" for i in (6, 7, 8, 9)]
     np.testing.assert_array_equal(curves.lines[0].get_ydata(), sinusoids(60, 32)[:, 6])
@@ -45,7 +45,7 @@ def test_learned_positions_are_drawn_from_the_parameters(sequence_run, sides):
     figures = figures_of(folder)
     assert list(figures) == ["_".join(filter(None, ["encoding", s[:-1]])) for s in sides]
     for figure, table in zip(figures.values(), tables.values(), strict=False):
-        heat, _, curves = figure.axes
+        heat, curves, _ = figure.axes
         np.testing.assert_array_equal(heat.images[0].get_array(), table)
         assert len(curves.lines) == 3
 
