@@ -100,13 +100,14 @@ def first_figure(
 
 
 def first_figures(
-    subject: Run | Comparison, names: Collection[str] = ()
+    subject: Run | Comparison, names: Collection[str]
 ) -> Iterator[tuple[str, Figure | str]]:
-    """Yield the pictures of these names, or all, that there are: a figure, or why there is none."""
+    """Yield the pictures of these names that there are: a figure, or why there is none."""
     for picture in PICTURES:
+        if picture.name not in names:
+            continue
         try:
-            chosen = not names or picture.name in names
-            if chosen and (figure := first_figure(picture, subject)) is not None:
+            if (figure := first_figure(picture, subject)) is not None:
                 yield picture.name, figure
         except RequestError as error:
             yield picture.name, str(error)

@@ -192,12 +192,12 @@ def text_width(text: str, size: float) -> float:
     return cell_len(text) * EM * size / 72
 
 
-def wrapped(text: str, inches: float, size: float = 9) -> str:
+def wrapped(text: str, inches: float) -> str:
     """Return a text cut into lines of about this width, or eight characters.
 
     A word that is too long is cut after `.`, `_` or `=` if possible.
     """
-    most = max(int(inches / text_width("m", size)), 8)
+    most = max(int(inches / text_width("m", STYLE["font.size"])), 8)
     lines = []
     for line in text.splitlines():
         for row in wrap(line, most, break_long_words=False):
