@@ -259,15 +259,21 @@ OF_HYDRA: Mapping[str, Any] = {
 """The types of settings of Hydra's that are read before Hydra checks them."""
 
 
+REFUSED = {
+    "callbacks": "a tracker of your own is told of a run's beginning, epochs and end",
+    "job.chdir": "a run stays in the current directory; ${hydra:runtime.output_dir} is its folder",
+    "output_subdir": "summary.json in the folder of a run has the configuration and the overrides",
+}
+"""Settings of Hydra's that attnexp does without, and what serves in their place."""
+
+
 def _check_hydra(hydra: DictConfig) -> None:
     """Raise RequestError for settings of Hydra's that we read before Hydra does."""
     for path, kind in OF_HYDRA.items():
         node = OmegaConf.select(hydra, path)
         plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
         check_type(plain, kind, f"hydra.{path}")
-    if hydra.callbacks:
-        raise RequestError(
-            "hydra.callbacks are not called: a tracker of your own is told of a run's beginning, "
-            "epochs and end (docs/pictures.md)"
-        )
+    for path, instead in REFUSED.items():
+        if OmegaConf.select(hydra, path):
+            raise RequestError(f"hydra.{path} has no effect: {instead}")
     require_plugin("sweeper", hydra.sweeper["_target_"], Sweeper)

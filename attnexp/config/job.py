@@ -1,7 +1,6 @@
 """A job: the configuration of one run and its place, and what Hydra does around it."""
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -13,7 +12,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import configure_log, env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from attnexp.config.settings import HYDRA, chosen_of, recorded, resolved
+from attnexp.config.settings import chosen_of, recorded, resolved
 from attnexp.errors import RequestError
 from attnexp.runs.files import CHECKPOINT
 from attnexp.runs.key import identity, run_key
@@ -90,26 +89,24 @@ def run_in_context(job: Job, work: Callable[[], Result]) -> Result:
 
     The caller holds the folder's lock.
     """
-    record_composition(job)
+    set_folder(job)
     with JobContext(job).entered():
         return work()
 
 
-def record_composition(job: Job) -> None:
-    """Write Hydra's record of the configuration into the folder of a job."""
+def set_folder(job: Job) -> None:
+    """Let `${hydra:runtime.output_dir}` be the folder of a job, and Hydra's settings fixed."""
     hydra = job.config.hydra
     with read_write(hydra.runtime), open_dict(hydra.runtime):
-        hydra.runtime.output_dir = str(job.folder)  # for ${hydra:runtime.output_dir}
+        hydra.runtime.output_dir = str(job.folder)
     OmegaConf.set_readonly(hydra, True)
-    if hydra.output_subdir is not None:
-        write_composition(job, job.folder / hydra.output_subdir)
 
 
 class JobContext:
-    """What Hydra gives to a job, after `record_composition`. A job may enter it several times.
+    """What Hydra gives to a job, after `set_folder`. A job may enter it several times.
 
-    Messages go to the log in the folder; `${hydra:...}` can be resolved; environment variables and
-    the working directory are as asked.
+    Messages go to the log in the folder; `${hydra:...}` can be resolved; environment variables are
+    as asked.
     """
 
     def __init__(self, job: Job) -> None:
@@ -124,7 +121,7 @@ class JobContext:
         HydraConfig.instance().cfg = self._job.config  # type: ignore[assignment]
         try:
             self._direct_messages()
-            with env_override(hydra.job.env_set), _in_directory(self._job):
+            with env_override(hydra.job.env_set):
                 yield
         finally:
             HydraConfig.instance().cfg = before
@@ -157,30 +154,6 @@ def _configure_log(hydra: DictConfig) -> None:
         if isinstance(why, OSError):
             raise OSError(why.errno, why.strerror, why.filename) from error
         raise RequestError(f"hydra.job_logging cannot be used: {why}") from error
-
-
-def write_composition(job: Job, folder: Path) -> None:
-    """Write Hydra's own record of the configuration, with secrets masked."""
-    whole: Any = masked(OmegaConf.to_container(job.config, resolve=False, enum_to_str=True))
-    hydra = whole.pop(HYDRA)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in (
-        ("config", whole),
-        ("hydra", {HYDRA: hydra}),
-        ("overrides", hydra["overrides"]["task"]),
-    ):
-        OmegaConf.save(OmegaConf.create(content), folder / f"{name}.yaml")
-
-
-@contextmanager
-def _in_directory(job: Job) -> Iterator[None]:
-    before = os.getcwd()
-    if job.config.hydra.job.chdir:
-        os.chdir(job.folder)
-    try:
-        yield
-    finally:
-        os.chdir(before)
 
 
 def identified(config: DictConfig) -> tuple[dict[str, Any], str, dict[str, str]]:

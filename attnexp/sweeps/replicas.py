@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 
-from attnexp.config.job import Job, JobContext, finished_before, record_composition, run_in_context
+from attnexp.config.job import Job, JobContext, finished_before, run_in_context, set_folder
 from attnexp.runs import lock
 from attnexp.runs.status import Status
 from attnexp.sweeps.outcome import Outcome
@@ -67,7 +67,7 @@ class Member:
             if finished_before(self.job.refreshed()) is not None:
                 self._close(Outcome(Status.SKIPPED))
                 return
-            record_composition(self.job)
+            set_folder(self.job)
             with self._surroundings():
                 self.run = build(self.job)
                 self.record = Recording(self.run, self.job.folder, self.stop)

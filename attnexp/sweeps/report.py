@@ -14,7 +14,6 @@ from attnexp.runs.files import FIGURES
 from attnexp.runs.plan_file import StoredPlan
 from attnexp.runs.status import Status
 from attnexp.runs.summary import error_text
-from attnexp.sweeps.objective import NotMeasuredError, mean_of
 from attnexp.sweeps.outcome import Outcome, first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
 
@@ -67,10 +66,7 @@ def show_results(composer: Composer, plan: Plan) -> None:
     from attnexp.tables.reports import show_configurations
 
     show_configurations([str(job.folder) for job in ended])
-    configurations: dict[str, list[PlannedJob]] = {}
-    for job in ended:
-        configurations.setdefault(configuration_of(job), []).append(job)
-    best = show_verdict(configurations) or ended[0]
+    configurations = {configuration_of(job) for job in ended}
     root = Path(composer.config.hydra.sweep.dir).absolute()
     if composer.config.figures is not False:
         experiment = composer.config.hydra.runtime.choices.get("experiment")
@@ -86,43 +82,11 @@ def show_results(composer: Composer, plan: Plan) -> None:
                 draw_pictures([job.folder for job in ended], into)
             for file in sorted(into.glob("*.png")):
                 console.say(console.relative(file))
-    where, run = (shlex.quote(console.relative(path)) for path in (root, best.folder))
+    where, run = (shlex.quote(console.relative(path)) for path in (root, ended[0].folder))
     console.say("next:")
     console.say(f"  attnexp results {where}  # the table of all runs")
     console.say(f"  attnexp plot {run}  # the pictures of one run")
     console.say(f"  attnexp report {where}  # one page with tables, curves and attention")
-
-
-def show_verdict(configurations: Mapping[str, Sequence[PlannedJob]]) -> PlannedJob | None:
-    """Say which configuration has the best mean of the metric that ranks, and return a job of it.
-
-    Says nothing where configurations cannot be ranked: there is only one, or they differ in their
-    data or their metric.
-    """
-    found = [job.found.summary for jobs in configurations.values() for job in jobs]
-    summaries = [summary for summary in found if summary is not None]
-    metrics = {each.primary for each in summaries}
-    metric = summaries[0].primary
-    data = {repr(each.config["data"]) for each in summaries}
-    if metric is None or len(configurations) == 1 or len(metrics) > 1 or len(data) > 1:
-        return None
-    means = {}
-    for label, jobs in configurations.items():
-        try:
-            means[label] = mean_of(jobs, metric)
-        except NotMeasuredError:
-            continue
-    if not means:
-        return None
-    higher = summaries[0].better.get(metric) == "higher"
-    best = (max if higher else min)(means, key=means.__getitem__)
-    seeds = max(map(len, configurations.values()))
-    console.say(
-        f"{best} has the {'highest' if higher else 'lowest'} mean {metric} of {len(means)} "
-        f"configurations, {console.number_text(means[best])} "
-        f"({seeds} {'seed' if seeds == 1 else 'seeds'} each)"
-    )
-    return configurations[best][0]
 
 
 def configuration_of(job: PlannedJob) -> str:

@@ -22,7 +22,7 @@ def split_rows(table: ResultsTable) -> Iterator[str]:
             if groups:
                 behind, ahead = groups if entry.better == "higher" else groups[::-1]
                 yield (
-                    f"{len(behind)} of {entry.spread.n} seeds of {_name(table, entry)} stayed "
+                    f"{len(behind)} of {entry.spread.n} seeds of {row_name(table, entry)} stayed "
                     f"behind in {entry.metric}: {listed(map(number_text, behind))} against "
                     f"{listed(map(number_text, ahead))}. How many seeds learn says more than the "
                     "mean"
@@ -47,7 +47,7 @@ def advice(table: ResultsTable) -> Iterator[str]:
             )
 
 
-def _name(table: ResultsTable, entry: Entry) -> str:
+def row_name(table: ResultsTable, entry: Entry) -> str:
     """Return the name of a row in a sentence: the labels in which rows differ."""
     rows = [other.row.labels for other in table.firsts]
     telling = [name for name in table.by if len({str(labels[name]) for labels in rows}) > 1]

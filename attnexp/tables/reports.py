@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
+from attnexp import console
 from attnexp.console import setting_text
 from attnexp.runs.status import Status
 from attnexp.select.collect import collect
 from attnexp.select.frame import IGNORED_CHOICES, Frame, depends_only_on, make_frame, varying
 from attnexp.select.names import short_names
 from attnexp.select.order import sort_runs
-from attnexp.tables.advice import advice, split_rows
+from attnexp.tables.advice import advice, row_name, split_rows
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide, is_share
 from attnexp.tables.fairness import warnings
@@ -58,9 +59,16 @@ class LazyRows(Sequence[Any]):
 
 
 def show_configurations(folders: Sequence[str]) -> None:
-    """Print the tables of the runs in the folders."""
+    """Print the tables of the runs in the folders, and a sentence on the best row of each."""
     frame = sort_runs(make_frame(collect(folders).runs), None)
     show(configurations_report(frame, Request()), ROWS)
+    for table in divide(frame, Request()):
+        best = table.firsts[0]
+        if best.better and len(table.firsts) > 1:
+            console.say(
+                f"{row_name(table, best)} is best of {len(table.firsts)} configurations by its "
+                f"mean {best.metric}: {best.better} is better"
+            )
 
 
 def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:

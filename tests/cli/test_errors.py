@@ -46,6 +46,8 @@ SENTENCES = [
     ("data.low=${nowhere}", "data.low: Interpolation key 'nowhere' not found"),
     ("+model.query_dim=3", "model.query_dim cannot be set: it follows from the rest of the run"),
     ("seed=0,1", "seed=0,1 names several values: add -m to run a job for each of them"),
+    ("hydra.job.chdir=true", "hydra.job.chdir has no effect: a run stays in the current directory"),
+    ("hydra.output_subdir=.hydra", "hydra.output_subdir has no effect: summary.json in the folder"),
     ("hydra.job.chdir=maybe", "hydra.job.chdir: Value 'maybe' is not a valid bool"),
     ("hydra.mode=RUNS", "hydra.mode: Invalid value 'RUNS', expected one of .RUN, MULTIRUN."),
     ("seed=[1", "'seed=\\[1' is not a setting: write name=value"),

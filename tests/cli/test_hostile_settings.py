@@ -83,7 +83,7 @@ SENTENCES = [
     ("hydra.job_logging.root=-0.0", "job_logging.root must be null or settings as name: value"),
     ("hydra.sweeper.params=3", "hydra.sweeper.params must be null or settings as name: value"),
     ("hydra.job.env_set=${output_dir}", "hydra.job.env_set must be settings as name: value, got"),
-    ("+hydra.callbacks.a.b=1", "hydra.callbacks are not called"),
+    ("+hydra.callbacks.a.b=1", "hydra.callbacks has no effect: a tracker of your own"),
     (f"train.max_epochs=-{'9' * 400}", "within -2^63 and 2^63, got -1.000e+400"),
     (f"output_dir={'x' * 300}", "cannot be written: File name too long"),
     ("-m --dry-run ++rerun=1e-30 seed=1,2", "rerun must be true or false, got 1e-30"),

@@ -1,4 +1,4 @@
-"""A job's folder holds what Hydra would have written."""
+"""Settings of a job that are resolved when it is composed."""
 
 import hashlib
 
@@ -8,24 +8,6 @@ from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.messages import explanation
 from attnexp.config.settings import register_resolvers
-
-
-def test_hydras_record_is_written_where_it_is_asked_for(in_process, tmp_path):
-    """Three files that Hydra's own tools can read."""
-    words = ["model=dot", "data.noise=0.1", "seed=1", "figures=false"]
-    answer = in_process(*words, "hydra.output_subdir=.hydra")
-    assert answer.returncode == 0
-    (folder,) = (tmp_path / "outputs").iterdir()
-    read = {
-        name: OmegaConf.load(folder / ".hydra" / f"{name}.yaml")
-        for name in ("config", "hydra", "overrides")
-    }
-    assert read["config"].model._target_ == "attnexp.scores.dot.Dot"
-    assert "hydra" not in read["config"]
-    assert read["overrides"] == words
-    assert read["hydra"].hydra.runtime.choices.model == "dot"
-    assert read["hydra"].hydra.runtime.output_dir == str(folder)
-    assert read["hydra"].hydra.overrides.task == read["overrides"]
 
 
 FILE = {"path": "???", "sha256": "${sha256:${.path}}"}
