@@ -9,7 +9,6 @@ from omegaconf.errors import OmegaConfBaseException
 from attnexp.config.messages import explanation
 from attnexp.config.settings import register_resolvers
 
-
 FILE = {"path": "???", "sha256": "${sha256:${.path}}"}
 
 
