@@ -118,7 +118,7 @@ def new_figure(width: float, height: float, title: str, subtitle: str = "") -> F
 
 
 def panels(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> NDArray[Any]:
-    """Return axes in rows and columns below the title, with room for what is drawn around them.
+    """Return axes in rows and columns below the title, placed so that no labels overlap.
 
     `options` are those of `Figure.subplots`.
     """
@@ -127,7 +127,7 @@ def panels(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> N
 
 
 def plot_axes(figure: Figure) -> Axes:
-    """Return one pair of axes below the title, of the same size whatever is drawn around them."""
+    """Return one pair of axes below the title, whose size depends on no labels or legend."""
     across, up = figure.get_size_inches()
     return figure.add_axes((0.7 / across, 0.52 / up, 1 - 0.9 / across, 1 - (0.52 + HEAD) / up))
 
