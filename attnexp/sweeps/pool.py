@@ -242,10 +242,14 @@ def _killed_after(server: int | None, seconds: float) -> Iterator[None]:
 
 
 def _kill_server(number: int | None) -> None:
-    """Kill the fork server with this process number, unless another has taken its place."""
+    """Kill the fork server with this process number, unless another has taken its place.
+
+    Returns when it is dead, so that the next start finds it so; Python's own code collects it.
+    """
     if number is not None and number == forkserver._forkserver._forkserver_pid:  # type: ignore[attr-defined]
-        with suppress(ProcessLookupError):
+        with suppress(ProcessLookupError, ChildProcessError):
             os.kill(number, signal.SIGKILL)
+            os.waitid(os.P_PID, number, os.WEXITED | os.WNOWAIT)
 
 
 def record_end(job: Job, before: Stamp, status: Status, error: str) -> Outcome:
