@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp import console
-from attnexp.cli.arguments import Arguments, add_where, listed
+from attnexp.cli.arguments import Arguments, add_where, count, fraction, listed
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
 
@@ -75,7 +75,16 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
         arguments.sort.removeprefix("-"), [*frame.metrics, *frame.factors]
     )
     reverse = bool(arguments.sort) and arguments.sort.startswith("-")
-    return configurations_report(frame, Request(by, metrics, sort=sort, reverse=reverse))
+    request = Request(
+        by,
+        metrics,
+        sort=sort,
+        reverse=reverse,
+        equal_within=arguments.equal_within,
+        looks=arguments.looks,
+        explain=arguments.explain,
+    )
+    return configurations_report(frame, request)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -95,6 +104,20 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         metavar="NAME",
         help="order by a metric, best first, or by a setting; --sort=-NAME reverses",
     )
+    parser.add_argument(
+        "--equal-within",
+        type=fraction,
+        metavar="X",
+        help="a difference that nobody needs: rows closer than that are equal",
+    )
+    parser.add_argument(
+        "--looks",
+        type=count,
+        default=1,
+        metavar="N",
+        help="how often the table is looked at while seeds are added (1)",
+    )
+    parser.add_argument("--explain", action="store_true", help="the reasoning behind each verdict")
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write there, whole or not at all"

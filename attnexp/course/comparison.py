@@ -1,7 +1,6 @@
 """Checks the runs of an exercise, and the answer that a student has drawn from them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import Literal, cast
 
 import numpy as np
@@ -14,12 +13,10 @@ from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.groups import without_repeats, without_trials
-from attnexp.tables.entries import paired_test
-from attnexp.tables.significance import compare, pair
-from attnexp.tables.statistics import Spread
+from attnexp.tables.significance import Rule, compare
 from attnexp.tables.text import listed
 
-LEAST_SEEDS = 5
+LEAST_SEEDS = 6
 
 TOLERANCE = 0.05
 """How far a stated number may be from ours, in halves of the width of our interval."""
@@ -115,16 +112,20 @@ def _answered(
 ) -> Iterator[Check]:
     """Yield whether the answer has the paired difference, its interval and the right verdict."""
     metric, labels = comparison.metric, comparison.labels
-    test = paired_test(both, metric)
     values = [{seed: {0: run.metrics[metric]} for seed, run in side.items()} for side in sides]
-    differences = pair(*values).differences
-    mean, interval = fmean(differences), [end or 0.0 for end in Spread(differences).interval]
+    better = cast(Literal["lower", "higher"], both.better.get(metric, "lower"))
+    overlap = float(max(both.column("overlap"), default=0.0))
+    verdicts = compare(values, Rule(better, overlap=overlap))
+    # The verdict is on the side that is not the best; the exercise asks for first minus second.
+    side = next(i for i, verdict in enumerate(verdicts) if verdict.difference is not None)
+    found, sign = verdicts[side].difference, 1 - 2 * side
+    assert found is not None
+    mean, interval = sign * found.mean, sorted([sign * found.low, sign * found.high])
     reach = max(TOLERANCE * (interval[1] - mean), 1e-6 * abs(mean))
     difference, ends = f"the mean of {' minus '.join(labels)}", "its 95% interval"
     yield _stated("difference", difference, [answer.difference], [mean], reach)
     yield _stated("interval", ends, [answer.low, answer.high], interval, reach)
-    better = cast(Literal["lower", "higher"], both.better.get(metric, "lower"))
-    worse = [verdict.standing == "worse" for verdict in compare(values, better, test)]
+    worse = [verdict.standing == "worse" for verdict in verdicts]
     right = labels[worse.index(False)] if any(worse) else UNDECIDED
     text = "the conclusion of the paired test by which `attnexp results` compares rows"
     if answer.better == right:

@@ -24,6 +24,9 @@ class Dataset(ABC):
     """Metrics of the test set that guessing reaches, by name, where the data know how to guess."""
     notes: tuple[str, ...] = ()
     """What must be known of the data when their numbers are read, such as what was left out."""
+    overlap: float = 0.0
+    """n_test / n_train where a seed is another split of the same rows, and 0 where it draws new
+    examples: splits are not independent (Nadeau and Bengio 2003)."""
     train: Batch
     validation: Batch | None
     test: Batch

@@ -62,6 +62,7 @@ class Tabular(Dataset):
         )
         self.validation = None
         self.test = Points.of_rows(*self._standardised(first), keys, values, None)
+        self.overlap = tested / trained
 
     def _standardised(
         self, rows: Float[NDArray[np.float64], "rows columns"]

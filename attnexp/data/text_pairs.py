@@ -85,6 +85,7 @@ class TextPairs(Dataset):
             tuple(target_writing.join(target) for target in targets)
             for targets in splits[-1].values()
         )
+        self.overlap = len(sets[-1]) / len(train)
         told = (side.note(name) for side, name in zip(sides, ("source", "target"), strict=True))
         self.notes = (*notes, *filter(None, told))
 

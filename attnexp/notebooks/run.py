@@ -78,7 +78,7 @@ class NotebookRun(Run):
         rows = [[cell(name), cell(self.metrics[name])] for name in headline]
         status = [] if self.finished else [f"status: {self.status}"]
         heads = [Head("metric"), Head("value", right=True)]
-        report = Report([Grid(heads, rows, self.title)], [], [*status, *self.summary.notes])
+        report = Report([Grid(heads, rows, self.title)], [], notes=[*status, *self.summary.notes])
         return html(report, self, SHOWN)
 
 

@@ -40,6 +40,7 @@ def report_content(title: str, tables: Report, comparisons: Sequence[Comparison]
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],
         "tables": [msgspec.to_builtins(grid, enc_hook=list) for grid in tables.grids],
+        "verdicts": list(tables.verdicts),
         "notes": list(tables.notes),
         "data": [_data(one) for one in comparisons],
     }

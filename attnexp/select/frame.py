@@ -37,6 +37,7 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "parameters": lambda run: run.parameters,
     "seconds": lambda run: run.seconds,
     "peak_memory_mb": lambda run: run.peak_memory_mb,
+    "overlap": lambda run: run.overlap,
     "device": lambda run: run.device,
     "started": lambda run: run.started,
     "ended": lambda run: run.ended,

@@ -55,7 +55,7 @@ def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, Outcome]) 
 
 
 def show_results(composer: Composer, plan: Plan) -> None:
-    """Show the jobs that have finished: a table, a verdict, their pictures and what to type next.
+    """Show the jobs that have finished: a table, their pictures and what to type next.
 
     The pictures compare configurations; figures=false leaves them out.
     """

@@ -1,54 +1,68 @@
-"""Advice next to a table: seeds that failed to learn, and the seeds that a verdict lacks."""
+"""Advice next to a table: seeds that failed, and the seeds that a verdict lacks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from attnexp.console import number_text
 from attnexp.runs.origin.command_line import command, next_seeds
-from attnexp.select.groups import label
-from attnexp.tables.entries import Entry, ResultsTable, is_share, paired_test
-from attnexp.tables.significance import least_seeds, seed_means
-from attnexp.tables.statistics import two_groups
-from attnexp.tables.text import listed
+from attnexp.tables.entries import Entry, Request, ResultsTable
+from attnexp.tables.modes import mode_notes
+from attnexp.tables.sentences import row_name
+from attnexp.tables.significance import Rule, seeds_needed
+
+MOST_SEEDS = 1000
+"""The most seeds that are advised."""
 
 
-def split_rows(table: ResultsTable) -> Iterator[str]:
-    """Yield a sentence per row and share whose seeds fall into two groups.
-
-    A mean does not show that some seeds learn and others do not.
-    """
-    for entry in (entry for entries in table.entries for entry in entries):
-        if entry.metric and entry.better and is_share(table.frame, entry.metric):
-            groups = two_groups(seed_means(entry.values))
-            if groups:
-                behind, ahead = groups if entry.better == "higher" else groups[::-1]
-                yield (
-                    f"{len(behind)} of {entry.spread.n} seeds of {row_name(table, entry)} stayed "
-                    f"behind in {entry.metric}: {listed(map(number_text, behind))} against "
-                    f"{listed(map(number_text, ahead))}. How many seeds learn says more than the "
-                    "mean"
-                )
-
-
-def advice(table: ResultsTable) -> Iterator[str]:
-    """Yield a sentence and a command where rows have too few seeds for any verdict."""
+def advice(table: ResultsTable, request: Request) -> Iterator[str]:
+    """Yield sentences about seeds that failed, about splits, and about rows without a verdict."""
+    yield from mode_notes(table, {id(entry): row_name(table, entry) for entry in table.firsts})
     for panel in table.panels:
-        rows = [entry for entry in panel if entry.values]
-        if {"one seed", "too few seeds"}.isdisjoint(entry.verdict.standing for entry in rows):
-            continue
-        seeds = [set(entry.values) for entry in rows]
-        common = len(set.intersection(*seeds))
-        least = least_seeds(max(2, len(rows)), paired_test(table.frame, table.metrics[0]))
-        if common < least:
-            summaries = (run.summary for entry in rows for run in entry.row.runs.runs)
-            line = command(summaries, next_seeds(seeds, least - common))
+        rows = [entry for entry in panel if entry.values and entry.better]
+        if any(entry.row.overlap for entry in rows):
             yield (
-                f"a verdict takes at least {least} seeds that every row has, and there "
-                f"{'is' if common == 1 else 'are'} {common}" + (f": {line}" if line else "")
+                "intervals and verdicts are over splits of this file: more splits make them "
+                "narrower only down to a floor that n_test / n_train sets (Nadeau and Bengio 2003)"
             )
+        elif len(rows) > 1:
+            rule = Rule("lower", request.equal_within, request.looks)
+            yield from _more_seeds(table, rows, rule)
 
 
-def row_name(table: ResultsTable, entry: Entry) -> str:
-    """Return the name of a row in a sentence: the labels in which rows differ."""
-    rows = [other.row.labels for other in table.firsts]
-    telling = [name for name in table.by if len({str(labels[name]) for labels in rows}) > 1]
-    return label(table.frame, {name: entry.row.labels[name] for name in telling or table.by[:1]})
+def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Iterator[str]:
+    """Yield how many seeds a verdict takes at least, or the closest tie takes, with a command."""
+    common = len(set.intersection(*(set(entry.values) for entry in rows)))
+    if common < rule.least:
+        yield (
+            f"a verdict takes at least {rule.least} seeds that every row has, and there "
+            f"{'is' if common == 1 else 'are'} {common}{_command(rows, rule.least - common)}"
+        )
+        return
+    best = next(entry for entry in rows if entry.verdict.standing == "best")
+    tied = [
+        (needed, entry)
+        for entry in rows
+        if entry.verdict.standing == "tied"
+        and entry.verdict.difference
+        and (needed := seeds_needed(entry.verdict.difference, rule)) is not None
+        and needed <= MOST_SEEDS
+    ]
+    if tied:
+        needed, entry = min(tied, key=lambda one: one[0])
+        assert entry.verdict.difference is not None
+        size = number_text(abs(entry.verdict.difference.mean))
+        if needed > common:
+            lacking = f"{needed} seeds in all find it in 4 of 5 tables"
+        else:
+            lacking = f"{common} seeds found it by chance in fewer tables than not"
+        names = f"{row_name(table, best)} and {row_name(table, entry)}"
+        yield (
+            f"{names} differ by {size}, if at all: {lacking}; look once, then"
+            f"{_command([best, entry], needed - common)}"
+        )
+
+
+def _command(rows: Sequence[Entry], more: int) -> str:
+    """Return the command that runs the rows at so many more seeds, after a colon."""
+    summaries = (run.summary for entry in rows for run in entry.row.runs.runs)
+    line = command(summaries, next_seeds([set(entry.values) for entry in rows], more))
+    return f": {line}" if line and more > 0 else ""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attnexp.console import number_text
 from attnexp.tables.entries import LOST, Entry, ResultsTable
+from attnexp.tables.modes import modes_of
 from attnexp.tables.text import NOTHING, Cell, cell
 
 
@@ -84,6 +85,36 @@ def _companion(head: str) -> Column:
     )
 
 
+def _to_best(entry: Entry) -> str | None:
+    """Return the mean difference to the best row, with its interval."""
+    found = entry.verdict.difference
+    if found is None:
+        return None
+    ends = ", ".join(number_text(end) for end in (found.low, found.high))
+    return f"{number_text(found.mean)} [{ends}]"
+
+
+def _ahead(entry: Entry) -> str | None:
+    """Return on how many seeds a row is better than the best row."""
+    found = entry.verdict.difference
+    return None if found is None else f"{found.better} of {found.pairs}"
+
+
+def _learned(entry: Entry) -> str | None:
+    """Return how many seeds learned, where some did and others did not."""
+    modes = modes_of(entry)
+    return str(modes) if modes is not None and modes.are_two else None
+
+
+def _difference(what: str) -> Column:
+    """Return the column of a part of the difference to the best row, for programs."""
+    names = {"better": "better_on", "pairs": "pairs"}
+    return Column(
+        name=names.get(what, f"difference_{what}"),
+        value=lambda entry: getattr(entry.verdict.difference, what, None),
+    )
+
+
 def _lost(why: str) -> Column:
     return Column(name=why, value=lambda entry: entry.row.lost[why])
 
@@ -134,8 +165,11 @@ COLUMNS = (
         shown=_ranked,
         align="left",
     ),
+    Column(value=_to_best, title="difference to the best", shown=_ranked, spare=True, sparse=True),
+    Column(value=_ahead, title="better on", shown=_ranked, spare=True, sparse=True),
+    Column(value=_learned, title="learned", shown=_ranked, align="left", sparse=True),
     Column(name="p", value=attrgetter("verdict.p")),
-    Column(name="pairs", value=attrgetter("verdict.pairs")),
+    *map(_difference, ("mean", "low", "high", "better", "pairs")),
     *map(_lost, LOST),
     _cost("parameters", _most),
     _cost("steps", _most),

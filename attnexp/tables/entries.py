@@ -15,8 +15,8 @@ from attnexp.runs.status import Status
 from attnexp.select.frame import Frame, varying
 from attnexp.select.groups import without_repeats, without_trials
 from attnexp.select.order import natural
-from attnexp.tables.significance import Values, Verdict, compare, seed_means
-from attnexp.tables.statistics import PairedP, Spread, betting_p, student_p
+from attnexp.tables.significance import Rule, Values, Verdict, compare, seed_means
+from attnexp.tables.statistics import Spread
 
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
@@ -35,13 +35,17 @@ class Request:
 
     Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
     default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
-    or smallest first.
+    or smallest first. `equal_within` and `looks` are those of `Rule`; `explain` adds the reasoning
+    behind each verdict.
     """
 
     by: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     sort: str | None = None
     reverse: bool = False
+    equal_within: float | None = None
+    looks: int = 1
+    explain: bool = False
 
 
 @dataclass(frozen=True)
@@ -89,6 +93,11 @@ class Row:
         counts = (n for n in self.runs.column(TESTED) if isinstance(n, int) and n > 0)
         return min(counts, default=EXAMPLES)
 
+    @property
+    def overlap(self) -> float:
+        """n_test / n_train where seeds are splits of the same rows, the largest of the runs."""
+        return float(max(self.runs.column("overlap"), default=0.0))
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -111,8 +120,8 @@ class Entry:
     @cached_property
     def spread(self) -> Spread:
         """Mean, deviation and interval over seeds."""
-        share = is_share(self.row.runs, self.metric or "")
-        return Spread(seed_means(self.values), self.row.examples if share else None)
+        unit = self.row.runs.units.get(self.metric or "", "")
+        return Spread(seed_means(self.values), unit, self.row.examples, self.row.overlap)
 
     @cached_property
     def companions(self) -> dict[str, float]:
@@ -186,16 +195,6 @@ def is_data(name: str) -> bool:
     return name.partition(".")[0] == "data"
 
 
-def is_share(frame: Frame, metric: str) -> bool:
-    """Return whether the unit of a metric is a share, which lies in [0, 1]."""
-    return frame.units.get(metric) == "share"
-
-
-def paired_test(frame: Frame, metric: str) -> PairedP:
-    """Return the test by which rows are compared in a metric."""
-    return betting_p if is_share(frame, metric) else student_p
-
-
 def finished(frame: Frame) -> NDArray[np.bool_]:
     """Return whether each run has finished."""
     found: NDArray[np.bool_] = frame.column("status") == Status.FINISHED
@@ -218,7 +217,7 @@ def _table(
     )
     compared = []
     for panel in _panels(frame, ("data", *by) if data else by, within):
-        by_metric = [_compared(panel, metric) for metric in metrics or (None,)]
+        by_metric = [_compared(panel, metric, request) for metric in metrics or (None,)]
         compared.append(_sorted(list(zip(*by_metric, strict=True)), request))
     entries = list(chain.from_iterable(compared))
     if request.sort is not None:
@@ -250,15 +249,17 @@ def _panels(frame: Frame, by: Sequence[str], within: Sequence[str]) -> Iterable[
         yield rows
 
 
-def _compared(panel: Sequence[Row], metric: str | None) -> list[Entry]:
+def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> list[Entry]:
     """Return the entry of each row of a panel for a metric, compared with the other rows."""
     if metric is None:
         return [Entry(row) for row in panel]
     values = [row.values(metric) for row in panel]
-    frame, verdicts = panel[0].runs, [Verdict()] * len(panel)
-    if better := frame.better.get(metric):
+    verdicts = [Verdict()] * len(panel)
+    if better := panel[0].runs.better.get(metric):
         way = cast(Literal["lower", "higher"], better)
-        verdicts = compare(values, way, paired_test(frame, metric))
+        overlap = max(row.overlap for row in panel)
+        rule = Rule(way, request.equal_within, request.looks, overlap)
+        verdicts = compare(values, rule)
     shown = any(verdict.standing == "worse" for verdict in verdicts)
     return [
         Entry(row, metric, own, verdict, shown and verdict.standing in ("best", "tied"))

@@ -46,6 +46,7 @@ def as_json(report: Report) -> str:
             for row in report.records
         ],
         "captions": [grid.caption for grid in report.grids if grid.caption],
+        "verdicts": list(report.verdicts),
         "notes": list(report.notes),
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -60,6 +61,7 @@ def as_markdown(report: Report) -> str:
         blocks.append(_markdown_table(grid))
         if grid.caption:
             blocks.append(markdown_text(grid.caption))
+    blocks += [markdown_text(verdict) for verdict in report.verdicts]
     if report.notes:
         blocks.append("\n".join(f"- {markdown_text(note)}" for note in report.notes))
     return "\n\n".join(blocks) + "\n"

@@ -1,20 +1,19 @@
 """The reports: runs one by one, and configurations with their results and costs."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Literal
 
-from attnexp import console
-from attnexp.console import setting_text
 from attnexp.runs.status import Status
 from attnexp.select.collect import collect
 from attnexp.select.frame import IGNORED_CHOICES, Frame, depends_only_on, make_frame, varying
 from attnexp.select.names import short_names
 from attnexp.select.order import sort_runs
-from attnexp.tables.advice import advice, row_name, split_rows
+from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
-from attnexp.tables.entries import Entry, Request, ResultsTable, divide, is_share
+from attnexp.tables.entries import Entry, Request, ResultsTable, divide
 from attnexp.tables.fairness import warnings
-from attnexp.tables.statistics import WIDENING
+from attnexp.tables.sentences import explanations, verdicts
 from attnexp.tables.terminal import show
 from attnexp.tables.text import Cell, Grid, Head, Report, cell, count_text
 
@@ -24,20 +23,12 @@ ROWS = 40
 ALWAYS = ("model", "data", "seed")
 """Columns that a table of runs has even if they are the same for all runs."""
 
-FULL = "Mean over seeds, standard deviation, and {} 95% interval of the mean."
 SHORT = (
     "Mean over seeds ± standard deviation. A star, where any is given: the best, or tied with it."
 )
-BETTING = (
-    "Shares are compared with the best by the betting test, paired by seed: whatever the "
-    "distribution, and however often one looks while adding seeds, the whole table errs in at most "
-    "5% of cases (Holm's correction over all pairs)."
-)
-STUDENT = (
-    "Rows are compared with the best by t tests, paired by seed, with the standard error widened "
-    f"{WIDENING:g} times against skewed differences: the whole table errs in at most 5% of cases, "
-    "unless differences are extremely skewed or a rare failure has not been seen (Holm's "
-    "correction over all pairs)."
+TESTED = (
+    "Rows are compared with the best by sign flips of the differences paired by seed, corrected "
+    "for all pairs: docs/results.md says what that claims."
 )
 COSTS = "What a run took: seconds on average, everything else at most."
 
@@ -59,16 +50,9 @@ class LazyRows(Sequence[Any]):
 
 
 def show_configurations(folders: Sequence[str]) -> None:
-    """Print the tables of the runs in the folders, and a sentence on the best row of each."""
+    """Print the tables of the runs in the folders."""
     frame = sort_runs(make_frame(collect(folders).runs), None)
     show(configurations_report(frame, Request()), ROWS)
-    for table in divide(frame, Request()):
-        best = table.firsts[0]
-        if best.better and len(table.firsts) > 1:
-            console.say(
-                f"{row_name(table, best)} is best of {len(table.firsts)} configurations by its "
-                f"mean {best.metric}: {best.better} is better"
-            )
 
 
 def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
@@ -110,7 +94,11 @@ def configurations_report(frame: Frame, request: Request) -> Report:
     for table in tables:
         grids.append(_grid(table, "results", _title(table), _caption(table)))
         grids.append(_grid(table, "costs", "", COSTS))
-    return Report(grids, _records(tables), _notes(tables))
+    found = _texts(tables, verdicts)
+    if request.explain:
+        found += _texts(tables, partial(explanations, request=request))
+    notes = _texts(tables, warnings) + _texts(tables, partial(advice, request=request))
+    return Report(grids, _records(tables), found, list(dict.fromkeys(notes)))
 
 
 def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, caption: str) -> Grid:
@@ -153,14 +141,15 @@ def _records(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
     return LazyRows(entries, record)
 
 
-def _notes(tables: Sequence[ResultsTable]) -> list[str]:
-    """Return the sentences that have to be read with the numbers, each once."""
-    found = [
+def _texts(
+    tables: Sequence[ResultsTable], texts_of: Callable[[ResultsTable], Iterable[str]]
+) -> list[str]:
+    """Return sentences about each table, which name its data where there are several."""
+    return [
         f"{table.data}: {text}" if len(tables) > 1 and table.data else text
         for table in tables
-        for text in (*warnings(table), *split_rows(table), *advice(table))
+        for text in texts_of(table)
     ]
-    return list(dict.fromkeys(found))
 
 
 def _is_number(column: Iterable[Any]) -> bool:
@@ -185,11 +174,8 @@ def _caption(table: ResultsTable) -> str:
     ]
     sentences = [f"{'; '.join(ways)}."] if ways else ["No run has a result."]
     if table.seeded:
-        share = is_share(table.frame, table.metrics[0])
-        whose = "the wider of Student's and the beta-binomial model's" if share else "Student's"
-        sentences.append(FULL.format(whose) if len(table.metrics) == 1 else SHORT)
-        ranked = [is_share(table.frame, name) for name in table.metrics if name in better]
-        sentences += [BETTING if share else STUDENT for share in dict.fromkeys(ranked)]
+        sentences += [SHORT] * (len(table.metrics) > 1)
+        sentences += [TESTED] * any(name in better for name in table.metrics)
     tuned = set(table.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
         sentences.append(f"Tuned for each row: {tuned.pop()}.")
@@ -199,15 +185,6 @@ def _caption(table: ResultsTable) -> str:
 
 
 def _same_everywhere(table: ResultsTable) -> str:
-    """Return each choice that all runs share, with the settings that they share."""
-    texts = []
-    for choice in table.frame.choices:
-        if choice in table.same and choice not in IGNORED_CHOICES:
-            inside = [
-                f"{path.partition('.')[2]}={setting_text(value)}"
-                for path, value in table.same.items()
-                if path.startswith(f"{choice}.") and not path.endswith("._target_")
-            ]
-            named = f"{choice}={table.same[choice]}"
-            texts.append(f"{named} ({', '.join(inside)})" if inside else named)
-    return ", ".join(texts)
+    """Return each choice that all runs share."""
+    shared = [name for name in table.frame.choices if name in table.same]
+    return ", ".join(f"{name}={table.same[name]}" for name in shared if name not in IGNORED_CHOICES)

@@ -1,93 +1,118 @@
-"""Tests of the rows of a table against the best one, by their seeds."""
+"""Verdicts on the rows of a table: each against the best one, by their seeds."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import count
-from statistics import fmean
+from itertools import combinations
+from statistics import NormalDist, fmean
 from typing import Literal
 
-from attnexp.tables.statistics import LEVEL, PairedP, holm
+import numpy as np
+
+from attnexp.tables.sign_flips import flipped_p, interval, step_down_p
+from attnexp.tables.statistics import ROUNDING, moments, student_quantile, student_tail
 
 Values = dict[int, dict[int, float]]
 """A metric by seed and, within a seed, by the other settings."""
 
-Standing = Literal["best", "tied", "worse", "too few seeds", "one seed", "alone", "no value"] | None
+LEVEL = 0.05
+"""The chance that a table calls any row worse although none differs."""
+
+POWER = 0.8
+"""The chance of a verdict for which `seeds_needed` says the number of seeds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pairing:
-    """The differences of one row from another, one per pair of seeds.
+class Difference:
+    """How a row differs from the best: row minus best, paired by seed.
 
-    `scale` is the size of the numbers that were subtracted. `pairs` is the number of seeds that
-    both have, or 0 if they share fewer than two, in which case seeds are paired in ascending order.
+    `low` and `high` are the ends of the interval of the mean difference, which leaves out zero
+    exactly where the test rejects. `better` of the `pairs` seeds are those on which the row is
+    ahead. `effect` is the mean over the standard deviation, and `level` that of the interval, which
+    is smaller the more rows are compared.
     """
 
-    differences: tuple[float, ...]
-    scale: float
+    mean: float
+    low: float
+    high: float
+    better: int
+    worse: int
     pairs: int
+    effect: float
+    level: float
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """How a row compares with the best of its table.
 
+    `standing` is one of:
+
     - `best`: the best mean of the rows with two seeds or more.
-    - `tied`: not shown to be worse than the best.
     - `worse`: shown to be worse, with a chance of at most 5% that the table says so of any row
-      wrongly.
-    - `too few seeds`: no result at this number of seeds could have shown it to be worse.
+      although none differs.
+    - `equal`: the interval of the difference lies within what was said to be equal.
+    - `tied`: neither.
+    - `worse on 3 of 3 seeds`: what was seen, where no result of so few seeds is a verdict.
     - `one seed`: not comparable, however good. `alone`: there is nothing to compare with.
     - None: the metric does not rank.
 
-    `p` is adjusted by Holm for all pairs of rows. `pairs` is the number of seeds that were paired,
-    as in `Pairing`.
+    `p` is adjusted for all pairs of rows.
     """
 
-    standing: Standing = None
+    standing: str | None = None
     p: float | None = None
-    pairs: int | None = None
+    difference: Difference | None = None
 
 
-def compare(
-    rows: Sequence[Values], better: Literal["lower", "higher"], test: PairedP
-) -> list[Verdict]:
-    """Test every row against the best one.
+@dataclass(frozen=True)
+class Rule:
+    """How rows are compared: which values are better, and what counts as a verdict.
 
-    The best row is picked because it looks best. To test it against the others as if it had been
-    picked beforehand claims differences between equals in 7% of tables of four and in over 11% of
-    tables of ten (benchmarks/honesty.py). So Holm's family is all pairs of rows.
+    A difference within `equal_within` is one that nobody needs. `looks` is the number of times that
+    the table is looked at while seeds are added, each at its part of the 5%. `overlap` is n_test /
+    n_train where the values are of splits of the same rows, and 0 where seeds are independent.
+    """
+
+    better: Literal["lower", "higher"]
+    equal_within: float | None = None
+    looks: int = 1
+    overlap: float = 0.0
+
+    @property
+    def level(self) -> float:
+        """The level of one look."""
+        return LEVEL / self.looks
+
+    @property
+    def least(self) -> int:
+        """The fewest seeds at which there can be a verdict."""
+        return math.ceil(1 - math.log2(self.level))
+
+
+def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
+    """Compare every row with the best one.
+
+    The best row is picked because it looks best, so the p-values are adjusted for all pairs of
+    rows.
     """
     means = [seed_means(values) for values in rows]
     able = [i for i, own in enumerate(means) if len(own) > 1]
     if len(able) < 2:
-        names: dict[int, Standing] = {0: "no value", 1: "one seed"}
+        names = {0: "no value", 1: "one seed"}
         return [Verdict(names.get(len(own), "alone")) for own in means]
-    sign = 1 if better == "lower" else -1
+    sign = 1 if rule.better == "lower" else -1
     best = min(able, key=lambda i: sign * fmean(means[i]))
-    pairings = {i: pair(rows[i], rows[best]) for i in able if i != best}
-    p_values = [test(own.differences, own.scale) for own in pairings.values()]
-    adjusted = holm(p_values, math.comb(len(able), 2)).tolist()
-    least = least_seeds(len(able), test)
+    pairs = {pair: paired(rows[pair[0]], rows[pair[1]]) for pair in combinations(able, 2)}
+    adjusted = dict(zip(pairs, _adjusted(list(pairs.values()), rule), strict=True))
     verdicts = [Verdict("one seed" if own else "no value") for own in means]
     verdicts[best] = Verdict("best")
-    for (i, own), p in zip(pairings.items(), adjusted, strict=True):
-        standing: Standing = "tied" if len(own.differences) >= least else "too few seeds"
-        if p <= 1 - LEVEL and sign * math.fsum(own.differences) > 0:
-            standing = "worse"
-        verdicts[i] = Verdict(standing, p, own.pairs)
+    for i in able:
+        if i != best:
+            pair = (min(i, best), max(i, best))
+            to_best = {seed: d if pair[0] == i else -d for seed, d in pairs[pair].items()}
+            verdicts[i] = _verdict(list(to_best.values()), adjusted[pair], sign, rule)
     return verdicts
-
-
-@lru_cache(maxsize=1000)
-def least_seeds(rows: int, test: PairedP) -> int:
-    """Return the fewest seeds at which a table of two rows or more can have a verdict.
-
-    Nothing is clearer than a difference of 1, the most between two shares, that never varies.
-    """
-    level = (1 - LEVEL) / math.comb(rows, 2)
-    return next(n for n in count(2) if test([1.0] * n, 1.0) <= level)
 
 
 def seed_means(values: Values) -> list[float]:
@@ -95,17 +120,108 @@ def seed_means(values: Values) -> list[float]:
     return [fmean(blocks.values()) for blocks in values.values()]
 
 
-def pair(row: Values, best: Values) -> Pairing:
-    """Return the differences by seed and block where two seeds are shared, else by order."""
-    found = []
-    for seed in row.keys() & best.keys():
-        blocks = row[seed].keys() & best[seed].keys()
+def paired(row: Values, other: Values) -> dict[object, float]:
+    """Return the differences of two rows, by seed and within it by block.
+
+    Where they share fewer than two seeds, seeds are paired in ascending order. Differences that are
+    nothing but the rounding of the numbers that were subtracted are 0.
+    """
+    found: dict[object, list[tuple[float, float]]] = {}
+    for seed in sorted(row.keys() & other.keys()):
+        blocks = row[seed].keys() & other[seed].keys()
         if blocks:
-            found.append([(row[seed][block], best[seed][block]) for block in blocks])
-    pairs = len(found) if len(found) > 1 else 0
-    if not pairs:
-        ordered = (seed_means(dict(sorted(values.items()))) for values in (row, best))
-        found = [[both] for both in zip(*ordered, strict=False)]
-    differences = tuple(fmean(a - b for a, b in both) for both in found)
-    scale = max(abs(number) for both in found for pair in both for number in pair)
-    return Pairing(differences, scale, pairs)
+            found[seed] = [(row[seed][block], other[seed][block]) for block in blocks]
+    if len(found) < 2:
+        ordered = (seed_means(dict(sorted(values.items()))) for values in (row, other))
+        found = {("place", i): [both] for i, both in enumerate(zip(*ordered, strict=False))}
+    differences = {seed: fmean(a - b for a, b in both) for seed, both in found.items()}
+    scale = max(abs(number) for both in found.values() for each in both for number in each)
+    return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
+
+
+def seeds_needed(difference: Difference, rule: Rule) -> int | None:
+    """Return the seeds at which a difference like this one is found in 80% of tables.
+
+    It is the sample size of the paired t test, n = ((z_a + z_b) / effect)^2 + z_a^2 / 2, with the
+    level at which the difference was tested. None where seeds do not differ, or not from zero.
+    """
+    if not 0 < abs(difference.effect) < math.inf:
+        return None
+    z = NormalDist().inv_cdf(1 - difference.level / 2)
+    needed = ((z + NormalDist().inv_cdf(POWER)) / difference.effect) ** 2 + z**2 / 2
+    return max(rule.least, math.ceil(needed))
+
+
+def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float]:
+    """Return the p-value of each pair, adjusted for all of them."""
+    if rule.overlap:
+        return _holm([_corrected_p(list(pair.values()), rule.overlap) for pair in pairs])
+    seeds = list(dict.fromkeys(seed for pair in pairs for seed in pair))
+    matrix = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
+    return [float(p) for p in step_down_p(matrix)]
+
+
+def _verdict(differences: Sequence[float], p: float, sign: int, rule: Rule) -> Verdict:
+    """Return the verdict on a row by its differences from the best, with the adjusted p-value."""
+    n, mean = len(differences), fmean(differences)
+    own = _corrected_p(differences, rule.overlap) if rule.overlap else flipped_p(differences)
+    # The interval is at the level at which the adjusted p-value is compared with that of the table.
+    level = rule.level * min(1.0, own / p) if p else rule.level
+    if rule.overlap or n < rule.least:
+        reach = student_reach(differences, level, rule.overlap)
+        low, high = mean - reach, mean + reach
+    else:
+        low, high = interval(differences, level)
+    sd = moments(differences)[1] if n > 1 else 0.0
+    difference = Difference(
+        mean=mean,
+        low=low,
+        high=high,
+        better=sum(sign * d < 0 for d in differences),
+        worse=sum(sign * d > 0 for d in differences),
+        pairs=n,
+        effect=mean / sd if sd else math.copysign(math.inf, mean) if mean else 0.0,
+        level=level,
+    )
+    return Verdict(_standing(difference, p, sign, rule), p, difference)
+
+
+def _standing(difference: Difference, p: float, sign: int, rule: Rule) -> str:
+    within = rule.equal_within
+    if difference.pairs < rule.least:
+        return f"worse on {difference.worse} of {difference.pairs} seeds"
+    if p <= rule.level and sign * difference.mean > 0:
+        return "worse"
+    if within is not None and -within <= difference.low and difference.high <= within:
+        return "equal"
+    return "tied"
+
+
+def student_reach(values: Sequence[float], level: float, overlap: float) -> float:
+    """Return half the width of Student's interval of a mean.
+
+    Splits of the same rows are not independent: 1/n + overlap takes the place of 1/n, where the
+    overlap is n_test / n_train (Nadeau and Bengio 2003).
+    """
+    n = len(values)
+    _, sd = moments(values)
+    return student_quantile(n - 1, 1 - level) * sd * math.sqrt(1 / n + overlap)
+
+
+def _corrected_p(differences: Sequence[float], overlap: float) -> float:
+    """Return the p-value of the corrected resampled t test of Nadeau and Bengio."""
+    n = len(differences)
+    mean, sd = moments(differences)
+    if not sd:
+        return 0.5 ** (n - 1) if mean else 1.0
+    return student_tail(abs(mean) / (sd * math.sqrt(1 / n + overlap)), n - 1)
+
+
+def _holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for being these tests (Holm 1979)."""
+    p = np.asarray(p_values)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty_like(p)
+    factors = len(p) - np.arange(len(p))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
+    return [float(each) for each in adjusted]

@@ -1,59 +1,62 @@
-"""Intervals and tests for a handful of seeds."""
+"""Intervals of a mean over a handful of seeds."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-LEVEL = 0.95
-"""Coverage of an interval; one minus it is the chance of a false claim in a whole comparison."""
+COVERAGE = 0.95
+"""Coverage of the interval of a mean."""
 
 ROUNDING = 4 * float(np.finfo(np.float32).eps)
 """Relative size of differences that are nothing but rounding: metrics are computed in float32."""
 
-WIDENING = 2.5
-"""How many times its standard error Student's statistic is divided by.
-
-It is measured and not derived. For differences of mean zero that are lognormal (sigma = 1), 2.5 is
-the first multiple of a half with at most 5% of false claims over four looks at growing numbers of
-seeds (benchmarks/honesty.py). For normal ones it costs power.
-"""
-
-STAKES = np.sin((np.arange(32) + 0.5) * np.pi / 64) ** 2
-"""The stakes of the betting test: quantiles of the arcsine distribution (Cover 1991)."""
-
 BEND = 0.003 * np.sinh(np.linspace(-6, 6, 41))
 """The distances in log odds from the observed mean at which the model is evaluated."""
 
-GAP = 0.2
-"""The least distance between two groups of shares that are told apart."""
+LEAST_SIZE = 3.0
+"""The least size s of the beta-binomial model. Seeds of a mode that learned have a hill of shares
+and not two; those that did not learn are another row."""
 
-PairedP = Callable[[Sequence[float], float], float]
-"""A test: its p-value for differences paired by seed, at the scale of the numbers."""
+SHARE, PERCENT, POSITIVE = (0.0, 1.0), (0.0, 100.0), (0.0, math.inf)
+
+RANGES: Mapping[str, tuple[float, float]] = {
+    "share": SHARE,
+    "of 100": PERCENT,
+    **dict.fromkeys(("nats", "keys", "x", "y", "y^2", "errors per symbol"), POSITIVE),
+}
+"""The range of each unit; one that is not here has no bounds."""
+
+UNBOUNDED = (-math.inf, math.inf)
 
 
 @dataclass(frozen=True)
 class Spread:
     """Mean over seeds, standard deviation (n - 1 in the denominator), and interval of the mean.
 
-    The interval is Student's, mean -/+ t(1 - 0.05/2, n - 1) sd / sqrt(n). It is not a bootstrap:
-    for five normal values, percentile and BCa intervals cover the mean in about 84% of cases, where
-    Student's cover it in 95% (benchmarks/honesty.py).
+    The interval stays within the range of the metric's `unit` (`RANGES`):
 
-    Values that are shares, each over `examples` examples, have an interval that lies in [0, 1] and
-    is never empty: the wider of Student's and that of the beta-binomial model. Student's sees how
-    far seeds are apart and knows no bounds; the model knows that seeds near a bound can fall far
-    from it. It takes a millisecond and is computed when it is first read.
+    - without bounds it is Student's, mean -/+ t(1 - 0.05/2, n - 1) sd / sqrt(n);
+    - of positive numbers it is mean e^-h to mean e^h, with
+      h = t(1 - 0.05/2, n - 1) sqrt(v / n + v^2 / (2 (n - 1))) and v the variance of the logarithms,
+      after Cox (Zhou and Gao 1997): as Student's where v is small, and wider where errors are
+      skewed;
+    - of shares, each over `examples` examples, it is the wider of Student's and that of a
+      beta-binomial model, which knows that seeds near a bound can fall from it. It takes a
+      millisecond and is computed when it is first read.
+
+    Values of splits of the same rows are not independent: `overlap` is n_test / n_train, and
+    1/n + overlap takes the place of 1/n (Nadeau and Bengio 2003).
 
     With one value there is neither deviation nor interval; with none there is no mean either.
     """
 
     values: Sequence[float]
-    examples: int | None = None
+    unit: str = ""
+    examples: int = 100
+    overlap: float = 0.0
 
     @property
     def n(self) -> int:
@@ -75,13 +78,20 @@ class Spread:
         """The ends of the 95% interval of the mean."""
         if self.mean is None or self.sd is None:
             return None, None
-        reach = student_quantile(self.n - 1) * self.sd / math.sqrt(self.n)
+        least, most = RANGES.get(self.unit, UNBOUNDED)
+        share = 1 / self.n + self.overlap
+        t = student_quantile(self.n - 1)
+        if (least, most) == POSITIVE and min(self.values) > 0:
+            _, sd = moments([math.log(value) for value in self.values])
+            reach = t * math.sqrt(sd**2 * share + sd**4 / (2 * (self.n - 1)))
+            return self.mean * math.exp(-reach), self.mean * math.exp(reach)
+        reach = t * self.sd * math.sqrt(share)
         low, high = self.mean - reach, self.mean + reach
-        if self.examples is None:
-            return low, high
-        inside = tuple(sorted(min(max(value, 0.0), 1.0) for value in self.values))
-        model_low, model_high = _beta_binomial(inside, self.examples)
-        return max(0.0, min(low, model_low)), min(1.0, max(high, model_high))
+        if (least, most) == SHARE:
+            inside = tuple(sorted(min(max(value, 0.0), 1.0) for value in self.values))
+            model_low, model_high = _beta_binomial(inside, self.examples)
+            low, high = min(low, model_low), max(high, model_high)
+        return max(least, low), min(most, high)
 
     @property
     def low(self) -> float | None:
@@ -110,12 +120,14 @@ def student_tail(t: float, df: int) -> float:
 
 
 @lru_cache(maxsize=1000)
-def student_quantile(df: int) -> float:
-    """Return the t with P(|T| <= t) = LEVEL under Student's distribution, by bisection."""
-    low, high = 1.0, 20.0
+def student_quantile(df: int, coverage: float = COVERAGE) -> float:
+    """Return the t with P(|T| <= t) = coverage under Student's distribution, by bisection."""
+    low, high = 0.0, 1.0
+    while student_tail(high, df) > 1 - coverage:
+        low, high = high, 2 * high
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if student_tail(middle, df) > 1 - LEVEL else (low, middle)
+        low, high = (middle, high) if student_tail(middle, df) > 1 - coverage else (low, middle)
     return high
 
 
@@ -129,7 +141,7 @@ def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, flo
         log p(x | mu, s) = sum_i log B(mu s + k_i, (1 - mu) s + m - k_i) - n log B(mu s, (1 - mu) s)
 
     (Skellam 1948; B is the beta function, which also takes a k_i that is not an integer). The prior
-    is uniform in mu and in log s, which has 12 values from 0.01, where each seed is all or nothing,
+    is uniform in mu and in log s, which has 12 values from LEAST_SIZE, where shares have one hill,
     to 10 m, where seeds differ by their examples alone. If every answer is right the interval ends
     at 1, and if none is it begins at 0 (Brown, Cai and DasGupta 2001).
     """
@@ -141,7 +153,10 @@ def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, flo
     # The grid is dense at the observed mean, and even in log odds elsewhere.
     middle = math.log((total * n * m + 0.5) / ((1 - total) * n * m + 0.5))
     odds = np.sort(np.concatenate([np.linspace(-10, 10, 97), middle + BEND]))[:, None]
-    mu, size = 1 / (1 + np.exp(-odds)), np.exp(np.linspace(math.log(0.01), math.log(10 * m), 12))
+    mu, size = (
+        1 / (1 + np.exp(-odds)),
+        np.exp(np.linspace(math.log(LEAST_SIZE), math.log(10 * m), 12)),
+    )
     right, wrong = mu * size, size / (1 + np.exp(odds))
     logs = n * (gammaln(size) - gammaln(size + m) - gammaln(right) - gammaln(wrong))
     for share, count in zip(shares, counts, strict=True):
@@ -149,7 +164,7 @@ def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, flo
     density = np.exp(logs - logs.max()).sum(axis=1)
     mu = mu.ravel()
     below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(mu))])
-    low, high = np.interp([(1 - LEVEL) / 2, (1 + LEVEL) / 2], below / below[-1], mu)
+    low, high = np.interp([(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], below / below[-1], mu)
     return (0.0 if total == 0 else float(low)), (1.0 if total == 1 else float(high))
 
 
@@ -158,72 +173,3 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
     mean = math.fsum(values) / len(values)
     squares = math.fsum((value - mean) ** 2 for value in values)
     return mean, math.sqrt(squares / (len(values) - 1))
-
-
-def student_p(differences: Sequence[float], scale: float) -> float:
-    """Return the two-sided p-value of the widened t test for a mean difference of zero.
-
-    It is the larger of P(|T| >= |d| sqrt(n) / (WIDENING sd)) under Student's distribution with
-    n - 1 degrees of freedom, and 2^(1 - n), below which no test that looks at signs and ranks
-    alone can come: with few seeds, even differences that agree may agree by chance.
-
-    `scale` is the size of the numbers that were subtracted: differences that vary by no more than
-    its rounding are all the same, which leaves the t test no spread to measure. The p-value is then
-    2^(1 - n), or 1 where the difference is zero.
-    """
-    n = len(differences)
-    t = abs(effect_size(differences, scale)) * math.sqrt(n) / WIDENING
-    return max(student_tail(t, n - 1), 2.0 ** (1 - n))
-
-
-def betting_p(differences: Sequence[float], scale: float) -> float:
-    """Return the two-sided p-value of the betting test for a mean difference of zero.
-
-    The differences of two shares lie in [-1, 1]. Who bets the stake b on each has the capital
-    prod_i (1 + b d_i), whose expectation is 1 under the hypothesis, whatever the distribution. The
-    p-value is 1 over the mean capital over all STAKES and both directions. By Ville's inequality it
-    is at most 0.05 in at most 5% of cases, however often one looks while seeds are added
-    (Waudby-Smith and Ramdas 2024). `scale` plays no part: nothing is divided by a spread.
-    """
-    won = np.outer(np.concatenate([STAKES, -STAKES]), np.clip(differences, -1, 1))
-    return min(1.0, 1 / float(np.prod(1 + won, axis=1).mean()))
-
-
-def effect_size(differences: Sequence[float], scale: float) -> float:
-    """Return mean over deviation: infinite where all are the same, but 0 where they are zero."""
-    mean, sd = moments(differences)
-    rounding = ROUNDING * scale
-    if sd <= rounding:
-        return 0.0 if abs(mean) <= rounding else math.copysign(math.inf, mean)
-    return mean / sd
-
-
-def holm(p_values: Sequence[float], family: int) -> NDArray[np.float64]:
-    """Return p-values adjusted for being some of a family of `family` tests. Holm 1979.
-
-    The adjusted value of the i-th smallest is the largest of (family + 1 - j) p_j over j <= i, at
-    most 1. The tests that are not among `p_values` count as ones with larger p-values, which can
-    only make the adjusted values larger.
-    """
-    p = np.asarray(p_values, dtype=float)
-    order = np.argsort(p, kind="stable")
-    factors = family - np.arange(len(p))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
-    return adjusted
-
-
-def two_groups(shares: Sequence[float]) -> tuple[list[float], list[float]] | None:
-    """Return the lower and the upper of two groups that shares fall into; None where they do not.
-
-    The groups are cut at the widest gap. It has to be GAP or more, and four times as wide as either
-    group; of fewer than three shares nothing is said.
-    """
-    ordered = sorted(shares)
-    gaps = [above - below for below, above in pairwise(ordered)]
-    if len(gaps) < 2:
-        return None
-    cut = gaps.index(max(gaps)) + 1
-    low, high = ordered[:cut], ordered[cut:]
-    widest = max(low[-1] - low[0], high[-1] - high[0])
-    return (low, high) if gaps[cut - 1] >= max(GAP, 4 * widest) else None

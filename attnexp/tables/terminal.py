@@ -43,6 +43,8 @@ def show(report: Report, limit: int, screen: Console = console.out) -> None:
             _say(screen, f"{len(grid.rows) - len(rows)} more rows: --limit 0 shows all.")
         if grid.caption:
             _say(screen, grid.caption, "dim")
+    for verdict in report.verdicts:
+        screen.print(Text(verdict, "bold"), soft_wrap=True)
     for note in report.notes:
         screen.print(Text.assemble(("note:", "yellow"), " ", note), soft_wrap=True)
 

@@ -43,12 +43,13 @@ class Grid:
 class Report:
     """The answer to a request: tables for readers, and the same as records for programs.
 
-    A record is a mapping of plain values; all have the same keys. `notes` are sentences that have
-    to be read with the numbers.
+    A record is a mapping of plain values; all have the same keys. `verdicts` are the sentences that
+    answer what was compared, `notes` those that have to be read with the numbers.
     """
 
     grids: Sequence[Grid]
     records: Sequence[dict[str, object]]
+    verdicts: Sequence[str] = ()
     notes: Sequence[str] = ()
 
 

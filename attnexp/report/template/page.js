@@ -418,6 +418,7 @@
   const page = document.getElementById("page");
   page.querySelector("noscript").remove();
   const parts = [["Results", [
+    ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)),
     ...content.notes.map((note) => make("p", { class: "note" }, note)),
     ...content.tables.flatMap(table),
   ]]];

@@ -294,6 +294,7 @@ def opening_summary(run: PreparedRun) -> Summary:
         ],
         units={metric.name: metric.unit for metric in run.task.metrics if metric.unit},
         companions={m.name: dict(m.companions) for m in run.task.metrics if m.companions},
+        overlap=run.dataset.overlap,
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
         device=device_name(run.device),
     )

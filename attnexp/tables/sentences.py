@@ -1,0 +1,91 @@
+"""The verdict of a table in sentences, and the reasoning behind it."""
+
+from collections.abc import Iterator, Sequence
+
+from attnexp.console import number_text
+from attnexp.select.groups import label
+from attnexp.tables.entries import Entry, Request, ResultsTable
+from attnexp.tables.significance import LEVEL
+from attnexp.tables.text import listed
+
+STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart from it"}
+"""The verdicts on a row, in the words of a sentence about the best one."""
+
+
+def row_name(table: ResultsTable, entry: Entry) -> str:
+    """Return the name of a row in a sentence: the labels in which rows differ."""
+    rows = [other.row.labels for other in table.firsts]
+    telling = [name for name in table.by if len({str(labels[name]) for labels in rows}) > 1]
+    return label(table.frame, {name: entry.row.labels[name] for name in telling or table.by[:1]})
+
+
+def verdicts(table: ResultsTable) -> Iterator[str]:
+    """Yield a sentence for each portion of rows that are compared: which is best, which are worse.
+
+    Nothing where a metric does not rank, or where there is nothing to compare.
+    """
+    for panel in table.panels:
+        best = next((entry for entry in panel if entry.verdict.standing == "best"), None)
+        if best is None or best.spread.mean is None:
+            continue
+        extreme = "lowest" if best.better == "lower" else "highest"
+        mean = number_text(best.spread.mean)
+        parts = [f"{row_name(table, best)} has the {extreme} mean {best.metric}, {mean}"]
+        for standing, words in STANDINGS.items():
+            found = [entry for entry in panel if entry.verdict.standing == standing]
+            if found:
+                parts.append(f"{words}: {listed([_named(table, entry) for entry in found])}")
+        few = [e for e in panel if e.verdict.difference and e.verdict.standing not in STANDINGS]
+        if few:
+            seen = listed([f"{row_name(table, entry)} {entry.verdict.standing}" for entry in few])
+            parts.append(f"too few seeds for a verdict: {seen}")
+        yield ". ".join(part[0].upper() + part[1:] if n else part for n, part in enumerate(parts))
+
+
+def _named(table: ResultsTable, entry: Entry) -> str:
+    """Return the name of a row, with its distance from the best where it is worse."""
+    found = entry.verdict.difference
+    if found is None or entry.verdict.standing != "worse":
+        return row_name(table, entry)
+    return f"{row_name(table, entry)} by {number_text(abs(found.mean))}"
+
+
+def explanations(table: ResultsTable, request: Request) -> Iterator[str]:
+    """Yield the reasoning behind the verdict on each row, in plain words."""
+    for panel in table.panels:
+        best = next((entry for entry in panel if entry.verdict.standing == "best"), None)
+        for entry in panel:
+            if best is not None and entry.verdict.difference is not None:
+                yield " ".join(_reasons(table, entry, best, panel, request))
+
+
+def _reasons(
+    table: ResultsTable, entry: Entry, best: Entry, panel: Sequence[Entry], request: Request
+) -> Iterator[str]:
+    """Yield the steps from the differences of a row to its verdict."""
+    found, p = entry.verdict.difference, entry.verdict.p
+    assert found is not None
+    assert p is not None
+    yield (
+        f"{row_name(table, entry)} against {row_name(table, best)}: {found.pairs} pairs of "
+        f"results, one per seed. It is better on {found.better} and worse on {found.worse} of "
+        f"them, by {number_text(found.mean)} on average, and the mean difference may be "
+        f"{number_text(found.low)} to {number_text(found.high)}."
+    )
+    if entry.row.overlap:
+        yield (
+            "The seeds are splits of the same rows, so the t test counts them as fewer (Nadeau and "
+            "Bengio 2003)."
+        )
+    elif found.pairs < 64:
+        yield (
+            "If the choice made no difference, each of these differences could as well have the "
+            f"other sign. There are 2^{found.pairs} = {2**found.pairs:,} ways to sign them."
+        )
+    rows = sum(other.spread.n > 1 for other in panel)
+    level = LEVEL / request.looks
+    yield (
+        f"A difference as clear as this between any two of {rows} rows comes up by chance with "
+        f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} {number_text(level)}: "
+        f"{entry.verdict.standing}."
+    )
