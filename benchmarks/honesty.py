@@ -3,10 +3,10 @@
     python benchmarks/honesty.py
     python benchmarks/honesty.py --trials 2000
 
-Each figure is of simulated tables in which the truth is known; seeds are fixed. Next to the verdicts
-of the tables are those of the paired t test and of the sign test, both corrected for all pairs of
-rows by Holm's method. With 400 tables a rate of 5% is measured to within 2%. The functions return
-the rates, which tests call with fewer tables.
+Each figure is of simulated tables in which the truth is known; seeds are fixed. Next to the
+verdicts of the tables are those of the paired t test and of the sign test, both corrected for all
+pairs of rows by Holm's method. With 400 tables a rate of 5% is measured to within 2%. The functions
+return the rates, which tests call with fewer tables.
 """
 
 import argparse
@@ -93,7 +93,7 @@ EXCHANGEABLE: dict[str, Draw] = {
     "shares near 1": lambda rng, shape: 1 - rng.binomial(200, 0.995, size=shape) / 200,
     "late jump": late_jump,
 }
-"""Tables in which the results of a seed can be exchanged, so that the choice makes no difference."""
+"""Tables in which the results of a seed can be exchanged: the choice makes no difference."""
 
 SYMMETRIC: dict[str, Draw] = {
     "rows of deviation 0.1 to 10": lambda rng, shape: (
@@ -194,7 +194,7 @@ def coverage(mean: Mean, seeds: int, trials: int) -> float:
 def splits(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return test errors over splits of a file, one file per table, of rows that are equally good.
 
-    The error of a model on a row of the file is exponential with mean 1, whatever it was trained on.
+    The error of a model on a row of the file is exponential with mean 1, however it was trained.
     """
     trials, rows, seeds = shape
     errors = rng.exponential(size=(trials, rows, FILE))

@@ -1,0 +1,49 @@
+"""Rows whose seeds learned or did not."""
+
+import pytest
+from scipy import stats
+
+from attnexp.tables.entries import Request, divide
+from attnexp.tables.modes import fisher_p, modes_of, most_failing
+from attnexp.tables.reports import configurations_report
+
+SHARES = {"units": {"test_mse": "share"}, "better": {"test_mse": "higher"}}
+
+
+def modes(runs):
+    (table,) = divide(runs, Request())
+    return {entry.row.labels["model"]: modes_of(entry) for entry in table.firsts}
+
+
+def test_fishers_test_is_that_of_scipy():
+    for a, b in ((10, 4), (3, 9), (0, 7), (6, 6)):
+        table = [[a, 10 - a], [b, 10 - b]]
+        assert fisher_p(a, 10, b, 10) == pytest.approx(stats.fisher_exact(table).pvalue)
+
+
+def test_ten_seeds_without_a_failure_leave_26_percent():
+    assert most_failing(10) == pytest.approx(0.259, abs=0.001)
+
+
+def test_seeds_near_chance_and_near_1_are_two_results(sweep_of):
+    found = modes(sweep_of({"a": [0.99, 0.1, 0.95, 0.98], "b": [0.97, 0.96, 0.99, 0.98]}, **SHARES))
+    assert str(found["a"]) == "3 of 4"
+    assert found["a"].are_two
+    assert not found["b"].are_two
+
+
+@pytest.mark.parametrize("values", [[0.45, 0.55, 0.5, 0.52], [0.99, 0.5, 0.1, 0.98]])
+def test_seeds_in_the_middle_are_no_modes(sweep_of, values):
+    assert modes(sweep_of({"a": values}, **SHARES))["a"] is None
+
+
+def test_errors_have_no_modes(sweep_of):
+    assert modes(sweep_of({"a": [0.9, 0.1, 0.95, 0.9]}))["a"] is None
+
+
+def test_a_note_counts_the_seeds_that_learned(sweep_of):
+    runs = sweep_of({"a": [0.99, 0.1, 0.95, 0.98], "b": [0.97, 0.96, 0.99, 0.98]}, **SHARES)
+    notes = configurations_report(runs, Request()).notes
+    (note,) = (note for note in notes if note.startswith("seeds that learned"))
+    assert "b 4 of 4 (up to 53% may fail)" in note
+    assert "a 3 of 4 (0.9733 where it did), p = 1" in note
