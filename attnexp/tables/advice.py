@@ -23,7 +23,7 @@ def advice(table: ResultsTable, request: Request) -> Iterator[str]:
                 "intervals and verdicts are over splits of this file: more splits make them "
                 "narrower only down to a floor that n_test / n_train sets (Nadeau and Bengio 2003)"
             )
-        elif len(rows) > 1:
+        elif len(rows) > 1 or (rows and rows[0].spread.n == 1):
             rule = Rule("lower", request.equal_within, request.looks)
             yield from _more_seeds(table, rows, rule)
 
@@ -62,7 +62,7 @@ def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Itera
 
 
 def _command(rows: Sequence[Entry], more: int) -> str:
-    """Return the command that runs the rows at so many more seeds, after a colon."""
+    """Return the command that runs the rows at `more` seeds more, after a colon."""
     summaries = (run.summary for entry in rows for run in entry.row.runs.runs)
     line = command(summaries, next_seeds([set(entry.values) for entry in rows], more))
     return f": {line}" if line and more > 0 else ""

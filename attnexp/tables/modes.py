@@ -42,7 +42,7 @@ def modes_of(entry: Entry) -> Modes | None:
     """Return the seeds of a row that learned, and those that did not.
 
     A seed has learned if its share is nearer to 1 than to chance. None where that means nothing:
-    for a metric that is no share or of which less is better, and where a seed is in the middle
+    for another unit than a share, where less is better, and where a seed is in the middle
     third between chance and 1, so that there are no two modes.
     """
     unit = entry.row.runs.units.get(entry.metric or "", "")

@@ -98,7 +98,7 @@ def configurations_report(frame: Frame, request: Request) -> Report:
     if request.explain:
         found += _texts(tables, partial(explanations, request=request))
     notes = _texts(tables, warnings) + _texts(tables, partial(advice, request=request))
-    return Report(grids, _records(tables), found, list(dict.fromkeys(notes)))
+    return Report(grids, _records(tables), list(dict.fromkeys(notes)), found)
 
 
 def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, caption: str) -> Grid:

@@ -25,11 +25,14 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
     Nothing where a metric does not rank, or where there is nothing to compare.
     """
     for panel in table.panels:
-        best = next((entry for entry in panel if entry.verdict.standing == "best"), None)
-        if best is None or best.spread.mean is None:
+        measured = [entry for entry in panel if entry.spread.mean is not None and entry.better]
+        if len(measured) < 2:
             continue
-        extreme = "lowest" if best.better == "lower" else "highest"
-        mean = number_text(best.spread.mean)
+        lower = measured[0].better == "lower"
+        extreme, pick = ("lowest", min) if lower else ("highest", max)
+        several = [entry for entry in measured if entry.verdict.standing == "best"]
+        best = pick(several or measured, key=lambda entry: entry.spread.mean or 0.0)
+        mean = number_text(best.spread.mean or 0.0)
         parts = [f"{row_name(table, best)} has the {extreme} mean {best.metric}, {mean}"]
         for standing, words in STANDINGS.items():
             found = [entry for entry in panel if entry.verdict.standing == standing]

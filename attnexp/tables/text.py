@@ -49,8 +49,8 @@ class Report:
 
     grids: Sequence[Grid]
     records: Sequence[dict[str, object]]
-    verdicts: Sequence[str] = ()
     notes: Sequence[str] = ()
+    verdicts: Sequence[str] = ()
 
 
 def cell(value: object) -> Cell:

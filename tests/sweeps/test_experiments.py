@@ -63,10 +63,7 @@ def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(in
     assert sorted(path.name for path in folder.iterdir()) == names
     for name in names:
         assert f"outputs/figures/first_look/{name}\n" in answer.stdout
-    assert (
-        "gaussian is best of 2 configurations by its mean test_mse: lower is better"
-        in answer.stdout
-    )
+    assert "gaussian has the lowest mean test_mse" in answer.stdout
     assert list(tmp_path.glob("outputs/*-*/figures")) == []  # the jobs store numbers alone
     again = in_process(*PICTURED)
     assert "outputs/figures/first_look/fit.png\n" in again.stdout

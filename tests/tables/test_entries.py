@@ -5,7 +5,7 @@ import pytest
 from attnexp.runs import lock
 from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
-from attnexp.tables.entries import Request, ResultsTable, Row, divide, is_share
+from attnexp.tables.entries import Request, ResultsTable, Row, divide
 
 
 def run(model: str, seed: int, value: float | None = 1.0, **extra):
@@ -132,12 +132,6 @@ def test_rows_on_different_data_are_not_compared(frame, name, panels):
     assert len(table_by(runs, "model", name).panels) == panels
 
 
-@pytest.mark.parametrize(("unit", "expected"), [("share", True), ("keys", False), (None, False)])
-def test_a_share_is_known_by_its_unit(frame, unit, expected):
-    units = {"units": {"m": unit}} if unit else {}
-    assert is_share(frame(({}, {"metrics": {"m": 0.5}} | units)), "m") is expected
-
-
 def test_the_interval_of_a_share_counts_the_fewest_examples_of_its_runs(frame):
     share = {"units": {"test_mse": "share"}}
     runs = frame(
@@ -145,4 +139,4 @@ def test_the_interval_of_a_share_counts_the_fewest_examples_of_its_runs(frame):
         run("a", 1, settings={"data.num_test": 200}, **share),
     )
     assert table_by(runs, "model").firsts[0].spread.examples == 200
-    assert table_by(frame(run("a", 0)), "model").firsts[0].spread.examples is None
+    assert table_by(frame(run("a", 0)), "model").firsts[0].spread.examples == 100
