@@ -122,11 +122,12 @@ def sweep_of(frame: Callable[..., Any]) -> Callable[..., Any]:
     """Makes a frame of models x seeds from a list of values for each model."""
 
     def make(values: dict[str, list[float | None]], **fields: Any) -> Any:
+        more = fields.pop("metrics", {})
         return frame(
             *(
                 (
                     {"seed": seed, "model._target_": model},
-                    {"choices": {"model": model}, "metrics": {"test_mse": value}, **fields},
+                    {"choices": {"model": model}, **fields, "metrics": {"test_mse": value} | more},
                 )
                 for model, several in values.items()
                 for seed, value in enumerate(several)

@@ -8,10 +8,7 @@ from statistics import fmean
 from attnexp.console import number_text
 from attnexp.tables.entries import Entry, ResultsTable
 from attnexp.tables.significance import LEVEL, seed_means
-from attnexp.tables.statistics import RANGES, SHARE
-
-SOLVED = 1.0
-"""The share of right answers of a task that is solved."""
+from attnexp.tables.statistics import RANGES, UNBOUNDED
 
 NEAR = 1 / 3
 """The part of the way from chance to solved that still counts as one of them."""
@@ -41,19 +38,23 @@ class Modes:
 def modes_of(entry: Entry) -> Modes | None:
     """Return the seeds of a row that learned, and those that did not.
 
-    A seed has learned if its share is nearer to 1 than to chance. None where that means nothing:
-    for another unit than a share, where less is better, and where a seed is in the middle
-    third between chance and 1, so that there are no two modes.
+    A seed has learned if it is in the last third of the way from chance to solved, and has not if
+    it is in the first. Solved is the better end of the range of the metric's unit: 1 for shares, 0
+    for errors. Chance is what the metric declares: guessed answers, or the mean of the targets.
+    None where a seed is in between, so that there are no two modes, and for a metric without
+    either.
     """
-    unit = entry.row.runs.units.get(entry.metric or "", "")
-    if RANGES.get(unit) != SHARE or entry.better != "higher" or not entry.values:
+    runs = entry.row.runs
+    least, most = RANGES.get(runs.units.get(entry.metric or "", ""), UNBOUNDED)
+    solved = most if entry.better == "higher" else least
+    chance = entry.companions.get("chance", 0.0 if entry.better == "higher" else None)
+    if not entry.better or chance is None or chance == solved or not math.isfinite(solved):
         return None
-    chance = min(entry.companions.get("chance", 0.0), SOLVED)
-    margin = NEAR * (SOLVED - chance)
     values = sorted(seed_means(entry.values))
-    learned = [value for value in values if value >= SOLVED - margin]
-    failed = [value for value in values if value <= chance + margin]
-    return Modes(learned, failed) if len(learned) + len(failed) == len(values) else None
+    way = {value: (value - chance) / (solved - chance) for value in values}
+    learned = [value for value in values if way[value] >= 1 - NEAR]
+    failed = [value for value in values if way[value] <= NEAR]
+    return Modes(learned, failed) if len(learned) + len(failed) == len(values) > 0 else None
 
 
 def fisher_p(learned: int, n: int, other_learned: int, other_n: int) -> float:

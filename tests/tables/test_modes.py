@@ -37,8 +37,13 @@ def test_seeds_in_the_middle_are_no_modes(sweep_of, values):
     assert modes(sweep_of({"a": values}, **SHARES))["a"] is None
 
 
-def test_errors_have_no_modes(sweep_of):
-    assert modes(sweep_of({"a": [0.9, 0.1, 0.95, 0.9]}))["a"] is None
+def test_errors_have_modes_where_chance_is_known(sweep_of):
+    values = {"a": [0.9, 0.1, 0.95, 0.2]}
+    errors = {"units": {"test_mse": "y^2"}}
+    assert modes(sweep_of(values, **errors))["a"] is None
+    guessed = errors | {"companions": {"test_mse": {"chance": "baseline_mse"}}}
+    runs = sweep_of(values, metrics={"baseline_mse": 1.0}, **guessed)
+    assert str(modes(runs)["a"]) == "2 of 4"
 
 
 def test_a_note_counts_the_seeds_that_learned(sweep_of):
