@@ -26,9 +26,9 @@ ALWAYS = ("model", "data", "seed")
 SHORT = (
     "Mean over seeds ± standard deviation. A star, where any is given: the best, or tied with it."
 )
-TESTED = (
-    "Rows are compared with the best by sign flips of the differences paired by seed, corrected "
-    "for all pairs: docs/results.md says what that claims."
+OVER_SEEDS = "Verdicts: sign flips over seeds, corrected for all pairs (docs/results.md)."
+OVER_SPLITS = (
+    "Verdicts: a t test over splits of this file, corrected for all pairs (docs/results.md)."
 )
 COSTS = "What a run took: seconds on average, everything else at most."
 
@@ -175,16 +175,17 @@ def _caption(table: ResultsTable) -> str:
     sentences = [f"{'; '.join(ways)}."] if ways else ["No run has a result."]
     if table.seeded:
         sentences += [SHORT] * (len(table.metrics) > 1)
-        sentences += [TESTED] * any(name in better for name in table.metrics)
+        tested = OVER_SPLITS if any(entry.row.overlap for entry in table.firsts) else OVER_SEEDS
+        sentences += [tested] * any(name in better for name in table.metrics)
     tuned = set(table.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
         sentences.append(f"Tuned for each row: {tuned.pop()}.")
-    if same := _same_everywhere(table):
-        sentences.append(f"The same in every run: {same}.")
-    return " ".join(sentences)
+    same = _same_everywhere(table)
+    return "\n".join([" ".join(sentences), *([f"The same in every run: {same}."] if same else [])])
 
 
 def _same_everywhere(table: ResultsTable) -> str:
-    """Return each choice that all runs share."""
+    """Return each choice that all runs share and that the title does not name."""
     shared = [name for name in table.frame.choices if name in table.same]
-    return ", ".join(f"{name}={table.same[name]}" for name in shared if name not in IGNORED_CHOICES)
+    named = IGNORED_CHOICES | ({"data"} if table.data else set())
+    return ", ".join(f"{name}={table.same[name]}" for name in shared if name not in named)

@@ -50,7 +50,14 @@ def test_a_metric_has_its_chance_and_the_mean_of_all_heads_next_to_it(sweep_of):
 
 def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):
     caption = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()).grids[0].caption
-    assert caption.endswith("The same in every run: arch=kernel_regression, data=sine.")
+    reading, same = caption.splitlines()
+    assert reading.startswith("test_mse: lower is better. Verdicts: sign flips over seeds")
+    assert same == "The same in every run: arch=kernel_regression."
+
+
+def test_the_caption_says_that_seeds_are_splits_of_a_file(sweep_of):
+    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}, overlap=0.25), Request())
+    assert "a t test over splits of this file" in report.grids[0].caption
 
 
 def test_the_best_stands_out_only_where_tests_say_so(sweep_of):
@@ -81,7 +88,7 @@ def test_one_test_compares_every_metric(sweep_of):
         Request(),
     )
     assert sorted(texts(report.grids[0], "standing")) == ["best", "tied", "worse"]
-    assert "sign flips of the differences paired by seed" in report.grids[0].caption
+    assert "sign flips over seeds, corrected for all pairs" in report.grids[0].caption
 
 
 def test_settings_of_the_data_are_not_compared_across(frame):
