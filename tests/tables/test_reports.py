@@ -57,7 +57,7 @@ def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):
 
 def test_the_caption_says_that_seeds_are_splits_of_a_file(sweep_of):
     report = configurations_report(sweep_of({"a": LOW, "b": HIGH}, overlap=0.25), Request())
-    assert "a t test over splits of this file" in report.grids[0].caption
+    assert "t tests over splits of this file" in report.grids[0].caption
 
 
 def test_the_best_stands_out_only_where_tests_say_so(sweep_of):
