@@ -28,7 +28,7 @@ SHORT = (
 )
 OVER_SEEDS = "Verdicts: sign flips over seeds, corrected for all pairs (docs/results.md)."
 OVER_SPLITS = (
-    "Verdicts: a t test over splits of this file, corrected for all pairs (docs/results.md)."
+    "Verdicts: t tests over splits of this file, corrected for all pairs (docs/results.md)."
 )
 COSTS = "What a run took: seconds on average, everything else at most."
 
