@@ -49,7 +49,7 @@ def test_four_looks_cost_their_level():
 @pytest.mark.parametrize("gap", [1.0, 2.0, 4.0])
 def test_the_power_is_near_that_of_the_t_test(gap):
     flips, t = (
-        honesty.power(honesty.normal, gap, test, TRIALS, 2, 8)
+        honesty.power(honesty.normal, gap, test, TRIALS, 2, 8, 1)
         for test in (honesty.by_flips, honesty.by_t)
     )
     assert flips >= 0.9 * t
@@ -57,7 +57,7 @@ def test_the_power_is_near_that_of_the_t_test(gap):
 
 def test_shares_of_95_and_85_are_told_on_8_seeds():
     draw = honesty.beta(0.05, 0.02)
-    assert honesty.power(draw, 0.1, honesty.by_flips, 50, 2, 8) > 0.95
+    assert honesty.power(draw, 0.1, honesty.by_flips, 50, 2, 8, 1) > 0.95
 
 
 @pytest.mark.parametrize("seeds", [3, 10])
