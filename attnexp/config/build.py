@@ -201,7 +201,7 @@ def _checked_makers(
     Raises RequestError for settings that its target does not take.
     """
     for group in groups:
-        check_settings(plain[group], _target(plain[group], group), group, GIVEN[group])
+        check_settings(plain[group], target_of(plain[group], group), group, GIVEN[group])
     for group in FINITE:
         if group in groups:
             check_finite(plain[group], group)
@@ -279,7 +279,11 @@ def _holds_objects(value: Any) -> bool:
     return isinstance(value, list) and any(map(_holds_objects, value))
 
 
-def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:
+def target_of(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:
+    """Return the class or function that a group's settings are for.
+
+    Raises RequestError where they name none, or one that cannot be imported.
+    """
     name = node.get("_target_")
     if name is None:
         raise RequestError(f"{group} has no _target_: choose one with {group}=NAME")
@@ -295,15 +299,14 @@ def _target(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., A
 
 def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:
     """Raise RequestError unless the architecture is for this kind of data."""
-    needed = spec_type(_target(plain["arch"], "arch"))
+    needed = spec_type(target_of(plain["arch"], "arch"))
     if isinstance(dataset.spec, needed):
         return
+    nodes = {c.name: cast(DictConfig, OmegaConf.load(c.path)) for c in choices("arch")}
     fitting = [
-        choice.name
-        for choice in choices("arch")
-        if isinstance(
-            dataset.spec, spec_type(_target(cast(DictConfig, OmegaConf.load(choice.path)), "arch"))
-        )
+        name
+        for name, node in nodes.items()
+        if isinstance(dataset.spec, spec_type(target_of(node, "arch")))
     ]
     raise RequestError(
         f"arch={chosen['arch']} is not for data={chosen['data']}: "
@@ -331,7 +334,7 @@ def _normalizer(
 
     Raises RequestError where it has none and the softmax, which it computes, was not chosen.
     """
-    parameters = inspect.signature(_target(plain["arch"], "arch")).parameters
+    parameters = inspect.signature(target_of(plain["arch"], "arch")).parameters
     if "normalizer" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return {"normalizer": made["normalizer"]}
     if plain["normalizer"]["_target_"] != SOFTMAX:

@@ -4,6 +4,7 @@ from abc import ABC
 from collections.abc import Mapping
 from copy import copy
 from types import MappingProxyType
+from typing import ClassVar
 
 import torch
 
@@ -24,6 +25,8 @@ class Dataset(ABC):
     """Metrics of the test set that guessing reaches, by name, where the data know how to guess."""
     notes: tuple[str, ...] = ()
     """What must be known of the data when their numbers are read, such as what was left out."""
+    splits_rows: ClassVar[bool] = False
+    """Whether a seed is another split of the same rows, and not new examples."""
     overlap: float = 0.0
     """n_test / n_train where a seed is another split of the same rows, and 0 where it draws new
     examples: splits are not independent (Nadeau and Bengio 2003)."""

@@ -95,6 +95,8 @@ class Pairs(TextPairs):
         if test_path:
             tested = _without(read(test_path, test_sha256), [trained, validated], test_path, notes)
         super().__init__((trained, validated, tested), writing, writing, min_count, notes)
+        if test_path:
+            self.overlap = 0.0  # the test rows are no part of what seeds split
 
 
 def _sources(

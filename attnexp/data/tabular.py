@@ -1,6 +1,7 @@
 """Rows of a table, for attention pooling as regression on any number of inputs."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -30,6 +31,7 @@ class Tabular(Dataset):
     """
 
     spec: RegressionSpec
+    splits_rows: ClassVar[bool] = True
 
     def __init__(
         self,

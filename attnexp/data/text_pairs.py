@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import torch
 from jaxtyping import Int
@@ -50,6 +51,7 @@ class TextPairs(Dataset):
 
     spec: Seq2SeqSpec
     references: tuple[tuple[str, ...], ...]
+    splits_rows: ClassVar[bool] = True
 
     def __init__(
         self,

@@ -13,6 +13,9 @@ from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.select.names import short_names
 from attnexp.select.order import sort_runs
 
+DATA_SEED = "data_seed"
+"""The setting that is the seed of the data alone."""
+
 
 @dataclass(frozen=True)
 class Configuration:
@@ -126,7 +129,7 @@ def comparisons(runs: Sequence[Run]) -> list[Comparison]:
 
 def is_data(name: str) -> bool:
     """Return whether runs that differ in this column have different data."""
-    return name == "data_seed" or name.partition(".")[0] == "data"
+    return name == DATA_SEED or name.partition(".")[0] == "data"
 
 
 def labels(runs: Sequence[Run], of_data: bool = False) -> list[str]:

@@ -11,15 +11,18 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from rich.markup import escape
 
 from attnexp import console
+from attnexp.config.build import target_of
 from attnexp.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
 from attnexp.runs.redaction import masked
 from attnexp.runs.status import Status
 from attnexp.runs.summary import Tuning, record_tuning
+from attnexp.select.groups import DATA_SEED
 from attnexp.sweeps.objective import NotMeasuredError, finished, mean_of, selection_of
 from attnexp.sweeps.overrides import Axis, Override, expand
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
@@ -146,12 +149,18 @@ class TunedJobs:
         self.configurations = list(itertools.product(*(axis.overrides for axis in self._fixed)))
 
     def trials(self) -> dict[Choice, Trials]:
-        """Return the jobs that tune, by configuration."""
+        """Return the jobs that tune, by configuration.
+
+        Raises RequestError where they would see rows that the compared ones are tested on.
+        """
         choices = list(itertools.product(*(axis.overrides for axis in self._tuned)))
-        return {
+        found: dict[Choice, Trials] = {
             each: {choice: list(self._jobs(each, choice, self.trial_seeds)) for choice in choices}
             for each in self.configurations
         }
+        for own in found.values():
+            _require_unseen_tests(own[choices[0]][0].settings)
+        return found
 
     def compared(self, chosen: Mapping[Choice, Tuned]) -> Plan:
         """Return the plan of the compared jobs, each at the best choice of its configuration."""
@@ -226,6 +235,17 @@ class TunedJobs:
         for seed in seeds:
             line = [given.get(axis.name, seed) for axis in self.axes]
             yield self._composer.planned(self.axes, line, next(self._numbers))
+
+
+def _require_unseen_tests(settings: Mapping[str, Any]) -> None:
+    """Raise RequestError where the seeds that tune train on rows that others are tested on."""
+    data = target_of(settings["data"], "data")
+    if getattr(data, "splits_rows", False) and settings[DATA_SEED] is None:
+        raise RequestError(
+            f"each seed of {data.__name__} is another split of the same rows, so the seeds that "
+            "tune would train on rows of the tests: add data_seed=0, one split for all, or compare "
+            "the values as an axis with hydra/sweeper=attnexp"
+        )
 
 
 def _record(jobs: Iterable[PlannedJob], tuning: Tuning) -> None:

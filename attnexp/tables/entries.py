@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from attnexp.runs.status import Status
 from attnexp.select.frame import Frame, varying
-from attnexp.select.groups import without_repeats, without_trials
+from attnexp.select.groups import DATA_SEED, is_data, without_repeats, without_trials
 from attnexp.select.order import natural
 from attnexp.tables.significance import Rule, Values, Verdict, compare, seed_means
 from attnexp.tables.statistics import Spread
@@ -96,6 +96,8 @@ class Row:
     @property
     def overlap(self) -> float:
         """n_test / n_train where seeds are splits of the same rows, the largest of the runs."""
+        if DATA_SEED in self.runs.columns and None not in self.runs.column(DATA_SEED).tolist():
+            return 0.0  # the runs of a row have one split
         return float(max(self.runs.column("overlap"), default=0.0))
 
 
@@ -188,11 +190,6 @@ def divide(frame: Frame, request: Request) -> list[ResultsTable]:
         _table(frame.only(np.array(places)), name, request.metrics or (metric,), request)
         for (name, metric), places in tables.items()
     ]
-
-
-def is_data(name: str) -> bool:
-    """Return whether a column says which data a run saw."""
-    return name.partition(".")[0] == "data"
 
 
 def finished(frame: Frame) -> NDArray[np.bool_]:

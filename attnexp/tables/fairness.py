@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from attnexp.console import setting_text
 from attnexp.runs.status import Status
 from attnexp.select.frame import Frame
-from attnexp.tables.entries import ResultsTable, finished, is_data
+from attnexp.select.groups import is_data
+from attnexp.tables.entries import ResultsTable, finished
 from attnexp.tables.text import count_text, listed
 
 CODE = {

@@ -17,7 +17,7 @@ PRONUNCIATION_METRICS = (
         "phonemes to insert, delete or replace in the decoded answers, over those of the nearest "
         "pronunciations",
         better="lower",
-        unit="share",
+        unit="errors per symbol",
         headline=True,
     ),
     Metric(
@@ -28,7 +28,7 @@ PRONUNCIATION_METRICS = (
         ),
         "share of words whose decoded answer is none of their pronunciations",
         better="lower",
-        unit="share",
+        unit="errors per symbol",
         headline=True,
     ),
 )

@@ -121,7 +121,7 @@ METRICS = (
         "sink_mass",
         lambda fit: fit.attention.sink_mass.mean(),
         "1 - the sum of the weights of a row, mean over queries",
-        unit="share",
+        unit="weight",
     ),
 )
 

@@ -153,7 +153,7 @@ METRICS = (
     _alignment_metric(
         "after", "share of queries whose largest weight is one key after gold", unit="share"
     ),
-    _alignment_metric("gold_mass", "mean weight on the gold key", better="higher", unit="share"),
+    _alignment_metric("gold_mass", "mean weight on the gold key", better="higher", unit="weight"),
     _alignment_metric(
         "entropy", "entropy of a row of weights over their sum, mean over queries", unit="nats"
     ),
@@ -163,7 +163,7 @@ METRICS = (
         "support", "number of keys with a weight above 0, mean over queries", unit="keys"
     ),
     _alignment_metric(
-        "sink_mass", "1 - the sum of the weights of a row, mean over queries", unit="share"
+        "sink_mass", "1 - the sum of the weights of a row, mean over queries", unit="weight"
     ),
 )
 """The metrics. Those of the alignment are of one head, the best one on the validation set; the

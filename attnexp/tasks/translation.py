@@ -55,7 +55,7 @@ TRANSLATION_METRICS = (
         "characters to insert, delete or replace in the decoded answers, over those of the "
         "nearest references",
         better="lower",
-        unit="share",
+        unit="errors per symbol",
         headline=True,
     ),
 )

@@ -119,6 +119,14 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
     assert "Traceback" not in answer.stderr
 
 
+def test_splits_of_a_file_are_not_tuned_on_the_rows_of_other_tests(in_process):
+    words = (*TUNED, RATES, "model=additive", "data=nile", "seed=range(3)", "--dry-run")
+    answer = in_process(*words)
+    assert answer.returncode == 2
+    assert "each seed of Nile is another split of the same rows" in answer.stderr
+    assert in_process(*words, "data_seed=0").returncode == 0
+
+
 def test_a_dry_run_says_what_comes_and_runs_nothing(in_process, tmp_path):
     answer = in_process(*TUNED, RATES, "model=additive,average", "seed=range(3)", "--dry-run")
     assert re.search(r"to do +4\n", answer.stdout)

@@ -140,3 +140,16 @@ def test_the_interval_of_a_share_counts_the_fewest_examples_of_its_runs(frame):
     )
     assert table_by(runs, "model").firsts[0].spread.examples == 200
     assert table_by(frame(run("a", 0)), "model").firsts[0].spread.examples == 100
+
+
+def test_runs_on_data_of_another_seed_are_not_compared(frame):
+    runs = frame(*(run("a", 0, seed, settings={"data_seed": seed}) for seed in (3, 4)))
+    (table,) = divide(runs, Request())
+    assert [len(panel) for panel in table.panels] == [1, 1]
+
+
+def test_splits_overlap_but_not_one_split_at_several_seeds(frame):
+    for data_seed, overlap in ((None, 0.25), (0, 0.0)):
+        runs = (run("a", s, 1.0, settings={"data_seed": data_seed}, overlap=0.25) for s in (1, 2))
+        (row,) = rows_by(frame(*runs), "model")
+        assert row.overlap == overlap

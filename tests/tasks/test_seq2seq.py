@@ -1,9 +1,11 @@
 import math
 from dataclasses import fields, replace
+from functools import partial
 
 import pytest
 import torch
 
+from attnexp import normalizers
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.rnn import Rnn
 from attnexp.attention.alignment import Scorecard
@@ -12,6 +14,7 @@ from attnexp.data.mqar import MultiQueryRecall
 from attnexp.data.reverse import Reverse
 from attnexp.scores.additive import Additive
 from attnexp.scores.scaled_dot import ScaledDot
+from attnexp.tables.statistics import RANGES, UNBOUNDED
 from attnexp.tasks.base import ScoreOverflowError
 from attnexp.tasks.seq2seq import SequenceToSequence
 
@@ -135,6 +138,26 @@ class Drawn(Rnn):
         shape = (len(batch), 1, 8, *prediction.weights["cross"].shape[-2:])
         weights = torch.rand(shape, generator=generator).masked_fill(~batch.mask[:, None, None], 0)
         return Prediction(prediction.outputs, {"cross": weights})
+
+
+NORMALIZERS = {
+    name: partial(getattr(normalizers, name), **({"k": 2} if name == "TopK" else {}))
+    for name in dir(normalizers)
+    if name[0].isupper() and name != "Normalizer"
+}
+
+
+@pytest.mark.parametrize("normalizer", NORMALIZERS)
+def test_metrics_stay_within_the_range_of_their_units(data, normalizer):
+    torch.manual_seed(0)
+    model = Rnn(data.spec, ScaledDot, NORMALIZERS[normalizer], hidden_dim=8, heads=2)
+    with torch.no_grad():
+        model.attention.W_q.weight.mul_(30)  # weights that sum to much more than 1, where they may
+        found = SequenceToSequence().evaluate(model.eval(), data)
+    units = {metric.name: metric.unit for metric in SequenceToSequence.metrics}
+    for name, value in found.metrics.items():
+        least, most = RANGES.get(units.get(name, ""), UNBOUNDED)
+        assert least <= value <= most, name
 
 
 def test_the_head_is_chosen_on_the_validation_set(data):
