@@ -11,6 +11,10 @@ from attnexp.scores.base import Score, require_equal_dims, require_positive
 Width = float | Float[Tensor, ""] | Float[Tensor, " dim"]
 """The width of a kernel: one number, or one for each dimension."""
 
+NARROW = 3.0
+"""Where the widths of several dimensions start: a third of a standard deviation includes the nearer
+neighbours alone."""
+
 
 class DistanceKernel(Score):
     """A kernel of the distance between q and k, in units of its width.
@@ -19,12 +23,15 @@ class DistanceKernel(Score):
     unit is one over the unit of x.
 
     With `width` "learned", w is a parameter. It starts from U(0, 1), or at `initial_width` where
-    one is given; w and -w give the same kernel. With `per_dimension` there is a width w_j for each
-    dimension, by which that of q - k is multiplied: the diagonal bandwidth of multivariate kernel
-    regression (Wand and Jones 1995, chapter 4; chosen by leave-one-out, Hall, Li and Racine 2007).
-    Where x is standardised, a width near 0 says that its dimension does not matter. Where each
-    training point is hidden from itself, learning w amounts to choosing the bandwidth 1/w by
-    leave-one-out cross-validation.
+    one is given; w and -w give the same kernel. Where each training point is hidden from itself,
+    learning w amounts to choosing the bandwidth 1/w by leave-one-out cross-validation.
+
+    With `per_dimension` there is a width w_j for each dimension, by which that of q - k is
+    multiplied: the diagonal bandwidth of multivariate kernel regression (Wand and Jones 1995,
+    chapter 4; chosen by leave-one-out, Hall, Li and Racine 2007). Where x is standardised, a width
+    near 0 says that its dimension does not matter. All widths then start at `NARROW`, from where
+    those that do not matter fall to 0: from a wide start one that does may be drawn to 0, which is
+    a stationary point of every loss.
 
     Raises ValueError for a width that is not positive, for `initial_width` or `per_dimension` with
     a width that is not learned, and for unequal query and key dimensions.
@@ -44,6 +51,8 @@ class DistanceKernel(Score):
         require_equal_dims(type(self).__name__.lower(), query_dim, key_dim)
         if width == "learned":
             shape = (query_dim,) if per_dimension else ()
+            if per_dimension and initial_width is None:
+                initial_width = NARROW
             self.width = nn.Parameter(
                 torch.rand(shape)
                 if initial_width is None

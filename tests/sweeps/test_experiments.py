@@ -6,11 +6,13 @@ import pytest
 import sweeping
 import yaml
 
-ONE_RUN = {"textbook_nw", "width_of_many_points"}
+from attnexp.tables.significance import Rule
+
+ONE_RUN = {"width_of_many_points"}
 """Experiments that are a recipe for one run."""
 
-THREE_SEEDS = {"consistency"}
-"""Experiments whose largest runs take minutes."""
+LEAST = Rule("lower").least
+"""The fewest seeds of a row that a verdict takes."""
 
 
 def test_each_opens_with_what_it_asks(experiment_name):
@@ -28,13 +30,18 @@ def test_each_can_be_composed_with_its_axes(experiment_name, in_process):
     axes = yaml.safe_load(file.read_text()).get("hydra", {}).get("sweeper", {}).get("params", {})
     if experiment_name in ONE_RUN:
         assert int(jobs) == 1
-    elif "seed" in axes:
+    else:
         seeds = int(axes["seed"].removeprefix("range(").removesuffix(")"))
-        assert seeds == 5 or experiment_name in THREE_SEEDS
+        assert seeds >= LEAST
         tuned = re.search(
-            r"then (\d+) configurations?, each at its best .* with 5 seeds", answer.stdout
+            rf"then (\d+) configurations?, each at its best .* with {seeds} seeds", answer.stdout
         )
         assert int(jobs) == 3 * int(tuned[1]) if tuned else int(jobs) % seeds == 0
+
+
+def test_each_states_its_minutes(experiment_name):
+    text = (sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml").read_text()
+    assert re.search(r"^# .*\b(second|minute|hour)s?\b", text, re.M)
 
 
 @pytest.mark.slow
@@ -99,9 +106,11 @@ def test_a_comparison_that_cannot_be_drawn_fails_no_sweep(in_process, monkeypatc
 
 def test_the_command_line_replaces_axes_and_a_single_run_says_that_there_are_some(fragile):
     answer = fragile("-m", "experiment=first_look", "model=dot", "--dry-run")
-    assert re.search(r"to do +1\n", answer.stdout)
+    assert re.search(r"to do +6\n", answer.stdout)
     answer = fragile("experiment=first_look", "model=average")
-    assert "This is one run of an experiment; -m runs it for all values of model." in answer.stdout
+    assert "This is one run of an experiment; -m runs it for all values of model, seed." in (
+        answer.stdout
+    )
 
 
 def test_experiments_with_axes_run_one_at_a_time(in_process):
