@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from threading import get_ident
 from uuid import getnode
 
 from attnexp.errors import RunFailedError
@@ -84,7 +85,7 @@ def is_held(folder: Path) -> bool:
     """
     if not os.path.lexists(f"{folder}/{LEASE}"):
         return False
-    claim = _watched(folder)
+    claim = _watched(folder, get_ident())
     try:
         taken = claim.take()
     except OSError:
@@ -220,8 +221,8 @@ _HELD: dict[Path, _Claim] = {}
 
 
 @cache
-def _watched(folder: Path) -> _Claim:
-    """Return the claim with which this process looks at a folder: it knows what was seen before."""
+def _watched(folder: Path, _thread: int) -> _Claim:
+    """Return the claim with which a thread looks at a folder: it knows what was seen before."""
     return _Claim(folder)
 
 

@@ -113,7 +113,7 @@ def test_looking_does_not_keep_others_out(tmp_path):
     stopped = threading.Event()
 
     def look() -> None:
-        while not stopped.is_set():
+        while not stopped.wait(0.001):
             lock.is_held(tmp_path)
 
     threads = [threading.Thread(target=look) for _ in range(2)]
