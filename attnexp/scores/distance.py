@@ -11,9 +11,9 @@ from attnexp.scores.base import Score, require_equal_dims, require_positive
 Width = float | Float[Tensor, ""] | Float[Tensor, " dim"]
 """The width of a kernel: one number, or one for each dimension."""
 
-NARROW = 3.0
-"""Where the widths of several dimensions start: a third of a standard deviation includes the nearer
-neighbours alone."""
+NARROW = 2.0
+"""Where the widths of several dimensions start: half a standard deviation includes the nearer
+neighbours alone, and for a compact kernel still some."""
 
 
 class DistanceKernel(Score):

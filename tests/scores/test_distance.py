@@ -7,6 +7,7 @@ import torch
 from torch.func import functional_call
 
 from attnexp.scores.biweight import Biweight
+from attnexp.scores.distance import NARROW
 from attnexp.scores.gaussian import Gaussian
 
 
@@ -39,15 +40,18 @@ def test_a_learned_width_gives_the_kernel_of_that_width(learned, kernel, vectors
         torch.testing.assert_close(learned(initial_width=initial_width)(*vectors()), fixed)
 
 
-def test_first_widths_are_drawn_between_0_and_1_or_given(kernel):
-    drawn = kernel(200, 200, width="learned", per_dimension=True).width
-    alone = torch.stack([kernel(1, 1, width="learned").width for _ in range(200)])
-    for widths in (drawn, alone):
-        assert widths.min() >= 0
-        assert 0.4 < widths.mean() < 0.6
-        assert widths.max() < 1
-    given = kernel(3, 3, width="learned", initial_width=2, per_dimension=True).width
-    assert given.tolist() == [2.0, 2.0, 2.0]
+def test_the_first_width_is_drawn_between_0_and_1_or_given(kernel):
+    widths = torch.stack([kernel(1, 1, width="learned").width for _ in range(200)])
+    assert widths.min() >= 0
+    assert 0.4 < widths.mean() < 0.6
+    assert widths.max() < 1
+    assert kernel(1, 1, width="learned", initial_width=2).width == 2
+
+
+def test_widths_of_dimensions_start_narrow_or_where_they_are_told(kernel):
+    assert kernel(3, 3, width="learned", per_dimension=True).width.tolist() == [NARROW] * 3
+    given = kernel(3, 3, width="learned", initial_width=5, per_dimension=True).width
+    assert given.tolist() == [5.0, 5.0, 5.0]
 
 
 def test_width_zero_is_a_stationary_point_of_the_gaussian(vectors):
