@@ -6,11 +6,9 @@ from attnexp.console import number_text
 from attnexp.runs.origin.command_line import command, next_seeds
 from attnexp.tables.entries import Entry, Request, ResultsTable
 from attnexp.tables.modes import mode_notes
+from attnexp.tables.power import seeds_needed
 from attnexp.tables.sentences import row_name
-from attnexp.tables.significance import Rule, seeds_needed
-
-MOST_SEEDS = 1000
-"""The most seeds that are advised."""
+from attnexp.tables.significance import Rule
 
 
 def advice(table: ResultsTable, request: Request) -> Iterator[str]:
@@ -44,7 +42,6 @@ def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Itera
         if entry.verdict.standing == "tied"
         and entry.verdict.difference
         and (needed := seeds_needed(entry.verdict.difference, rule)) is not None
-        and needed <= MOST_SEEDS
     ]
     if tied:
         needed, entry = min(tied, key=lambda one: one[0])

@@ -1,11 +1,15 @@
 """The verdict of a table in sentences, and the reasoning behind it."""
 
+import math
 from collections.abc import Iterator, Sequence
+from statistics import fmean
 
 from attnexp.console import number_text
 from attnexp.select.groups import label
 from attnexp.tables.entries import Entry, Request, ResultsTable
-from attnexp.tables.significance import LEVEL
+from attnexp.tables.power import detectable
+from attnexp.tables.significance import LEVEL, Rule
+from attnexp.tables.statistics import ROUNDING
 from attnexp.tables.text import listed
 
 STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart from it"}
@@ -60,6 +64,33 @@ def explanations(table: ResultsTable, request: Request) -> Iterator[str]:
         for entry in panel:
             if best is not None and entry.verdict.difference is not None:
                 yield " ".join(_reasons(table, entry, best, panel, request))
+        yield from _floor(panel, request)
+
+
+def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
+    """Yield the spread over seeds, and the smallest differences between two rows that seeds show.
+
+    The spread is that of the differences from the best row. Of one row it is that of two such rows
+    whose seeds have nothing in common, sqrt(2) times its own.
+    """
+    rows = [entry for entry in panel if entry.better and entry.spread.sd is not None]
+    paired = [found.sd for entry in rows if (found := entry.verdict.difference) is not None]
+    alone = [math.sqrt(2) * (entry.spread.sd or 0.0) for entry in rows]
+    spread = math.sqrt(fmean(sd**2 for sd in paired or alone)) if rows else 0.0
+    largest = max((abs(value) for entry in rows for value in entry.spread.values), default=0.0)
+    if spread <= ROUNDING * largest:
+        return
+    rule = Rule("lower", looks=request.looks)
+    overlap = max(entry.row.overlap for entry in rows)
+    seeds = [rule.least, 2 * rule.least - 2, 4 * rule.least - 4]
+    floors = [number_text(spread * detectable(n, rule.level, overlap)) for n in seeds]
+    counts = listed([str(n) for n in seeds])
+    own = "differences from the best row" if paired else "differences of two rows like this one"
+    yield (
+        f"{rows[0].metric}: over seeds the {own} have the standard deviation "
+        f"{number_text(spread)}. The smallest difference between two rows that {counts} "
+        f"{'splits' if overlap else 'seeds'} show in 4 of 5 tables is {listed(floors)}."
+    )
 
 
 def _reasons(

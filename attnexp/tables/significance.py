@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -18,9 +18,6 @@ Values = dict[int, dict[int, float]]
 LEVEL = 0.05
 """The chance that a table calls any row worse although none differs."""
 
-POWER = 0.8
-"""The chance of a verdict for which `seeds_needed` says the number of seeds."""
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -28,8 +25,8 @@ class Difference:
 
     `low` and `high` are the ends of the interval of the mean difference, which leaves out zero
     exactly where the test rejects. `better` of the `pairs` seeds are those on which the row is
-    ahead. `effect` is the mean over the standard deviation, and `level` that of the interval, which
-    is smaller the more rows are compared.
+    ahead. `sd` is the standard deviation over the pairs, and `level` that of the interval, which is
+    smaller the more rows are compared.
     """
 
     mean: float
@@ -38,7 +35,7 @@ class Difference:
     better: int
     worse: int
     pairs: int
-    effect: float
+    sd: float
     level: float
 
 
@@ -139,19 +136,6 @@ def paired(row: Values, other: Values) -> dict[object, float]:
     return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
 
 
-def seeds_needed(difference: Difference, rule: Rule) -> int | None:
-    """Return the seeds at which a difference like this one is found in 80% of tables.
-
-    It is the sample size of the paired t test, n = ((z_a + z_b) / effect)^2 + z_a^2 / 2, with the
-    level at which the difference was tested. None where seeds do not differ, or not from zero.
-    """
-    if not 0 < abs(difference.effect) < math.inf:
-        return None
-    z = NormalDist().inv_cdf(1 - difference.level / 2)
-    needed = ((z + NormalDist().inv_cdf(POWER)) / difference.effect) ** 2 + z**2 / 2
-    return max(rule.least, math.ceil(needed))
-
-
 def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float]:
     """Return the p-value of each pair, adjusted for all of them."""
     if rule.overlap:
@@ -172,7 +156,6 @@ def _verdict(differences: Sequence[float], p: float, sign: int, rule: Rule) -> V
         low, high = mean - reach, mean + reach
     else:
         low, high = interval(differences, level)
-    sd = moments(differences)[1] if n > 1 else 0.0
     difference = Difference(
         mean=mean,
         low=low,
@@ -180,7 +163,7 @@ def _verdict(differences: Sequence[float], p: float, sign: int, rule: Rule) -> V
         better=sum(sign * d < 0 for d in differences),
         worse=sum(sign * d > 0 for d in differences),
         pairs=n,
-        effect=mean / sd if sd else math.copysign(math.inf, mean) if mean else 0.0,
+        sd=moments(differences)[1] if n > 1 else 0.0,
         level=level,
     )
     return Verdict(_standing(difference, p, sign, rule), p, difference)

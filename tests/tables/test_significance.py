@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnexp.tables.significance import Rule, Values, compare, paired, seeds_needed
+from attnexp.tables.significance import Rule, Values, compare, paired
 
 LOWER = Rule("lower")
 
@@ -103,16 +103,6 @@ def test_splits_of_a_file_need_a_larger_difference():
     )
     assert alone.difference.low > split.difference.low
     assert alone.p < split.p
-
-
-def test_seeds_needed_find_four_in_five():
-    """Student's sample size, against simulated tables of two rows."""
-    rng = np.random.default_rng(0)
-    difference = compare(rows([0.0] * 10, rng.normal(0.8, 1, 10).tolist()), LOWER)[1].difference
-    needed = seeds_needed(difference, LOWER)
-    tables = rng.normal(difference.effect, 1, (300, needed)).tolist()
-    found = sum(standings([0.0] * needed, table)[1] == "worse" for table in tables)
-    assert 0.7 < found / 300 < 0.9
 
 
 @pytest.mark.parametrize(("count", "seeds"), [(2, 2), (2, 6), (4, 3), (4, 10)])

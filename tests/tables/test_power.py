@@ -1,0 +1,83 @@
+"""The smallest difference that seeds show, against simulated tables of two rows."""
+
+import numpy as np
+import pytest
+
+from attnexp.tables.entries import Request
+from attnexp.tables.power import MOST_SEEDS, detectable, seeds_needed
+from attnexp.tables.reports import configurations_report
+from attnexp.tables.significance import Difference, Rule, compare
+
+LOWER = Rule("lower")
+
+
+def found(effect: float, seeds: int, rule: Rule = LOWER) -> float:
+    """The share of 300 tables of normal differences that call the second row worse."""
+    tables = np.random.default_rng(seeds).normal(effect, 1, (300, seeds)).tolist()
+    zero = {seed: {0: 0.0} for seed in range(seeds)}
+    rows = ([zero, {seed: {0: value} for seed, value in enumerate(table)}] for table in tables)
+    return sum(compare(row, rule)[1].standing == "worse" for row in rows) / 300
+
+
+@pytest.mark.parametrize("seeds", [6, 7, 8, 10, 20])
+def test_the_detectable_difference_is_found_in_four_of_five_tables(seeds):
+    assert found(detectable(seeds, LOWER.level), seeds) == pytest.approx(0.8, abs=0.07)
+
+
+def test_it_is_found_over_splits_as_often():
+    rule = Rule("lower", overlap=0.25)
+    effect = detectable(10, rule.level, overlap=0.25)
+    rng = np.random.default_rng(0)
+    common = rng.normal(scale=0.5, size=(300, 1))  # splits share rows: correlation of 0.2
+    tables = effect * np.sqrt(1.25) + common + rng.normal(size=(300, 10))
+    zero = {seed: {0: 0.0} for seed in range(10)}
+    rows = ([zero, dict(enumerate({0: v} for v in table))] for table in tables.tolist())
+    share = sum(compare(row, rule)[1].standing == "worse" for row in rows) / 300
+    assert 0.7 < share < 1.0
+
+
+@pytest.mark.parametrize("effect", [0.5, 0.8, 1.2, 1.7, 5.0])
+def test_seeds_needed_are_the_fewest_that_find_it(effect):
+    difference = Difference(-effect * 3, 0.0, 0.0, better=0, worse=0, pairs=10, sd=3.0, level=0.05)
+    needed = seeds_needed(difference, LOWER)
+    assert needed is not None
+    assert detectable(needed, 0.05) <= effect
+    assert needed == LOWER.least or detectable(needed - 1, 0.05) > effect
+
+
+@pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (1.0, 0.0), (1e-3, 1.0)])
+def test_no_number_is_advised_for_a_difference_of_none_or_too_small_a_one(mean, sd):
+    difference = Difference(mean, 0.0, 0.0, better=0, worse=0, pairs=10, sd=sd, level=0.05)
+    assert seeds_needed(difference, LOWER) is None
+    assert MOST_SEEDS == 1000
+
+
+def floor(runs, **request) -> list[str]:
+    report = configurations_report(runs, Request(explain=True, **request))
+    return [text for text in report.verdicts if "smallest difference" in text]
+
+
+def test_one_row_has_a_floor_too(sweep_of):
+    values = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
+    sd = np.std(values, ddof=1) * np.sqrt(2)
+    (text,) = floor(sweep_of({"a": values}))
+    assert f"standard deviation {sd:.4g}." in text
+    numbers = [f"{sd * detectable(n, 0.05):.4g}" for n in (6, 10, 20)]
+    assert f"6, 10 and 20 seeds show in 4 of 5 tables is {', '.join(numbers[:2])} and" in text
+    assert text.endswith(f"{numbers[2]}.")
+
+
+def test_the_floor_of_several_rows_is_of_their_paired_differences(sweep_of):
+    one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
+    (text,) = floor(sweep_of({"a": one, "b": (np.array(one) + [1, 2] * 3).tolist()}))
+    assert f"standard deviation {np.std([1, 2] * 3, ddof=1):.4g}." in text
+
+
+def test_more_looks_raise_the_floor(sweep_of):
+    (text,) = floor(sweep_of({"a": [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]}), looks=4)
+    assert "8, 14 and 28 seeds" in text
+
+
+def test_seeds_that_do_not_differ_have_no_floor(sweep_of):
+    assert floor(sweep_of({"a": [0.5] * 6})) == []
+    assert floor(sweep_of({"a": [0.5]})) == []
