@@ -25,8 +25,8 @@ class Difference:
 
     `low` and `high` are the ends of the interval of the mean difference, which leaves out zero
     exactly where the test rejects. `better` of the `pairs` seeds are those on which the row is
-    ahead. `sd` is the standard deviation over the pairs, and `level` that of the interval, which is
-    smaller the more rows are compared.
+    ahead. `sd` is the standard deviation over the pairs, and `level` the one at which the row was
+    tested, which is smaller the more rows are compared.
     """
 
     mean: float
@@ -155,7 +155,10 @@ def _verdict(differences: Sequence[float], p: float, sign: int, rule: Rule) -> V
         reach = student_reach(differences, level, rule.overlap)
         low, high = mean - reach, mean + reach
     else:
-        low, high = interval(differences, level)
+        # where this level is beyond so few seeds, between the extremes, and to 0 at the least
+        low, high = interval(differences, max(level, 2 / 2**n))
+        if p > rule.level:
+            low, high = min(low, 0.0), max(high, 0.0)
     difference = Difference(
         mean=mean,
         low=low,

@@ -105,6 +105,19 @@ def test_splits_of_a_file_need_a_larger_difference():
     assert alone.p < split.p
 
 
+def test_six_seeds_of_many_rows_have_an_end_of_their_interval():
+    """One row is ahead on all seeds, but among ten such rows that is no verdict."""
+    others = (np.random.default_rng(4).normal(size=(8, 6)) + 1).tolist()
+    verdicts = compare(rows([0.0] * 6, [0.01, 2.0, 0.02, 0.01, 0.03, 0.02], *others), LOWER)
+    found = [verdict.difference for verdict in verdicts if verdict.difference is not None]
+    assert all(np.isfinite([each.low, each.high]).all() for each in found)
+    for verdict in verdicts:
+        if verdict.difference is not None:
+            zero = verdict.difference.low <= 0 <= verdict.difference.high
+            assert zero == (verdict.standing == "tied")
+    assert (found[0].worse, found[0].low) == (6, 0.0)
+
+
 @pytest.mark.parametrize(("count", "seeds"), [(2, 2), (2, 6), (4, 3), (4, 10)])
 def test_equals_are_called_different_in_at_most_one_table_of_twenty(seeds: int, count: int):
     """500 tables of equal rows; other distributions are in tests/benchmarks/test_honesty.py."""
