@@ -47,14 +47,10 @@ def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Itera
         needed, entry = min(tied, key=lambda one: one[0])
         assert entry.verdict.difference is not None
         size = number_text(abs(entry.verdict.difference.mean))
-        if needed > common:
-            lacking = f"{needed} seeds in all find it in 4 of 5 tables"
-        else:
-            lacking = f"{common} seeds found it by chance in fewer tables than not"
         names = f"{row_name(table, best)} and {row_name(table, entry)}"
         yield (
-            f"{names} differ by {size}, if at all: {lacking}; look once, then"
-            f"{_command([best, entry], needed - common)}"
+            f"{names} differ by {size}, if at all: {needed} seeds in all find it in 4 of 5 tables; "
+            f"look once, then{_command([best, entry], needed - common)}"
         )
 
 
@@ -62,4 +58,4 @@ def _command(rows: Sequence[Entry], more: int) -> str:
     """Return the command that runs the rows at `more` seeds more, after a colon."""
     summaries = (run.summary for entry in rows for run in entry.row.runs.runs)
     line = command(summaries, next_seeds([set(entry.values) for entry in rows], more))
-    return f": {line}" if line and more > 0 else ""
+    return f": {line}" if line else ""

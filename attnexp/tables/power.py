@@ -31,7 +31,7 @@ def detectable(seeds: int, level: float, overlap: float = 0.0) -> float:
 
 
 def seeds_needed(difference: Difference, rule: Rule) -> int | None:
-    """Return the seeds at which a difference like this one is found in 80% of tables.
+    """Return the seeds, more than there are, at which such a difference is found in 80% of tables.
 
     It is at the level at which the difference was tested. None where seeds do not differ, where
     their mean is zero, and where more than MOST_SEEDS would be needed.
@@ -44,7 +44,7 @@ def seeds_needed(difference: Difference, rule: Rule) -> int | None:
     least = ((z + normal.inv_cdf(POWER)) / effect) ** 2 + z**2 / 2
     if least > MOST_SEEDS:
         return None
-    needed = max(rule.least, math.ceil(least))
+    needed = max(difference.pairs + 1, rule.least, math.ceil(least))
     while detectable(needed, difference.level) > effect:
         needed += 1
     return needed

@@ -38,7 +38,7 @@ def test_it_is_found_over_splits_as_often():
 
 @pytest.mark.parametrize("effect", [0.5, 0.8, 1.2, 1.7, 5.0])
 def test_seeds_needed_are_the_fewest_that_find_it(effect):
-    difference = Difference(-effect * 3, 0.0, 0.0, better=0, worse=0, pairs=10, sd=3.0, level=0.05)
+    difference = Difference(-effect * 3, 0.0, 0.0, better=0, worse=0, pairs=2, sd=3.0, level=0.05)
     needed = seeds_needed(difference, LOWER)
     assert needed is not None
     assert detectable(needed, 0.05) <= effect

@@ -40,3 +40,11 @@ def test_a_tie_names_the_seeds_that_would_find_its_difference(sweep_of):
     (note,) = (note for note in told(runs).notes if "if at all" in note)
     assert "a and c differ by 0.01333" in note
     assert "seeds in all find it in 4 of 5 tables" in note
+
+
+def test_a_tie_that_so_many_seeds_mostly_find_takes_one_more(sweep_of):
+    """The third row is as clear under another choice of signs, so six seeds are not enough."""
+    near = [1.0, 1.5, 2.0, 1.0, 1.2, 1.1]
+    runs = sweep_of({"a": [0.0] * 6, "b": near, "c": [9.0, -5.0, 9.0, -5.0, 9.0, -5.0]})
+    (note,) = (note for note in told(runs).notes if "if at all" in note)
+    assert "a and b differ by 1.3, if at all: 7 seeds in all" in note
