@@ -1,9 +1,11 @@
 """The contract of an architecture."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 
 from torch import nn
 
+from attnexp.attention.base import Attention
 from attnexp.batch import Batch, Prediction
 
 
@@ -20,6 +22,16 @@ class Architecture(nn.Module, ABC):
 
     compares_inputs: bool = False
     """Whether the score compares x as the data have it, so that its dimensions are the inputs."""
+
+    @property
+    def attentions(self) -> Mapping[str, Sequence[Attention]]:
+        """The attention of each layer, by the name that its weights have in a prediction.
+
+        By default every attention is a part of its own, named as the module is.
+        """
+        return {
+            name: [module] for name, module in self.named_modules() if isinstance(module, Attention)
+        }
 
     @abstractmethod
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:

@@ -1,6 +1,6 @@
 """The decoder-only model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal, NamedTuple, cast
 
@@ -100,6 +100,10 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
 
     source_rows: Tensor
     target_rows: Tensor
+
+    @property
+    def attentions(self) -> Mapping[str, Sequence[MultiHead]]:
+        return {"self": [layer.own for layer in self.layers]}
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         source, targets = batch.keys.shape[1], batch.queries.shape[1]

@@ -1,6 +1,6 @@
 """The recurrent encoder-decoder with attention."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, cast
 
 import torch
@@ -12,7 +12,7 @@ from attnexp.architectures.recurrence.cells import Cell, cell_named
 from attnexp.architectures.recurrence.derivative import WrittenOut, derivative_of
 from attnexp.architectures.recurrence.unrolled import Unrolled
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.attention.base import Memory
+from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import features_a_head, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
@@ -88,6 +88,10 @@ class Rnn(Seq2Seq[RnnState]):
         self.W_c = nn.Parameter(torch.empty(hidden_dim, self.bottom.W_x.out_features))
         nn.init.uniform_(self.W_c, -(hidden_dim**-0.5), hidden_dim**-0.5)
         self.W_o = nn.Linear(2 * hidden_dim, len(spec.target_vocab))
+
+    @property
+    def attentions(self) -> Mapping[str, Sequence[Attention]]:
+        return {"cross": [self.attention]}
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         memory, hidden = self.encode(batch.keys, batch.mask)

@@ -1,6 +1,6 @@
 """The transformer."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Literal, NamedTuple, cast
 
@@ -89,6 +89,14 @@ class Transformer(Seq2Seq[TransformerState]):
         self.encoder_norm = nn.LayerNorm(dim)
         self.decoder_norm = nn.LayerNorm(dim)
         self.W_o = nn.Linear(dim, len(spec.target_vocab))
+
+    @property
+    def attentions(self) -> Mapping[str, Sequence[MultiHead]]:
+        return {
+            "encoder": [layer.own for layer in self.encoder],
+            "decoder": [layer.own for layer in self.decoder],
+            "cross": [layer.cross for layer in self.decoder],
+        }
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
         encoded, encoder_maps = self._encode(batch.keys, batch.mask, need_weights)

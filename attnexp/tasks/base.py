@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
@@ -117,10 +117,31 @@ class Task(ABC):
         """
 
     @abstractmethod
+    def by_example(
+        self,
+        outputs: Float[Tensor, "batch targets outputs"],
+        batch: Batch,
+        dataset: Dataset,
+        decoded: Int[Tensor, "batch targets"] | None = None,
+    ) -> dict[str, Float[Tensor, " examples"]]:
+        """Return what each example adds to the metrics of the answers: their mean is the metric.
+
+        `decoded` are answers that were fed back, where there are such; without them the answers are
+        those of the outputs.
+        """
+
+    def of_texts(
+        self, decoded: Int[Tensor, "batch targets"], batch: Batch, dataset: Dataset
+    ) -> dict[str, float]:
+        """Return the metrics of decoded answers that are no mean over examples, such as BLEU."""
+        return {}
+
+    @abstractmethod
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         """Return the attention that a run keeps.
 
-        These three are called without gradients, on the model's device and in evaluation mode.
+        `validate`, `evaluate` and `attend` are called without gradients, on the model's device and
+        in evaluation mode.
         """
 
 

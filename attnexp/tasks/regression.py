@@ -171,7 +171,7 @@ class Regression(Task):
         left_out = _left_out(train)
         mean = train.values.mean(dim=-2, keepdim=True)
         spec = cast(RegressionSpec, dataset.spec)
-        unit = spec.y[0].deviation if spec.y else 1.0
+        unit = _unit(spec)
         fit = Fit(
             errors=_errors(answer, test) * unit,
             loo_errors=_errors(model(left_out).outputs, left_out) * unit,
@@ -193,6 +193,20 @@ class Regression(Task):
             response=response(model, train, spec) if spec.x else [],
         )
 
+    def by_example(
+        self,
+        outputs: Float[Tensor, "batch queries y_dim"],
+        batch: Batch,
+        dataset: Dataset,
+        decoded: Int[Tensor, "batch queries"] | None = None,
+    ) -> dict[str, Float[Tensor, " queries"]]:
+        errors = (outputs - batch.targets).double() * _unit(cast(RegressionSpec, dataset.spec))
+        counted = errors[batch.target_mask]
+        return {
+            "test_mse": counted.square().mean(dim=-1),
+            "test_mae": counted.abs().mean(dim=-1),
+        }
+
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         queries, keys = _kept(dataset.test)
         asked = dataset.test.select_queries(queries)
@@ -210,6 +224,11 @@ class Regression(Task):
             target_mask=asked.target_mask,
         )
         return Attended(shown, {"pooling": kept[0]})
+
+
+def _unit(spec: RegressionSpec) -> float:
+    """Return the deviation by which y was standardised, and 1 where it was not."""
+    return spec.y[0].deviation if spec.y else 1.0
 
 
 def _errors(outputs: Float[Tensor, "batch queries y_dim"], batch: Batch) -> Float[Tensor, " count"]:

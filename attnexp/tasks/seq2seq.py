@@ -235,6 +235,26 @@ class SequenceToSequence(Task):
             },
         )
 
+    def by_example(
+        self,
+        outputs: Float[Tensor, "batch target vocab"],
+        batch: Batch,
+        dataset: Dataset,
+        decoded: Int[Tensor, "batch target"] | None = None,
+    ) -> dict[str, Float[Tensor, " batch"]]:
+        answers = outputs.argmax(dim=-1) if decoded is None else decoded
+        counts = batch.target_mask
+        right = (answers == batch.targets) & counts
+        symbols = counts.sum().double() / len(batch)
+        found = {
+            "exact_match": (right | ~counts).all(dim=-1).double(),
+            "token_accuracy": right.sum(dim=-1) / symbols,
+        }
+        if decoded is None:
+            losses = -gold_log_probabilities(outputs, batch).sum(dim=-1)
+            found["test_loss"] = losses.double() / symbols
+        return found
+
     def _answers(
         self, model: Architecture, batch: Batch, decoded: Int[Tensor, "batch target"] | None = None
     ) -> Answers:
@@ -274,6 +294,14 @@ class SequenceToSequence(Task):
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         shown = dataset.test.select(slice(self.num_shown))
         return Attended(shown, model(shown, need_weights=True).weights)
+
+
+def gold_log_probabilities(
+    logits: Float[Tensor, "batch target vocab"], batch: Batch
+) -> Float[Tensor, "batch target"]:
+    """Return the log-probability of each target symbol, nats, and 0 where it does not count."""
+    logs = logits.log_softmax(dim=-1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1)
+    return logs.where(batch.target_mask, 0.0)
 
 
 def source_lengths(batch: Batch, spec: Seq2SeqSpec) -> Int[Tensor, " batch"]:

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, cast
 
+from jaxtyping import Int
 from rapidfuzz.distance import Levenshtein
+from torch import Tensor
 
 from attnexp.architectures.base import Architecture
+from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.data.base import Dataset
+from attnexp.data.text import target_text
 from attnexp.data.text_pairs import TextPairs
 from attnexp.tasks.base import Evaluation, Metric, measured
 from attnexp.tasks.seq2seq import SequenceToSequence
@@ -52,6 +56,20 @@ class TextTask(SequenceToSequence):
                 for row, own in zip(evaluation.rows, references, strict=True)
             ],
         )
+
+    def of_texts(
+        self, decoded: Int[Tensor, "batch target"], batch: Batch, dataset: Dataset
+    ) -> dict[str, float]:
+        spec = cast(Seq2SeqSpec, dataset.spec)
+        pairs = zip(decoded, batch.targets, batch.target_mask, strict=True)
+        texts = [
+            (target_text(answer[counts], spec), target_text(target[counts], spec))
+            for answer, target, counts in pairs
+        ]
+        references: Sequence[Sequence[str]] = [(target,) for _, target in texts]
+        if batch is dataset.test and isinstance(dataset, TextPairs):
+            references = dataset.references
+        return self.measure_texts(Texts([answer for answer, _ in texts], references))
 
     def measure_texts(self, texts: Texts) -> dict[str, float]:
         """Return the metrics of the answers as texts."""

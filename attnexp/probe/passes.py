@@ -1,0 +1,171 @@
+"""Forward passes of a model with an intervention, over the examples of a split."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from attnexp.architectures.base import Architecture
+from attnexp.architectures.seq2seq import Seq2Seq
+from attnexp.batch import Batch, Points, Seq2SeqSpec
+from attnexp.probe.interventions import Intervention
+from attnexp.probe.laws import Rows
+from attnexp.probe.rewriting import Rewrite, Site, rewritten
+from attnexp.tasks.decoding import decode, portions
+
+PAIRS = 2**24
+"""Pairs of query and key of a regression that are probed; of more, evenly spaced queries."""
+
+UNMOVED = 1e-6
+"""A row whose weights change by no more than this, relative to its sum, is unchanged."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of the rows of a part: the gold key of each, or -1, and whether it counts."""
+
+    gold: Int[Tensor, "batch rows"]
+    counts: Bool[Tensor, "batch rows"]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What a model answers to a split: outputs under teacher forcing, and decoded answers.
+
+    `unchanged` is the share of the rows that count which the intervention left as they are.
+    """
+
+    outputs: Float[Tensor, "batch targets outputs"]
+    decoded: Int[Tensor, "batch targets"] | None
+    unchanged: float
+
+
+class Pass:
+    """One forward pass over a batch: it knows which rows each attention has come to.
+
+    An attention may ask for its rows all at once or, in a recurrence and in decoding, one by one.
+    `number` tells the portions of a split apart, `repetition` the draws.
+    """
+
+    def __init__(
+        self,
+        intervention: Intervention,
+        facts: Mapping[str, Facts],
+        number: int = 0,
+        repetition: int = 0,
+    ) -> None:
+        self.intervention = intervention
+        self.facts = facts
+        self.key = (repetition, number)
+        self.rows = self.unchanged = 0
+
+    def at(self, site: Site) -> Rewrite:
+        """Return what replaces the weights of an attention."""
+        if not self.intervention.at(site):
+            return lambda weights, valid: weights
+        facts = self.facts.get(site.part)
+        come = 0
+
+        def rewrite(
+            weights: Float[Tensor, "batch heads queries keys"],
+            valid: Bool[Tensor, "batch heads queries keys"],
+        ) -> Float[Tensor, "batch heads queries keys"]:
+            nonlocal come
+            first, come = come, come + weights.shape[-2]
+            seed = hash((*self.key, site.layer, first)) % 2**63
+            gold = None if facts is None else _rows(facts.gold, first, come, -1)
+
+            def random() -> Tensor:
+                generator = torch.Generator().manual_seed(seed)
+                return torch.rand(weights.shape, generator=generator).to(weights)
+
+            found = self.intervention.law(Rows(weights, valid, gold, random)).to(weights.dtype)
+            heads = torch.arange(weights.shape[1], device=weights.device)[:, None]
+            chosen = heads == (heads if self.intervention.head is None else self.intervention.head)
+            found = found.where(chosen.unsqueeze(-1), weights)
+            counts = chosen.expand(weights.shape[:-1])
+            if facts is not None:
+                counts = counts & _rows(facts.counts, first, come, False)[:, None]
+            same = (found - weights).abs().amax(dim=-1) <= UNMOVED * weights.sum(dim=-1)
+            self.rows += int(counts.sum())
+            self.unchanged += int((same & counts).sum())
+            return found
+
+        return rewrite
+
+
+def answers(
+    model: Architecture,
+    batch: Batch,
+    spec: Any,
+    intervention: Intervention | None = None,
+    repetition: int = 0,
+) -> Answers:
+    """Return what a model answers to a batch, with an intervention or as it is."""
+    outputs, decoded, rows, unchanged = [], [], 0, 0
+    for number, part in enumerate(parts(batch)):
+        forced = free = model
+        if intervention is not None:
+            passes = [Pass(intervention, facts_of(model, part), number, repetition) for _ in "12"]
+            forced, free = (rewritten(model, each.at) for each in passes)
+        outputs.append(forced(part, need_weights=True).outputs)
+        if isinstance(free, Seq2Seq) and part.asked is None:
+            written = cast(Tensor, decode(free, part, cast(Seq2SeqSpec, spec)))
+            decoded.append(written)
+        if intervention is not None:
+            rows, unchanged = rows + passes[0].rows, unchanged + passes[0].unchanged
+    return Answers(
+        torch.cat(outputs, dim=1 if isinstance(batch, Points) else 0),
+        torch.cat(decoded) if decoded else None,
+        unchanged / rows if rows else 0.0,
+    )
+
+
+def parts(batch: Batch) -> Sequence[Batch]:
+    """Return the portions of a batch that go through the model together."""
+    if isinstance(batch, Points):
+        return list(batch.split_queries(PAIRS))
+    return list(portions(batch))
+
+
+def main_part(model: Architecture) -> str:
+    """Return the attention whose rows are those of the answers."""
+    return model.whole if isinstance(model, Seq2Seq) else next(iter(model.attentions))
+
+
+def facts_of(model: Architecture, batch: Batch) -> dict[str, Facts]:
+    """Return what is known of the rows of each part of a model of sequences; else nothing."""
+    if not isinstance(model, Seq2Seq):
+        return {main_part(model): Facts(_none(batch.target_mask), batch.target_mask)}
+    shape = batch.queries.shape
+    counts = batch.queries.new_zeros(shape, dtype=torch.bool)
+    gold = batch.queries.new_full(shape, -1)
+    places = batch.asked
+    if places is None:
+        places = torch.arange(shape[1], device=gold.device).expand(shape)
+    asked = batch.target_mask
+    rows = torch.arange(len(batch), device=gold.device)[:, None].expand_as(places)
+    counts[rows[asked], places[asked]] = True
+    if batch.alignment is not None:
+        gold[rows[asked], places[asked]] = batch.alignment[asked]
+    source = batch.mask.any(dim=1)
+    return {
+        "encoder": Facts(_none(source), source),
+        "decoder": Facts(_none(counts), counts),
+        "cross": Facts(gold, counts),
+        "self": Facts(torch.cat([_none(source), gold], dim=1), torch.cat([source, counts], dim=1)),
+    }
+
+
+def _none(counts: Bool[Tensor, "batch rows"]) -> Int[Tensor, "batch rows"]:
+    return torch.full_like(counts, -1, dtype=torch.int64)
+
+
+def _rows(known: Tensor, first: int, last: int, missing: int | bool) -> Tensor:
+    """Return the columns `first` to `last` of what is known, with `missing` behind its end."""
+    found = known[:, first:last]
+    return F.pad(found, (0, last - first - found.shape[1]), value=missing)
