@@ -37,10 +37,11 @@ PARTS = {
     "config": "architectures batch console data normalizers runs scores tasks trackers training",
     "sweeps": "config console plots runs select tables training",
     "notebooks": "architectures attention batch config plots runs select tables",
+    "probe": "architectures attention batch data masks normalizers runs tables tasks training",
     "attend": "attention config console normalizers plots runs scores",
     "course": "batch config console data runs scores select tables",
     "cli": "architectures attend attention batch config console course data normalizers notebooks "
-    "plots report runs scores select sweeps tables tasks training version",
+    "plots probe report runs scores select sweeps tables tasks training version",
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 

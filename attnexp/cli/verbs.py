@@ -6,6 +6,10 @@ VERBS = {
     "plot": ("attnexp.cli.plot", "draw pictures of runs"),
     "report": ("attnexp.cli.report", "write one page with tables, curves and attention"),
     "decode": ("attnexp.cli.decode", "answer a source with a run's trained sequence model"),
+    "probe": (
+        "attnexp.cli.probe",
+        "replace attention weights of trained runs, and see what changes",
+    ),
     "verify": ("attnexp.cli.verify", "do finished runs again and compare the numbers"),
     "status": ("attnexp.cli.status", "show the progress of runs and sweeps"),
     "new": ("attnexp.cli.new", "write a score, normalizer, data set or architecture of your own"),

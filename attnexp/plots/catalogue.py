@@ -13,6 +13,7 @@ from attnexp.plots.base import Options, Picture, Subject
 from attnexp.plots.consistency import compare_sizes
 from attnexp.plots.encoding import draw_encodings
 from attnexp.plots.fit import draw_fit
+from attnexp.plots.interventions import draw_interventions
 from attnexp.plots.lengths import draw_lengths
 from attnexp.plots.loss import draw_losses
 from attnexp.runs import files
@@ -44,6 +45,11 @@ PICTURES = (
         "a rate takes runs of regression at three numbers of training points or more, with the "
         "same data otherwise",
         of_comparisons=compare_sizes,
+    ),
+    Picture(
+        "interventions",
+        "no weights were replaced: `attnexp probe RUN` does that",
+        of_comparison=draw_interventions,
     ),
     Picture(
         "encoding",

@@ -122,8 +122,13 @@ def panels(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> N
 
     `options` are those of `Figure.subplots`.
     """
-    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - HEAD / figure.get_figheight()))
+    below_title(figure)
     return figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def below_title(figure: Figure) -> None:
+    """Let all axes of a figure lie below the title, placed so that no labels overlap."""
+    figure.set_layout_engine("constrained", rect=(0, 0, 1, 1 - HEAD / figure.get_figheight()))
 
 
 def plot_axes(figure: Figure) -> Axes:

@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from statistics import fmean
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -13,91 +12,66 @@ from torch import Tensor
 from attnexp.batch import Batch, RegressionSpec
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.passes import Answers, answers
+from attnexp.runs.interventions import CHANGE, HIGH, LEARNED, LOW, Probed
 from attnexp.tables.statistics import student_quantile
 from attnexp.tasks.seq2seq import gold_log_probabilities
 from attnexp.training.prepared import PreparedRun
 
-LEARNED = "learned"
-"""The name of the row without an intervention."""
+NORMAL = 1.96
+"""The quantile of the normal distribution that leaves 5% outside of both."""
 
 Fed = Literal["teacher", "decoded"]
 """What the decoder is given: the targets (teacher forcing), or its own answers."""
 
 
 @dataclass(frozen=True)
-class Change:
-    """A metric minus that of the learned weights, with its 95% interval over examples."""
-
-    mean: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Effect:
-    """The metrics of a run under an intervention, and what it changes.
-
-    - `total_variation` is the mean over predictions of half the summed absolute differences of
-      probabilities from those of the learned weights; of a regression `moved`, the mean absolute
-      difference of answers, in units of y.
-    - `gold_log_probability` is the change of the mean log-probability of the gold symbol, nats.
-    - `flips` is the share of decoded answers that are others than before.
-    - `unchanged` is the share of rows of weights that the intervention leaves as they are.
-    """
-
-    intervention: str
-    fed: Fed
-    metrics: Mapping[str, float]
-    changes: Mapping[str, Change] = field(default_factory=dict)
-    total_variation: float | None = None
-    moved: float | None = None
-    gold_log_probability: float | None = None
-    flips: float | None = None
-    unchanged: float | None = None
-
-
-@dataclass(frozen=True)
 class Measured:
-    """What an intervention makes of one split: answers reduced to numbers, by example."""
+    """Answers to a split reduced to numbers: metrics by example, of texts, and other facts."""
 
     by_example: Mapping[str, Float[Tensor, " examples"]]
     of_texts: Mapping[str, float]
     facts: Mapping[str, float]
-
-    @property
-    def metrics(self) -> dict[str, float]:
-        """The metrics."""
-        return {name: float(own.mean()) for name, own in self.by_example.items()} | dict(
-            self.of_texts
-        )
 
 
 @torch.no_grad()
 def effects(
     run: PreparedRun,
     batch: Batch,
+    split: str,
     interventions: Sequence[Intervention],
     done: Callable[[str], None] = lambda name: None,
-) -> Iterator[Effect]:
-    """Yield the effects of interventions on a run's answers to a batch, the learned weights first.
+    free: bool = True,
+) -> Iterator[Probed]:
+    """Yield the numbers of a run with its learned weights, and with each intervention.
 
-    `done` is called with the name of an intervention after each of its passes.
+    Answers are decoded too where `free` and where the model decodes. `done` is called with the name
+    of an intervention after each of its passes.
     """
+    spec = run.dataset.spec
     with run.precision.autocast():
-        learned = answers(run.model, batch, run.dataset.spec)
+        learned = answers(run.model, batch, spec, free=free)
         feds: list[Fed] = ["teacher"] if learned.decoded is None else ["teacher", "decoded"]
         base = {fed: _measured(run, batch, learned, learned, fed) for fed in feds}
         for fed in feds:
-            yield Effect(LEARNED, fed, base[fed].metrics)
+            yield Probed(split, fed, LEARNED, _metrics(base[fed]))
+        rungs: dict[Fed, list[Measured]] = {fed: [] for fed in feds}
         for intervention in interventions:
             found: dict[Fed, list[Measured]] = {fed: [] for fed in feds}
             for repetition in range(intervention.repetitions):
-                other = answers(run.model, batch, run.dataset.spec, intervention, repetition)
+                other = answers(run.model, batch, spec, intervention, repetition, free=free)
                 for fed in feds:
                     found[fed].append(_measured(run, batch, other, learned, fed))
                 done(intervention.name)
             for fed in feds:
-                yield _effect(intervention.name, fed, base[fed], found[fed])
+                mean = _mean(found[fed], [1 / intervention.repetitions] * intervention.repetitions)
+                yield Probed(split, fed, intervention.name, _changes(mean, base[fed]))
+                if intervention.ladder is None:
+                    continue
+                rungs[fed].append(mean)
+                if intervention.share == 1:
+                    area = _mean([base[fed], *rungs[fed]], _trapezoid(len(rungs[fed])))
+                    yield Probed(split, fed, intervention.ladder, _changes(area, base[fed]))
+                    rungs[fed] = []
 
 
 def _measured(
@@ -106,43 +80,92 @@ def _measured(
     """Return what answers are worth, and how they differ from those of the learned weights."""
     decoded = found.decoded if fed == "decoded" else None
     by_example = run.task.by_example(found.outputs, batch, run.dataset, decoded)
-    facts: dict[str, float] = {}
+    counts = batch.target_mask
+    if decoded is not None:
+        assert learned.decoded is not None
+        flips = ((decoded != learned.decoded) & counts).any(dim=-1).double().mean()
+        texts = run.task.of_texts(decoded, batch, run.dataset)
+        return Measured(by_example, texts, {"flips": float(flips)})
+    facts = {"unchanged": found.unchanged}
     if isinstance(run.dataset.spec, RegressionSpec):
         unit = run.dataset.spec.y[0].deviation if run.dataset.spec.y else 1.0
-        moved = (found.outputs - learned.outputs)[batch.target_mask].abs().mean()
-        facts = {"moved": float(moved) * unit, "unchanged": found.unchanged}
+        facts["moved"] = float((found.outputs - learned.outputs)[counts].abs().mean()) * unit
         return Measured(by_example, {}, facts)
-    if decoded is None:
-        counts = batch.target_mask
-        apart = (found.outputs.softmax(dim=-1) - learned.outputs.softmax(dim=-1)).abs()
-        gold = gold_log_probabilities(found.outputs, batch)
-        gold = gold - gold_log_probabilities(learned.outputs, batch)
-        facts["total_variation"] = float(apart.sum(dim=-1)[counts].mean()) / 2
-        facts["gold_log_probability"] = float(gold[counts].mean())
-        facts["unchanged"] = found.unchanged
-        return Measured(by_example, {}, facts)
-    assert learned.decoded is not None
-    differ = (decoded != learned.decoded) & batch.target_mask
-    facts["flips"] = float(differ.any(dim=-1).double().mean())
-    return Measured(by_example, run.task.of_texts(decoded, batch, run.dataset), facts)
+    gold = gold_log_probabilities(found.outputs, batch)
+    gold = gold - gold_log_probabilities(learned.outputs, batch)
+    facts["total_variation"] = float(total_variation(found.outputs, learned.outputs)[counts].mean())
+    facts["gold_log_probability"] = float(gold[counts].mean())
+    return Measured(by_example, {}, facts)
 
 
-def _effect(name: str, fed: Fed, base: Measured, found: Sequence[Measured]) -> Effect:
-    """Return the mean effect of the repetitions of an intervention."""
-    metrics = {key: fmean(one.metrics[key] for one in found) for key in found[0].metrics}
-    changes = {}
-    for metric, learned in base.by_example.items():
-        mean = torch.stack([one.by_example[metric] for one in found]).mean(dim=0)
-        changes[metric] = change(mean - learned)
-    facts = {key: fmean(one.facts[key] for one in found) for key in found[0].facts}
-    return Effect(name, fed, metrics, changes, **facts)
+def total_variation(
+    logits: Float[Tensor, "*batch vocab"], others: Float[Tensor, "*batch vocab"]
+) -> Float[Tensor, "*batch"]:
+    """Return half the summed absolute differences of the probabilities."""
+    return (logits.softmax(dim=-1) - others.softmax(dim=-1)).abs().sum(dim=-1) / 2
 
 
-def change(differences: Float[Tensor, " examples"]) -> Change:
-    """Return the mean of differences over examples, and Student's 95% interval of it."""
+def _mean(several: Sequence[Measured], shares: Sequence[float]) -> Measured:
+    """Return the weighted mean of what was measured; facts that some lack are left out."""
+
+    def mean(of: Sequence[Mapping[str, float]]) -> dict[str, float]:
+        names = [name for name in of[0] if all(name in one for one in of)]
+        return {
+            name: sum(share * one[name] for share, one in zip(shares, of, strict=True))
+            for name in names
+        }
+
+    by_example = {
+        name: torch.stack(
+            [share * one.by_example[name] for share, one in zip(shares, several, strict=True)]
+        ).sum(dim=0)
+        for name in several[0].by_example
+    }
+    return Measured(
+        by_example, mean([one.of_texts for one in several]), mean([one.facts for one in several])
+    )
+
+
+def _trapezoid(rungs: int) -> list[float]:
+    """Return the shares of 0 and of evenly spaced rungs to 1 in the area below them."""
+    return [0.5 / rungs, *[1 / rungs] * (rungs - 1), 0.5 / rungs]
+
+
+def _metrics(one: Measured) -> dict[str, float]:
+    return {name: float(own.mean()) for name, own in one.by_example.items()} | dict(one.of_texts)
+
+
+def _changes(one: Measured, base: Measured) -> dict[str, float]:
+    """Return the metrics, what they are more than before, and the other facts."""
+    numbers: dict[str, float] = {}
+    for name, own in one.by_example.items():
+        mean, low, high = interval(own - base.by_example[name])
+        numbers |= {
+            name: float(own.mean()),
+            f"{name}{CHANGE}": mean,
+            f"{name}{LOW}": low,
+            f"{name}{HIGH}": high,
+        }
+    for name, value in one.of_texts.items():
+        numbers |= {name: value, f"{name}{CHANGE}": value - base.of_texts[name]}
+    return numbers | dict(one.facts)
+
+
+def interval(differences: Float[Tensor, " examples"]) -> tuple[float, float, float]:
+    """Return the mean of differences over examples, and the ends of its 95% interval.
+
+    It is Student's. Where every difference is -1, 0 or 1, as of exact match, it is that of Agresti
+    and Min (2005) for matched shares, which adds half an example to each outcome: examples that all
+    change alike do not make it a point.
+    """
     n = len(differences)
     mean = float(differences.mean())
     if n < 2:
-        return Change(mean, -math.inf, math.inf)
+        return mean, -math.inf, math.inf
+    if bool(((differences == 0) | (differences.abs() == 1)).all()):
+        changed, net = float(differences.abs().sum()) + 1, mean * n
+        reach = NORMAL * math.sqrt(changed - net**2 / (n + 2)) / (n + 2)
+        middle = net / (n + 2)
+        return mean, max(middle - reach, -1.0), min(middle + reach, 1.0)
     reach = student_quantile(n - 1) * float(differences.std()) / math.sqrt(n)
-    return Change(mean, mean - reach, mean + reach)
+    return mean, mean - reach, mean + reach

@@ -39,7 +39,8 @@ class Intervention:
     """A law, and the heads whose weights it replaces.
 
     `part` is the name of an attention; `layer` and `head` count from 0, and None is all of them.
-    A law that draws is applied in several `repetitions`, whose results are averaged.
+    A law that draws is applied in several `repetitions`, whose results are averaged. A rung of a
+    `ladder` knows its name, and which `share` of the law it takes; the last one takes all.
     """
 
     name: str
@@ -48,6 +49,18 @@ class Intervention:
     layer: int | None = None
     head: int | None = None
     repetitions: int = 1
+    ladder: str | None = None
+    share: float = 1.0
+
+    @property
+    def takes_out_a_head(self) -> bool:
+        """Whether it leaves nothing of one head alone."""
+        return self.law is laws.zero and self.head is not None and self.layer is not None
+
+    @property
+    def needs_gold(self) -> bool:
+        """Whether its law asks for the gold key of each query."""
+        return "gold" in self.name
 
     def at(self, site: Site) -> bool:
         """Return whether it replaces weights of an attention."""
@@ -88,6 +101,8 @@ def named(word: str, heads: Mapping[str, Sequence[int]], main: str) -> list[Inte
                 laws.interpolate(law, share),
                 main,
                 repetitions=number,
+                ladder=word,
+                share=share,
             )
             for share in RUNGS
         ]
@@ -97,12 +112,17 @@ def named(word: str, heads: Mapping[str, Sequence[int]], main: str) -> list[Inte
     return [Intervention(word, law, *_heads(word, rest, heads), number)]
 
 
-def usual(heads: Mapping[str, Sequence[int]], main: str, has_gold: bool) -> list[str]:
+def usual(
+    heads: Mapping[str, Sequence[int]], main: str, has_gold: bool, sums_to_one: bool
+) -> list[str]:
     """Return the names of the interventions that are made where none is named.
 
-    They replace the main map, and then take out each head, and all heads of a part together.
+    They replace the main map, where its rows do not sum to 1 in both ways, and then take out each
+    head, and all heads of a part together.
     """
-    names = ["uniform", *(["gold"] if has_gold else []), "hard", "shuffled"]
+    names = ["uniform", *(["gold"] if has_gold else []), "hard"]
+    names += [] if sums_to_one else [f"{UNIT}{name}" for name in names]
+    names.append("shuffled")
     for part, layers in heads.items():
         names.append(f"zero={part}")
         if sum(layers) > 1:

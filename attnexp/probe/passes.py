@@ -104,18 +104,21 @@ def answers(
     spec: Any,
     intervention: Intervention | None = None,
     repetition: int = 0,
+    free: bool = True,
 ) -> Answers:
-    """Return what a model answers to a batch, with an intervention or as it is."""
+    """Return what a model answers to a batch, with an intervention or as it is.
+
+    Answers are decoded too where `free` and where the data do not give the decoder its input.
+    """
     outputs, decoded, rows, unchanged = [], [], 0, 0
     for number, part in enumerate(parts(batch)):
-        forced = free = model
+        forced = decoder = model
         if intervention is not None:
             passes = [Pass(intervention, facts_of(model, part), number, repetition) for _ in "12"]
-            forced, free = (rewritten(model, each.at) for each in passes)
+            forced, decoder = (rewritten(model, each.at) for each in passes)
         outputs.append(forced(part, need_weights=True).outputs)
-        if isinstance(free, Seq2Seq) and part.asked is None:
-            written = cast(Tensor, decode(free, part, cast(Seq2SeqSpec, spec)))
-            decoded.append(written)
+        if free and isinstance(decoder, Seq2Seq) and part.asked is None:
+            decoded.append(cast(Tensor, decode(decoder, part, cast(Seq2SeqSpec, spec))))
         if intervention is not None:
             rows, unchanged = rows + passes[0].rows, unchanged + passes[0].unchanged
     return Answers(

@@ -30,6 +30,7 @@ ATTENTION = "attention.safetensors"
 SNAPSHOTS = "attention_snapshots.safetensors"
 PREDICTIONS = "predictions.csv"
 RESPONSE = "response.csv"
+INTERVENTIONS = "interventions.csv"
 MODEL = "model.safetensors"
 CHECKPOINT = "checkpoint.safetensors"
 DIFF = "code.diff"
@@ -42,8 +43,11 @@ DRAWN = "drawn by attnexp"
 PICTURES = (".png", ".svg", ".pdf")
 """The endings of pictures."""
 
-WRITTEN = (SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, RESPONSE, MODEL, CHECKPOINT, DIFF)
-"""The files that a run writes into its folder, pictures and the log left out."""
+WRITTEN = (
+    *(SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, RESPONSE, INTERVENTIONS, MODEL),
+    *(CHECKPOINT, DIFF),
+)
+"""The files that a run and its probe write into its folder, pictures and the log left out."""
 
 
 class UnreadableRunError(RequestError):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from attnexp.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.attention import Attention, as_attention, as_snapshots
+from attnexp.runs.interventions import Probed, read_probed
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.place import status_of
 from attnexp.runs.settings import Value, cells, clean
@@ -146,6 +147,11 @@ class Run:
         path = self.folder / files.PREDICTIONS
         return pd.read_csv(path, keep_default_na=False, encoding="utf-8-sig")
 
+    @cached_property
+    def interventions(self) -> list[Probed]:
+        """What `attnexp probe` measured; nothing where it was not called."""
+        return read_probed(self.folder)
+
     @property
     def has_attention(self) -> bool:
         """Whether there is something in the place of the stored attention."""
@@ -190,6 +196,7 @@ class Run:
     def check_files(self) -> None:
         """Read what pictures are drawn from. Raises RequestError for damaged files."""
         _ = self.epochs, self.prediction_rows, self.response_rows, self.snapshots
+        _ = self.interventions
         if self.has_attention:
             _ = self.attention
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import fmean
 from typing import Literal
@@ -109,6 +109,26 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
             pair = (min(i, best), max(i, best))
             to_best = {seed: d if pair[0] == i else -d for seed, d in pairs[pair].items()}
             verdicts[i] = _verdict(list(to_best.values()), adjusted[pair], sign, rule)
+    return verdicts
+
+
+def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Verdict]:
+    """Compare every row with a reference that was chosen before, and not for its results.
+
+    The p-values are adjusted for all rows. A row may then also be `better`.
+    """
+    pairs = [paired(row, reference) for row in rows]
+    if any(len(pair) < 2 for pair in pairs):
+        return [Verdict("one seed") for _ in rows]
+    sign = 1 if rule.better == "lower" else -1
+    verdicts = []
+    for pair, p in zip(pairs, _adjusted(pairs, rule), strict=True):
+        found = _verdict(list(pair.values()), p, sign, rule)
+        assert found.difference is not None
+        ahead = sign * found.difference.mean < 0
+        if found.difference.pairs >= rule.least and p <= rule.level and ahead:
+            found = replace(found, standing="better")
+        verdicts.append(found)
     return verdicts
 
 

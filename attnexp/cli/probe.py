@@ -1,0 +1,135 @@
+"""`attnexp probe`: replaces the attention weights of trained runs, and measures what changes."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnexp import console
+from attnexp.cli.arguments import Arguments, add_trust, add_where, count, fraction
+from attnexp.errors import RequestError, writable
+from attnexp.runs import files, lock
+from attnexp.runs.folder import Run, load_run
+from attnexp.runs.interventions import write_probed
+
+if TYPE_CHECKING:
+    from attnexp.config.trust import Trust
+
+EPILOG = """examples:
+  attnexp probe outputs/RUN                           uniform, gold, hard, shuffled, each head out
+  attnexp probe outputs/RUN topk=1 without_topk=1     what the largest weight is enough for
+  attnexp probe outputs/RUN zero=cross.1.2            head 2 of layer 1 gives nothing
+  attnexp probe outputs/RUN interpolate=uniform:0..1  from the learned weights to uniform ones
+  attnexp probe outputs --where data=reverse uniform  several runs, paired by seed
+  attnexp results --metric probe.hard.exact_match     in the tables
+docs/probe.md has the law of each intervention.
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Probe the runs that the arguments name, store what was measured, and print it.
+
+    Raises RequestError for arguments that make no sense, and for a run that is not finished, cannot
+    be built, or names code that is not trusted.
+    """
+    arguments = parse(argv)
+    with console.status("loading PyTorch"):
+        from attnexp.config.trust import read_trust
+        from attnexp.probe.interventions import is_intervention
+    words = [word for word in arguments.names if is_intervention(word)]
+    paths = [word for word in arguments.names if not is_intervention(word)]
+    from attnexp.select.groups import comparisons
+    from attnexp.select.selection import selected
+    from attnexp.tables.interventions import interventions_report
+    from attnexp.tables.significance import Rule
+
+    found = [run for run in selected(paths, arguments.where) if run.finished]
+    if not found:
+        raise RequestError("none of these runs has finished: there is nothing to probe")
+    compared = comparisons(found)
+    runs = [run for each in compared for one in each.configurations for run in one.runs]
+    trust = read_trust(arguments.trust, arguments.config_dir)
+    for number, run in enumerate(runs, start=1):
+        _probe(run, words, trust, f"probe {number}/{len(runs)}" if len(runs) > 1 else "probe")
+    rule = Rule("lower", arguments.equal_within, arguments.looks)
+    compared = comparisons([load_run(run.path) for run in runs])
+    report = interventions_report(compared, arguments.metric, rule)
+    if arguments.format != "table" or arguments.output is not None:
+        from attnexp.tables.formats import WRITERS
+
+        text = WRITERS[arguments.format](report)
+        if arguments.output is not None:
+            files.write_output("--output", arguments.output, text.encode())
+            console.say(f"{len(report.records)} rows in {arguments.output}")
+            return
+        sys.stdout.write(text)
+        return
+    from attnexp.tables.terminal import show
+
+    show(report, 0)
+    _draw(runs)
+
+
+def _probe(run: Run, words: Sequence[str], trust: "Trust", what: str) -> None:
+    """Measure a run, and store the numbers in its folder."""
+    from attnexp.config.restore import restore
+    from attnexp.probe.run import Probe
+
+    probe = Probe(restore(run.summary, run.folder, trust), words)
+    done = 0
+    with console.progress(what, probe.passes) as advance:
+
+        def count_pass(name: str) -> None:
+            nonlocal done
+            done += 1
+            advance(done, name)
+
+        rows = probe.measure(count_pass)
+    try:
+        with writable(run.path, run.folder), lock.hold(run.folder):
+            write_probed(run.folder, rows)
+    except lock.BusyError as error:
+        raise RequestError(f"{run.path} is held by {error}: probe it when that has ended") from None
+
+
+def _draw(runs: Sequence[Run]) -> None:
+    """Draw what was stored of each run, and say where."""
+    from attnexp.plots.catalogue import drawn
+
+    for run in runs:
+        folder = run.folder / files.FIGURES
+        with writable(run.path, folder):
+            for file in drawn([load_run(run.path)], folder, kinds=["interventions"]):
+                console.say(console.relative(file))
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments."""
+    parser = Arguments(
+        "probe", "Replace the attention weights of trained runs, and measure what changes.", EPILOG
+    )
+    parser.add_argument(
+        "names",
+        nargs="+",
+        metavar="RUN|INTERVENTION",
+        help="runs, or folders of runs, and interventions: uniform, gold, hard, shuffled, random, "
+        "topk=K, without_topk=K, zero=PART.LAYER.HEAD, uniform=PART.LAYER.HEAD, "
+        "interpolate=NAME:0..1, adversarial",
+    )
+    add_where(parser)
+    parser.add_argument("--metric", metavar="NAME", help="default: the one runs are compared by")
+    parser.add_argument(
+        "--equal-within", type=fraction, metavar="X", help="a change that nobody needs"
+    )
+    parser.add_argument(
+        "--looks", type=count, default=1, metavar="N", help="how often runs are added and looked at"
+    )
+    parser.add_argument(
+        "--format", choices=("table", "csv", "markdown", "latex", "json"), default="table"
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
+    )
+    add_trust(parser)
+    return parser.parse_intermixed_args(argv)

@@ -1,0 +1,175 @@
+"""The picture of interventions: what is left of a metric, and what each head is worth."""
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from attnexp.plots.base import Figures, Options
+from attnexp.plots.style import (
+    FAINT,
+    HEAD,
+    INK,
+    Line,
+    below_title,
+    lines_of,
+    name_lines,
+    new_figure,
+    text_width,
+    title_of,
+)
+from attnexp.runs.folder import Run
+from attnexp.runs.interventions import HIGH, LEARNED, LOW, head_of, on_test
+from attnexp.select.groups import Comparison
+
+ROW, CELL = 0.24, 0.5
+"""Inches of a row of the left panel, and of a cell of the grid of heads."""
+
+Numbers = Mapping[str, Mapping[str, float]]
+"""The numbers of a run by intervention."""
+
+
+def draw_interventions(comparison: Comparison, options: Options) -> Figures:
+    """Yield the primary metric under each intervention, and what each head changes of it.
+
+    A dot is the mean over the seeds of a configuration. Its line is, of one run, the interval over
+    examples, and else from the smallest to the largest. The upright line is the metric with the
+    learned weights. Where single heads of one configuration were taken out, a grid for each part
+    has a row for each layer and a column for each head.
+    """
+    probed = [
+        (one, name, line, numbers)
+        for one, name, line in lines_of(comparison)
+        if (numbers := _numbers(one.runs))
+    ]
+    if not probed:
+        return
+    metric = str(probed[0][0].runs[0].summary.primary)
+    common = set.intersection(*(set(run) for _, _, _, numbers in probed for run in numbers))
+    names = [name for name in probed[0][3][0] if name in common and name != LEARNED]
+    runs = [run for _, _, _, numbers in probed for run in numbers]
+    names = [name for name in names if all(metric in run[name] for run in runs)]
+    heads = {name: head for name in names if (head := head_of(name)) is not None}
+    rows = [name for name in names if name not in heads]
+    grids = _grids(probed[0][3], metric, heads) if len(probed) == 1 else {}
+    if not grids:
+        rows = names
+    figure, axes, squares = _figure(comparison, rows, grids)
+    for place, (one, label, line, numbers) in enumerate(probed):
+        _draw(axes, numbers, metric, rows, line, label + one.seeds_text, (place, len(probed)))
+    axes.set_yticks(range(len(rows)), rows)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlabel(metric)
+    axes.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.6)
+    if len(probed) > 1:
+        name_lines(axes)
+    end = max((float(np.nanmax(np.abs(grid))) for grid in grids.values()), default=0.0)
+    for (part, changes), square in zip(grids.items(), squares, strict=True):
+        _draw_heads(square, part, changes, metric, end or 1.0)
+    yield "interventions", figure
+
+
+def _numbers(runs: Sequence[Run]) -> list[Numbers]:
+    """Return the numbers of the runs that were probed."""
+    return [on_test(run.interventions) for run in runs if run.interventions]
+
+
+def _grids(
+    numbers: Sequence[Numbers], metric: str, heads: Mapping[str, tuple[str, int, int]]
+) -> dict[str, NDArray[np.float64]]:
+    """Return for each part the mean change of the metric by layer and head, NaN where none is."""
+    grids = {}
+    for part in dict.fromkeys(part for part, _, _ in heads.values()):
+        own = {name: at for name, at in heads.items() if at[0] == part}
+        layers = max(layer for _, layer, _ in own.values())
+        grid = np.full((layers, max(head for _, _, head in own.values())), np.nan)
+        for name, (_, layer, head) in own.items():
+            grid[layer - 1, head - 1] = fmean(
+                run[name][metric] - run[LEARNED][metric] for run in numbers
+            )
+        grids[part] = grid
+    return grids
+
+
+def _figure(
+    comparison: Comparison, rows: Sequence[str], grids: Mapping[str, NDArray[np.float64]]
+) -> tuple[Figure, Axes, Sequence[Axes]]:
+    """Return a figure with the axes of the dots, and below them one for each grid of heads."""
+    wide = 3.4 + max((text_width(name, 8) for name in rows), default=1.0)
+    dots = max(len(rows), 2) * ROW + 0.6
+    squares = max((CELL * grid.shape[0] + 0.9 for grid in grids.values()), default=0.0)
+    widths = [CELL * grid.shape[1] + 0.8 for grid in grids.values()]
+    title = title_of(comparison, "Interventions")
+    below = "dashed: with the learned weights"
+    figure = new_figure(max(wide, sum(widths)), HEAD + dots + squares, title, below)
+    below_title(figure)
+    if not grids:
+        return figure, figure.add_subplot(), []
+    spec = figure.add_gridspec(2, len(grids), height_ratios=[dots, squares], width_ratios=widths)
+    places = [figure.add_subplot(spec[1, column]) for column in range(len(grids))]
+    return figure, figure.add_subplot(spec[0, :]), places
+
+
+def _draw(
+    axes: Axes,
+    numbers: Sequence[Numbers],
+    metric: str,
+    rows: Sequence[str],
+    line: Line,
+    label: str,
+    place: tuple[int, int],
+) -> None:
+    """Draw a configuration: a dot with its line in each row, one above the other."""
+    number, count = place
+    colour = line["color"]
+    learned = fmean(run[LEARNED][metric] for run in numbers)
+    axes.axvline(learned, color=colour, linewidth=0.9, linestyle=(0, (4, 2)))
+    for row, name in enumerate(rows):
+        height = row + (number - (count - 1) / 2) * 0.6 / count
+        values = [run[name][metric] for run in numbers]
+        low, high = min(values), max(values)
+        if len(values) == 1 and (ends := _interval(numbers[0], name, metric)) is not None:
+            low, high = ends
+        axes.plot([low, high], [height] * 2, color=colour, linewidth=1.6, alpha=0.45)
+        axes.plot(
+            fmean(values), height, "o", color=colour, markersize=4.5, label="" if row else label
+        )
+
+
+def _interval(run: Numbers, name: str, metric: str) -> tuple[float, float] | None:
+    """Return the ends of the interval over examples, around the metric of the learned weights."""
+    ends = [run[name].get(metric + end) for end in (LOW, HIGH)]
+    learned = run[LEARNED][metric]
+    low, high = ends
+    return None if low is None or high is None else (learned + low, learned + high)
+
+
+def _draw_heads(
+    axes: Axes, part: str, changes: NDArray[np.float64], metric: str, end: float
+) -> None:
+    """Draw what taking out each head changes, red where the metric falls, with its number."""
+    axes.imshow(changes, cmap="RdBu", vmin=-end, vmax=end)
+    for (layer, head), change in np.ndenumerate(changes):
+        if not np.isnan(change):
+            strong = abs(change) > 0.6 * end
+            text = f"{change:+.2g}" if change else "0"
+            axes.text(
+                head, layer, text, ha="center", va="center", fontsize=7,
+                color="white" if strong else INK,
+            )  # fmt: skip
+    axes.set_xticks(range(changes.shape[1]), _counted(changes.shape[1]))
+    axes.set_yticks(range(changes.shape[0]), _counted(changes.shape[0]))
+    axes.set_title(f"{part}: {metric} without the head", fontsize=8.5, pad=4)
+    axes.set_xlabel("head")
+    axes.set_ylabel("layer")
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+
+
+def _counted(number: int) -> list[str]:
+    """Return the texts of 1 to a number."""
+    return [str(one) for one in range(1, number + 1)]

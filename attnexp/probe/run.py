@@ -1,0 +1,74 @@
+"""All that is measured of one run: interventions on its test set, and the heads chosen before."""
+
+from collections.abc import Callable, Sequence
+
+from attnexp.attention.multihead import MultiHead
+from attnexp.batch import Batch
+from attnexp.errors import RequestError
+from attnexp.normalizers.base import Normalizer
+from attnexp.probe.effects import effects
+from attnexp.probe.interventions import named, usual
+from attnexp.probe.passes import facts_of, main_part
+from attnexp.runs.interventions import Probed
+from attnexp.training.prepared import PreparedRun
+
+
+class Probe:
+    """The interventions on a trained run that words name, the usual ones where there are none.
+
+    `passes` is the number of forward passes that they take. Raises RequestError for words that name
+    none, and for `gold` where no query has a gold key.
+    """
+
+    def __init__(self, run: PreparedRun, words: Sequence[str]) -> None:
+        self._run = run
+        heads = heads_of(run)
+        main = main_part(run.model)
+        has_gold = bool((facts_of(run.model, run.dataset.test)[main].gold >= 0).any())
+        sums_to_one = all(
+            module.sums_to_one
+            for layer in run.model.attentions[main]
+            for module in layer.modules()
+            if isinstance(module, Normalizer)
+        )
+        found = [
+            intervention
+            for word in dict.fromkeys(words or usual(heads, main, has_gold, sums_to_one))
+            for intervention in named(word, heads, main)
+        ]
+        for intervention in found:
+            if intervention.needs_gold and not (has_gold and intervention.part == main):
+                raise RequestError(
+                    f"{intervention.name} needs to know which key each answer comes from, and "
+                    f"data={run.chosen['data']} does not say it of {intervention.part}"
+                )
+        self._interventions = found
+        one_head = [one for one in found if one.takes_out_a_head]
+        self._heads = one_head if len(one_head) > 1 else []
+        self.passes = sum(one.repetitions for one in found) + len(self._heads)
+
+    def measure(self, done: Callable[[str], None]) -> list[Probed]:
+        """Return the numbers, and of single heads also those of the split that chooses one.
+
+        `done` is called with the name of an intervention after each pass.
+        """
+        rows = [*effects(self._run, self._run.dataset.test, "test", self._interventions, done)]
+        if self._heads:
+            split, batch = selection(self._run)
+            rows += effects(self._run, batch, split, self._heads, done, free=False)
+        return rows
+
+
+def heads_of(run: PreparedRun) -> dict[str, list[int]]:
+    """Return the number of heads of each layer of each attention."""
+    return {
+        part: [layer.heads if isinstance(layer, MultiHead) else 1 for layer in layers]
+        for part, layers in run.model.attentions.items()
+    }
+
+
+def selection(run: PreparedRun) -> tuple[str, Batch]:
+    """Return the split on which a head is chosen, with its name."""
+    if run.dataset.validation is None:
+        return "train", run.dataset.train
+    return "validation", run.dataset.validation

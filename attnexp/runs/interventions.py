@@ -1,0 +1,98 @@
+"""What `attnexp probe` measured of a run: interventions.csv, a row per intervention."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from attnexp.runs.files import INTERVENTIONS, UnreadableRunError, read_rows, write_rows
+
+LEARNED = "learned"
+"""The name of the row without an intervention."""
+
+CHANGE, LOW, HIGH = "_change", "_low", "_high"
+"""What follows the name of a metric in the columns of its change and of the interval of it."""
+
+NAMES = ("split", "fed", "intervention")
+"""The columns that say what a row is of."""
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The numbers of a run under an intervention.
+
+    - `split` is `test`, or `validation`, on which the head that matters most is chosen; where there
+      is none, as in regression, it is `train`, each point hidden from itself.
+    - `fed` says what the decoder was given: the targets (`teacher`) or its own answers (`decoded`).
+    - `numbers` has each metric by its name, METRIC_change, what it is more than with the learned
+      weights, and the ends of the 95% interval of that over examples, METRIC_low and METRIC_high.
+      Under teacher forcing also `total_variation`, the mean over predictions of half the summed
+      absolute differences of probabilities; `gold_log_probability`, the change of the mean
+      log-probability of the gold symbol, nats; of regression `moved`, the mean absolute change of
+      an answer, in units of y. `unchanged` is the share of the rows of weights that the
+      intervention leaves as they are, and `flips` the share of decoded answers that are others.
+    """
+
+    split: str
+    fed: str
+    intervention: str
+    numbers: Mapping[str, float]
+
+    @property
+    def of(self) -> tuple[str, str, str]:
+        """What it is of."""
+        return self.split, self.fed, self.intervention
+
+
+def read_probed(folder: Path) -> list[Probed]:
+    """Return what is stored in a run folder, nothing where it was not probed.
+
+    Raises UnreadableRunError for a file that is not of this form.
+    """
+    path = folder / INTERVENTIONS
+    found = []
+    for row in read_rows(path):
+        if not set(NAMES) <= row.keys():
+            raise UnreadableRunError(f"{path} cannot be read: it has no columns {', '.join(NAMES)}")
+        try:
+            numbers = {name: float(row[name]) for name in row if name not in NAMES and row[name]}
+        except ValueError as error:
+            raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+        found.append(Probed(row["split"], row["fed"], row["intervention"], numbers))
+    return found
+
+
+def on_test(rows: Sequence[Probed]) -> dict[str, dict[str, float]]:
+    """Return the numbers of the test set by intervention: decoded ones in place of others."""
+    found: dict[str, dict[str, float]] = {}
+    for row in sorted(rows, key=lambda row: row.fed == "decoded"):
+        if row.split == "test":
+            found.setdefault(row.intervention, {}).update(row.numbers)
+    return found
+
+
+def head_of(name: str) -> tuple[str, int, int] | None:
+    """Return part, layer and head, from 1, of an intervention that takes out one head alone."""
+    match = re.fullmatch(r"zero=(\w[\w.]*?)\.([0-9]+)\.([0-9]+)", name)
+    return None if match is None else (match[1], int(match[2]), int(match[3]))
+
+
+def write_probed(folder: Path, rows: Sequence[Probed]) -> None:
+    """Store rows in a run folder, with those that are there already and are of something else."""
+    new = {row.of for row in rows}
+    together = [*(row for row in read_probed(folder) if row.of not in new), *rows]
+    columns = dict.fromkeys(name for row in together for name in row.numbers)
+    write_rows(
+        folder / INTERVENTIONS,
+        [
+            dict(zip(NAMES, row.of, strict=True))
+            | {name: _text(row.numbers.get(name, math.nan)) for name in columns}
+            for row in together
+        ],
+    )
+
+
+def _text(number: float) -> str:
+    """Return a number with the digits that give it again; nothing where there is none."""
+    return repr(number) if math.isfinite(number) else ""
