@@ -2,19 +2,24 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, add_where, count, fraction
-from attnexp.errors import RequestError, writable
+from attnexp.errors import RequestError, none_of, writable
 from attnexp.runs import files, lock
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.interventions import write_probed
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
+    from attnexp.select.groups import Comparison
+
+Progress = Callable[[str, int], AbstractContextManager[Callable[[int, str], None]]]
+"""Shows how far work has come, as `console.progress` does."""
 
 EPILOG = """examples:
   attnexp probe outputs/RUN                           uniform, gold, hard, shuffled, each head out
@@ -36,9 +41,14 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(argv)
     with console.status("loading PyTorch"):
         from attnexp.config.trust import read_trust
-        from attnexp.probe.interventions import is_intervention
+        from attnexp.probe.interventions import is_intervention, known
     words = [word for word in arguments.names if is_intervention(word)]
     paths = [word for word in arguments.names if not is_intervention(word)]
+    for path in paths:
+        if not Path(path).exists():
+            raise RequestError(
+                f"{path} is neither a folder nor an intervention: {none_of(path, known())}"
+            )
     from attnexp.select.groups import comparisons
     from attnexp.select.selection import selected
     from attnexp.tables.interventions import interventions_report
@@ -47,11 +57,13 @@ def main(argv: Sequence[str]) -> None:
     found = [run for run in selected(paths, arguments.where) if run.finished]
     if not found:
         raise RequestError("none of these runs has finished: there is nothing to probe")
-    compared = comparisons(found)
-    runs = [run for each in compared for one in each.configurations for run in one.runs]
     trust = read_trust(arguments.trust, arguments.config_dir)
-    for number, run in enumerate(runs, start=1):
-        _probe(run, words, trust, f"probe {number}/{len(runs)}" if len(runs) > 1 else "probe")
+    compared = comparisons(found)
+    several = [one.runs for each in compared for one in each.configurations]
+    runs = [run for own in several for run in own]
+    piped = arguments.format != "table" and arguments.output is None
+    for own in several:
+        _probe(own, words, trust, quiet if piped else console.progress)
     rule = Rule("lower", arguments.equal_within, arguments.looks)
     compared = comparisons([load_run(run.path) for run in runs])
     report = interventions_report(compared, arguments.metric, rule)
@@ -68,40 +80,55 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.tables.terminal import show
 
     show(report, 0)
-    _draw(runs)
+    _draw(compared, runs, paths if len(paths) == 1 else [])
 
 
-def _probe(run: Run, words: Sequence[str], trust: "Trust", what: str) -> None:
-    """Measure a run, and store the numbers in its folder."""
+def _probe(runs: Sequence[Run], words: Sequence[str], trust: "Trust", progress: Progress) -> None:
+    """Measure the runs of a configuration, and store the numbers in their folders."""
     from attnexp.config.restore import restore
     from attnexp.probe.run import Probe
 
-    probe = Probe(restore(run.summary, run.folder, trust), words)
-    done = 0
-    with console.progress(what, probe.passes) as advance:
+    prepared = [restore(run.summary, run.folder, trust) for run in runs]
+    probes = [Probe(each, words) for each in prepared]
+    for run, own, probe in zip(runs, prepared, probes, strict=True):
+        others = [
+            other.model
+            for other in prepared
+            if other is not own and other.dataset.spec == own.dataset.spec
+        ]
+        done = 0
+        with progress(f"probe {run.title}", probe.passes) as advance:
 
-        def count_pass(name: str) -> None:
-            nonlocal done
-            done += 1
-            advance(done, name)
+            def count_pass(name: str) -> None:
+                nonlocal done
+                done += 1
+                advance(done, name)
 
-        rows = probe.measure(count_pass)
-    try:
-        with writable(run.path, run.folder), lock.hold(run.folder):
-            write_probed(run.folder, rows)
-    except lock.BusyError as error:
-        raise RequestError(f"{run.path} is held by {error}: probe it when that has ended") from None
+            rows = probe.measure(count_pass, others)
+        try:
+            with writable(run.path, run.folder), lock.hold(run.folder):
+                write_probed(run.folder, rows)
+        except lock.BusyError as error:
+            raise RequestError(
+                f"{run.path} is held by {error}: probe it when that has ended"
+            ) from None
 
 
-def _draw(runs: Sequence[Run]) -> None:
-    """Draw what was stored of each run, and say where."""
+@contextmanager
+def quiet(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """Show no progress, where the output is for programs."""
+    yield lambda done, details: None
+
+
+def _draw(compared: "Sequence[Comparison]", runs: Sequence[Run], paths: Sequence[str]) -> None:
+    """Draw what was stored, of several runs compared, and say where."""
     from attnexp.plots.catalogue import drawn
 
-    for run in runs:
-        folder = run.folder / files.FIGURES
-        with writable(run.path, folder):
-            for file in drawn([load_run(run.path)], folder, kinds=["interventions"]):
-                console.say(console.relative(file))
+    folder = (runs[0].folder if len(runs) == 1 else Path(*paths[:1])) / files.FIGURES
+    subjects = [load_run(runs[0].path)] if len(runs) == 1 else compared
+    with writable("figures", folder):
+        for file in drawn(subjects, folder, kinds=["interventions"]):
+            console.say(console.relative(file))
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -111,7 +138,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument(
         "names",
-        nargs="+",
+        nargs="*",
         metavar="RUN|INTERVENTION",
         help="runs, or folders of runs, and interventions: uniform, gold, hard, shuffled, random, "
         "topk=K, without_topk=K, zero=PART.LAYER.HEAD, uniform=PART.LAYER.HEAD, "

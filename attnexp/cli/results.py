@@ -31,6 +31,7 @@ EPILOG = """examples:
   attnexp results --runs --sort test_mse       one row per run, the best first
   attnexp results --by model                   one row per model, whatever else was set
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
+  attnexp results --metric probe.hard.exact_match    what `attnexp probe` stored
   attnexp results --output table.tex           also .csv, .md, .json and .txt
 """
 
@@ -59,11 +60,12 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     from attnexp.select.frame import make_frame
     from attnexp.select.names import resolve_name
     from attnexp.select.order import sort_runs
+    from attnexp.select.probed import with_probed
     from attnexp.select.selection import fitting
     from attnexp.tables.entries import Request
     from attnexp.tables.reports import configurations_report, runs_report
 
-    frame = make_frame(runs)
+    frame = make_frame(with_probed(runs, [*arguments.metric, (arguments.sort or "").lstrip("-")]))
     if arguments.where:
         frame = fitting(frame, arguments.where)
     metrics = tuple(resolve_name(name, frame.metrics, "metric") for name in arguments.metric)

@@ -7,6 +7,7 @@ from attnexp.errors import RequestError, none_of
 from attnexp.probe import laws
 from attnexp.probe.laws import Law
 from attnexp.probe.rewriting import Site
+from attnexp.runs.interventions import ADVERSARIAL
 
 PERMUTATIONS = 100
 """Repetitions of a law that draws: one permutation is noise."""
@@ -70,7 +71,13 @@ class Intervention:
 def known() -> list[str]:
     """Return the forms of a name."""
     unit = [f"{UNIT}{name}" for name in ON_HEADS if name not in ("zero", "shuffled")]
-    return [*ON_HEADS, *unit, *(f"{name}=K" for name in COUNTED), "interpolate=NAME:0..1"]
+    return [
+        *ON_HEADS,
+        *unit,
+        *(f"{name}=K" for name in COUNTED),
+        "interpolate=NAME:0..1",
+        ADVERSARIAL,
+    ]
 
 
 def is_intervention(word: str) -> bool:

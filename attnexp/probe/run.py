@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Sequence
 
+from attnexp.architectures.base import Architecture
 from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Batch
 from attnexp.errors import RequestError
 from attnexp.normalizers.base import Normalizer
+from attnexp.probe.adversary import STARTS, TENTHS, adversarial, between_seeds
 from attnexp.probe.effects import effects
 from attnexp.probe.interventions import named, usual
 from attnexp.probe.passes import facts_of, main_part
-from attnexp.runs.interventions import Probed
+from attnexp.runs.interventions import ADVERSARIAL, Probed
 from attnexp.training.prepared import PreparedRun
 
 
@@ -34,6 +36,7 @@ class Probe:
         found = [
             intervention
             for word in dict.fromkeys(words or usual(heads, main, has_gold, sums_to_one))
+            if word != ADVERSARIAL
             for intervention in named(word, heads, main)
         ]
         for intervention in found:
@@ -45,17 +48,25 @@ class Probe:
         self._interventions = found
         one_head = [one for one in found if one.takes_out_a_head]
         self._heads = one_head if len(one_head) > 1 else []
+        self._adversarial = ADVERSARIAL in words
         self.passes = sum(one.repetitions for one in found) + len(self._heads)
+        self.passes += STARTS * TENTHS * self._adversarial
 
-    def measure(self, done: Callable[[str], None]) -> list[Probed]:
+    def measure(
+        self, done: Callable[[str], None], others: Sequence[Architecture] = ()
+    ) -> list[Probed]:
         """Return the numbers, and of single heads also those of the split that chooses one.
 
-        `done` is called with the name of an intervention after each pass.
+        The distance of an adversary is next to that of `others`, the models of other seeds. `done`
+        is called with the name of an intervention after each pass.
         """
         rows = [*effects(self._run, self._run.dataset.test, "test", self._interventions, done)]
         if self._heads:
             split, batch = selection(self._run)
             rows += effects(self._run, batch, split, self._heads, done, free=False)
+        if self._adversarial:
+            rows.append(adversarial(self._run, done))
+            rows += [between_seeds(self._run, others)] if others else []
         return rows
 
 

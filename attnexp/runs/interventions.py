@@ -11,6 +11,9 @@ from attnexp.runs.files import INTERVENTIONS, UnreadableRunError, read_rows, wri
 LEARNED = "learned"
 """The name of the row without an intervention."""
 
+ADVERSARIAL, SEEDS = "adversarial", "other seeds"
+"""The rows with the distance of adversarial weights, and with that of the maps of other seeds."""
+
 CHANGE, LOW, HIGH = "_change", "_low", "_high"
 """What follows the name of a metric in the columns of its change and of the interval of it."""
 
@@ -32,6 +35,7 @@ class Probed:
       log-probability of the gold symbol, nats; of regression `moved`, the mean absolute change of
       an answer, in units of y. `unchanged` is the share of the rows of weights that the
       intervention leaves as they are, and `flips` the share of decoded answers that are others.
+      `distance` and `succeeded` are those of `adversarial` and of `other seeds`.
     """
 
     split: str

@@ -8,7 +8,7 @@ from statistics import fmean
 from attnexp.console import number_text
 from attnexp.errors import RequestError, none_of
 from attnexp.runs.folder import Run
-from attnexp.runs.interventions import CHANGE, HIGH, LEARNED, LOW, on_test
+from attnexp.runs.interventions import ADVERSARIAL, CHANGE, HIGH, LEARNED, LOW, SEEDS, on_test
 from attnexp.select.groups import Comparison, Configuration
 from attnexp.tables.significance import Difference, Rule, Verdict, against
 from attnexp.tables.text import Cell, Grid, Head, Report, cell, listed
@@ -23,6 +23,9 @@ FACTS = {
     "flips": "flips",
     "unchanged": "unchanged rows",
 }
+
+DISTANCES = ("distance", "succeeded")
+"""The columns of adversarial weights, which sentences have."""
 """The heads of the columns that no metric has, by the names that they have in the file."""
 
 CAPTION = (
@@ -65,6 +68,12 @@ class Effects:
         found = [self._of(run)[name].get(column) for run in self.configuration.runs]
         known = [number for number in found if number is not None]
         return fmean(known) if len(known) == len(found) else None
+
+    def distance(self, name: str, column: str = "distance") -> float | None:
+        """Return the mean of what adversarial weights have, None where none were sought."""
+        found = [self._of(run).get(name, {}).get(column) for run in self._runs]
+        known = [number for number in found if number is not None]
+        return fmean(known) if known else None
 
     @cached_property
     def verdicts(self) -> dict[str, Verdict]:
@@ -161,7 +170,7 @@ def effects_of(
 
 def is_metric(name: str) -> bool:
     """Return whether a column of interventions.csv is a metric, and not a change or a fact."""
-    return not name.endswith((CHANGE, LOW, HIGH)) and name not in FACTS
+    return not name.endswith((CHANGE, LOW, HIGH)) and name not in (*FACTS, *DISTANCES)
 
 
 def interventions_report(
@@ -250,6 +259,7 @@ def _records(comparison: Comparison, effects: Effects) -> Iterator[dict[str, obj
 def _sentences(comparison: Comparison, effects: Effects) -> Iterator[str]:
     """Yield what costs how much, and the head that was chosen before the test."""
     if not effects.names:
+        yield from _distances(comparison, effects)
         return
     learned = number_text(fmean(effects.values(LEARNED)))
     parts = [f"{_title(comparison, effects)}: {effects.metric} is {learned}"]
@@ -264,6 +274,7 @@ def _sentences(comparison: Comparison, effects: Effects) -> Iterator[str]:
         if changed:
             parts.append(f"{_named(changed[-1], verdicts[changed[-1]])} changes it most")
     yield "; ".join(parts)
+    yield from _distances(comparison, effects)
     if effects.head is not None:
         name, split, metric, change = effects.head
         yield (
@@ -271,6 +282,20 @@ def _sentences(comparison: Comparison, effects: Effects) -> Iterator[str]:
             f"{split} set ({metric} {change:+.4g}); on the test set {effects.metric} changes by "
             f"{_change_text(verdicts[name].difference)}"
         )
+
+
+def _distances(comparison: Comparison, effects: Effects) -> Iterator[str]:
+    """Yield how far adversarial weights are from the learned ones, next to those of seeds."""
+    found, share = effects.distance(ADVERSARIAL), effects.distance(ADVERSARIAL, "succeeded")
+    if found is None or share is None:
+        return
+    seeds = effects.distance(SEEDS)
+    beside = "" if seeds is None else f"; the maps of other seeds are {number_text(seeds)} away"
+    yield (
+        f"{_title(comparison, effects)}: weights that leave the answers where they are were found "
+        f"for {share:.0%} of the examples, {number_text(found)} nats away on average (at most "
+        f"0.693){beside}"
+    )
 
 
 STANDINGS = {
