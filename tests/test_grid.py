@@ -16,6 +16,9 @@ from omegaconf import OmegaConf
 
 from attnexp.batch import Seq2SeqSpec
 from attnexp.config.settings import register_resolvers
+from attnexp.probe import laws
+from attnexp.probe.interventions import Intervention
+from attnexp.probe.passes import answers, main_part
 from attnexp.runs import files
 from attnexp.training.base import TrainSettings
 from attnexp.training.schedules import Constant
@@ -127,6 +130,7 @@ def test_one_step(chosen_model, chosen_normalizer, chosen_data, chosen_arch, hea
     with torch.no_grad():
         model.eval()
         check_weights(model, data, normalizer.func.sums_to_one)
+        check_interventions(model, data)
         measured = task.evaluate(model, data).metrics
     assert set(task.better) - set(measured) == (set() if has_gold(data) else OF_GOLD)
     assert task.selection in task.better
@@ -168,6 +172,18 @@ def check_weights(model, data, sums_to_one):
         else ~mask[:, None, None].expand_as(main)
     )
     assert (main[hidden] == 0).all()
+
+
+def check_interventions(model, data):
+    """All keys change nothing; even weights change the rows that are not even, and no number."""
+    before = answers(model, data.test, data.spec, free=False).outputs
+    part = main_part(model)
+    every = Intervention("", laws.topk(10_000), part)
+    same = answers(model, data.test, data.spec, every, free=False)
+    torch.testing.assert_close(same.outputs, before, atol=1e-4, rtol=1e-3)
+    assert same.unchanged == 1
+    even = answers(model, data.test, data.spec, Intervention("", laws.uniform, part), free=False)
+    assert even.outputs.isfinite().all()
 
 
 def test_data_bring_their_surroundings(in_process, data_name):

@@ -1,6 +1,7 @@
 """Each verb once, on runs that have finished, and one run and one sweep."""
 
 import json
+import shutil
 
 import pytest
 from conftest import ROOT
@@ -13,6 +14,7 @@ ON_RUNS = {
     "report": ["{outputs}", "--output", "report.html"],
     "decode": ["{rnn}", "3 1 4"],
     "verify": ["{boxcar}"],
+    "probe": ["{own}", "uniform"],
     "status": ["{outputs}"],
     "show": ["{rnn}"],
     "attend": ["example=additive"],
@@ -23,8 +25,9 @@ ON_RUNS = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_works(verb, finished_runs, in_process):
-    places = {**finished_runs, "outputs": finished_runs["curve"].parent}
+def test_a_verb_works(verb, finished_runs, in_process, tmp_path):
+    own = shutil.copytree(finished_runs["boxcar"], tmp_path / "own")
+    places = {**finished_runs, "outputs": finished_runs["curve"].parent, "own": own}
     words = [word.format_map(places) for word in ON_RUNS[verb]]
     answer = in_process(verb, *words)
     assert answer.returncode == 0, answer.stderr

@@ -13,6 +13,7 @@ from attnexp.plots.style import (
     FAINT,
     HEAD,
     INK,
+    NAME,
     Line,
     below_title,
     lines_of,
@@ -57,9 +58,10 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     grids = _grids(probed[0][3], metric, heads) if len(probed) == 1 else {}
     if not grids:
         rows = names
-    figure, axes, squares = _figure(comparison, rows, grids)
-    for place, (one, label, line, numbers) in enumerate(probed):
-        _draw(axes, numbers, metric, rows, line, label + one.seeds_text, (place, len(probed)))
+    labels = [label + one.seeds_text for one, label, _, _ in probed]
+    figure, axes, squares = _figure(title_of(comparison, "Interventions"), rows, labels, grids)
+    for place, (_, _, line, numbers) in enumerate(probed):
+        _draw(axes, numbers, metric, rows, line, labels[place], (place, len(probed)))
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(metric)
@@ -95,14 +97,18 @@ def _grids(
 
 
 def _figure(
-    comparison: Comparison, rows: Sequence[str], grids: Mapping[str, NDArray[np.float64]]
+    title: str,
+    rows: Sequence[str],
+    labels: Sequence[str],
+    grids: Mapping[str, NDArray[np.float64]],
 ) -> tuple[Figure, Axes, Sequence[Axes]]:
     """Return a figure with the axes of the dots, and below them one for each grid of heads."""
     wide = 3.4 + max((text_width(name, 8) for name in rows), default=1.0)
-    dots = max(len(rows), 2) * ROW + 0.6
+    if len(labels) > 1:
+        wide += 0.6 + min(max(text_width(label, 8.5) for label in labels), NAME)
+    dots = max(len(rows), 2) * ROW * max(1.0, 0.5 * len(labels)) + 0.6
     squares = max((CELL * grid.shape[0] + 0.9 for grid in grids.values()), default=0.0)
     widths = [CELL * grid.shape[1] + 0.8 for grid in grids.values()]
-    title = title_of(comparison, "Interventions")
     below = "dashed: with the learned weights"
     figure = new_figure(max(wide, sum(widths)), HEAD + dots + squares, title, below)
     below_title(figure)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import torch
-from jaxtyping import Bool, Float, Shaped
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
@@ -71,7 +71,7 @@ def adversarial(run: PreparedRun, done: Callable[[str], None] = lambda name: Non
     model = copy.deepcopy(run.model).requires_grad_(requires_grad=False)
     with run.precision.autocast():
         maps, outputs = learned_maps(model, batch, part)
-        best = torch.zeros(_by_example(maps.counts, maps.counts, batch).shape)
+        best = torch.zeros(len(batch))
         found = torch.zeros_like(best, dtype=torch.bool)
         generator = torch.Generator().manual_seed(0)
         for _ in range(STARTS):
@@ -197,7 +197,7 @@ def _moved(outputs: Tensor, learned: Tensor, batch: Batch) -> Float[Tensor, "bat
 
 
 def _by_example(
-    values: Shaped[Tensor, "batch rows"], counts: Bool[Tensor, "batch rows"], batch: Batch
+    values: Float[Tensor, "batch rows"], counts: Bool[Tensor, "batch rows"], batch: Batch
 ) -> Float[Tensor, " examples"]:
     """Return the mean of the rows that count of each example; each point is an example."""
     if isinstance(batch, Points):

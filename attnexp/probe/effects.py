@@ -1,7 +1,7 @@
 """What interventions change in the answers of one run, paired by example."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,8 +41,8 @@ def effects(
     interventions: Sequence[Intervention],
     done: Callable[[str], None] = lambda name: None,
     free: bool = True,
-) -> Iterator[Probed]:
-    """Yield the numbers of a run with its learned weights, and with each intervention.
+) -> list[Probed]:
+    """Return the numbers of a run with its learned weights, and with each intervention.
 
     Answers are decoded too where `free` and where the model decodes. `done` is called with the name
     of an intervention after each of its passes.
@@ -52,8 +52,7 @@ def effects(
         learned = answers(run.model, batch, spec, free=free)
         feds: list[Fed] = ["teacher"] if learned.decoded is None else ["teacher", "decoded"]
         base = {fed: _measured(run, batch, learned, learned, fed) for fed in feds}
-        for fed in feds:
-            yield Probed(split, fed, LEARNED, _metrics(base[fed]))
+        rows = [Probed(split, fed, LEARNED, _metrics(base[fed])) for fed in feds]
         rungs: dict[Fed, list[Measured]] = {fed: [] for fed in feds}
         for intervention in interventions:
             found: dict[Fed, list[Measured]] = {fed: [] for fed in feds}
@@ -64,14 +63,16 @@ def effects(
                 done(intervention.name)
             for fed in feds:
                 mean = _mean(found[fed], [1 / intervention.repetitions] * intervention.repetitions)
-                yield Probed(split, fed, intervention.name, _changes(mean, base[fed]))
+                rows.append(Probed(split, fed, intervention.name, _changes(mean, base[fed])))
                 if intervention.ladder is None:
                     continue
                 rungs[fed].append(mean)
                 if intervention.share == 1:
                     area = _mean([base[fed], *rungs[fed]], _trapezoid(len(rungs[fed])))
-                    yield Probed(split, fed, intervention.ladder, _changes(area, base[fed]))
+                    changes = _changes(area, base[fed])
+                    rows.append(Probed(split, fed, intervention.ladder, changes))
                     rungs[fed] = []
+    return rows
 
 
 def _measured(

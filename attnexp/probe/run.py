@@ -60,7 +60,7 @@ class Probe:
         The distance of an adversary is next to that of `others`, the models of other seeds. `done`
         is called with the name of an intervention after each pass.
         """
-        rows = [*effects(self._run, self._run.dataset.test, "test", self._interventions, done)]
+        rows = effects(self._run, self._run.dataset.test, "test", self._interventions, done)
         if self._heads:
             split, batch = selection(self._run)
             rows += effects(self._run, batch, split, self._heads, done, free=False)

@@ -28,13 +28,8 @@ DISTANCES = ("distance", "succeeded")
 """The columns of adversarial weights, which sentences have."""
 """The heads of the columns that no metric has, by the names that they have in the file."""
 
-CAPTION = (
-    "change: METRIC minus that of the learned weights, {pairing}. Total variation and log p of "
-    "gold under teacher forcing, flips of decoded answers, unchanged rows: docs/probe.md."
-)
-
-BY_EXAMPLE = "with the 95% interval over examples"
-BY_SEED = "paired by seed, corrected for all rows"
+BY_EXAMPLE = "with its 95% interval over examples"
+BY_SEED = "paired by seed, tested and corrected for all rows"
 
 
 @dataclass(frozen=True)
@@ -223,8 +218,10 @@ def _grid(comparison: Comparison, effects: Effects) -> Grid:
                 *(cell(effects.mean(name, fact)) for fact in facts),
             ]
         )
-    pairing = BY_SEED if several else BY_EXAMPLE
-    caption = CAPTION.replace("METRIC", effects.metric).format(pairing=pairing)
+    caption = (
+        f"change: {effects.metric} minus that of the learned weights, "
+        f"{BY_SEED if several else BY_EXAMPLE}. docs/probe.md says what the other columns are."
+    )
     return Grid(heads, rows, _title(comparison, effects), caption)
 
 
@@ -269,10 +266,14 @@ def _sentences(comparison: Comparison, effects: Effects) -> Iterator[str]:
         if found:
             parts.append(f"{words} {listed([_named(name, verdicts[name]) for name in found])}")
     if len(parts) == 1:
-        order = sorted(effects.names, key=lambda name: _cost(effects, verdicts[name]))
-        changed = [name for name in order if verdicts[name].difference]
-        if changed:
-            parts.append(f"{_named(changed[-1], verdicts[changed[-1]])} changes it most")
+        clear = {name: _is_clear(verdicts[name]) for name in effects.names}
+        for words, wanted in (
+            ("changed beyond the spread of examples by", True),
+            ("not by", False),
+        ):
+            if found := [name for name in effects.names if clear[name] is wanted]:
+                texts = [_named(name, verdicts[name]) if wanted else name for name in found]
+                parts.append(f"{words} {listed(texts)}")
     yield "; ".join(parts)
     yield from _distances(comparison, effects)
     if effects.head is not None:
@@ -314,5 +315,7 @@ def _named(name: str, verdict: Verdict) -> str:
     return f"{name} ({found.mean:+.4g})"
 
 
-def _cost(effects: Effects, verdict: Verdict) -> float:
-    return abs(verdict.difference.mean) if verdict.difference else 0.0
+def _is_clear(verdict: Verdict) -> bool | None:
+    """Return whether the interval of a change leaves out zero, None where there is none."""
+    found = verdict.difference
+    return None if found is None else not found.low <= 0 <= found.high

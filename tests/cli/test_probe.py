@@ -1,0 +1,90 @@
+"""`attnexp probe`, from the command line to the files and the tables."""
+
+import json
+import shutil
+
+import pytest
+
+
+@pytest.fixture
+def run(finished_runs, in_process, tmp_path):
+    return shutil.copytree(finished_runs["transformer"], tmp_path / "outputs" / "transformer")
+
+
+@pytest.fixture
+def curve(finished_runs, in_process, tmp_path):
+    return shutil.copytree(finished_runs["curve"], tmp_path / "outputs" / "curve")
+
+
+def test_the_usual_interventions_of_a_run(in_process, run):
+    answer = in_process("probe", str(run))
+    assert answer.returncode == 0, answer.stderr
+    names = [line.split()[0] for line in answer.stdout.splitlines() if line]
+    for name in ("uniform", "gold", "hard", "shuffled", "zero=cross", "zero=encoder.2.1"):
+        assert name in names
+    assert "costs most on the validation set" in answer.stdout
+    assert answer.stdout.rstrip().endswith("figures/interventions.png")
+    assert (run / "figures" / "interventions.png").exists()
+    again = in_process("probe", str(run))
+    stored = (run / "interventions.csv").read_text()
+    assert again.stdout.partition("intervention")[2] == answer.stdout.partition("intervention")[2]
+    assert stored == (run / "interventions.csv").read_text()
+
+
+def test_interventions_are_metrics_of_results(in_process, curve):
+    assert in_process("probe", str(curve), "hard", "topk=3").returncode == 0
+    answer = in_process("results", "--metric", "probe.topk=3.test_mse", "--format", "json")
+    (row,) = json.loads(answer.stdout)["rows"]
+    assert row["metric"] == "probe.topk=3.test_mse"
+    refused = in_process("results", "--metric", "probe.gold.test_mse")
+    assert refused.returncode == 2
+    assert "`attnexp probe RUN gold` measures what it can" in refused.stderr
+
+
+def test_json_is_nothing_but_json(in_process, curve):
+    answer = in_process("probe", str(curve), "uniform", "--format", "json")
+    rows = json.loads(answer.stdout)["rows"]
+    assert [row["intervention"] for row in rows] == ["learned", "uniform"]
+    assert not (curve / "figures" / "interventions.png").exists()
+
+
+def test_rerunning_a_run_forgets_what_was_probed(in_process, tmp_path):
+    words = ("model=gaussian", "figures=false")
+    assert in_process(*words).returncode == 0
+    (folder,) = (tmp_path / "outputs").glob("gaussian-*")
+    assert in_process("probe", str(folder), "uniform").returncode == 0
+    assert (folder / "interventions.csv").exists()
+    assert in_process(*words, "rerun=true").returncode == 0
+    assert not (folder / "interventions.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["gold"], "data=sine does not say it of pooling"),
+        (["unifrom"], "unifrom is neither a folder nor an intervention"),
+        (["zero=cross"], "'cross' is none of pooling"),
+        (["topk=-1"], "topk takes a number of keys from 1 on"),
+        (["--metric", "bleu", "uniform"], "metric 'bleu' is none of"),
+        (["uniform", "--where", "data=reverse"], "none of the 1 runs fits data=reverse"),
+    ],
+)
+def test_wrong_questions(in_process, curve, words, sentence):
+    answer = in_process("probe", str(curve), *words)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
+    assert "Traceback" not in answer.stderr
+
+
+def test_a_run_without_parameters_is_refused(in_process, curve):
+    (curve / "model.safetensors").unlink()
+    answer = in_process("probe", str(curve), "uniform")
+    assert answer.returncode == 2
+    assert "holds no parameters of its model" in answer.stderr
+
+
+def test_a_run_that_is_not_finished_is_refused(in_process, write_run):
+    write_run("begun", status="failed")
+    answer = in_process("probe", "outputs")
+    assert answer.returncode == 2
+    assert "none of these runs has finished: there is nothing to probe" in answer.stderr

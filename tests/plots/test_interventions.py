@@ -1,0 +1,74 @@
+"""The picture of interventions."""
+
+import numpy as np
+import pytest
+
+from attnexp.plots.base import Options
+from attnexp.plots.interventions import draw_interventions
+from attnexp.runs.folder import load_run
+from attnexp.runs.interventions import LEARNED, Probed, write_probed
+from attnexp.select.groups import comparisons
+
+FIELDS = {"primary": "exact_match", "status": "finished"}
+
+
+def rows(values):
+    return [
+        Probed("test", "decoded", name, {"exact_match": value}) for name, value in values.items()
+    ]
+
+
+@pytest.fixture
+def drawn(write_run):
+    def draw(*runs):
+        folders = []
+        for i, (model, seed, values) in enumerate(runs):
+            choices = {"model": model, "data": "reverse"}
+            settings = {"seed": seed, "model._target_": model}
+            folder = write_run(str(i), settings, choices=choices, **FIELDS)
+            write_probed(folder, rows(values))
+            folders.append(folder)
+        (compared,) = comparisons([load_run(folder) for folder in folders])
+        return list(draw_interventions(compared, Options()))
+
+    return draw
+
+
+ONE = {LEARNED: 1.0, "uniform": 0.1, "hard": 0.6}
+HEADS = {"zero=cross.1.1": 0.9, "zero=cross.2.2": 0.4}
+
+
+def test_a_row_for_each_intervention_and_a_line_where_the_metric_was(drawn):
+    ((name, figure),) = drawn(("dot", 0, ONE), ("dot", 1, ONE | {"hard": 0.8}))
+    (axes,) = figure.axes
+    assert name == "interventions"
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["uniform", "hard"]
+    learned, *lines = axes.lines
+    assert list(learned.get_xdata()) == [1.0, 1.0]
+    bars, dots = lines[::2], lines[1::2]
+    assert [list(bar.get_xdata()) for bar in bars] == [[0.1, 0.1], [0.6, 0.8]]
+    assert [float(np.squeeze(dot.get_xdata())) for dot in dots] == pytest.approx([0.1, 0.7])
+
+
+def test_heads_of_one_configuration_are_a_grid_of_layers_and_heads(drawn):
+    ((_, figure),) = drawn(("dot", 0, ONE | HEADS))
+    grid, dots = figure.axes
+    assert [label.get_text() for label in dots.get_yticklabels()] == ["uniform", "hard"]
+    (image,) = grid.images
+    changes = image.get_array()
+    assert changes.shape == (2, 2)
+    assert changes[0, 0] == pytest.approx(-0.1)
+    assert changes[1, 1] == pytest.approx(-0.6)
+    assert np.ma.getmaskarray(changes).tolist() == [[False, True], [True, False]]
+
+
+def test_of_several_configurations_heads_are_rows(drawn):
+    ((_, figure),) = drawn(("dot", 0, ONE | HEADS), ("bilinear", 0, ONE | HEADS))
+    (axes,) = figure.axes
+    assert len(axes.get_yticklabels()) == 4
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["bilinear", "dot"]
+
+
+def test_nothing_is_drawn_of_runs_that_were_not_probed(drawn):
+    assert drawn(("dot", 0, {})) == []

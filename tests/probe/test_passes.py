@@ -1,0 +1,161 @@
+"""Forward passes with an intervention: one head, recurrences and decoding, rows that count."""
+
+from functools import partial
+
+import pytest
+import torch
+from composed import prepared
+from torch.testing import assert_close
+
+from attnexp.architectures.base import Architecture
+from attnexp.attention.multihead import MultiHead
+from attnexp.batch import Points, Prediction, RegressionSpec
+from attnexp.probe import laws
+from attnexp.probe.interventions import Intervention, named
+from attnexp.probe.passes import answers, main_part
+from attnexp.probe.run import heads_of
+from attnexp.scores.scaled_dot import ScaledDot
+
+SIZES = ("data.num_train=20", "data.num_validation=10", "data.num_test=12")
+RUNS = {
+    "rnn": ("data=reverse", "model=additive", "arch.hidden_dim=8", *SIZES),
+    "heads": ("data=reverse", "model=dot", "arch.hidden_dim=8", "arch.heads=2", *SIZES),
+    "transformer": ("data=reverse", "model=scaled_dot", "arch=transformer", "arch.dim=8", *SIZES),
+    "decoder_only": ("data=reverse", "model=scaled_dot", "arch=decoder_only", "arch.dim=8", *SIZES),
+    "mqar": (
+        *("data=mqar", "model=scaled_dot", "arch=decoder_only", "arch.dim=8", *SIZES),
+        "data.vocab_size=64",
+    ),
+    "curve": ("model=gaussian",),
+}
+
+
+class TwoHeads(Architecture):
+    """Two heads whose values are the two features, joined by the identity."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = MultiHead(ScaledDot, 2, 2, 2, heads=2, head_dim=1)
+        for matrix in (self.attention.W_v, self.attention.W_o):
+            matrix.weight.data = torch.eye(2)
+
+    def forward(self, batch, need_weights=False):
+        contexts, weights = self.attention(
+            batch.queries, batch.keys, batch.values, need_weights=need_weights
+        )
+        return Prediction(contexts, {"attention": weights.unsqueeze(1)})
+
+
+@pytest.fixture(scope="module")
+def two_heads():
+    torch.manual_seed(0)
+    x = torch.randn(7, 2)
+    keys, values = torch.randn(5, 2), torch.arange(10.0).view(5, 2)
+    return TwoHeads(), Points.of_rows(x, torch.zeros(7, 2), keys, values, None)
+
+
+SPEC = RegressionSpec(x_dim=2, y_dim=2)
+
+
+def test_without_a_head_exactly_its_share_is_missing(two_heads):
+    """W_o is the identity, so head h gives feature h of the answer and nothing else."""
+    model, batch = two_heads
+    whole = answers(model, batch, SPEC).outputs
+    for head in (0, 1):
+        (one,) = named(f"zero=attention.1.{head + 1}", {"attention": [2]}, "attention")
+        found = answers(model, batch, SPEC, one).outputs
+        assert (found[..., head] == 0).all()
+        assert (found[..., 1 - head] == whole[..., 1 - head]).all()
+
+
+def test_uniform_weights_of_a_head_give_the_mean_of_its_values(two_heads):
+    model, batch = two_heads
+    (one,) = named("uniform=attention.1.2", {"attention": [2]}, "attention")
+    found = answers(model, batch, SPEC, one).outputs
+    assert_close(found[..., 1], torch.full((1, 7), 5.0))
+    assert_close(found[..., 0], answers(model, batch, SPEC).outputs[..., 0])
+
+
+@pytest.fixture(scope="module", params=RUNS)
+def run(request):
+    one = prepared(*RUNS[request.param])
+    one.model.eval()
+    return one
+
+
+def with_law(run, law, **given):
+    part = main_part(run.model)
+    with torch.no_grad():
+        return answers(
+            run.model, run.dataset.test, run.dataset.spec, Intervention("", law, part, **given)
+        )
+
+
+@torch.no_grad()
+def test_all_keys_change_nothing_and_the_model_stays_as_it_is(run):
+    before = answers(run.model, run.dataset.test, run.dataset.spec)
+    same = with_law(run, laws.topk(1000))
+    assert_close(same.outputs, before.outputs, atol=1e-5, rtol=1e-4)
+    assert same.unchanged == 1
+    with_law(run, laws.zero)
+    after = answers(run.model, run.dataset.test, run.dataset.spec)
+    assert (after.outputs == before.outputs).all()
+
+
+def test_hard_is_topk_of_one(run):
+    hard, top = with_law(run, laws.hard), with_law(run, laws.topk(1))
+    assert (hard.outputs == top.outputs).all()
+    assert hard.unchanged == top.unchanged < 1
+
+
+def test_decoding_and_teacher_forcing_see_the_same_weights(run):
+    """While all symbols so far are the targets, both answer alike: so the first one is the same."""
+    found = with_law(run, laws.uniform)
+    if found.decoded is not None:
+        assert (found.decoded[:, 0] == found.outputs[:, 0].argmax(dim=-1)).all()
+
+
+def test_draws_are_the_same_for_the_same_repetition_alone(run):
+    part = main_part(run.model)
+    draw = partial(answers, run.model, run.dataset.test, run.dataset.spec)
+    shuffled = Intervention("", laws.shuffled, part, repetitions=100)
+    with torch.no_grad():
+        one, again, other = (draw(shuffled, number).outputs for number in (3, 3, 4))
+    assert (one == again).all()
+    assert not (one == other).all()
+
+
+def test_shuffling_even_weights_changes_no_row():
+    even = prepared("data=reverse", "model=average", "arch.hidden_dim=8", *SIZES)
+    even.model.eval()
+    assert with_law(even, laws.shuffled).unchanged == 1
+
+
+def test_gold_needs_the_row_of_each_answer(run):
+    """A law that looks at the gold key sees it at the row of the answer that it belongs to."""
+    batch, part = run.dataset.test, main_part(run.model)
+    if batch.alignment is None:
+        return
+    seen = []
+
+    def look(rows):
+        seen.append(rows.gold)
+        return rows.weights
+
+    with torch.no_grad():
+        run_once = Intervention("", look, part)
+        answers(run.model, batch, run.dataset.spec, run_once, free=False)
+    layers = len(run.model.attentions[part])
+    gold = torch.cat(seen, dim=1)[:, : sum(each.shape[1] for each in seen) // layers]
+    gold = gold[:, -batch.queries.shape[1] :]  # one causal stack has the source before
+    found = gold if batch.asked is None else gold.gather(1, batch.asked)
+    counts = batch.target_mask
+    assert (found[counts] == batch.alignment[counts]).all()
+
+
+def test_heads_are_those_of_the_model(run):
+    assert set(heads_of(run)) == set(run.model.attentions)
+    weights = run.model(run.dataset.test, need_weights=True).weights
+    for part, layers in heads_of(run).items():
+        assert len(layers) == weights[part].shape[1]
+        assert set(layers) == {weights[part].shape[2]}

@@ -1,0 +1,171 @@
+"""The table of interventions: one run by example, several by seed, the head chosen before."""
+
+import pytest
+from stored_runs import make_summary
+
+from attnexp.errors import RequestError
+from attnexp.runs.folder import Run
+from attnexp.runs.interventions import LEARNED, Probed, read_probed, write_probed
+from attnexp.select.groups import comparisons
+from attnexp.select.probed import with_probed
+from attnexp.tables.interventions import interventions_report
+
+CHANGES = {"hard": -0.5, "gold": 0.0, "zero=cross.1.1": -0.1, "zero=cross.1.2": -0.2}
+FIELDS = {
+    "primary": "exact_match",
+    "better": {"exact_match": "higher"},
+    "units": {"exact_match": "share"},
+    "status": "finished",
+    "choices": {"model": "dot", "data": "reverse"},
+}
+
+
+def row(name, value, learned=1.0, split="test", fed="decoded", **more):
+    change = value - learned
+    numbers = {"exact_match": value}
+    if name != LEARNED:
+        numbers |= {
+            "exact_match_change": change,
+            "exact_match_low": change - 0.1,
+            "exact_match_high": round(change + 0.1, 9),
+        }
+    return Probed(split, fed, name, numbers | more)
+
+
+@pytest.fixture
+def probed(write_run):
+    """Writes runs, each from the exact match of its learned weights, and probes them."""
+
+    def write(*learned, changes=CHANGES, validation=None, more=()):
+        runs = []
+        for seed, value in enumerate(learned):
+            folder = write_run(f"run{seed}", {"seed": seed}, **FIELDS)
+            rows = [row(LEARNED, value)]
+            rows += [
+                row(name, value + change + 0.01 * seed * (change != 0), value)
+                for name, change in changes.items()
+            ]
+            rows += [
+                row(name, value + change, value, "validation", "teacher")
+                for name, change in (validation or {}).items()
+            ]
+            write_probed(folder, [*rows, *more])
+            runs.append(load(folder))
+        return runs
+
+    return write
+
+
+def load(folder):
+    from attnexp.runs.folder import load_run
+
+    return load_run(folder)
+
+
+def report(runs, metric=None):
+    return interventions_report(comparisons(runs), metric)
+
+
+def table(found):
+    (grid,) = found.grids
+    heads = [head.title for head in grid.columns]
+    return {
+        line[0].text: dict(zip(heads, [c.text for c in line], strict=True)) for line in grid.rows
+    }
+
+
+def test_one_run_has_intervals_over_examples_and_no_verdict(probed):
+    found = report(probed(1.0))
+    rows = table(found)
+    assert list(rows) == [LEARNED, *CHANGES]
+    assert rows["hard"]["change"] == "-0.5 [-0.6, -0.4]"
+    assert "standing" not in rows["hard"]
+    assert "hard (-0.5)" in found.verdicts[0]
+    assert "not by gold" in found.verdicts[0]
+
+
+def test_several_runs_are_paired_by_seed_and_tested(probed):
+    found = report(probed(*[1.0, 0.9, 0.95, 0.97, 0.99, 0.93]))
+    rows = table(found)
+    assert rows["hard"]["standing"] == "worse"
+    assert rows["gold"]["standing"] == "tied"
+    assert rows["gold"]["change"] == "0 [0, 0]"
+    assert rows["hard"]["change"].startswith("-0.475 [-0.5, -0.45]")
+    assert "worse under hard (-0.475)" in found.verdicts[0]
+    assert "not told apart under gold" in found.verdicts[0]
+
+
+def test_an_intervention_may_be_better(probed):
+    found = report(probed(*[0.5] * 6, changes={"gold": 0.3}))
+    assert table(found)["gold"]["standing"] == "better"
+
+
+def test_five_seeds_have_no_verdict(probed):
+    assert table(report(probed(*[1.0] * 5)))["hard"]["standing"] == "worse on 5 of 5 seeds"
+
+
+def test_the_head_is_chosen_where_the_test_is_not(probed):
+    """On the test set the second head costs more, on the validation set the first."""
+    runs = probed(1.0, validation={"zero=cross.1.1": -0.3, "zero=cross.1.2": -0.1})
+    (*_, sentence) = report(runs).verdicts
+    assert "of the single heads zero=cross.1.1 costs most on the validation set" in sentence
+    assert "(exact_match -0.3)" in sentence
+    assert sentence.endswith("exact_match changes by -0.1 [-0.2, 0]")
+
+
+def test_the_distance_of_an_adversary_is_told_with_that_of_seeds(probed):
+    more = [
+        Probed("test", "teacher", "adversarial", {"distance": 0.25, "succeeded": 0.8}),
+        Probed("test", "teacher", "other seeds", {"distance": 0.5}),
+    ]
+    sentences = report(probed(1.0, more=more)).verdicts
+    assert any("for 80% of the examples, 0.25 nats away" in text for text in sentences)
+    assert any("the maps of other seeds are 0.5 away" in text for text in sentences)
+
+
+def test_records_hold_what_the_table_holds(probed):
+    records = report(probed(1.0, 0.9)).records
+    hard = next(record for record in records if record["intervention"] == "hard")
+    assert hard["seeds"] == 2
+    assert hard["change"] == pytest.approx(-0.495)
+    assert hard["standing"] == "worse on 2 of 2 seeds"
+
+
+def test_a_metric_that_was_not_measured_is_refused(probed):
+    with pytest.raises(RequestError, match="metric 'bleu' is none of exact_match"):
+        report(probed(1.0), "bleu")
+
+
+def test_a_second_probe_adds_rows_and_replaces_its_own(write_run):
+    folder = write_run("run", **FIELDS)
+    write_probed(folder, [row(LEARNED, 1.0), row("hard", 0.5)])
+    write_probed(folder, [row(LEARNED, 1.0), row("hard", 0.25, total_variation=0.1)])
+    write_probed(folder, [row("gold", 0.75)])
+    stored = {one.intervention: one.numbers for one in read_probed(folder)}
+    assert stored["hard"]["exact_match"] == 0.25
+    assert stored["hard"]["total_variation"] == 0.1
+    assert "total_variation" not in stored["gold"]
+    assert set(stored) == {LEARNED, "hard", "gold"}
+
+
+def test_a_damaged_file_is_refused_with_its_name(write_run):
+    folder = write_run("run", **FIELDS)
+    (folder / "interventions.csv").write_text("intervention,x\nhard,1\n")
+    with pytest.raises(RequestError, match=r"interventions.csv cannot be read: it has no columns"):
+        read_probed(folder)
+    (folder / "interventions.csv").write_text("split,fed,intervention,x\ntest,teacher,hard,a\n")
+    with pytest.raises(RequestError, match=r"interventions.csv cannot be read: could not convert"):
+        read_probed(folder)
+
+
+def test_results_have_what_was_probed_as_metrics(probed):
+    runs = [*probed(1.0, 0.9), Run("elsewhere", make_summary())]
+    names = ["probe.hard.exact_match", "probe.zero=cross.1.2.exact_match", "exact_match"]
+    one, two, other = with_probed(runs, names)
+    assert one.summary.metrics["probe.hard.exact_match"] == pytest.approx(0.5)
+    assert two.summary.metrics["probe.zero=cross.1.2.exact_match"] == pytest.approx(0.71)
+    assert one.summary.better["probe.hard.exact_match"] == "higher"
+    assert one.summary.units["probe.hard.exact_match"] == "share"
+    assert "probe.hard.exact_match" not in other.summary.metrics
+    with pytest.raises(RequestError, match="`attnexp probe RUN hart` measures what it can"):
+        with_probed(runs, ["probe.hart.exact_match"])
