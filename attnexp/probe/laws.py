@@ -62,7 +62,7 @@ def hard(rows: Rows) -> Weights:
 def topk(count: int) -> Law:
     """w'_i = s w_i / (the sum over the `count` largest) at these, and 0 elsewhere.
 
-    Keys that tie with the last of them stay too. What is left of the answer is the sufficiency of
+    Keys that tie with the last of them stay too. Whether the answer stays is the sufficiency of
     DeYoung et al. (2020), ERASER.
     """
 
@@ -75,7 +75,7 @@ def topk(count: int) -> Law:
 def without_topk(count: int) -> Law:
     """w'_i = 0 at the `count` largest, and s w_i / (the sum over the others) elsewhere.
 
-    What the answer loses is the comprehensiveness of DeYoung et al. (2020), ERASER. A row without
+    The loss of the answer is the comprehensiveness of DeYoung et al. (2020), ERASER. A row without
     another weight above 0 stays as it is.
     """
 

@@ -26,7 +26,7 @@ UNMOVED = 1e-6
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known of the rows of a part: the gold key of each, or -1, and whether it counts."""
+    """The rows of a part: the gold key of each, or -1, and whether it counts."""
 
     gold: Int[Tensor, "batch rows"]
     counts: Bool[Tensor, "batch rows"]
@@ -141,7 +141,7 @@ def main_part(model: Architecture) -> str:
 
 
 def facts_of(model: Architecture, batch: Batch) -> dict[str, Facts]:
-    """Return what is known of the rows of each part of a model of sequences; else nothing."""
+    """Return the facts about the rows of each part of a model of sequences, or of its one part."""
     if not isinstance(model, Seq2Seq):
         return {main_part(model): Facts(_none(batch.target_mask), batch.target_mask)}
     shape = batch.queries.shape
@@ -169,6 +169,6 @@ def _none(counts: Bool[Tensor, "batch rows"]) -> Int[Tensor, "batch rows"]:
 
 
 def _rows(known: Tensor, first: int, last: int, missing: int | bool) -> Tensor:
-    """Return the columns `first` to `last` of what is known, with `missing` behind its end."""
+    """Return the columns `first` to `last` of a tensor, with `missing` behind its end."""
     found = known[:, first:last]
     return F.pad(found, (0, last - first - found.shape[1]), value=missing)

@@ -50,7 +50,7 @@ class Probed:
 
 
 def read_probed(folder: Path) -> list[Probed]:
-    """Return what is stored in a run folder, nothing where it was not probed.
+    """Return the rows that a run folder holds, none where it was not probed.
 
     Raises UnreadableRunError for a file that is not of this form.
     """

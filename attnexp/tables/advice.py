@@ -47,15 +47,18 @@ def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Itera
         needed, entry = min(tied, key=lambda one: one[0])
         assert entry.verdict.difference is not None
         size = number_text(abs(entry.verdict.difference.mean))
+        line = _command([best, entry], needed - common)
         names = f"{row_name(table, best)} and {row_name(table, entry)}"
         yield (
             f"{names} differ by {size}, if at all: {needed} seeds in all find it in 4 of 5 tables; "
-            f"look once, then{_command([best, entry], needed - common)}"
+            f"look once{', then' if line else ''}{line}"
         )
 
 
 def _command(rows: Sequence[Entry], more: int) -> str:
     """Return the command that runs the rows at `more` seeds more, after a colon."""
-    summaries = (run.summary for entry in rows for run in entry.row.runs.runs)
-    line = command(summaries, next_seeds([set(entry.values) for entry in rows], more))
+    runs = [run for entry in rows for run in entry.row.runs.runs]
+    # of runs with the same settings, which may have been typed in several ways, one is enough
+    alike = {str(sorted(run.settings.items())): run.summary for run in runs}
+    line = command(alike.values(), next_seeds([set(entry.values) for entry in rows], more))
     return f": {line}" if line else ""

@@ -133,7 +133,7 @@ class Task(ABC):
     def of_texts(
         self, decoded: Int[Tensor, "batch targets"], batch: Batch, dataset: Dataset
     ) -> dict[str, float]:
-        """Return the metrics of decoded answers that are no mean over examples, such as BLEU."""
+        """Return the metrics of decoded answers that are not means over examples, such as BLEU."""
         return {}
 
     @abstractmethod

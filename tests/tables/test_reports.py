@@ -226,3 +226,22 @@ def test_too_few_seeds_name_the_command_that_adds_them(write_run):
         "a verdict takes at least 6 seeds that every row has, and there is 1: "
         "attnexp -m model=a seed=1,2,3,4,5"
     )
+
+
+def test_runs_that_were_typed_in_two_ways_are_continued_by_one_command(write_run):
+    """A run of the default model, typed without `model=`, is of the row of a sweep over it."""
+    runs = [
+        load_run(
+            write_run(
+                f"{model}{seed}",
+                {"seed": seed, "model._target_": model},
+                choices={"model": model},
+                metrics={"test_mse": value},
+                overrides=[f"model={model}", f"seed={seed}"] if model == "b" or seed else [],
+            )
+        )
+        for model, values in (("a", LOW[:4]), ("b", HIGH[:4]))
+        for seed, value in enumerate(values)
+    ]
+    (note,) = configurations_report(make_frame(runs), Request()).notes
+    assert note.endswith("attnexp -m model=a,b seed=4,5")
