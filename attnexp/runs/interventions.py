@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from attnexp.runs.files import INTERVENTIONS, UnreadableRunError, read_rows, write_rows
+from attnexp.runs.settings import clean
 
 LEARNED = "learned"
 """The name of the row without an intervention."""
@@ -60,10 +61,19 @@ def read_probed(folder: Path) -> list[Probed]:
         if not set(NAMES) <= row.keys():
             raise UnreadableRunError(f"{path} cannot be read: it has no columns {', '.join(NAMES)}")
         try:
-            numbers = {name: float(row[name]) for name in row if name not in NAMES and row[name]}
+            numbers = {
+                clean(name): float(text)
+                for name, text in row.items()
+                if name not in NAMES and text and math.isfinite(float(text))
+            }
         except ValueError as error:
             raise UnreadableRunError(f"{path} cannot be read: {error}") from error
-        found.append(Probed(row["split"], row["fed"], row["intervention"], numbers))
+        split, fed, intervention = (clean(row[name]) for name in NAMES)
+        found.append(Probed(split, fed, intervention, numbers))
+    if found and LEARNED not in on_test(found):
+        raise UnreadableRunError(
+            f"{path} cannot be read: it has no row '{LEARNED}' of the test set"
+        )
     return found
 
 

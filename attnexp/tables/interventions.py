@@ -149,12 +149,15 @@ def effects_of(
             if not probed:
                 continue
             summary = probed[0].summary
-            known = dict.fromkeys(
-                name for row in probed[0].interventions for name in row.numbers if is_metric(name)
-            )
-            chosen = metric or summary.primary or next(iter(known))
+            measured = [on_test(run.interventions)[LEARNED] for run in probed]
+            known = [
+                name
+                for name in measured[0]
+                if is_metric(name) and all(name in numbers for numbers in measured)
+            ]
+            chosen = metric or summary.primary or ""
             if chosen not in known:
-                raise RequestError(f"metric {none_of(chosen, list(known))}")
+                raise RequestError(f"metric {none_of(chosen, known)}")
             better = summary.better.get(chosen)
             own = Rule("higher" if better == "higher" else "lower", rule.equal_within, rule.looks)
             yield (

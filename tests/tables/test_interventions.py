@@ -156,6 +156,18 @@ def test_a_damaged_file_is_refused_with_its_name(write_run):
     (folder / "interventions.csv").write_text("split,fed,intervention,x\ntest,teacher,hard,a\n")
     with pytest.raises(RequestError, match=r"interventions.csv cannot be read: could not convert"):
         read_probed(folder)
+    (folder / "interventions.csv").write_text("split,fed,intervention,x\ntest,teacher,hard,1\n")
+    with pytest.raises(RequestError, match="it has no row 'learned' of the test set"):
+        read_probed(folder)
+
+
+def test_text_of_a_file_steers_no_terminal(write_run):
+    folder = write_run("run", **FIELDS)
+    lines = ["split,fed,intervention,x", "test,teacher,learned,1", "test,teacher,\x1b[2Jhard,nan"]
+    (folder / "interventions.csv").write_text("\n".join(lines))
+    *_, last = read_probed(folder)
+    assert "\x1b" not in last.intervention
+    assert last.numbers == {}
 
 
 def test_results_have_what_was_probed_as_metrics(probed):
