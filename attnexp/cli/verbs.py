@@ -10,6 +10,7 @@ VERBS = {
         "attnexp.cli.probe",
         "replace attention weights of trained runs, and see what changes",
     ),
+    "claims": ("attnexp.cli.claims", "run published claims again, and judge them"),
     "verify": ("attnexp.cli.verify", "do finished runs again and compare the numbers"),
     "status": ("attnexp.cli.status", "show the progress of runs and sweeps"),
     "new": ("attnexp.cli.new", "write a score, normalizer, data set or architecture of your own"),

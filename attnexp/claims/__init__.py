@@ -1,0 +1,1 @@
+"""Published claims as data: what is run, what was predicted, and how the runs decide."""

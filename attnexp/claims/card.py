@@ -1,0 +1,39 @@
+"""The card of a claim, and the list of all: what was claimed, what was done, what came out."""
+
+from collections.abc import Iterator, Sequence
+
+from attnexp.claims.claim import Claim
+from attnexp.claims.decision import Verdict
+
+UNREAD = "This figure was not read at its source."
+
+
+def card(name: str, claim: Claim, verdict: Verdict) -> Iterator[tuple[str, str]]:
+    """Yield the lines of a card, each with its head."""
+    source = claim.source
+    yield "claim", claim.claims
+    yield "source", f"{source.paper}, {source.place}"
+    yield "printed", source.printed if source.read else f"{source.printed} {UNREAD}"
+    yield "there", claim.setup
+    yield "here", claim.changed
+    for fault in claim.faults:
+        yield "known fault", fault
+    yield "predicted", f"{claim.prediction.date}: {claim.prediction.says}"
+    yield "verdict", f"{verdict.text}. {sentence(verdict.because)}"
+    for head, text in verdict.shown:
+        yield "also", f"{head}: {text}"
+
+
+def sentence(text: str) -> str:
+    """Return a text as a sentence."""
+    return f"{text[0].upper()}{text[1:]}."
+
+
+def markdown(entries: Sequence[tuple[str, Claim, Verdict]]) -> str:
+    """Return the cards as a page of Markdown."""
+    blocks = []
+    for name, claim, verdict in entries:
+        lines = [f"## {name}", ""]
+        lines += [f"- **{head}**: {text}" for head, text in card(name, claim, verdict)]
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks) + "\n"

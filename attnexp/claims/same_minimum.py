@@ -1,0 +1,59 @@
+"""A decision by whether training finds the minimum that a search over a grid finds."""
+
+from collections.abc import Mapping, Sequence
+
+from attnexp.claims.decision import Decision, Verdict
+from attnexp.runs.folder import Run
+
+FEWEST = 2
+"""The fewest seeds of a verdict."""
+
+
+class SameMinimum(Decision):
+    """On every seed, the `metric` of the `learned` model is the smallest of a grid of `grid` runs.
+
+    That is to within `tolerance`, relative to the smallest; what is learned may be smaller, between
+    two widths of the grid. A seed whose grid has two minima or more does not decide: to end in
+    another minimum of the same function is no other function. `reproduced` where all seeds that
+    decide agree, `not reproduced` where two or more do not, and else `cannot tell`.
+    """
+
+    def __init__(self, metric: str, learned: str, grid: str, tolerance: float) -> None:
+        self.metric = metric
+        self.learned = learned
+        self.grid = grid
+        self.tolerance = tolerance
+
+    def decide(self, runs: Sequence[Run]) -> Verdict:
+        measured = [run for run in runs if self.metric in run.metrics]
+        learned = {
+            run.seed: run.metrics[self.metric] for run in measured if run.model == self.learned
+        }
+        grids: dict[int, dict[float, float]] = {}
+        for run in measured:
+            if run.model == self.grid:
+                width = float(run.group("model")["width"])
+                grids.setdefault(run.seed, {})[width] = run.metrics[self.metric]
+        seeds = sorted(learned.keys() & grids.keys())
+        found = [seed for seed in seeds if learned[seed] <= self._most(grids[seed])]
+        missed = [seed for seed in seeds if seed not in found]
+        other = [seed for seed in missed if minima(grids[seed]) > 1]
+        text = f"{self.metric} is the smallest of the grid on {len(found)} of {len(seeds)} seeds"
+        if other:
+            text += f", and of {len(other)} more it is another minimum of the grid"
+        failed = len(missed) - len(other)
+        if len(seeds) < FEWEST or failed == 1:
+            return Verdict("cannot tell", text, max(FEWEST - len(seeds), len(seeds)))
+        return Verdict("not reproduced" if failed else "reproduced", text)
+
+    def _most(self, grid: Mapping[float, float]) -> float:
+        return min(grid.values()) * (1 + self.tolerance)
+
+
+def minima(grid: Mapping[float, float]) -> int:
+    """Return the number of places that are lower than the places next to them."""
+    values = [grid[width] for width in sorted(grid)]
+    ends = [float("inf"), *values, float("inf")]
+    return sum(
+        before > value < after for before, value, after in zip(ends, values, ends[2:], strict=False)
+    )
