@@ -38,10 +38,11 @@ PARTS = {
     "sweeps": "config console plots runs select tables training",
     "notebooks": "architectures attention batch config plots runs select tables",
     "probe": "architectures attention batch data masks normalizers runs tables tasks training",
+    "claims": "config console runs tables",
     "attend": "attention config console normalizers plots runs scores",
     "course": "batch config console data runs scores select tables",
-    "cli": "architectures attend attention batch config console course data normalizers notebooks "
-    "plots probe report runs scores select sweeps tables tasks training version",
+    "cli": "architectures attend attention batch claims config console course data normalizers "
+    "notebooks plots probe report runs scores select sweeps tables tasks training version",
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 

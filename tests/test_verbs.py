@@ -19,6 +19,7 @@ ON_RUNS = {
     "show": ["{rnn}"],
     "attend": ["example=additive"],
     "new": ["score", "mine"],
+    "claims": [],
     "chapter": [],
     "exercise": ["list"],
 }

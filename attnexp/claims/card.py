@@ -8,7 +8,7 @@ from attnexp.claims.decision import Verdict
 UNREAD = "This figure was not read at its source."
 
 
-def card(name: str, claim: Claim, verdict: Verdict) -> Iterator[tuple[str, str]]:
+def card(claim: Claim, verdict: Verdict) -> Iterator[tuple[str, str]]:
     """Yield the lines of a card, each with its head."""
     source = claim.source
     yield "claim", claim.claims
@@ -19,14 +19,10 @@ def card(name: str, claim: Claim, verdict: Verdict) -> Iterator[tuple[str, str]]
     for fault in claim.faults:
         yield "known fault", fault
     yield "predicted", f"{claim.prediction.date}: {claim.prediction.says}"
-    yield "verdict", f"{verdict.text}. {sentence(verdict.because)}"
+    yield "verdict", verdict.text
+    yield "because", verdict.because
     for head, text in verdict.shown:
         yield "also", f"{head}: {text}"
-
-
-def sentence(text: str) -> str:
-    """Return a text as a sentence."""
-    return f"{text[0].upper()}{text[1:]}."
 
 
 def markdown(entries: Sequence[tuple[str, Claim, Verdict]]) -> str:
@@ -34,6 +30,6 @@ def markdown(entries: Sequence[tuple[str, Claim, Verdict]]) -> str:
     blocks = []
     for name, claim, verdict in entries:
         lines = [f"## {name}", ""]
-        lines += [f"- **{head}**: {text}" for head, text in card(name, claim, verdict)]
+        lines += [f"- **{head}**: {text}" for head, text in card(claim, verdict)]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"

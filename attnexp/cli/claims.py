@@ -102,7 +102,7 @@ def _command(words: Sequence[str]) -> None:
 
 def _show(name: str, claim: Claim, verdict: Verdict) -> None:
     table = console.plain_table([name, ""])
-    for head, text in card(name, claim, verdict):
+    for head, text in card(claim, verdict):
         table.add_row(head, text)
     console.out.print(table)
 

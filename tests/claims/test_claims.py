@@ -1,0 +1,77 @@
+"""Claims as files: those that are shipped, and bad ones."""
+
+from datetime import date
+
+import pytest
+import yaml
+
+from attnexp.claims.card import UNREAD, card
+from attnexp.claims.claim import names, question, read_claim
+from attnexp.errors import RequestError
+
+NAMES = names()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_claim_says_what_it_has_to(name):
+    claim = read_claim(name)
+    claim.decision()
+    assert question(name).endswith("?")
+    assert date.fromisoformat(claim.prediction.date) <= date.today()
+    assert claim.seeds >= 2
+    assert claim.minutes > 0
+    verdict = claim.verdict([])
+    assert verdict.word == "not run"
+    heads = [head for head, _ in card(claim, verdict)]
+    assert heads[:6] == ["claim", "source", "printed", "there", "here", "predicted"]
+    printed = dict(card(claim, verdict))["printed"]
+    assert (UNREAD in printed) == (not claim.source.read)
+
+
+@pytest.fixture
+def own(tmp_path):
+    """Writes a claim of one's own, with some fields changed, and returns its configuration."""
+
+    def write(**changes):
+        content = yaml.safe_load((yaml_of("learned_width_is_cross_validation")).read_text())
+        content |= changes
+        folder = tmp_path / "my_conf" / "claim"
+        folder.mkdir(parents=True)
+        content = {name: value for name, value in content.items() if value is not None}
+        (folder / "mine.yaml").write_text(f"# Is it so?\n{yaml.safe_dump(content)}")
+        return tmp_path / "my_conf"
+
+    return write
+
+
+def yaml_of(name):
+    from attnexp.config.groups import conf_dir
+
+    return conf_dir() / "claim" / f"{name}.yaml"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"decides": None}, "missing required field `decides`"),
+        ({"prediction": None}, "missing required field `prediction`"),
+        ({"seeds": "ten"}, "Expected `int`, got `str` - at `\\$.seeds`"),
+        ({"verdict": "true"}, "contains unknown field `verdict`"),
+        ({"decides": {"metric": "x"}}, "decides cannot be built of no _target_"),
+        ({"decides": {"_target_": "attnexp.claims.moved.Gone"}}, "has no attribute 'Gone'"),
+        (
+            {"decides": {"_target_": "attnexp.claims.moved.Moved"}},
+            "decides cannot be built of .*Moved: missing",
+        ),
+        ({"decides": {"_target_": "collections.Counter"}}, "which is not a Decision"),
+    ],
+)
+def test_a_file_that_is_not_a_claim_is_refused(own, changes, sentence):
+    folder = own(**changes)
+    with pytest.raises(RequestError, match=sentence):
+        read_claim("mine", folder).decision()
+
+
+def test_an_unknown_claim_is_refused_with_the_choices():
+    with pytest.raises(RequestError, match=r"claim 'nw_rat' is none of .* Did you mean 'nw_rate'"):
+        read_claim("nw_rat")

@@ -1,0 +1,180 @@
+"""Decisions of claims, on runs whose truth is known."""
+
+import numpy as np
+import pytest
+
+from attnexp.claims.moved import Moved
+from attnexp.claims.rate import Rate, slopes_by_seed
+from attnexp.claims.same_minimum import SameMinimum, minima
+from attnexp.errors import RequestError
+from attnexp.runs import files
+from attnexp.runs.folder import load_run
+from attnexp.runs.interventions import LEARNED, Probed, write_probed
+
+X = np.linspace(0, 5, 51)
+RATE = {"expected": -0.8, "tolerance": 0.05, "low": 1, "high": 4, "shown": {"whole": [0, 5]}}
+
+
+@pytest.fixture
+def curve_of(write_run):
+    """Writes a run whose squared error is one number inside 1 to 4, and another at the ends."""
+
+    def write(size, seed, error, ends, width=1.0):
+        settings = {"seed": seed, "data.num_train": size, "model.width": width}
+        folder = write_run(f"{size}-{width}-{seed}", settings)
+        inside = (X >= 0.999) & (X <= 4.001)
+        off = np.sqrt(np.where(inside, error, ends))
+        rows = [
+            {"x": float(x), "truth": 0.0, "prediction": float(o)}
+            for x, o in zip(X, off, strict=True)
+        ]
+        files.write_rows(folder / files.PREDICTIONS, rows)
+        return load_run(folder)
+
+    return write
+
+
+@pytest.fixture
+def falling(curve_of):
+    def runs(slope, seeds=10, noise=0.01):
+        rng = np.random.default_rng(0)
+        return [
+            curve_of(size, seed, size**slope * np.exp(rng.normal(0, noise)), size**-0.5)
+            for seed in range(seeds)
+            for size in (100, 1000, 10000)
+        ]
+
+    return runs
+
+
+def test_a_rate_that_is_within_tolerance_is_reproduced(falling):
+    verdict = Rate(**RATE).decide(falling(-0.8))
+    assert verdict.word == "reproduced"
+    assert "the slope is -0.8" in verdict.because
+    assert "over 10 seeds, where -0.8 is claimed" in verdict.because
+    ((name, text),) = verdict.shown
+    assert name == "whole"
+    assert text.startswith("-0.")
+
+
+def test_another_rate_is_not(falling):
+    assert Rate(**RATE).decide(falling(-0.6)).word == "not reproduced"
+
+
+def test_few_or_noisy_seeds_cannot_tell(falling):
+    runs = falling(-0.8, noise=1.0)
+    few = Rate(**RATE).decide([run for run in runs if run.seed == 0])
+    assert (few.word, few.more_seeds) == ("cannot tell", 2)
+    noisy = Rate(**RATE).decide(runs)
+    assert noisy.word == "cannot tell"
+    assert noisy.more_seeds > 10
+    assert noisy.text == f"cannot tell: {noisy.more_seeds} more seeds"
+
+
+def test_the_best_width_of_each_size_counts(curve_of):
+    runs = [
+        curve_of(size, seed, error, 1.0, width)
+        for seed in (0, 1)
+        for size, width, error in [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
+    ]
+    errors = {
+        width: {
+            size: {run.seed: error}
+            for size, w, error in [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
+            if w == width
+            for run in runs[:1]
+        }
+        for width in (1.0, 2.0)
+    }
+    assert slopes_by_seed(errors) == pytest.approx([-1.0])
+    verdict = Rate(**RATE | {"expected": -1.0, "shown": {}}).decide(runs)
+    assert "the slope is -1.000" in verdict.because
+
+
+def test_points_of_a_step_are_a_part_of_those_that_were_tested(curve_of):
+    from attnexp.claims.rate import errors_of
+
+    run = curve_of(10, 0, 1.0, 3.0)
+    (by_size,) = errors_of([run], 0, 4, 1.0).values()  # x = 0, 1, 2, 3, 4
+    assert by_size[10][0] == pytest.approx((3 + 4 * 1) / 5)
+    with pytest.raises(RequestError, match="was not tested on 7 <= x <= 8"):
+        errors_of([run], 7, 8)
+
+
+def test_a_rate_is_refused_where_there_is_no_curve(write_run):
+    with pytest.raises(RequestError, match="has no predictions of a curve"):
+        Rate(**RATE).decide([load_run(write_run("one"))])
+
+
+@pytest.fixture
+def searched(write_run):
+    """Runs of a grid with given errors by width, and a learned one."""
+
+    def write(learned, grid):
+        runs = []
+        for seed, (own, errors) in enumerate(zip(learned, grid, strict=True)):
+            fields = {"choices": {"model": "learned"}, "metrics": {"loo_mse": own}}
+            runs.append(load_run(write_run(f"l{seed}", {"seed": seed}, **fields)))
+            for width, error in enumerate(errors, start=1):
+                fields = {"choices": {"model": "grid"}, "metrics": {"loo_mse": error}}
+                settings = {"seed": seed, "model.width": float(width)}
+                runs.append(load_run(write_run(f"g{seed}-{width}", settings, **fields)))
+        return SameMinimum("loo_mse", "learned", "grid", 0.001).decide(runs)
+
+    return write
+
+
+ONE, TWO = [3.0, 1.0, 2.0], [3.0, 1.0, 2.0, 1.5, 4.0]
+
+
+def test_minima_are_places_lower_than_their_neighbours():
+    assert minima(dict(enumerate(ONE))) == 1
+    assert minima(dict(enumerate(TWO))) == 2
+    assert minima({1.0: 1.0, 2.0: 2.0}) == 1
+
+
+@pytest.mark.parametrize(
+    ("learned", "grid", "word"),
+    [
+        ([0.9995, 1.0005], [ONE, ONE], "reproduced"),
+        ([1.0, 1.5], [ONE, TWO], "reproduced"),  # in the other of two minima
+        ([1.0, 1.5], [ONE, ONE], "cannot tell"),
+        ([1.5, 1.0, 1.5], [ONE] * 3, "not reproduced"),
+        ([1.0], [ONE], "cannot tell"),
+    ],
+)
+def test_a_minimum_is_the_same_or_not(searched, learned, grid, word):
+    assert searched(learned, grid).word == word
+
+
+@pytest.fixture
+def probed(write_run):
+    def write(*values):
+        runs = []
+        for seed, value in enumerate(values):
+            folder = write_run(f"p{seed}", {"seed": seed})
+            rows = [
+                Probed("test", "teacher", LEARNED, {"exact_match": 1.0}),
+                Probed("test", "teacher", "shuffled", {"total_variation": value}),
+            ]
+            write_probed(folder, rows)
+            runs.append(load_run(folder))
+        shown = {"learned": ["exact_match"], "hard": ["exact_match"]}
+        return Moved("shuffled", "total_variation", 0.1, shown).decide(runs)
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("values", "word"),
+    [
+        ([0.01, 0.02, 0.03], "reproduced"),
+        ([0.5, 0.6, 0.7], "not reproduced"),
+        ([0.05, 0.1, 0.2], "cannot tell"),
+        ([0.5, 0.6], "cannot tell"),
+    ],
+)
+def test_answers_move_or_not(probed, values, word):
+    verdict = probed(*values)
+    assert verdict.word == word
+    assert dict(verdict.shown) == {"learned: exact_match": "1", "hard: exact_match": "skip"}

@@ -1,0 +1,71 @@
+"""`attnexp claims`: the list, a claim of one's own from its runs to its card, and wrong words."""
+
+import pytest
+
+MINE = """# Is a learned width at a minimum?
+claims: it is
+source: {paper: a paper, place: page 1, printed: "1", read: false}
+setup: theirs
+changed: ours
+prediction: {date: "2026-11-23", says: it will}
+sweeps:
+  - [model=gaussian_learned, data.num_train=20]
+  - [model=gaussian, "model.width=0.5,1.0,2.0,4.0,8.0,16.0,32.0", data.num_train=20]
+seeds: 2
+minutes: 0.1
+decides:
+  _target_: attnexp.claims.same_minimum.SameMinimum
+  metric: loo_mse
+  learned: gaussian_learned
+  grid: gaussian
+  tolerance: 0.001
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    folder = tmp_path / "my_conf" / "claim"
+    folder.mkdir(parents=True)
+    (folder / "mine.yaml").write_text(MINE)
+    return ["--config-dir", "my_conf"]
+
+
+def test_claims_are_listed_with_their_verdicts(in_process, mine):
+    answer = in_process("claims", *mine)
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    (own,) = (line for line in lines if line.startswith("mine "))
+    assert own.split()[1:3] == ["not", "run"]
+    assert own.rstrip().endswith("Is a learned width at a minimum?")
+    assert any(line.startswith("nw_rate ") for line in lines)
+
+
+def test_a_claim_of_ones_own_is_run_and_judged(in_process, mine, tmp_path):
+    answer = in_process("claims", "mine", *mine, "--output", "page.md")
+    assert answer.returncode == 0, answer.stderr
+    card = answer.stdout.partition("\nmine ")[2]
+    assert "reproduced" in card
+    assert "loo_mse is the smallest of the grid on 2 of 2 seeds" in card
+    assert "This figure was not read at its source." in card
+    assert "- **verdict**: reproduced" in (tmp_path / "page.md").read_text()
+    again = in_process("claims", "mine", *mine)
+    assert "skipped   14" in again.stdout or "skipped     14" in again.stdout
+    more = in_process("claims", "mine", *mine, "--seeds", "3")
+    assert "on 3 of 3 seeds" in more.stdout
+    listed = in_process("claims", *mine).stdout
+    (own,) = (line for line in listed.splitlines() if line.startswith("mine "))
+    assert own.split()[1] == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["nw_rat"], "claim 'nw_rat' is none of"),
+        (["nw_rate", "--all"], "name a claim or --all, and not both"),
+        (["nw_rate", "--seeds", "0"], "'0' is not a whole number from 1 on"),
+    ],
+)
+def test_wrong_words(in_process, words, sentence):
+    answer = in_process("claims", *words)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
