@@ -38,7 +38,7 @@ PARTS = {
     "sweeps": "config console plots runs select tables training",
     "notebooks": "architectures attention batch config plots runs select tables",
     "probe": "architectures attention batch data masks normalizers runs tables tasks training",
-    "claims": "config console runs tables",
+    "claims": "config console runs select tables",
     "attend": "attention config console normalizers plots runs scores",
     "course": "batch config console data runs scores select tables",
     "cli": "architectures attend attention batch claims config console course data normalizers "

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from attnexp.claims.direction import Direction
 from attnexp.claims.moved import Moved
 from attnexp.claims.rate import Rate, slopes_by_seed
 from attnexp.claims.same_minimum import SameMinimum, minima
@@ -178,3 +179,54 @@ def test_answers_move_or_not(probed, values, word):
     verdict = probed(*values)
     assert verdict.word == word
     assert dict(verdict.shown) == {"learned: exact_match": "1", "hard: exact_match": "skip"}
+
+
+@pytest.fixture
+def two_rows(write_run):
+    def write(first, second, says="better", metric="test_mse"):
+        runs = []
+        for model, values in (("a", first), ("b", second)):
+            for seed, value in enumerate(values):
+                fields = {"choices": {"model": model}, "metrics": {"test_mse": value}}
+                runs.append(load_run(write_run(f"{model}{seed}", {"seed": seed}, **fields)))
+        return Direction(metric, "model=a", "model=b", says, 0.05).decide(runs)
+
+    return write
+
+
+LOW = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
+HIGH = [value + gap for value, gap in zip(LOW, [1.0, 1.1, 0.9, 1.2, 1.0, 0.95], strict=True)]
+NEAR = [value + gap for value, gap in zip(LOW, [0.01, -0.01, 0.02, -0.01, 0.0, 0.01], strict=True)]
+FAR = [value + gap for value, gap in zip(LOW, [0.3, -0.3, 0.4, -0.1, 0.2, 0.3], strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "says", "word"),
+    [
+        (LOW, HIGH, "better", "reproduced"),
+        (HIGH, LOW, "better", "not reproduced"),
+        (LOW, NEAR, "better", "not reproduced"),
+        (LOW, FAR, "better", "cannot tell"),
+        (LOW[:3], HIGH[:3], "better", "cannot tell"),
+        (LOW, HIGH[:1], "better", "cannot tell"),
+        (LOW, NEAR, "equal", "reproduced"),
+        (LOW, HIGH, "equal", "not reproduced"),
+        (HIGH, LOW, "equal", "not reproduced"),
+        (LOW, FAR, "equal", "cannot tell"),
+    ],
+)
+def test_a_direction_is_decided_as_in_the_tables(two_rows, first, second, says, word):
+    assert two_rows(first, second, says).word == word
+
+
+def test_a_direction_names_the_seeds_that_it_lacks(two_rows):
+    verdict = two_rows(LOW[:3], HIGH[:3])
+    assert verdict.more_seeds == 3
+    assert "worse on 3 of 3 seeds" in verdict.because
+
+
+def test_a_direction_takes_a_metric_that_ranks_and_rows(two_rows):
+    with pytest.raises(RequestError, match="steps does not rank"):
+        two_rows(LOW, HIGH, metric="steps")
+    with pytest.raises(ValueError, match="says must be better or equal, got worse"):
+        Direction("test_mse", "model=a", "model=b", "worse", 0.1)

@@ -1,0 +1,85 @@
+"""A decision by which of two rows of runs is better."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from attnexp.claims.decision import Decision, Verdict
+from attnexp.console import number_text
+from attnexp.errors import RequestError
+from attnexp.runs.folder import Run
+from attnexp.select.frame import make_frame
+from attnexp.select.where import matching
+from attnexp.tables.power import seeds_needed
+from attnexp.tables.significance import Rule, Values, compare
+
+
+class Direction(Decision):
+    """The runs that fit the test `first` are better by a `metric` than those that fit `second`.
+
+    The test is that of the tables: sign flips of the differences paired by seed. With `says`
+    "better" the claim is `reproduced` where the second row is worse, and `not reproduced` where the
+    first is, or where both are equal to within `equal_within`. With `says` "equal" it is
+    `reproduced` where they are equal, and `not reproduced` where either is worse. Else it is
+    `cannot tell`.
+    """
+
+    def __init__(
+        self,
+        metric: str,
+        first: str,
+        second: str,
+        says: Literal["better", "equal"],
+        equal_within: float,
+    ) -> None:
+        if says not in ("better", "equal"):
+            raise ValueError(f"says must be better or equal, got {says}")
+        self.metric = metric
+        self.first = first
+        self.second = second
+        self.says = says
+        self.equal_within = equal_within
+
+    def decide(self, runs: Sequence[Run]) -> Verdict:
+        frame = make_frame(runs)
+        if self.metric not in frame.better:
+            raise RequestError(f"{self.metric} does not rank: no runs are better by it")
+        better = "lower" if frame.better[self.metric] == "lower" else "higher"
+        rows = [self._values(runs, where) for where in (self.first, self.second)]
+        rule = Rule(better, self.equal_within)
+        if min(map(len, rows)) < 2:
+            most = rule.least - min(map(len, rows))
+            return Verdict("cannot tell", "a row has fewer than two seeds", most)
+        verdicts = compare(rows, rule)
+        (worst,) = (i for i in (0, 1) if verdicts[i].standing != "best")
+        found = verdicts[worst].difference
+        assert found is not None
+        standing = verdicts[worst].standing
+        names = (self.first, self.second)
+        text = (
+            f"{self.metric} of {names[worst]} is {number_text(found.mean)} "
+            f"[{number_text(found.low)}, {number_text(found.high)}] more than of "
+            f"{names[1 - worst]}, over {found.pairs} seeds: {standing}"
+        )
+        if standing == "worse" or standing == "equal":
+            claimed = (
+                standing == "equal" if self.says == "equal" else (standing, worst) == ("worse", 1)
+            )
+            return Verdict("reproduced" if claimed else "not reproduced", text)
+        if found.pairs < rule.least:
+            return Verdict("cannot tell", text, rule.least - found.pairs)
+        needed = seeds_needed(found, rule)
+        return Verdict("cannot tell", text, None if needed is None else needed - found.pairs)
+
+    def _values(self, runs: Sequence[Run], where: str) -> Values:
+        """Return the metric by seed. Raises RequestError where no run fits, or two of a seed do."""
+        frame = make_frame(runs)
+        chosen = frame.only(matching(frame, where))
+        if not len(chosen):
+            raise RequestError(f"none of the {len(frame)} runs fits {where}")
+        found: Values = {}
+        for run in chosen.runs:
+            if self.metric in run.metrics:
+                if run.seed in found:
+                    raise RequestError(f"several runs of seed {run.seed} fit {where}")
+                found[run.seed] = {0: run.metrics[self.metric]}
+        return found
