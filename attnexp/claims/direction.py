@@ -28,7 +28,7 @@ class Direction(Decision):
         metric: str,
         first: str,
         second: str,
-        says: Literal["better", "equal"],
+        says: str,
         equal_within: float,
     ) -> None:
         if says not in ("better", "equal"):
@@ -43,7 +43,9 @@ class Direction(Decision):
         frame = make_frame(runs)
         if self.metric not in frame.better:
             raise RequestError(f"{self.metric} does not rank: no runs are better by it")
-        better = "lower" if frame.better[self.metric] == "lower" else "higher"
+        better: Literal["lower", "higher"] = (
+            "lower" if frame.better[self.metric] == "lower" else "higher"
+        )
         rows = [self._values(runs, where) for where in (self.first, self.second)]
         rule = Rule(better, self.equal_within)
         if min(map(len, rows)) < 2:
