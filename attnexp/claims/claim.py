@@ -45,7 +45,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `claims` is the claim in one sentence, `source` where it was published, `setup` how it was
       measured there, `changed` what is different here, `faults` known faults of the original.
     - `sweeps` are the words of the sweeps that it takes, each run at the seeds 0, 1, ... `seeds`;
-      `probe` are interventions that are made on the runs.
+      `probe` are interventions that are made on the runs, `picture` is the one that is drawn.
     - `decides` names the class of the decision, `_target_`, and has its arguments.
     - `minutes` is the time of one core, measured.
     """
@@ -60,6 +60,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minutes: float
     decides: dict[str, Any]
     probe: list[str] = []
+    picture: str | None = None
     faults: list[str] = []
 
     def decision(self) -> Decision:

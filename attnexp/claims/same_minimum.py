@@ -13,8 +13,8 @@ class SameMinimum(Decision):
     """On every seed, the `metric` of the `learned` model is the smallest of a grid of `grid` runs.
 
     That is to within `tolerance`, relative to the smallest; what is learned may be smaller, between
-    two widths of the grid. A seed whose grid has two minima or more does not decide: to end in
-    another minimum of the same function is no other function. `reproduced` where all seeds that
+    two widths of the grid. A seed whose grid has two minima or more does not decide: another
+    minimum of the same function is a minimum of it, too. `reproduced` where all seeds that
     decide agree, `not reproduced` where two or more do not, and else `cannot tell`.
     """
 

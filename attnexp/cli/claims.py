@@ -11,6 +11,7 @@ from attnexp.claims.card import card, markdown
 from attnexp.claims.claim import FOLDER, Claim, names, question, read_claim
 from attnexp.claims.decision import Verdict
 from attnexp.cli.arguments import Arguments, count
+from attnexp.config.trust import search_user_modules
 from attnexp.errors import RequestError
 from attnexp.runs.files import write_output
 from attnexp.select.collect import collect
@@ -34,6 +35,8 @@ def main(argv: Sequence[str]) -> None:
     exit code of a sweep that fails and has said why.
     """
     arguments = parse(argv)
+    if arguments.config_dir is not None:
+        search_user_modules(arguments.config_dir)
     known = names(arguments.config_dir)
     if arguments.name is not None and arguments.all:
         raise RequestError(f"name a claim or --all, and not both: {arguments.name} and --all")
@@ -77,7 +80,7 @@ def _runs(name: str) -> "list[Run]":
 
 
 def _run(name: str, claim: Claim, seeds: int, config_dir: Path | None) -> None:
-    """Run what is missing of a claim: its sweeps, then its interventions."""
+    """Run what is missing of a claim: its sweeps, its interventions and its picture."""
     console.say(f"{name}: this takes about {claim.minutes:g} minutes of one core from nothing.")
     own = ["--config-dir", str(config_dir)] if config_dir else []
     folder = FOLDER / name
@@ -89,6 +92,8 @@ def _run(name: str, claim: Claim, seeds: int, config_dir: Path | None) -> None:
             there = {row.intervention for row in run.interventions}
             if not set(claim.probe) <= there:
                 _command(["probe", run.path, *claim.probe, *own])
+    if claim.picture is not None:
+        _command(["plot", str(folder), "--kind", claim.picture])
 
 
 def _command(words: Sequence[str]) -> None:

@@ -69,3 +69,24 @@ def test_wrong_words(in_process, words, sentence):
     answer = in_process("claims", *words)
     assert answer.returncode == 2
     assert sentence in answer.stderr
+
+
+OWN = """from attnexp.claims.decision import Decision, Verdict
+
+
+class Always(Decision):
+    def decide(self, runs):
+        return Verdict("reproduced", f"{len(runs)} runs say so")
+"""
+
+
+def test_a_decision_of_ones_own_lies_next_to_the_folder_of_the_claim(in_process, mine, tmp_path):
+    (tmp_path / "my_decisions.py").write_text(OWN)
+    text = MINE.partition("decides:")[0] + "decides: {_target_: my_decisions.Always}\n"
+    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
+    answer = in_process("claims", "mine", *mine)
+    assert answer.returncode == 0, answer.stderr
+    assert "16 runs say so" in answer.stdout
+    refused = in_process("claims", "--config-dir", "nowhere")
+    assert refused.returncode == 2
+    assert "there is no folder" in refused.stderr
