@@ -79,10 +79,14 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return found
 
     def verdict(self, runs: Sequence[Run]) -> Verdict:
-        """Return what finished runs say."""
+        """Return what finished runs say, and why they cannot where some are missing."""
         if not runs:
             return Verdict("not run", f"it takes {self.minutes:g} minutes of one core")
-        return self.decision().decide(runs)
+        decision = self.decision()
+        try:
+            return decision.decide(runs)
+        except RequestError as error:
+            return Verdict("cannot tell", str(error))
 
 
 def names(config_dir: Path | None = None) -> list[str]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from attnexp.claims.claim import read_claim
 from attnexp.claims.direction import Direction
 from attnexp.claims.moved import Moved
 from attnexp.claims.rate import Rate, slopes_by_seed
@@ -223,6 +224,14 @@ def test_a_direction_names_the_seeds_that_it_lacks(two_rows):
     verdict = two_rows(LOW[:3], HIGH[:3])
     assert verdict.more_seeds == 3
     assert "worse on 3 of 3 seeds" in verdict.because
+
+
+def test_a_part_of_the_runs_cannot_tell(write_run):
+    claim = read_claim("sigmoid_bias")
+    runs = [load_run(write_run("one", {"normalizer.bias": None}))]
+    verdict = claim.verdict(runs)
+    assert verdict.word == "cannot tell"
+    assert verdict.text == "cannot tell"
 
 
 def test_a_direction_takes_a_metric_that_ranks_and_rows(two_rows):
