@@ -202,20 +202,30 @@ def test_runs_that_failed_before_their_task_was_built_stay_in_view(frame):
     assert texts(report.grids[2], "without result") == ["1 failed"]
 
 
-def test_too_few_seeds_name_the_command_that_adds_them(write_run):
-    runs = [
-        load_run(
-            write_run(
-                f"{model}{seed}",
-                {"seed": seed, "model._target_": model},
-                choices={"model": model},
-                metrics={"test_mse": value},
-                overrides=[f"model={model}", f"seed={seed}"],
+@pytest.fixture
+def typed(write_run):
+    """Writes runs of a and b by what was typed for a model and a seed."""
+
+    def write(words_of, **rows):
+        return [
+            load_run(
+                write_run(
+                    f"{model}{seed}",
+                    {"seed": seed, "model._target_": model},
+                    choices={"model": model},
+                    metrics={"test_mse": value},
+                    overrides=words_of(model, seed),
+                )
             )
-        )
-        for model, values in (("a", LOW[:4]), ("b", HIGH[:5]))
-        for seed, value in enumerate(values)
-    ]
+            for model, values in rows.items()
+            for seed, value in enumerate(values)
+        ]
+
+    return write
+
+
+def test_too_few_seeds_name_the_command_that_adds_them(typed):
+    runs = typed(lambda model, seed: [f"model={model}", f"seed={seed}"], a=LOW[:4], b=HIGH[:5])
     (note,) = configurations_report(make_frame(runs), Request()).notes
     assert note == (
         "a verdict takes at least 6 seeds that every row has, and there are 4: "
@@ -228,20 +238,12 @@ def test_too_few_seeds_name_the_command_that_adds_them(write_run):
     )
 
 
-def test_runs_that_were_typed_in_two_ways_are_continued_by_one_command(write_run):
+def test_runs_that_were_typed_in_two_ways_are_continued_by_one_command(typed):
     """A run of the default model, typed without `model=`, is of the row of a sweep over it."""
-    runs = [
-        load_run(
-            write_run(
-                f"{model}{seed}",
-                {"seed": seed, "model._target_": model},
-                choices={"model": model},
-                metrics={"test_mse": value},
-                overrides=[f"model={model}", f"seed={seed}"] if model == "b" or seed else [],
-            )
-        )
-        for model, values in (("a", LOW[:4]), ("b", HIGH[:4]))
-        for seed, value in enumerate(values)
-    ]
+
+    def words(model, seed):
+        return [f"model={model}", f"seed={seed}"] if model == "b" or seed else []
+
+    runs = typed(words, a=LOW[:4], b=HIGH[:4])
     (note,) = configurations_report(make_frame(runs), Request()).notes
     assert note.endswith("attnexp -m model=a,b seed=4,5")
