@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from attnexp.claims.claim import Claim
 from attnexp.claims.decision import Verdict
 
-UNREAD = "This figure was not read at its source."
+UNREAD = "(not read at its source)"
 
 
 def card(claim: Claim, verdict: Verdict) -> Iterator[tuple[str, str]]:

@@ -58,9 +58,9 @@ class Direction(Decision):
         standing = verdicts[worst].standing
         names = (self.first, self.second)
         text = (
-            f"{self.metric} of {names[worst]} is {number_text(found.mean)} "
-            f"[{number_text(found.low)}, {number_text(found.high)}] more than of "
-            f"{names[1 - worst]}, over {found.pairs} seeds: {standing}"
+            f"{self.metric} of {names[worst]} minus that of {names[1 - worst]} is "
+            f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}] over "
+            f"{found.pairs} seeds: {standing}"
         )
         if standing == "worse" or standing == "equal":
             claimed = (

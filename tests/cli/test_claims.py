@@ -46,7 +46,7 @@ def test_a_claim_of_ones_own_is_run_and_judged(in_process, mine, tmp_path):
     card = answer.stdout.partition("\nmine ")[2]
     assert "reproduced" in card
     assert "loo_mse is the smallest of the grid on 2 of 2 seeds" in card
-    assert "This figure was not read at its source." in card
+    assert "(not read at its source)" in card
     assert "- **verdict**: reproduced" in (tmp_path / "page.md").read_text()
     again = in_process("claims", "mine", *mine)
     assert "skipped   14" in again.stdout or "skipped     14" in again.stdout
