@@ -4,10 +4,8 @@ import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from attnexp.claims.decision import Decision, Verdict
-from attnexp.console import number_text
 from attnexp.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.tables.statistics import moments, student_quantile
@@ -22,10 +20,12 @@ FEWEST = 3
 class Rate(Decision):
     r"""The slope of log error against log n is `expected`, to within `tolerance`.
 
-    The error is the mean of (prediction - truth)^2 over the test points low <= x <= high, at the
-    width with the smallest mean over seeds for each n. The slope of a seed is that of least
-    squares. `reproduced` where the 95% interval of the mean slope (Student's, over seeds) lies
-    within expected -/+ tolerance, `not reproduced` where it lies outside, and else `cannot tell`.
+    The error is the mean of (prediction - truth)^2 over the test points low <= x <= high and over
+    the seeds, at the width where that is smallest for each n. The slope is that of least squares,
+    and its 95% interval Student's of the jackknife, which leaves out a seed at a time (Tukey 1958).
+    The logarithm of one seed's error would be skewed, and the less so the more points there are.
+    `reproduced` where the interval lies within expected -/+ tolerance, `not reproduced` where it
+    lies outside, and else `cannot tell`.
 
     `shown` has other intervals of x, by name, whose slopes are printed and do not decide.
     """
@@ -45,23 +45,22 @@ class Rate(Decision):
         self.shown = shown
 
     def decide(self, runs: Sequence[Run]) -> Verdict:
-        slopes = slopes_by_seed(errors_of(runs, self.low, self.high))
+        errors = errors_of(runs, self.low, self.high)
+        mean, reach, seeds = slope_of(errors)
         shown = [
-            (name, _text(slopes_by_seed(errors_of(runs, *ends))))
-            for name, ends in self.shown.items()
+            (name, _text(*slope_of(errors_of(runs, *ends)))) for name, ends in self.shown.items()
         ]
-        text = f"the slope is {_text(slopes)}, where {self.expected:g} is claimed"
-        if len(slopes) < FEWEST:
-            return Verdict("cannot tell", text, FEWEST - len(slopes), shown)
-        mean, reach = _interval(slopes)
+        text = f"the slope is {_text(mean, reach, seeds)}, where {self.expected:g} is claimed"
+        if seeds < FEWEST:
+            return Verdict("cannot tell", text, FEWEST - seeds, shown)
         least, most = self.expected - self.tolerance, self.expected + self.tolerance
         if least <= mean - reach and mean + reach <= most:
             return Verdict("reproduced", text, shown=shown)
         if mean + reach < least or mean - reach > most:
             return Verdict("not reproduced", text, shown=shown)
-        room = max(self.tolerance - abs(mean - self.expected), self.tolerance / 4)
-        needed = math.ceil(len(slopes) * (reach / room) ** 2)
-        return Verdict("cannot tell", text, max(1, needed - len(slopes)), shown)
+        left = max(self.tolerance - abs(mean - self.expected), self.tolerance / 4)
+        needed = math.ceil(seeds * (reach / left) ** 2)
+        return Verdict("cannot tell", text, max(1, needed - seeds), shown)
 
 
 def errors_of(
@@ -91,37 +90,40 @@ def errors_of(
     return found
 
 
-def slopes_by_seed(errors: Errors) -> NDArray[np.float64]:
-    """Return the slope of log error against log n of each seed that has every n.
+def slope_of(errors: Errors) -> tuple[float, float, int]:
+    """Return the slope of log error against log n, half its interval, and the number of seeds.
 
-    Raises RequestError where there are fewer than two n.
+    The seeds are those that have every n and every width of it. Raises RequestError where there are
+    fewer than two n, and where no seed is complete.
     """
     sizes = sorted({size for by_size in errors.values() for size in by_size})
     if len(sizes) < 2:
         raise RequestError("a slope takes runs at two numbers of points or more")
-    best = [
-        min(
-            (by_size[size] for by_size in errors.values() if size in by_size),
-            key=lambda by_seed: float(np.mean(list(by_seed.values()))),
-        )
-        for size in sizes
+    several = [[by[size] for by in errors.values() if size in by] for size in sizes]
+    seeds = sorted(set.intersection(*(set(by_seed) for own in several for by_seed in own)))
+    if not seeds:
+        raise RequestError("no seed has every number of points and every width yet")
+    tables = [np.array([[by_seed[seed] for seed in seeds] for by_seed in own]) for own in several]
+    whole = _slope(sizes, [table.mean(axis=1).min() for table in tables])
+    if len(seeds) < 2:
+        return whole, math.inf, len(seeds)
+    without = [
+        _slope(sizes, [np.delete(table, i, axis=1).mean(axis=1).min() for table in tables])
+        for i in range(len(seeds))
     ]
-    seeds = sorted(set.intersection(*(set(by_seed) for by_seed in best)))
-    logs = np.log([[by_seed[seed] for seed in seeds] for by_seed in best])
+    n = len(seeds)
+    _, sd = moments(without)
+    return whole, student_quantile(n - 1) * sd * (n - 1) / math.sqrt(n), n
+
+
+def _slope(sizes: Sequence[int], errors: Sequence[float]) -> float:
+    """Return the slope of least squares of log error against log n."""
     n = np.log(sizes) - np.log(sizes).mean()
-    slopes: NDArray[np.float64] = n @ logs / (n @ n)
-    return slopes
+    return float(n @ np.log(errors) / (n @ n))
 
 
-def _interval(slopes: NDArray[np.float64]) -> tuple[float, float]:
-    mean, sd = moments(slopes.tolist())
-    return mean, student_quantile(len(slopes) - 1) * sd / math.sqrt(len(slopes))
-
-
-def _text(slopes: NDArray[np.float64]) -> str:
-    """Return the mean slope with its interval, over how many seeds."""
-    if len(slopes) < 2:
-        return f"{number_text(float(slopes.mean()))} (one seed)"
-    mean, reach = _interval(slopes)
-    low, high = number_text(round(mean - reach, 3)), number_text(round(mean + reach, 3))
-    return f"{mean:.3f} [{low}, {high}] over {len(slopes)} seeds"
+def _text(slope: float, reach: float, seeds: int) -> str:
+    """Return the slope with its interval, over how many seeds."""
+    if seeds < 2:
+        return f"{slope:.3f} over one seed"
+    return f"{slope:.3f} [{slope - reach:.3f}, {slope + reach:.3f}] over {seeds} seeds"

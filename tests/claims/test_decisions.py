@@ -6,7 +6,7 @@ import pytest
 from attnexp.claims.claim import read_claim
 from attnexp.claims.direction import Direction
 from attnexp.claims.moved import Moved
-from attnexp.claims.rate import Rate, slopes_by_seed
+from attnexp.claims.rate import Rate, errors_of, slope_of
 from attnexp.claims.same_minimum import SameMinimum, minima
 from attnexp.errors import RequestError
 from attnexp.runs import files
@@ -79,23 +79,23 @@ def test_the_best_width_of_each_size_counts(curve_of):
         for seed in (0, 1)
         for size, width, error in [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
     ]
-    errors = {
-        width: {
-            size: {run.seed: error}
-            for size, w, error in [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
-            if w == width
-            for run in runs[:1]
-        }
-        for width in (1.0, 2.0)
-    }
-    assert slopes_by_seed(errors) == pytest.approx([-1.0])
-    verdict = Rate(**RATE | {"expected": -1.0, "shown": {}}).decide(runs)
-    assert "the slope is -1.000" in verdict.because
+    slope, reach, seeds = slope_of(errors_of(runs, 1, 4))
+    assert (slope, reach, seeds) == (pytest.approx(-1.0), pytest.approx(0.0, abs=1e-12), 2)
+
+
+def test_the_interval_of_a_slope_covers_it():
+    """Errors of seeds from the exponential distribution, whose logarithm is far from normal."""
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(300):
+        table = {n: n**-0.8 * rng.exponential(size=20) for n in (100, 1000, 10000)}
+        errors = {1.0: {n: dict(enumerate(values.tolist())) for n, values in table.items()}}
+        slope, reach, _ = slope_of(errors)
+        held += abs(slope + 0.8) <= reach
+    assert held / 300 > 0.9
 
 
 def test_points_of_a_step_are_a_part_of_those_that_were_tested(curve_of):
-    from attnexp.claims.rate import errors_of
-
     run = curve_of(10, 0, 1.0, 3.0)
     (by_size,) = errors_of([run], 0, 4, 1.0).values()  # x = 0, 1, 2, 3, 4
     assert by_size[10][0] == pytest.approx((3 + 4 * 1) / 5)
