@@ -1,9 +1,11 @@
 """Claims as files: those that are shipped, and bad ones."""
 
+import re
 from datetime import date
 
 import pytest
 import yaml
+from conftest import ROOT
 
 from attnexp.claims.card import UNREAD, card
 from attnexp.claims.claim import names, question, read_claim
@@ -70,6 +72,16 @@ def test_a_file_that_is_not_a_claim_is_refused(own, changes, sentence):
     folder = own(**changes)
     with pytest.raises(RequestError, match=sentence):
         read_claim("mine", folder).decision()
+
+
+def test_the_example_of_the_documents_is_a_claim(tmp_path):
+    (example,) = re.findall(
+        r"```yaml\n(.*?)```", (ROOT / "docs" / "claims.md").read_text(), re.DOTALL
+    )
+    (tmp_path / "claim").mkdir()
+    (tmp_path / "claim" / "mine.yaml").write_text(example)
+    assert read_claim("mine", tmp_path).decision()
+    assert question("mine", tmp_path).endswith("?")
 
 
 def test_an_unknown_claim_is_refused_with_the_choices():
