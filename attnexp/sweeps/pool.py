@@ -239,6 +239,7 @@ def _killed_after(server: int | None, seconds: float) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
+        timer.join()  # its pipes close before a killed server counts as dead
 
 
 def _kill_server(number: int | None) -> None:
