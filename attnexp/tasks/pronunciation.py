@@ -28,7 +28,7 @@ PRONUNCIATION_METRICS = (
         ),
         "share of words whose decoded answer is none of their pronunciations",
         better="lower",
-        unit="errors per symbol",
+        unit="share",
         headline=True,
     ),
 )
