@@ -1,7 +1,6 @@
 """`attnexp probe`: replaces the attention weights of trained runs, and measures what changes."""
 
 import argparse
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -13,6 +12,7 @@ from attnexp.errors import RequestError, none_of, writable
 from attnexp.runs import files, lock
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.interventions import write_probed
+from attnexp.tables.output import FORMATS, chosen_format, emit
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
@@ -39,6 +39,8 @@ def main(argv: Sequence[str]) -> None:
     be built, or names code that is not trusted.
     """
     arguments = parse(argv)
+    form = chosen_format(arguments.format, arguments.output)
+    on_screen = form == "table" and arguments.output is None
     with console.status("loading PyTorch"):
         from attnexp.config.trust import read_trust
         from attnexp.probe.interventions import is_intervention, known
@@ -61,26 +63,14 @@ def main(argv: Sequence[str]) -> None:
     compared = comparisons(found)
     several = [one.runs for each in compared for one in each.configurations]
     runs = [run for own in several for run in own]
-    piped = arguments.format != "table" and arguments.output is None
     for own in several:
-        _probe(own, words, trust, quiet if piped else console.progress)
+        _probe(own, words, trust, console.progress if on_screen or arguments.output else quiet)
     rule = Rule("lower", arguments.equal_within, arguments.looks)
     compared = comparisons([load_run(run.path) for run in runs])
     report = interventions_report(compared, arguments.metric, rule)
-    if arguments.format != "table" or arguments.output is not None:
-        from attnexp.tables.formats import WRITERS
-
-        text = WRITERS[arguments.format](report)
-        if arguments.output is not None:
-            files.write_output("--output", arguments.output, text.encode())
-            console.say(f"{len(report.records)} rows in {arguments.output}")
-            return
-        sys.stdout.write(text)
-        return
-    from attnexp.tables.terminal import show
-
-    show(report, 0)
-    _draw(compared, runs, paths if len(paths) == 1 else [])
+    emit(report, form, arguments.output, limit=0)
+    if on_screen:
+        _draw(compared, runs, paths if len(paths) == 1 else [])
 
 
 def _probe(runs: Sequence[Run], words: Sequence[str], trust: "Trust", progress: Progress) -> None:
@@ -152,9 +142,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--looks", type=count, default=1, metavar="N", help="how often runs are added and looked at"
     )
-    parser.add_argument(
-        "--format", choices=("table", "csv", "markdown", "latex", "json"), default="table"
-    )
+    parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
     )

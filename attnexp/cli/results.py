@@ -1,30 +1,17 @@
 """`attnexp results`: compares runs in tables."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, add_where, count, fraction, listed
-from attnexp.errors import RequestError, choices_text
-from attnexp.runs.files import write_output
+from attnexp.tables.output import FORMATS, chosen_format, emit
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
     from attnexp.tables.text import Report
-
-ENDINGS = {
-    ".txt": "table",
-    ".csv": "csv",
-    ".md": "markdown",
-    ".tex": "latex",
-    ".json": "json",
-}
-"""The format that is requested by the ending of a file name."""
-
-FORMATS = tuple(ENDINGS.values())
 
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
@@ -132,32 +119,3 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         help="rows of a table on the screen (40); 0 for all",
     )
     return parser.parse_intermixed_args(argv)
-
-
-def chosen_format(form: str | None, output: Path | None) -> str:
-    """Return the format that was asked for, or the one that the file name ends with."""
-    if form is not None or output is None:
-        return form or "table"
-    if output.suffix not in ENDINGS:
-        raise RequestError(
-            f"--output: {output} ends with none of {', '.join(ENDINGS)}: "
-            f"add --format {choices_text(FORMATS)}"
-        )
-    return ENDINGS[output.suffix]
-
-
-def emit(report: "Report", form: str, output: Path | None, limit: int) -> None:
-    """Print a report or write it to a file."""
-    if form == "table" and output is None:
-        from attnexp.tables.terminal import show
-
-        show(report, limit)
-        return
-    from attnexp.tables.formats import WRITERS
-
-    text = WRITERS[form](report)
-    if output is None:
-        sys.stdout.write(text)
-        return
-    write_output("--output", output, text.encode())
-    console.say(f"{len(report.records)} rows in {output}")

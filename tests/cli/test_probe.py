@@ -88,3 +88,12 @@ def test_a_run_that_is_not_finished_is_refused(in_process, write_run):
     answer = in_process("probe", "outputs")
     assert answer.returncode == 2
     assert "none of these runs has finished: there is nothing to probe" in answer.stderr
+
+
+def test_the_ending_of_a_file_names_its_format(in_process, curve, tmp_path):
+    assert in_process("probe", str(curve), "uniform", "--output", "rows.json").returncode == 0
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    assert [row["intervention"] for row in rows] == ["learned", "uniform"]
+    refused = in_process("probe", str(curve), "uniform", "--output", "rows.xls")
+    assert refused.returncode == 2
+    assert "rows.xls ends with none of" in refused.stderr
