@@ -7,7 +7,7 @@ from attnexp.claims.decision import Decision, Verdict
 from attnexp.console import number_text
 from attnexp.errors import RequestError
 from attnexp.runs.folder import Run
-from attnexp.select.frame import make_frame
+from attnexp.select.frame import Frame, make_frame
 from attnexp.select.where import matching
 from attnexp.tables.power import seeds_needed
 from attnexp.tables.significance import Rule, Values, compare
@@ -46,11 +46,11 @@ class Direction(Decision):
         better: Literal["lower", "higher"] = (
             "lower" if frame.better[self.metric] == "lower" else "higher"
         )
-        rows = [self._values(runs, where) for where in (self.first, self.second)]
+        rows = [self._values(frame, where) for where in (self.first, self.second)]
         rule = Rule(better, self.equal_within)
         if min(map(len, rows)) < 2:
-            most = rule.least - min(map(len, rows))
-            return Verdict("cannot tell", "a row has fewer than two seeds", most)
+            lacking = rule.least - min(map(len, rows))
+            return Verdict("cannot tell", "a row has fewer than two seeds", lacking)
         verdicts = compare(rows, rule)
         (worst,) = (i for i in (0, 1) if verdicts[i].standing != "best")
         found = verdicts[worst].difference
@@ -62,19 +62,17 @@ class Direction(Decision):
             f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}] over "
             f"{found.pairs} seeds: {standing}"
         )
-        if standing == "worse" or standing == "equal":
-            claimed = (
-                standing == "equal" if self.says == "equal" else (standing, worst) == ("worse", 1)
-            )
+        if standing in ("worse", "equal"):
+            expected = ("equal", worst) if self.says == "equal" else ("worse", 1)
+            claimed = (standing, worst) == expected
             return Verdict("reproduced" if claimed else "not reproduced", text)
         if found.pairs < rule.least:
             return Verdict("cannot tell", text, rule.least - found.pairs)
         needed = seeds_needed(found, rule)
         return Verdict("cannot tell", text, None if needed is None else needed - found.pairs)
 
-    def _values(self, runs: Sequence[Run], where: str) -> Values:
+    def _values(self, frame: Frame, where: str) -> Values:
         """Return the metric by seed. Raises RequestError where no run fits, or two of a seed do."""
-        frame = make_frame(runs)
         chosen = frame.only(matching(frame, where))
         if not len(chosen):
             raise RequestError(f"none of the {len(frame)} runs fits {where}")

@@ -1,6 +1,5 @@
 """A decision by how far an intervention on the weights moves the answers."""
 
-import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
@@ -8,7 +7,7 @@ from attnexp.claims.decision import Decision, Verdict
 from attnexp.console import number_text
 from attnexp.runs.folder import Run
 from attnexp.runs.interventions import on_test
-from attnexp.tables.statistics import moments, student_quantile
+from attnexp.tables.significance import LEVEL, student_reach
 
 FEWEST = 3
 """The fewest seeds of an interval."""
@@ -45,8 +44,7 @@ class Moved(Decision):
         if len(values) < FEWEST:
             text = f"{self.column} under {self.intervention} is measured on {len(values)} seeds"
             return Verdict("cannot tell", text, FEWEST - len(values), shown)
-        mean, sd = moments(values)
-        reach = student_quantile(len(values) - 1) * sd / math.sqrt(len(values))
+        reach, mean = student_reach(values, LEVEL, overlap=0.0), fmean(values)
         text = (
             f"{self.intervention} weights move answers by a {self.column} of {mean:.3f} "
             f"[{mean - reach:.3f}, {mean + reach:.3f}] over {len(values)} seeds, where at most "

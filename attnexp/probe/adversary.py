@@ -26,7 +26,6 @@ NEAR = 0.01
 """How far an answer may move: in total variation of each symbol's probabilities, and in regression
 as a share of the standard deviation of the targets."""
 
-
 TENTHS = 10
 """How often `adversarial` says that it goes on, for each start."""
 

@@ -13,7 +13,8 @@ from attnexp.batch import Batch, RegressionSpec
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.passes import Answers, answers
 from attnexp.runs.interventions import CHANGE, HIGH, LEARNED, LOW, Probed
-from attnexp.tables.statistics import student_quantile
+from attnexp.tables.significance import LEVEL, student_reach
+from attnexp.tasks.regression import y_deviation
 from attnexp.tasks.seq2seq import gold_log_probabilities
 from attnexp.training.prepared import PreparedRun
 
@@ -89,8 +90,8 @@ def _measured(
         return Measured(by_example, texts, {"flips": float(flips)})
     facts = {"unchanged": found.unchanged}
     if isinstance(run.dataset.spec, RegressionSpec):
-        unit = run.dataset.spec.y[0].deviation if run.dataset.spec.y else 1.0
-        facts["moved"] = float((found.outputs - learned.outputs)[counts].abs().mean()) * unit
+        moved = (found.outputs - learned.outputs)[counts].abs().mean()
+        facts["moved"] = float(moved) * y_deviation(run.dataset.spec)
         return Measured(by_example, {}, facts)
     gold = gold_log_probabilities(found.outputs, batch)
     gold = gold - gold_log_probabilities(learned.outputs, batch)
@@ -168,5 +169,5 @@ def interval(differences: Float[Tensor, " examples"]) -> tuple[float, float, flo
         reach = NORMAL * math.sqrt(changed - net**2 / (n + 2)) / (n + 2)
         middle = net / (n + 2)
         return mean, max(middle - reach, -1.0), min(middle + reach, 1.0)
-    reach = student_quantile(n - 1) * float(differences.std()) / math.sqrt(n)
+    reach = student_reach(differences.tolist(), LEVEL, overlap=0.0)
     return mean, mean - reach, mean + reach

@@ -18,7 +18,7 @@ from attnexp.probe.rewriting import Rewrite, Site, rewritten
 from attnexp.tasks.decoding import decode, portions
 
 PAIRS = 2**24
-"""Pairs of query and key of a regression that are probed; of more, evenly spaced queries."""
+"""Pairs of query and key of a regression that go through the model together."""
 
 UNMOVED = 1e-6
 """A row whose weights change by no more than this, relative to its sum, is unchanged."""
@@ -114,7 +114,8 @@ def answers(
     for number, part in enumerate(parts(batch)):
         forced = decoder = model
         if intervention is not None:
-            passes = [Pass(intervention, facts_of(model, part), number, repetition) for _ in "12"]
+            facts = facts_of(model, part)
+            passes = [Pass(intervention, facts, number, repetition) for _ in range(2)]
             forced, decoder = (rewritten(model, each.at) for each in passes)
         outputs.append(forced(part, need_weights=True).outputs)
         if free and isinstance(decoder, Seq2Seq) and part.asked is None:

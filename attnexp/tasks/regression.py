@@ -171,7 +171,7 @@ class Regression(Task):
         left_out = _left_out(train)
         mean = train.values.mean(dim=-2, keepdim=True)
         spec = cast(RegressionSpec, dataset.spec)
-        unit = _unit(spec)
+        unit = y_deviation(spec)
         fit = Fit(
             errors=_errors(answer, test) * unit,
             loo_errors=_errors(model(left_out).outputs, left_out) * unit,
@@ -200,7 +200,9 @@ class Regression(Task):
         dataset: Dataset,
         decoded: Int[Tensor, "batch queries"] | None = None,
     ) -> dict[str, Float[Tensor, " queries"]]:
-        errors = (outputs - batch.targets).double() * _unit(cast(RegressionSpec, dataset.spec))
+        errors = (outputs - batch.targets).double() * y_deviation(
+            cast(RegressionSpec, dataset.spec)
+        )
         counted = errors[batch.target_mask]
         return {
             "test_mse": counted.square().mean(dim=-1),
@@ -226,7 +228,7 @@ class Regression(Task):
         return Attended(shown, {"pooling": kept[0]})
 
 
-def _unit(spec: RegressionSpec) -> float:
+def y_deviation(spec: RegressionSpec) -> float:
     """Return the deviation by which y was standardised, and 1 where it was not."""
     return spec.y[0].deviation if spec.y else 1.0
 
