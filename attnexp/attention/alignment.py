@@ -106,6 +106,18 @@ def scorecard(
     )
 
 
+def gold_mass_by_example(
+    weights: Float[Tensor, "batch layers heads queries keys"],
+    alignment: Int[Tensor, "batch queries"],
+    target_mask: Bool[Tensor, "batch queries"],
+) -> Float[Tensor, "batch layers heads"]:
+    """Return the mean weight on the gold key in each example, NaN where no query has one."""
+    has_gold = target_mask & (alignment >= 0)
+    on_gold = _at(weights.permute(1, 2, 0, 3, 4), alignment.clamp(min=0)).permute(2, 0, 1, 3)
+    counted = on_gold.where(has_gold[:, None, None], 0.0).sum(dim=-1)
+    return counted / has_gold.sum(dim=-1)[:, None, None]
+
+
 def _at(
     rows: Float[Tensor, "layers heads batch queries keys"], keys: Int[Tensor, "batch queries"]
 ) -> Float[Tensor, "layers heads batch queries"]:

@@ -1,6 +1,7 @@
 """The card of a claim, and the list of all: what was claimed, what was done, what came out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from attnexp.claims.claim import Claim
 from attnexp.claims.decision import Verdict
@@ -25,11 +26,14 @@ def card(claim: Claim, verdict: Verdict) -> Iterator[tuple[str, str]]:
         yield "also", f"{head}: {text}"
 
 
-def markdown(entries: Sequence[tuple[str, Claim, Verdict]]) -> str:
-    """Return the cards as a page of Markdown."""
+def markdown(
+    entries: Sequence[tuple[str, Claim, Verdict]], pictures: Mapping[str, Sequence[Path]]
+) -> str:
+    """Return the cards as a page of Markdown, each with the pictures of its claim."""
     blocks = []
     for name, claim, verdict in entries:
         lines = [f"## {name}", ""]
         lines += [f"- **{head}**: {text}" for head, text in card(claim, verdict)]
+        lines += [f"\n![{name}: {path.stem}](<{path.resolve().as_posix()}>)" for path in pictures[name]]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"

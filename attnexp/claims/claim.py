@@ -1,17 +1,20 @@
 """A published claim: its source, what is run, what was predicted, and how the runs decide."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import msgspec
 
-from attnexp.claims.decision import Decision, Verdict
+from attnexp.claims.decision import Decision, Verdict, made
+from attnexp.claims.evidence import Evidence, Point
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices, first_line
+from attnexp.console import number_text
 from attnexp.errors import RequestError, none_of
-from attnexp.runs.folder import Run
 
 GROUP = "claim"
 """The folder of the YAML files, in attnexp's configuration and in one of your own."""
@@ -39,6 +42,13 @@ class Prediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
 
 
+class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A number that the card shows and that does not decide; see `Evidence.values`."""
+
+    number: str
+    where: str | None = None
+
+
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The YAML file of a claim.
 
@@ -46,7 +56,10 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       measured there, `changed` what is different here, `faults` known faults of the original.
     - `sweeps` are the words of the sweeps that it takes, each run at the seeds 0, 1, ... `seeds`;
       `probe` are interventions that are made on the runs, `picture` is the one that is drawn.
-    - `decides` names the class of the decision, `_target_`, and has its arguments.
+    - `computes` names a function, `_target_`, that computes points without training, and has its
+      arguments: from a seed to curves, x and y. `axes` names x and y in their picture.
+    - `decides` names the class of the decision, `_target_`, and has its arguments; `shown` are
+      numbers that the card shows besides.
     - `minutes` is the time of one core, measured.
     """
 
@@ -55,38 +68,57 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     setup: str
     changed: str
     prediction: Prediction
-    sweeps: list[list[str]]
     seeds: int
     minutes: float
     decides: dict[str, Any]
+    sweeps: list[list[str]] = []
+    computes: dict[str, Any] = {}
     probe: list[str] = []
     picture: str | None = None
+    axes: tuple[str, str] = ("x", "y")
+    shown: list[Shown] = []
     faults: list[str] = []
 
     def decision(self) -> Decision:
         """Return the decision. Raises RequestError for a class or arguments that do not fit."""
-        arguments = dict(self.decides)
+        return made(self.decides)
+
+    def verdict(self, evidence: Evidence) -> Verdict:
+        """Return what the evidence says, and why it cannot where some of it is missing."""
+        if not evidence.runs and not evidence.points:
+            return Verdict("not run", f"it takes {self.minutes:g} minutes of one core")
+        try:
+            verdict = self.decision().decide(evidence)
+        except RequestError as error:
+            verdict = Verdict("cannot tell", str(error))
+        return replace(verdict, shown=[*verdict.shown, *self._shown(evidence)])
+
+    def _shown(self, evidence: Evidence) -> Iterator[tuple[str, str]]:
+        """Yield the numbers that do not decide, `skip` for what was not measured."""
+        for shown in self.shown:
+            named = shown.number if shown.where is None else f"{shown.number} where {shown.where}"
+            try:
+                values = list(evidence.values(shown.number, shown.where).values())
+            except RequestError:
+                yield named, "skip"
+            else:
+                yield named, f"{number_text(fmean(values))}, mean of {len(values)} seeds"
+
+    def missing_points(self, seeds: int, there: Sequence[Point]) -> Iterator[list[Point]]:
+        """Compute and yield the points of each seed that is not there."""
+        arguments = dict(self.computes)
         target = str(arguments.pop("_target_", ""))
         module, _, name = target.rpartition(".")
         try:
-            found = getattr(import_module(module), name)(**arguments)
-        except (ImportError, AttributeError, TypeError, ValueError) as error:
+            compute = getattr(import_module(module), name)
+        except (ImportError, AttributeError, ValueError) as error:
             raise RequestError(
-                f"decides cannot be built of {target or 'no _target_'}: {error}"
+                f"computes names {target or 'no _target_'}, which is not there: {error}"
             ) from error
-        if not isinstance(found, Decision):
-            raise RequestError(f"decides names {target}, which is not a Decision")
-        return found
-
-    def verdict(self, runs: Sequence[Run]) -> Verdict:
-        """Return what finished runs say, and why they cannot where some are missing."""
-        if not runs:
-            return Verdict("not run", f"it takes {self.minutes:g} minutes of one core")
-        decision = self.decision()
-        try:
-            return decision.decide(runs)
-        except RequestError as error:
-            return Verdict("cannot tell", str(error))
+        known = {point.seed for point in there}
+        for seed in range(seeds):
+            if seed not in known:
+                yield [Point(seed, *each) for each in compute(seed, **arguments)]
 
 
 def names(config_dir: Path | None = None) -> list[str]:

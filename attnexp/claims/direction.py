@@ -1,14 +1,11 @@
 """A decision by which of two rows of runs is better."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from attnexp.claims.decision import Decision, Verdict
+from attnexp.claims.evidence import Evidence
 from attnexp.console import number_text
 from attnexp.errors import RequestError
-from attnexp.runs.folder import Run
-from attnexp.select.frame import Frame, make_frame
-from attnexp.select.where import matching
 from attnexp.tables.power import seeds_needed
 from attnexp.tables.significance import Rule, Values, compare
 
@@ -39,15 +36,12 @@ class Direction(Decision):
         self.says = says
         self.equal_within = equal_within
 
-    def decide(self, runs: Sequence[Run]) -> Verdict:
-        frame = make_frame(runs)
-        if self.metric not in frame.better:
-            raise RequestError(f"{self.metric} does not rank: no runs are better by it")
-        better: Literal["lower", "higher"] = (
-            "lower" if frame.better[self.metric] == "lower" else "higher"
-        )
-        rows = [self._values(frame, where) for where in (self.first, self.second)]
-        rule = Rule(better, self.equal_within)
+    def decide(self, evidence: Evidence) -> Verdict:
+        rows: list[Values] = [
+            {seed: {0: value} for seed, value in evidence.values(self.metric, where).items()}
+            for where in (self.first, self.second)
+        ]
+        rule = Rule(self._better(evidence), self.equal_within)
         if min(map(len, rows)) < 2:
             lacking = rule.least - min(map(len, rows))
             return Verdict("cannot tell", "a row has fewer than two seeds", lacking)
@@ -71,15 +65,10 @@ class Direction(Decision):
         needed = seeds_needed(found, rule)
         return Verdict("cannot tell", text, None if needed is None else needed - found.pairs)
 
-    def _values(self, frame: Frame, where: str) -> Values:
-        """Return the metric by seed. Raises RequestError where no run fits, or two of a seed do."""
-        chosen = frame.only(matching(frame, where))
-        if not len(chosen):
-            raise RequestError(f"none of the {len(frame)} runs fits {where}")
-        found: Values = {}
-        for run in chosen.runs:
-            if self.metric in run.metrics:
-                if run.seed in found:
-                    raise RequestError(f"several runs of seed {run.seed} fit {where}")
-                found[run.seed] = {0: run.metrics[self.metric]}
-        return found
+    def _better(self, evidence: Evidence) -> Literal["lower", "higher"]:
+        """Return which values of the metric are better; of a detail, those of what it cuts up."""
+        metric = self.metric.partition("@")[0].partition("_by_")[0]
+        directions = evidence.frame.better
+        if metric not in directions:
+            raise RequestError(f"{self.metric} does not rank: no runs are better by it")
+        return "lower" if directions[metric] == "lower" else "higher"

@@ -1,21 +1,18 @@
 """A decision by the rate at which an error falls with the number of points."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from attnexp.claims.decision import Decision, Verdict
+from attnexp.claims.decision import FEWEST, Decision, Verdict
+from attnexp.claims.evidence import Evidence, Point
 from attnexp.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.tables.statistics import moments, student_quantile
 
 Errors = Mapping[float, Mapping[int, Mapping[int, float]]]
 """The error by width, number of points and seed."""
-
-FEWEST = 3
-"""The fewest seeds of an interval."""
-
 
 class Rate(Decision):
     r"""The slope of log error against log n is `expected`, to within `tolerance`.
@@ -44,7 +41,8 @@ class Rate(Decision):
         self.high = high
         self.shown = shown
 
-    def decide(self, runs: Sequence[Run]) -> Verdict:
+    def decide(self, evidence: Evidence) -> Verdict:
+        runs = evidence.runs
         errors = errors_of(runs, self.low, self.high)
         mean, reach, seeds = slope_of(errors)
         shown = [
@@ -61,6 +59,15 @@ class Rate(Decision):
         left = max(self.tolerance - abs(mean - self.expected), self.tolerance / 4)
         needed = math.ceil(seeds * (reach / left) ** 2)
         return Verdict("cannot tell", text, max(1, needed - seeds), shown)
+
+    def curves(self, evidence: Evidence) -> Sequence[Point]:
+        """Return the error by the number of points, at the best width, in each interval of x."""
+        intervals = {f"{self.low:g} <= x <= {self.high:g}": (self.low, self.high), **self.shown}
+        return [
+            Point(seed, name, size, error)
+            for name, ends in intervals.items()
+            for seed, size, error in _best(errors_of(evidence.runs, *ends))
+        ]
 
 
 def errors_of(
@@ -114,6 +121,15 @@ def slope_of(errors: Errors) -> tuple[float, float, int]:
     n = len(seeds)
     _, sd = moments(without)
     return whole, student_quantile(n - 1) * sd * (n - 1) / math.sqrt(n), n
+
+
+def _best(errors: Errors) -> Iterator[tuple[int, int, float]]:
+    """Yield seed, number of points and error at the width whose mean error is the smallest."""
+    sizes = sorted({size for by_size in errors.values() for size in by_size})
+    for size in sizes:
+        several = [by_size[size] for by_size in errors.values() if size in by_size]
+        best = min(several, key=lambda by_seed: float(np.mean(list(by_seed.values()))))
+        yield from ((seed, size, error) for seed, error in best.items())
 
 
 def _slope(sizes: Sequence[int], errors: Sequence[float]) -> float:

@@ -1,9 +1,9 @@
 """A decision by whether training finds the minimum that a search over a grid finds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from attnexp.claims.decision import Decision, Verdict
-from attnexp.runs.folder import Run
+from attnexp.claims.evidence import Evidence
 
 FEWEST = 2
 """The fewest seeds of a verdict."""
@@ -24,8 +24,8 @@ class SameMinimum(Decision):
         self.grid = grid
         self.tolerance = tolerance
 
-    def decide(self, runs: Sequence[Run]) -> Verdict:
-        measured = [run for run in runs if self.metric in run.metrics]
+    def decide(self, evidence: Evidence) -> Verdict:
+        measured = [run for run in evidence.runs if self.metric in run.metrics]
         learned = {
             run.seed: run.metrics[self.metric] for run in measured if run.model == self.learned
         }

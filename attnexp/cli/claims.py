@@ -10,6 +10,7 @@ from attnexp import console
 from attnexp.claims.card import card, markdown
 from attnexp.claims.claim import FOLDER, Claim, names, question, read_claim
 from attnexp.claims.decision import Verdict
+from attnexp.claims.evidence import Evidence, read_points, write_points
 from attnexp.cli.arguments import Arguments, count
 from attnexp.config.trust import search_user_modules
 from attnexp.errors import RequestError
@@ -46,9 +47,10 @@ def main(argv: Sequence[str]) -> None:
         claims[name].decision()  # refused before anything is run
     for name in chosen:
         _run(name, claims[name], arguments.seeds or claims[name].seeds, arguments.config_dir)
-    entries = [(name, claim, claim.verdict(_runs(name))) for name, claim in claims.items()]
+    entries = [(name, claim, claim.verdict(_evidence(name, claim))) for name, claim in claims.items()]
     if arguments.output is not None:
-        write_output("--output", arguments.output, markdown(entries).encode())
+        pictures = {name: sorted((FOLDER / name).glob("*.png")) for name in claims}
+        write_output("--output", arguments.output, markdown(entries, pictures).encode())
         console.say(f"{len(entries)} cards in {arguments.output}")
     if len(chosen) == 1:
         _show(*entries[0])
@@ -79,11 +81,18 @@ def _runs(name: str) -> "list[Run]":
     return [run for run in collect([folder]).runs if run.finished] if folder.is_dir() else []
 
 
+def _evidence(name: str, claim: Claim) -> Evidence:
+    """Return what there is of a claim: its finished runs and its computed points."""
+    return Evidence(_runs(name), read_points(FOLDER / name, claim.computes))
+
+
 def _run(name: str, claim: Claim, seeds: int, config_dir: Path | None) -> None:
-    """Run what is missing of a claim: its sweeps, its interventions and its picture."""
+    """Do what is missing of a claim: what it computes, its sweeps, interventions and pictures."""
     console.say(f"{name}: this takes about {claim.minutes:g} minutes of one core from nothing.")
     own = ["--config-dir", str(config_dir)] if config_dir else []
     folder = FOLDER / name
+    if claim.computes:
+        _compute(folder, claim, seeds)
     for words in claim.sweeps:
         given = [f"seed=range({seeds})", "figures=false", f"output_dir={folder}"]
         _command(["-m", *own, *words, *given])
@@ -94,6 +103,20 @@ def _run(name: str, claim: Claim, seeds: int, config_dir: Path | None) -> None:
                 _command(["probe", run.path, *claim.probe, *own])
     if claim.picture is not None:
         _command(["plot", str(folder), "--kind", claim.picture])
+    if curves := claim.decision().curves(_evidence(name, claim)):
+        from attnexp.claims.picture import draw_curves  # Matplotlib takes half a second to import
+
+        path = folder / "claim.png"
+        draw_curves(curves, name, claim.axes, path)
+        console.say(f"picture: {path}")
+
+
+def _compute(folder: Path, claim: Claim, seeds: int) -> None:
+    """Compute the points of the seeds that are missing, and keep them after each seed."""
+    points = read_points(folder, claim.computes)
+    for found in claim.missing_points(seeds, points):
+        points += found
+        write_points(folder, claim.computes, points)
 
 
 def _command(words: Sequence[str]) -> None:

@@ -34,6 +34,14 @@ class Dataset(ABC):
     validation: Batch | None
     test: Batch
 
+    def epoch(self, generator: torch.Generator) -> Batch:
+        """Return the examples of the next pass over the data: `train`.
+
+        Data that draw new examples for each pass override this. They draw from the generator of the
+        order of training, as many examples as `train` has, and return them on its device.
+        """
+        return self.train
+
     def to(self, device: torch.device, dtype: torch.dtype | None = None) -> "Dataset":
         """Return the same data set with its batches on `device`, and their numbers as `dtype`."""
         moved = copy(self)

@@ -67,13 +67,21 @@ class Rearrangement(Dataset):
         check_memory((num_train, num_validation, num_test), longest, shapes, vocab_size)
         self.train, self.validation, self.test = draw_sets(
             (num_train, num_validation, num_test),
-            _families(lengths, vocab_size),
-            None if tested is None else _families(tested, vocab_size),
+            self.families(lengths, vocab_size),
+            None if tested is None else self.families(tested, vocab_size),
             self._batch,
             generator,
         )
         symbols = [str(number) for number in range(vocab_size)]
         self.spec = sequence_spec(symbols, symbols, self.train, self.test)
+
+    @classmethod
+    def families(cls, lengths: range, vocab_size: int) -> Families:
+        """Return the sources that may be drawn, by their length."""
+        return Families(
+            {length: [vocab_size] * length for length in lengths},
+            f"lengths {lengths[0]} to {lengths[-1]} over {vocab_size} symbols",
+        )
 
     def _batch(self, drawn: Drawn) -> Batch:
         source = stack([block + FIRST for block in drawn.values()], max(drawn))
@@ -92,9 +100,3 @@ class Rearrangement(Dataset):
     ) -> Int[Tensor, "examples length"]:
         """Return p, the source position of each target symbol, with any value after the end."""
 
-
-def _families(lengths: range, vocab_size: int) -> Families:
-    return Families(
-        {length: [vocab_size] * length for length in lengths},
-        f"lengths {lengths[0]} to {lengths[-1]} over {vocab_size} symbols",
-    )

@@ -86,6 +86,29 @@ def sequence_batch(
     )
 
 
+def question_batch(
+    source: Int[Tensor, "examples source"],
+    target: Int[Tensor, " examples"],
+    alignment: Int[Tensor, " examples"],
+) -> Batch:
+    """Return a batch of one question each: the query is BOS, and one symbol is due there.
+
+    There is no end symbol, and nothing is fed back. `alignment` is the position in `source` that
+    the target was made from.
+    """
+    asked = torch.zeros(len(source), 1, dtype=torch.int64)
+    return Batch(
+        queries=torch.full_like(asked, BOS),
+        keys=source,
+        values=source,
+        targets=target.unsqueeze(1),
+        mask=(source != PAD).unsqueeze(1),
+        target_mask=torch.ones_like(asked, dtype=torch.bool),
+        alignment=alignment.unsqueeze(1),
+        asked=asked,
+    )
+
+
 def split(whole: Batch, sizes: Sequence[int], generator: torch.Generator) -> list[Batch]:
     """Return the examples in random order, cut into sets of these sizes."""
     order = torch.randperm(len(whole), generator=generator)

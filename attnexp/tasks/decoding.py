@@ -14,7 +14,10 @@ from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.data.text import encode_source, target_text, unknown_symbols
 
 PORTION = 512
-"""Examples that are measured at once."""
+"""The most examples that are measured at once."""
+
+PAIRS = 2**24
+"""Pairs of symbols that are measured at once, so that a map of long sequences fits in memory."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +65,11 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
 
 
 def portions(whole: Batch) -> Iterator[Batch]:
-    """Yield the examples of a batch in order, `PORTION` at a time."""
-    for first in range(0, len(whole), PORTION):
-        yield whole.select(slice(first, first + PORTION))
+    """Yield the examples of a batch in order, `PORTION` or those of `PAIRS` at a time."""
+    length = whole.keys.shape[1] + whole.queries.shape[1]
+    size = max(1, min(PORTION, PAIRS // length**2))
+    for first in range(0, len(whole), size):
+        yield whole.select(slice(first, first + size))
 
 
 def decode(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.attention.alignment import Scorecard, scorecard
+from attnexp.attention.alignment import Scorecard, gold_mass_by_example, scorecard
 from attnexp.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.text import source_text, target_text
@@ -38,17 +38,21 @@ class Answers:
       ones under teacher forcing. Exact match is the same of both: while every symbol so far is
       right, both see the same symbols, so the first error of one is the first error of the other.
       Where the data give the decoder's input, nothing is fed back and the two are one.
-    - `loss` is the mean cross-entropy a symbol under teacher forcing, nats.
+    - `outputs` are the logits under teacher forcing, and `loss` is their mean cross-entropy a
+      symbol, nats.
     - `card` scores the attention from decoder to encoder under teacher forcing; None where no
-      target has a gold key. `head` is the layer and head whose numbers are reported: the best one
-      on the validation set, whichever split is measured.
+      target has a gold key. `gold_mass` is the weight on the gold keys of each example. `head` is
+      the layer and head whose numbers are reported: the best one on the validation set, whichever
+      split is measured.
     - `guessed` are metrics of answers and maps that have learned nothing.
     """
 
     batch: Batch
     decoded: Int[Tensor, "batch target"]
+    outputs: Float[Tensor, "batch target vocab"]
     loss: Float[Tensor, ""]
     card: Scorecard | None
+    gold_mass: Float[Tensor, "batch layers heads"] | None
     head: tuple[int, int]
     guessed: Mapping[str, float] = field(default_factory=dict)
 
@@ -176,8 +180,8 @@ class SequenceToSequence(Task):
     `METRICS` declares the metrics. Those of the alignment need data that know the gold key of a
     target; see `attnexp.attention.alignment.Scorecard`.
 
-    The detail `exact_match_by_length` cuts exact match by the length of the source without its end
-    symbol, and `lengths_in_training` has the shortest and the longest source of training. The
+    The details `exact_match_by_length` and `gold_mass_by_length` cut exact match and the weight on
+    the gold key by the length of the source without its end symbol, and `lengths_in_training` has the shortest and the longest source of training. The
     attention of the first `num_shown` test examples is kept.
 
     Raises ValueError for num_shown below 1.
@@ -185,6 +189,8 @@ class SequenceToSequence(Task):
 
     primary = "exact_match"
     selection = "val_loss"
+    answer_metrics: ClassVar[tuple[Metric, ...]] = METRICS
+    """The metrics of `Answers`, among those of the task."""
     metrics: ClassVar[tuple[Metric, ...]] = METRICS
 
     def __init__(self, num_shown: int = 8) -> None:
@@ -215,7 +221,7 @@ class SequenceToSequence(Task):
             head=(0, 0) if validation is None else validation.head,
             guessed=self._guesses(dataset, untrained),
         )
-        metrics = measured({metric.name: metric for metric in METRICS}, answers)
+        metrics = measured({metric.name: metric for metric in self.answer_metrics}, answers)
         if validation is not None:
             kept = {f"val_{name}": m for name, m in self.validated.items() if m.selects}
             metrics |= measured(kept, validation)
@@ -223,11 +229,8 @@ class SequenceToSequence(Task):
         return Evaluation(
             metrics=metrics | answers.by_head(),
             rows=list(_rows(answers, spec)),
-            details={
-                "exact_match_by_length": {
-                    str(length): _share(answers.exact[lengths == length])
-                    for length in lengths.unique().tolist()
-                },
+            details=_by_length(answers, lengths)
+            | {
                 "lengths_in_training": {
                     "shortest": float(trained.min()),
                     "longest": float(trained.max()),
@@ -264,12 +267,17 @@ class SequenceToSequence(Task):
             require_sound_weights(model, prediction.weights[whole], part.mask)
             outputs.append(prediction.outputs)
             maps.append(prediction.weights["cross"])
-        logits, card = torch.cat(outputs), _scorecard(torch.cat(maps), batch)
+        logits, weights = torch.cat(outputs), torch.cat(maps)
+        card, gold_mass = _scorecard(weights, batch), None
+        if card is not None and batch.alignment is not None:
+            gold_mass = gold_mass_by_example(weights, batch.alignment, batch.target_mask)
         return Answers(
             batch=batch,
             decoded=logits.argmax(dim=-1) if decoded is None else decoded,
+            outputs=logits,
             loss=self.loss(Prediction(logits, {}), batch),
             card=card,
+            gold_mass=gold_mass,
             head=_best_head(card),
         )
 
@@ -294,6 +302,24 @@ class SequenceToSequence(Task):
     def attend(self, model: Architecture, dataset: Dataset) -> Attended:
         shown = dataset.test.select(slice(self.num_shown))
         return Attended(shown, model(shown, need_weights=True).weights)
+
+
+def _by_length(
+    answers: Answers, lengths: Int[Tensor, " batch"]
+) -> dict[str, Mapping[str, float]]:
+    """Return exact match, and the weight on the gold key where there are such, by length."""
+    rows = {length: lengths == length for length in lengths.unique().tolist()}
+    details: dict[str, Mapping[str, float]] = {
+        "exact_match_by_length": {
+            str(length): _share(answers.exact[own]) for length, own in rows.items()
+        }
+    }
+    if answers.gold_mass is not None:
+        of_head = answers.gold_mass[:, *answers.head]
+        details["gold_mass_by_length"] = {
+            str(length): float(of_head[own].nanmean()) for length, own in rows.items()
+        }
+    return details
 
 
 def gold_log_probabilities(

@@ -70,7 +70,8 @@ class Training:
         """
         progress = self._progress
         while not progress.over:
-            batches = portions(self._run.dataset.train, self._size, self._run.order)
+            whole = self._run.dataset.epoch(self._run.order)
+            batches = portions(whole, self._size, self._run.order)
             for batch in islice(batches, self._losses.count, None):
                 if progress.step == progress.planned:
                     break

@@ -75,7 +75,7 @@ class Replicas:
             run.model.load_state_dict(state["model"])
             run.order.set_state(state["order"])
         self._size = self._first.settings.batch_size or len(self._first.dataset.train)
-        self._whole: dict[str, Tensor] | None = None
+        self._whole: tuple[Batch, dict[str, Tensor]] | None = None
         self._dropped: set[int] = set()
         named = self._first.model.named_parameters()
         self._trained = [name for name, parameter in named if parameter.requires_grad]
@@ -222,13 +222,15 @@ class Replicas:
 
     def _portions(self) -> Iterator[dict[str, Tensor]]:
         """Yield the stacked batches of an epoch, each run's own in its row."""
+        wholes = [each.run.dataset.epoch(each.run.order) for each in self._replicas]
         if self._size >= len(self._first.dataset.train):
-            if self._whole is None:
-                self._whole = stacked(_rows([each.run.dataset.train for each in self._replicas]))
-            yield self._whole
+            if self._whole is None or self._whole[0] is not wholes[0]:
+                self._whole = wholes[0], stacked(_rows(wholes))
+            yield self._whole[1]
             return
+        orders = [each.run.order for each in self._replicas]
         own = [
-            portions(each.run.dataset.train, self._size, each.run.order) for each in self._replicas
+            portions(whole, self._size, order) for whole, order in zip(wholes, orders, strict=True)
         ]
         for batches in zip(*own, strict=True):
             yield stacked(_rows(batches))

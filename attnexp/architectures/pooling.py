@@ -1,0 +1,91 @@
+"""Attention pooling over symbols: the smallest model of sequence data."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attnexp.architectures.seq2seq import Seq2Seq
+from attnexp.attention.base import Memory
+from attnexp.attention.dropout import Dropout
+from attnexp.attention.multihead import MultiHead, features_a_head
+from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.softmax import Softmax
+from attnexp.scores.base import ScoreFactory, require_positive
+
+
+class PoolingState(NamedTuple):
+    """Holds what is attended to. There is nothing else to remember."""
+
+    source: Memory
+
+
+class Pooling(Seq2Seq[PoolingState]):
+    """One attention over the symbols of the source, and nothing beside it.
+
+    logits_t = W_2 relu(W_1 c_t + b_1) + b_2, where c_t is the context that `MultiHead` gives the
+    query E' y_{t-1} over the keys and values E x_1, ..., E x_n. Symbols enter as rows of the tables
+    E and E', with entries from N(0, 1). There are no positions, no layer below the attention and no
+    way around it: the source is a set, and all that the answer knows of it went through the
+    weights. The query knows the last symbol of the target alone.
+
+    `dropout` is applied to the inner units, `attention_dropout` to the attention weights.
+
+    Raises ValueError for sizes or heads below 1, heads that do not divide dim and dropouts outside
+    [0, 1).
+    """
+
+    def __init__(
+        self,
+        spec: Seq2SeqSpec,
+        score: ScoreFactory,
+        normalizer: NormalizerFactory = Softmax,
+        dim: int = 64,
+        heads: int = 1,
+        ff_dim: int = 128,
+        dropout: float = 0.0,
+        attention_dropout: float = 0.0,
+    ) -> None:
+        super().__init__(spec)
+        require_positive("ff_dim", ff_dim)
+        head_dim = features_a_head("dim", dim, heads)
+        self.embed_source = nn.Embedding(len(spec.source_vocab), dim)
+        self.embed_target = nn.Embedding(len(spec.target_vocab), dim)
+        sizes = (dim, dim, dim, dim, heads, head_dim)
+        self.attention = MultiHead(score, *sizes, normalizer, attention_dropout)
+        self.W_1 = nn.Linear(dim, ff_dim)
+        self.W_2 = nn.Linear(ff_dim, len(spec.target_vocab))
+        self.dropout = Dropout(dropout)
+
+    @property
+    def attentions(self) -> Mapping[str, Sequence[MultiHead]]:
+        return {"cross": [self.attention]}
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
+        state = self.encode(batch.keys, batch.mask)
+        queries = self.embed_target(batch.queries)
+        context, weights = self.attention.attend(queries, state.source, need_weights)
+        logits = self._logits(batch.due(context))
+        if weights is None:
+            return Prediction(logits, {})
+        return Prediction(logits, {"cross": batch.due(weights.unsqueeze(1))})
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
+    ) -> PoolingState:
+        symbols = self.embed_source(source)
+        return PoolingState(self.attention.remember(symbols, symbols, mask))
+
+    def step(
+        self, ids: Int[Tensor, " batch"], state: PoolingState
+    ) -> tuple[Float[Tensor, "batch target_vocab"], PoolingState]:
+        queries = self.embed_target(ids.unsqueeze(-1))
+        context, _ = self.attention.attend(queries, state.source, need_weights=False)
+        return self._logits(context.squeeze(1)), state
+
+    def _logits(
+        self, context: Float[Tensor, "*batch dim"]
+    ) -> Float[Tensor, "*batch target_vocab"]:
+        return self.W_2(self.dropout(self.W_1(context).relu()))

@@ -1,0 +1,1 @@
+"""What claims compute without training: from a seed to points of curves."""

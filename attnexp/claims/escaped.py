@@ -1,0 +1,125 @@
+"""A decision by the share of seeds that learn, where a row of runs has two modes."""
+
+from collections.abc import Sequence
+from math import comb, sqrt
+from statistics import median
+
+from attnexp.claims.decision import FEWEST, Decision, Verdict
+from attnexp.claims.evidence import Evidence
+from attnexp.runs.folder import Run
+from attnexp.tables.significance import LEVEL
+
+MOST_SEEDS = 200
+"""The most seeds that are advised."""
+
+NORMAL = 1.96
+"""The 97.5% quantile of the normal distribution."""
+
+
+class Escaped(Decision):
+    """A larger share of the seeds of the row `first` than of `second` has escaped.
+
+    A seed has escaped where its `metric` is at least `at_least`, or at most `at_most`. Means over
+    seeds that either learn or do not say little. `reproduced` where Fisher's exact test, one-sided,
+    has p <= 0.05. `not reproduced` where the 95% interval of the difference of the shares
+    (Agresti and Caffo 2000) lies below `least`, the smallest difference that counts. Else `cannot
+    tell`. The step at which a seed escaped is the first at which the metric of the validation set
+    passes; `skip` where none did.
+
+    Raises ValueError unless exactly one of `at_least` and `at_most` is given.
+    """
+
+    def __init__(
+        self,
+        metric: str,
+        first: str,
+        second: str,
+        least: float,
+        at_least: float | None = None,
+        at_most: float | None = None,
+    ) -> None:
+        if (at_most is None) == (at_least is None):
+            raise ValueError(f"give at_most or at_least, got {at_most} and {at_least}")
+        self.metric = metric
+        self.first = first
+        self.second = second
+        self.least = least
+        self.at_least = at_least
+        self.at_most = at_most
+
+    def decide(self, evidence: Evidence) -> Verdict:
+        rows = [evidence.values(self.metric, where) for where in (self.first, self.second)]
+        seeds = [len(row) for row in rows]
+        escaped = [sum(map(self._passes, row.values())) for row in rows]
+        p = fisher(escaped[0], seeds[0], escaped[1], seeds[1])
+        shares = [
+            f"{there} of {of} seeds with {where}"
+            for there, of, where in zip(escaped, seeds, (self.first, self.second), strict=True)
+        ]
+        text = f"{shares[0]} have escaped and {shares[1]}: p = {p:.2g} by Fisher's exact test"
+        shown = [
+            (f"step of escape, {where}", self._steps(evidence.chosen(where)))
+            for where in (self.first, self.second)
+        ]
+        if min(seeds) < FEWEST:
+            return Verdict("cannot tell", text, FEWEST - min(seeds), shown)
+        if p <= LEVEL:
+            return Verdict("reproduced", text, shown=shown)
+        if _highest(escaped[0], seeds[0], escaped[1], seeds[1]) < self.least:
+            return Verdict("not reproduced", text, shown=shown)
+        needed = _seeds_needed(escaped[0] / seeds[0], escaped[1] / seeds[1], min(seeds))
+        return Verdict("cannot tell", text, needed, shown)
+
+    def _passes(self, value: float) -> bool:
+        if self.at_least is not None:
+            return value >= self.at_least
+        assert self.at_most is not None
+        return value <= self.at_most
+
+    def _steps(self, runs: Sequence[Run]) -> str:
+        """Return the steps of escape of the runs that have escaped: smallest, median, largest."""
+        column = f"val_{self.metric.removeprefix('test_')}"
+        steps = []
+        for run in runs:
+            epochs = run.epochs
+            passed = [
+                int(step)
+                for step, value in zip(epochs.get("step", ()), epochs.get(column, ()), strict=True)
+                if self._passes(value)
+            ]
+            if passed and self._passes(run.metrics.get(self.metric, float("nan"))):
+                steps.append(passed[0])
+        if not steps:
+            return "skip"
+        return f"{min(steps)} to {max(steps)}, median {median(steps):g}, of {len(steps)} seeds"
+
+
+def fisher(first: int, of_first: int, second: int, of_second: int) -> float:
+    """Return the one-sided p of Fisher's exact test that the first share is the larger one.
+
+    It is the probability of `first` or more of `of_first` among the first + second that there are.
+    """
+    both, there = of_first + of_second, first + second
+    ways = sum(
+        comb(of_first, k) * comb(of_second, there - k)
+        for k in range(first, min(of_first, there) + 1)
+        if there - k <= of_second
+    )
+    return ways / comb(both, there)
+
+
+def _highest(first: int, of_first: int, second: int, of_second: int) -> float:
+    """Return the upper end of the interval of the difference of two shares (Agresti and Caffo)."""
+    shares = [(first + 1) / (of_first + 2), (second + 1) / (of_second + 2)]
+    variance = shares[0] * (1 - shares[0]) / (of_first + 2)
+    variance += shares[1] * (1 - shares[1]) / (of_second + 2)
+    return shares[0] - shares[1] + NORMAL * sqrt(variance)
+
+
+def _seeds_needed(first: float, second: float, seeds: int) -> int | None:
+    """Return how many seeds more would be enough if the shares stayed as they are."""
+    for more in range(1, MOST_SEEDS):
+        n = seeds + more
+        if fisher(round(first * n), n, round(second * n), n) <= LEVEL:
+            return more
+    return None

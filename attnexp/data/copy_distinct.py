@@ -1,0 +1,37 @@
+"""Copying symbols that are all different, such as permutations."""
+
+
+from attnexp.batch import Batch
+from attnexp.data.copy import Copy
+from attnexp.data.sequences import Drawn, Families, arrangements
+
+
+class CopyDistinct(Copy):
+    """target[t] = source[t], where no symbol comes twice.
+
+    Snell et al. (2021), "Approximating how single head attention learns", copy permutations: with
+    `min_length` = `max_length` = `vocab_size` each source has every symbol once, so that which
+    symbols a source has says nothing about it. With fewer symbols out of `vocab_size` it does.
+
+    Example:
+        source     3 1 4 0 5
+        target     3 1 4 0 5
+        alignment  0 1 2 3 4 -1
+
+    Settings and errors: see `Rearrangement`. Raises ValueError for lengths above `vocab_size`, too.
+    """
+
+    @classmethod
+    def families(cls, lengths: range, vocab_size: int) -> Families:
+        if lengths[-1] > vocab_size:
+            raise ValueError(
+                f"vocab_size must be at least {lengths[-1]}, the largest length, because all "
+                f"symbols of a source are different, got {vocab_size}"
+            )
+        return Families(
+            {length: [vocab_size - i for i in range(length)] for length in lengths},
+            f"lengths {lengths[0]} to {lengths[-1]} over {vocab_size} different symbols",
+        )
+
+    def _batch(self, drawn: Drawn) -> Batch:
+        return super()._batch({length: arrangements(block) for length, block in drawn.items()})

@@ -1,0 +1,120 @@
+"""The class of the largest item of a set."""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+
+from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.data.base import Dataset
+from attnexp.data.sequences import (
+    FIRST,
+    Drawn,
+    Families,
+    check_memory,
+    check_positive,
+    check_range,
+    check_sizes,
+    draw_sets,
+    question_batch,
+    sequence_spec,
+    stack,
+)
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class Maximum(Dataset):
+    """source = n items, each a priority and a class; target = the class of the largest priority.
+
+    Max retrieval, after Veličković et al. (2025), "Softmax is not enough (for Sharp Size
+    Generalisation)". An item is one symbol, such as c17: class c, priority 17. One item has the
+    largest priority m, which is uniform over 1 to `priorities` - 1; those of the others are uniform
+    below m, and so may repeat, and classes are uniform. In the paper a priority is a real number
+    and classes are given as vectors; here a table has a vector for each of the `priorities` *
+    `classes` items. There are `min_items` to `max_items` of them, in equal shares, and all sources
+    are different. The test set has the numbers `test_items`, in equal shares, or those of training
+    where that is None. The gold alignment is the place of the largest item.
+
+    Example:
+        source     a3 c17 a9 b3
+        target     c
+        alignment  1
+
+    Raises ValueError for a set without examples, fewer than two priorities or one class, more than
+    26 classes, an empty range of items, no or negative `test_items`, and more examples than there
+    are different sources.
+    """
+
+    spec: Seq2SeqSpec
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 50_000,
+        num_validation: int = 500,
+        num_test: int = 1_000,
+        min_items: int = 5,
+        max_items: int = 16,
+        priorities: int = 16,
+        classes: int = 10,
+        test_items: Sequence[int] | None = None,
+    ) -> None:
+        check_sizes(num_train, num_validation, num_test)
+        check_range("min_items", min_items, "max_items", max_items)
+        if priorities < 2:
+            raise ValueError(f"priorities must be at least 2, got {priorities}")
+        if not 1 <= classes <= len(LETTERS):
+            raise ValueError(f"classes must be within 1 to {len(LETTERS)}, got {classes}")
+        numbers = range(min_items, max_items + 1)
+        symbols = priorities * classes
+        shapes = len(numbers) * (priorities - 1)
+        check_memory((num_train, num_validation, num_test), max_items, shapes, symbols)
+        tested = None if test_items is None else sorted(set(test_items))
+        if tested is not None:
+            if not tested:
+                raise ValueError("test_items must be at least one number of items, got none")
+            check_positive("test_items", tested[0])
+            check_memory((0, 0, num_test), tested[-1], len(tested) * (priorities - 1), symbols)
+
+        def families(several: Iterable[int]) -> Families:
+            named = f"{', '.join(map(str, several))} items of {priorities} priorities"
+            return Families(
+                {
+                    (items, largest): [items] + [largest] * (items - 1) + [classes] * items
+                    for items in several
+                    for largest in range(1, priorities)
+                },
+                f"{named} and {classes} classes",
+            )
+
+        def batch_of(drawn: Drawn) -> Batch:
+            return _items(drawn, classes)
+
+        self.train, self.validation, self.test = draw_sets(
+            (num_train, num_validation, num_test),
+            families(numbers),
+            None if tested is None else families(tested),
+            batch_of,
+            generator,
+        )
+        letters = LETTERS[:classes]
+        names = [f"{letter}{priority}" for priority in range(priorities) for letter in letters]
+        self.spec = sequence_spec(names, list(letters), self.train, self.test)
+        self.chance = {"exact_match": 1 / classes}
+
+
+def _items(drawn: Drawn, classes: int) -> Batch:
+    """Return the batch of the items that the digits mean."""
+    sources, targets, places = [], [], []
+    for (items, largest), digits in drawn.items():
+        place, lower, kinds = digits.split([1, items - 1, items], dim=1)
+        # the place of the largest splits the others in two
+        column = torch.arange(items).expand(len(digits), -1)
+        rank = column - (column > place).long()
+        priority = torch.cat([lower, lower.new_zeros(len(digits), 1)], dim=1).gather(1, rank)
+        priority = priority.where(column != place, largest)
+        sources.append(FIRST + priority * classes + kinds)
+        targets.append(FIRST + kinds.gather(1, place).squeeze(1))
+        places.append(place.squeeze(1))
+    most = max(items for items, _ in drawn)
+    return question_batch(stack(sources, most), torch.cat(targets), torch.cat(places))

@@ -1,0 +1,106 @@
+"""A question that must be answered from all symbols, and one to which the answer is nothing."""
+
+import torch
+
+from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.data.base import Dataset
+from attnexp.data.sequences import (
+    FIRST,
+    PAD,
+    Drawn,
+    Families,
+    check_memory,
+    check_positive,
+    check_range,
+    check_sizes,
+    draw_sets,
+    sequence_spec,
+    stack,
+)
+
+START, TRIGGER, REST, NOTHING = "^", "?", ".", "-"
+
+
+class Trigger(Dataset):
+    """source = ^ x_1 ... x_n; at the query ? say the symbol that is there most often, at . nothing.
+
+    After the task of Ran-Milo (2026, arXiv 2603.11487), where at a trigger the mean of the vectors
+    so far is due, and zero elsewhere. Here symbols take the place of vectors, and the one that most
+    of them are that of the mean: with equal weights it is the largest entry of the context. Of
+    symbols that are equally frequent it is the first in the order of the vocabulary. Nothing is a
+    symbol of its own (-). Each example has both queries, in random order, and nothing is fed back.
+    Choose `arch=pooling`, whose answer can come from the weights alone: where they must sum to 1,
+    they have to go somewhere at the query . too, and to another place than at ?.
+
+    x_1, ..., x_n are uniform over `vocab_size` symbols 0, 1, ...; there are `min_length` to
+    `max_length` of them, in equal shares, and all sources are different. The gold alignment is
+    that of the query . alone: the place of ^, so that `gold_mass` is the weight on the first symbol
+    where nothing is asked for.
+
+    Example:
+        source     ^ 3 1 3 0
+        queries    . ?
+        target     - 3
+        alignment  0 -1
+
+    Raises ValueError for a set without examples, an empty range of lengths, no symbol, and more
+    examples than there are different sources.
+    """
+
+    spec: Seq2SeqSpec
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 20_000,
+        num_validation: int = 500,
+        num_test: int = 500,
+        min_length: int = 5,
+        max_length: int = 15,
+        vocab_size: int = 8,
+    ) -> None:
+        check_sizes(num_train, num_validation, num_test)
+        check_range("min_length", min_length, "max_length", max_length)
+        check_positive("vocab_size", vocab_size)
+        lengths, sizes = range(min_length, max_length + 1), (num_train, num_validation, num_test)
+        check_memory(sizes, max_length + 1, len(lengths), vocab_size)
+
+        def batch_of(drawn: Drawn) -> Batch:
+            return _questions(drawn, vocab_size, generator)
+
+        self.train, self.validation, self.test = draw_sets(
+            sizes,
+            Families(
+                {length: [vocab_size] * length for length in lengths},
+                f"lengths {min_length} to {max_length} over {vocab_size} symbols",
+            ),
+            None,
+            batch_of,
+            generator,
+        )
+        symbols = [str(number) for number in range(vocab_size)]
+        self.spec = sequence_spec(
+            [*symbols, START], [*symbols, TRIGGER, REST, NOTHING], self.train, self.test
+        )
+
+
+def _questions(drawn: Drawn, vocab_size: int, generator: torch.Generator) -> Batch:
+    """Return the batch of the symbols that the digits are, each with both queries."""
+    symbols = stack([block + FIRST for block in drawn.values()], max(drawn))
+    examples, past = len(symbols), FIRST + vocab_size
+    source = torch.cat([symbols.new_full((examples, 1), past), symbols], dim=1)
+    counts = torch.stack([(symbols == FIRST + i).sum(dim=1) for i in range(vocab_size)], dim=1)
+    most = FIRST + counts.argmax(dim=1)
+    first = torch.rand(examples, 1, generator=generator) < 0.5
+    asked = torch.cat([first, ~first], dim=1)
+    trigger, rest, nothing = (past + i for i in range(3))
+    return Batch(
+        queries=torch.full((examples, 2), rest).masked_fill(asked, trigger),
+        keys=source,
+        values=source,
+        targets=most.unsqueeze(1).where(asked, nothing),
+        mask=(source != PAD).unsqueeze(1),
+        target_mask=torch.ones_like(asked),
+        alignment=-asked.long(),
+        asked=torch.arange(2).expand(examples, -1),
+    )

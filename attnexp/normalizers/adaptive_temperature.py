@@ -1,0 +1,53 @@
+"""The softmax whose temperature falls with the entropy of its weights."""
+
+from typing import ClassVar
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from attnexp.attention.statistics import entropy
+from attnexp.normalizers.base import Normalizer
+
+POLYNOMIAL = (-0.037, 0.481, -2.3, 4.917, -1.791)
+"""The coefficients of the inverse temperature in the entropy, the highest power first."""
+
+LOWEST_ENTROPY = 0.5
+"""The entropy, nats, up to which a row is left as it is."""
+
+
+class AdaptiveTemperature(Normalizer):
+    """w = softmax(b(H) a), H the entropy of softmax(a) in nats, b a polynomial that is at least 1.
+
+    Veličković et al. (2025), "Softmax is not enough (for Sharp Size Generalisation)":
+
+        b(H) = max(1, -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791)    where H > 0.5,
+
+    and 1 elsewhere. The paper fitted it to its own task, the largest of a set, and uses it in a
+    model that was trained with the softmax; here it is the normalizer of training, too. No gradient
+    goes through b. Beyond H = 5.94 the polynomial is below 1, so that a uniform row of more than
+    381 keys is left as it is.
+
+    Example:
+        >>> adaptive_temperature = AdaptiveTemperature(heads=1)
+        >>> adaptive_temperature(torch.tensor([[2.0, 0.0, 0.0, 0.0]]))
+        tensor([[0.7619, 0.0794, 0.0794, 0.0794]])
+    """
+
+    sums_to_one: ClassVar[bool] = True
+    shift_invariant: ClassVar[bool] = True
+
+    def normalize(
+        self,
+        scores: Float[Tensor, "*batch queries keys"],
+        seen: Bool[Tensor, "*batch queries keys"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        nats = entropy(scores.detach().softmax(dim=-1)).unsqueeze(-1)
+        inverse = torch.zeros_like(nats)
+        for coefficient in POLYNOMIAL:
+            inverse = inverse * nats + coefficient
+        inverse = inverse.clamp(min=1.0).where(nats > LOWEST_ENTROPY, 1.0)
+        largest = scores.amax(dim=-1, keepdim=True)
+        # from the largest down, so that the lowest number stays within its range
+        lowest = torch.finfo(scores.dtype).min
+        return (inverse * (scores - largest)).clamp(min=lowest / 2).softmax(dim=-1)

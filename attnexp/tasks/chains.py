@@ -1,0 +1,100 @@
+"""Chains of symbols: how far a model's answers are from those that counting gives."""
+
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from attnexp.batch import Batch
+from attnexp.tasks import seq2seq
+from attnexp.tasks.base import Metric
+from attnexp.tasks.seq2seq import Answers, SequenceToSequence
+
+
+def by_unigram(batch: Batch) -> Float[Tensor, "batch target vocab"]:
+    """Return (n_s + 1) / (t + S), n_s how often the symbol s is among the t symbols so far.
+
+    It is the mean of what may follow where symbols are independent and their distribution is
+    Dirichlet(1). S symbols can follow; all others of the vocabulary have 0.
+    """
+    seen = _indicators(batch)
+    return _smoothed(seen.cumsum(dim=1), batch)
+
+
+def by_bigram(batch: Batch) -> Float[Tensor, "batch target vocab"]:
+    """Return (n_rs + 1) / (n_r + S), n_rs how often s has followed the last symbol r so far.
+
+    It is the mean of P[r, s] given the symbols so far, each row of P being Dirichlet(1): the best
+    answer but for the first symbol, which is drawn from the stationary distribution.
+    """
+    seen = _indicators(batch)
+    before = F.pad(seen[:, :-1], (0, 0, 1, 0))
+    # pairs[t, r, s]: how often s has followed r up to t
+    pairs = (before.unsqueeze(-1) * seen.unsqueeze(-2)).cumsum(dim=1)
+    return _smoothed((pairs * seen.unsqueeze(-1)).sum(dim=-2), batch)
+
+
+def _indicators(batch: Batch) -> Float[Tensor, "batch target vocab"]:
+    """Return the inputs as rows of 0 and 1, zeros for symbols that are never a target."""
+    rows = F.one_hot(batch.queries, int(batch.targets.max()) + 1).double()
+    return rows * _can_follow(batch, rows)
+
+
+def _smoothed(
+    counts: Float[Tensor, "batch target vocab"], batch: Batch
+) -> Float[Tensor, "batch target vocab"]:
+    """Return counts as probabilities, one added to those of each symbol that can follow."""
+    counts = counts + _can_follow(batch, counts)
+    return counts / counts.sum(dim=-1, keepdim=True)
+
+
+def _can_follow(
+    batch: Batch, like: Float[Tensor, "batch target vocab"]
+) -> Bool[Tensor, " vocab"]:
+    """Return which symbols can be a target: those of the data, and none of the special ones."""
+    return torch.arange(like.shape[-1], device=like.device) >= batch.targets.min()
+
+
+def _divergence(answers: Answers, reference: Float[Tensor, "batch target vocab"]) -> float:
+    """Return the mean over symbols of KL(reference || model), nats."""
+    logs = answers.outputs.double().log_softmax(dim=-1)[..., : reference.shape[-1]]
+    gaps = torch.xlogy(reference, reference) - reference * logs
+    return float(gaps.sum(dim=-1)[answers.batch.target_mask].mean())
+
+
+CHAIN_METRICS = (
+    Metric(
+        "kl_unigram",
+        lambda answers: _divergence(answers, by_unigram(answers.batch)),
+        "mean divergence of the answers from those by the counts of symbols so far",
+        unit="nats",
+        headline=True,
+        validated=True,
+    ),
+    Metric(
+        "kl_bigram",
+        lambda answers: _divergence(answers, by_bigram(answers.batch)),
+        "mean divergence of the answers from those by the counts of pairs of symbols so far",
+        better="lower",
+        unit="nats",
+        headline=True,
+        validated=True,
+    ),
+)
+
+
+class Chains(SequenceToSequence):
+    """Cross-entropy over all symbols of a chain; see `CHAIN_METRICS` and `seq2seq.METRICS`.
+
+    The two divergences are those of Edelman et al. (2024), section 3: a model that looks at
+    frequencies alone has a small `kl_unigram`, one that has learned to look for what followed the
+    last symbol before has a small `kl_bigram`.
+
+    Raises ValueError for num_shown below 1.
+    """
+
+    primary = "kl_bigram"
+    answer_metrics: ClassVar[tuple[Metric, ...]] = (*CHAIN_METRICS, *seq2seq.METRICS)
+    metrics: ClassVar[tuple[Metric, ...]] = answer_metrics
