@@ -16,8 +16,8 @@ def one_symbol_fades(
     """Yield the largest weight of n scores within -bound to bound, by n, for three normalizers.
 
     Two sets of scores: at best one score is `bound` and all others are -bound, which no scores
-    within these bounds can exceed; at random all are uniform. `softmax over e^(2c)/n` is the larger
-    of the two largest weights of the softmax over the bound that is claimed for them.
+    within these bounds can exceed; at random all are uniform. `bound` is e^(2 bound)/n, at most 1,
+    and `largest softmax over bound` the largest of all weights of the softmax over it.
     """
     generator = torch.Generator().manual_seed(seed)
     normalizers = {
@@ -25,6 +25,7 @@ def one_symbol_fades(
         "log_length": LogLength(heads=1),
         "sparsemax": Sparsemax(heads=1),
     }
+    ratios = []
     for n in keys:
         best = torch.full((1, n), -bound, dtype=torch.float64)
         best[0, 0] = bound
@@ -34,5 +35,7 @@ def one_symbol_fades(
             for kind, scores in (("at best", best), ("at random", drawn)):
                 largest[f"{name}, {kind}"] = float(normalizer(scores).max())
         yield from ((curve, n, weight) for curve, weight in largest.items())
-        softmax = max(largest["softmax, at best"], largest["softmax, at random"])
-        yield "softmax over e^(2c)/n", n, softmax * n / math.exp(2 * bound)
+        most = math.exp(2 * bound) / n
+        yield "bound", n, min(1.0, most)
+        ratios += [weight / most for curve, weight in largest.items() if curve[:7] == "softmax"]
+    yield "largest softmax over bound", 0, max(ratios)
