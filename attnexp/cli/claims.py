@@ -113,6 +113,9 @@ def _run(name: str, claim: Claim, seeds: int, config_dir: Path | None) -> None:
 
 def _compute(folder: Path, claim: Claim, seeds: int) -> None:
     """Compute the points of the seeds that are missing, and keep them after each seed."""
+    from attnexp.training.device import prepare_processor  # which imports torch
+
+    prepare_processor(threads=1)  # small products: more threads would wait for each other
     points = read_points(folder, claim.computes)
     for found in claim.missing_points(seeds, points):
         points += found
