@@ -38,7 +38,8 @@ PARTS = {
     "sweeps": "config console plots runs select tables training",
     "notebooks": "architectures attention batch config plots runs select tables",
     "probe": "architectures attention batch data masks normalizers runs tables tasks training",
-    "claims": "config console runs select tables",
+    "claims": "architectures attention config console masks normalizers plots runs scores select "
+    "tables",
     "attend": "attention config console normalizers plots runs scores",
     "course": "batch config console data runs scores select tables",
     "cli": "architectures attend attention batch claims config console course data normalizers "
@@ -111,6 +112,7 @@ def test_only_what_drives_runs_imports_the_composition_root():
         (["results", STORED], {"torch", "matplotlib", "hydra", *OF_TEXT}),
         (["show", f"{STORED}/additive-reverse"], {"torch", "matplotlib", "pandas", *OF_TEXT}),
         (["status"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
+        (["claims"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf", *OF_TEXT}),
         (["attend"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["exercise", "list"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["chapter"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),

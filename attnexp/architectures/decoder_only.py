@@ -10,7 +10,12 @@ from torch import Tensor, nn
 
 from attnexp.architectures.positions import positions_named
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer
+from attnexp.architectures.transformer import (
+    FeedForward,
+    SelfAttentionLayer,
+    added,
+    replaced,
+)
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import MultiHead, features_a_head
@@ -36,7 +41,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     its end symbol, then the queries, which begin with `bos`: it separates the two. The logits are
     those of the queries, so the loss is on the target alone. A layer is self-attention, `MultiHead`
     around the chosen score, and a feed-forward layer; with `feed_forward` false there is attention
-    alone.
+    alone. Without `residual` there are no skip connections, as in `Transformer`.
 
     The place of a query is the length of its own source plus its own number, so that padding
     between them takes no place and has no influence. Learned positions reach `max_source` +
@@ -70,8 +75,9 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         ff_dim: int = 256,
         feed_forward: bool = True,
         dropout: float = 0.0,
-        positions: Literal["sinusoidal", "learned", "none", "rotary", "alibi"] = "sinusoidal",
+        positions: Literal["sinusoidal", "learned", "none", "rotary", "alibi", "t5"] = "sinusoidal",
         attention_dropout: float = 0.0,
+        residual: bool = True,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
@@ -89,11 +95,12 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         nn.init.normal_(self.embed.weight, std=dim**-0.5)
         sizes = (dim, dim, dim, dim, heads, head_dim)
         attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
-        second = partial(FeedForward, dim, ff_dim, dropout) if feed_forward else nn.Identity
+        join = added if residual else replaced
+        second = partial(FeedForward, dim, ff_dim, dropout, join) if feed_forward else nn.Identity
         self.layers = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(
-                SelfAttentionLayer(attention, second, dim, dropout) for _ in range(layers)
+                SelfAttentionLayer(attention, second, dim, dropout, join) for _ in range(layers)
             ),
         )
         self.norm = nn.LayerNorm(dim)

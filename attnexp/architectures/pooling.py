@@ -23,7 +23,7 @@ class PoolingState(NamedTuple):
 
 
 class Pooling(Seq2Seq[PoolingState]):
-    """One attention over the symbols of the source, and nothing beside it.
+    """One attention over the symbols of the source, and nothing else.
 
     logits_t = W_2 relu(W_1 c_t + b_1) + b_2, where c_t is the context that `MultiHead` gives the
     query E' y_{t-1} over the keys and values E x_1, ..., E x_n. Symbols enter as rows of the tables
@@ -85,7 +85,5 @@ class Pooling(Seq2Seq[PoolingState]):
         context, _ = self.attention.attend(queries, state.source, need_weights=False)
         return self._logits(context.squeeze(1)), state
 
-    def _logits(
-        self, context: Float[Tensor, "*batch dim"]
-    ) -> Float[Tensor, "*batch target_vocab"]:
+    def _logits(self, context: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch target_vocab"]:
         return self.W_2(self.dropout(self.W_1(context).relu()))

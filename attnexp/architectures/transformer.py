@@ -19,6 +19,19 @@ from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
+Join = Callable[[Tensor, Tensor], Tensor]
+"""Joins the input of a sublayer and what it gives."""
+
+
+def added(x: Tensor, update: Tensor) -> Tensor:
+    """Return x + update, a skip connection."""
+    return x + update
+
+
+def replaced(x: Tensor, update: Tensor) -> Tensor:
+    """Return the update alone, as there is no skip connection."""
+    return update
+
 
 class TransformerState(NamedTuple):
     """Holds what each decoder layer attends to: the source, and the symbols written so far."""
@@ -45,6 +58,9 @@ class Transformer(Seq2Seq[TransformerState]):
     `attention_dropout` to the attention weights, as the textbook d2l 1.0 has it. The weights that
     are returned are those before dropout.
 
+    Without `residual` a sublayer gives f(LayerNorm(x)) alone, which is how Dong et al. (2021) have
+    stacks whose symbols become one.
+
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim
     with sinusoidal positions, an odd dim / heads with rotary ones, dropouts outside [0, 1), unknown
     positions, and sequences longer than learned positions.
@@ -60,8 +76,9 @@ class Transformer(Seq2Seq[TransformerState]):
         dim: int = 64,
         ff_dim: int = 256,
         dropout: float = 0.0,
-        positions: Literal["sinusoidal", "learned", "none", "rotary", "alibi"] = "sinusoidal",
+        positions: Literal["sinusoidal", "learned", "none", "rotary", "alibi", "t5"] = "sinusoidal",
         attention_dropout: float = 0.0,
+        residual: bool = True,
     ) -> None:
         super().__init__(spec)
         require_positive("layers", layers)
@@ -77,8 +94,9 @@ class Transformer(Seq2Seq[TransformerState]):
         self.target_positions = kind(dim, heads, spec.max_target)
         self.source_positions.require_reach(spec.test_max_source)
         self.target_positions.require_reach(spec.test_max_target)
-        feed_forward = partial(FeedForward, dim, ff_dim, dropout)
-        parts = (attention, feed_forward, dim, dropout)
+        join = added if residual else replaced
+        feed_forward = partial(FeedForward, dim, ff_dim, dropout, join)
+        parts = (attention, feed_forward, dim, dropout, join)
         self.encoder = cast(
             "Sequence[SelfAttentionLayer]",
             nn.ModuleList(SelfAttentionLayer(*parts) for _ in range(layers)),
@@ -171,7 +189,8 @@ class Transformer(Seq2Seq[TransformerState]):
 class SelfAttentionLayer(nn.Module):
     """x + attention(norm(x)), then the feed-forward layer: all of an encoder's, or a causal, layer.
 
-    `attention` and `feed_forward` build its two parts.
+    `attention` and `feed_forward` build its two parts. `join` takes x and what a part gives: their
+    sum, or without skip connections the latter alone.
     """
 
     def __init__(
@@ -180,8 +199,10 @@ class SelfAttentionLayer(nn.Module):
         feed_forward: Callable[[], nn.Module],
         dim: int,
         dropout: float,
+        join: Join = added,
     ) -> None:
         super().__init__()
+        self.join = join
         self.own = attention()
         self.own_norm = nn.LayerNorm(dim)
         self.feed_forward = feed_forward()
@@ -207,13 +228,13 @@ class SelfAttentionLayer(nn.Module):
         if past is not None:
             memory = past.followed_by(memory)
         context, weights = self.own.attend(normed, memory, need_weights, *order)
-        return self.feed_forward(x + self.dropout(context)), memory, weights
+        return self.feed_forward(self.join(x, self.dropout(context))), memory, weights
 
 
 class DecoderLayer(nn.Module):
     """Adds causal self-attention, attention to the source and feed-forward, each to its input.
 
-    `attention` and `feed_forward` build its parts.
+    `attention` and `feed_forward` build its parts. For `join` see `SelfAttentionLayer`.
     """
 
     def __init__(
@@ -222,8 +243,10 @@ class DecoderLayer(nn.Module):
         feed_forward: Callable[[], nn.Module],
         dim: int,
         dropout: float,
+        join: Join = added,
     ) -> None:
         super().__init__()
+        self.join = join
         self.own = attention()
         self.own_norm = nn.LayerNorm(dim)
         self.cross = attention()
@@ -254,16 +277,21 @@ class DecoderLayer(nn.Module):
         if past is not None:
             memory = past.followed_by(memory)
         context, own_weights = self.own.attend(normed, memory, need_weights, *order)
-        x = x + self.dropout(context)
+        x = self.join(x, self.dropout(context))
         context, cross_weights = self.cross.attend(self.cross_norm(x), source, need_weights)
-        return self.feed_forward(x + self.dropout(context)), memory, own_weights, cross_weights
+        x = self.join(x, self.dropout(context))
+        return self.feed_forward(x), memory, own_weights, cross_weights
 
 
 class FeedForward(nn.Module):
-    """x + W_2 relu(W_1 norm(x) + b_1) + b_2, with `ff_dim` units in between."""
+    """x + W_2 relu(W_1 norm(x) + b_1) + b_2, with `ff_dim` units in between.
 
-    def __init__(self, dim: int, ff_dim: int, dropout: float) -> None:
+    For `join`, by default the sum, see `SelfAttentionLayer`.
+    """
+
+    def __init__(self, dim: int, ff_dim: int, dropout: float, join: Join = added) -> None:
         super().__init__()
+        self.join = join
         self.norm = nn.LayerNorm(dim)
         self.W_1 = nn.Linear(dim, ff_dim)
         self.W_2 = nn.Linear(ff_dim, dim)
@@ -271,4 +299,4 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch length dim"]) -> Float[Tensor, "batch length dim"]:
         inner = self.dropout(self.W_1(self.norm(x)).relu())
-        return x + self.dropout(self.W_2(inner))
+        return self.join(x, self.dropout(self.W_2(inner)))

@@ -34,6 +34,8 @@ def markdown(
     for name, claim, verdict in entries:
         lines = [f"## {name}", ""]
         lines += [f"- **{head}**: {text}" for head, text in card(claim, verdict)]
-        lines += [f"\n![{name}: {path.stem}](<{path.resolve().as_posix()}>)" for path in pictures[name]]
+        lines += [
+            f"\n![{name}: {path.stem}](<{path.resolve().as_posix()}>)" for path in pictures[name]
+        ]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"

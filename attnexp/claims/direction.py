@@ -37,11 +37,11 @@ class Direction(Decision):
         self.equal_within = equal_within
 
     def decide(self, evidence: Evidence) -> Verdict:
+        rule = Rule(self._better(evidence), self.equal_within)
         rows: list[Values] = [
             {seed: {0: value} for seed, value in evidence.values(self.metric, where).items()}
             for where in (self.first, self.second)
         ]
-        rule = Rule(self._better(evidence), self.equal_within)
         if min(map(len, rows)) < 2:
             lacking = rule.least - min(map(len, rows))
             return Verdict("cannot tell", "a row has fewer than two seeds", lacking)

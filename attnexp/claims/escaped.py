@@ -85,7 +85,7 @@ class Escaped(Decision):
             passed = [
                 int(step)
                 for step, value in zip(epochs.get("step", ()), epochs.get(column, ()), strict=True)
-                if self._passes(value)
+                if self._passes(float(value))
             ]
             if passed and self._passes(run.metrics.get(self.metric, float("nan"))):
                 steps.append(passed[0])

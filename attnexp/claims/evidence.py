@@ -88,7 +88,9 @@ class Evidence:
             value = details.get(place) if sign else run.metrics.get(name)
             if value is not None:
                 if run.seed in found:
-                    raise RequestError(f"several runs of seed {run.seed} fit {where or 'the claim'}")
+                    raise RequestError(
+                        f"several runs of seed {run.seed} fit {where or 'the claim'}"
+                    )
                 found[run.seed] = value
         if not found:
             raise RequestError(f"nothing has the number {name} yet")

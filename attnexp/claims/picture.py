@@ -8,7 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from attnexp.claims.evidence import Point
-from attnexp.plots.style import LINES, PALETTE, draw_band, name_lines, new_figure, plot_axes, save, style
+from attnexp.plots.style import (
+    LINES,
+    PALETTE,
+    draw_band,
+    name_lines,
+    new_figure,
+    plot_axes,
+    save,
+    style,
+)
 
 WIDE = 30
 """Positive numbers that span more than this factor have a logarithmic axis."""
@@ -35,7 +44,10 @@ def draw_curves(points: Sequence[Point], title: str, labels: tuple[str, str], pa
                     rows.setdefault(point.seed, {})[point.x] = point.y
             x = sorted(set.intersection(*(set(row) for row in rows.values())))
             values = np.array([[row[each] for each in x] for row in rows.values()])
-            line = {"color": PALETTE[number % len(PALETTE)], "linestyle": LINES[number % len(LINES)]}
+            line = {
+                "color": PALETTE[number % len(PALETTE)],
+                "linestyle": LINES[number % len(LINES)],
+            }
             draw_band(axes, np.array(x), values, curve, line)
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])

@@ -14,6 +14,7 @@ from attnexp.tables.statistics import moments, student_quantile
 Errors = Mapping[float, Mapping[int, Mapping[int, float]]]
 """The error by width, number of points and seed."""
 
+
 class Rate(Decision):
     r"""The slope of log error against log n is `expected`, to within `tolerance`.
 

@@ -47,7 +47,9 @@ def main(argv: Sequence[str]) -> None:
         claims[name].decision()  # refused before anything is run
     for name in chosen:
         _run(name, claims[name], arguments.seeds or claims[name].seeds, arguments.config_dir)
-    entries = [(name, claim, claim.verdict(_evidence(name, claim))) for name, claim in claims.items()]
+    entries = [
+        (name, claim, claim.verdict(_evidence(name, claim))) for name, claim in claims.items()
+    ]
     if arguments.output is not None:
         pictures = {name: sorted((FOLDER / name).glob("*.png")) for name in claims}
         write_output("--output", arguments.output, markdown(entries, pictures).encode())

@@ -1,6 +1,5 @@
 """Copying symbols that are all different, such as permutations."""
 
-
 from attnexp.batch import Batch
 from attnexp.data.copy import Copy
 from attnexp.data.sequences import Drawn, Families, arrangements

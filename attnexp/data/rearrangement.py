@@ -99,4 +99,3 @@ class Rearrangement(Dataset):
         self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
     ) -> Int[Tensor, "examples length"]:
         """Return p, the source position of each target symbol, with any value after the end."""
-

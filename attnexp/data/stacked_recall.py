@@ -108,5 +108,5 @@ def _asked(drawn: Drawn, num_keys: int, num_values: int, generator: torch.Genera
         mask=(source != PAD).unsqueeze(1),
         target_mask=target != PAD,
         alignment=stack(orders, most, fill=-1),
-        asked=torch.arange(most).expand(len(target), -1),
+        asked=torch.arange(most).where(target != PAD, 0),
     )

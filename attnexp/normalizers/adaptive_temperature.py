@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnexp.attention.statistics import entropy
 from attnexp.normalizers.base import Normalizer
 
 POLYNOMIAL = (-0.037, 0.481, -2.3, 4.917, -1.791)
@@ -24,9 +23,9 @@ class AdaptiveTemperature(Normalizer):
         b(H) = max(1, -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791)    where H > 0.5,
 
     and 1 elsewhere. The paper fitted it to its own task, the largest of a set, and uses it in a
-    model that was trained with the softmax; here it is the normalizer of training, too. No gradient
-    goes through b. Beyond H = 5.94 the polynomial is below 1, so that a uniform row of more than
-    381 keys is left as it is.
+    model that was trained with the softmax; here it is the normalizer of training, too. Beyond
+    H = 5.94 the polynomial is below 1, so that a uniform row of more than 381 keys is left as it
+    is.
 
     Example:
         >>> adaptive_temperature = AdaptiveTemperature(heads=1)
@@ -42,12 +41,13 @@ class AdaptiveTemperature(Normalizer):
         scores: Float[Tensor, "*batch queries keys"],
         seen: Bool[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        nats = entropy(scores.detach().softmax(dim=-1)).unsqueeze(-1)
+        p, logs = scores.softmax(dim=-1), scores.log_softmax(dim=-1)
+        nats = -(p * logs.where(p > 0, 0.0)).sum(dim=-1, keepdim=True)
         inverse = torch.zeros_like(nats)
         for coefficient in POLYNOMIAL:
             inverse = inverse * nats + coefficient
         inverse = inverse.clamp(min=1.0).where(nats > LOWEST_ENTROPY, 1.0)
-        largest = scores.amax(dim=-1, keepdim=True)
-        # from the largest down, so that the lowest number stays within its range
         lowest = torch.finfo(scores.dtype).min
-        return (inverse * (scores - largest)).clamp(min=lowest / 2).softmax(dim=-1)
+        # from the largest down, so that a product stays within the range of numbers
+        gaps = (scores - scores.amax(dim=-1, keepdim=True)).clamp(min=lowest / 8)
+        return (inverse * gaps.where(seen, 0.0)).where(seen, lowest).softmax(dim=-1)

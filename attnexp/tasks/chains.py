@@ -50,9 +50,7 @@ def _smoothed(
     return counts / counts.sum(dim=-1, keepdim=True)
 
 
-def _can_follow(
-    batch: Batch, like: Float[Tensor, "batch target vocab"]
-) -> Bool[Tensor, " vocab"]:
+def _can_follow(batch: Batch, like: Float[Tensor, "batch target vocab"]) -> Bool[Tensor, " vocab"]:
     """Return which symbols can be a target: those of the data, and none of the special ones."""
     return torch.arange(like.shape[-1], device=like.device) >= batch.targets.min()
 

@@ -181,8 +181,9 @@ class SequenceToSequence(Task):
     target; see `attnexp.attention.alignment.Scorecard`.
 
     The details `exact_match_by_length` and `gold_mass_by_length` cut exact match and the weight on
-    the gold key by the length of the source without its end symbol, and `lengths_in_training` has the shortest and the longest source of training. The
-    attention of the first `num_shown` test examples is kept.
+    the gold key by the length of the source without its end symbol. `lengths_in_training` has the
+    shortest and the longest source of training. The attention of the first `num_shown` test
+    examples is kept.
 
     Raises ValueError for num_shown below 1.
     """
@@ -304,9 +305,7 @@ class SequenceToSequence(Task):
         return Attended(shown, model(shown, need_weights=True).weights)
 
 
-def _by_length(
-    answers: Answers, lengths: Int[Tensor, " batch"]
-) -> dict[str, Mapping[str, float]]:
+def _by_length(answers: Answers, lengths: Int[Tensor, " batch"]) -> dict[str, Mapping[str, float]]:
     """Return exact match, and the weight on the gold key where there are such, by length."""
     rows = {length: lengths == length for length in lengths.unique().tolist()}
     details: dict[str, Mapping[str, float]] = {

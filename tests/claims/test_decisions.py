@@ -3,11 +3,16 @@
 import numpy as np
 import pytest
 
+from attnexp.claims.all_of import AllOf
+from attnexp.claims.bounded import Bounded
 from attnexp.claims.claim import read_claim
+from attnexp.claims.decision import made
 from attnexp.claims.direction import Direction
-from attnexp.claims.moved import Moved
+from attnexp.claims.escaped import Escaped, fisher
+from attnexp.claims.evidence import Evidence, Point
 from attnexp.claims.rate import Rate, errors_of, slope_of
 from attnexp.claims.same_minimum import SameMinimum, minima
+from attnexp.claims.stages import Stages
 from attnexp.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
@@ -50,7 +55,7 @@ def falling(curve_of):
 
 
 def test_a_rate_that_is_within_tolerance_is_reproduced(falling):
-    verdict = Rate(**RATE).decide(falling(-0.8))
+    verdict = Rate(**RATE).decide(Evidence(falling(-0.8)))
     assert verdict.word == "reproduced"
     assert "the slope is -0.8" in verdict.because
     assert "over 10 seeds, where -0.8 is claimed" in verdict.because
@@ -60,14 +65,14 @@ def test_a_rate_that_is_within_tolerance_is_reproduced(falling):
 
 
 def test_another_rate_is_not(falling):
-    assert Rate(**RATE).decide(falling(-0.6)).word == "not reproduced"
+    assert Rate(**RATE).decide(Evidence(falling(-0.6))).word == "not reproduced"
 
 
 def test_few_or_noisy_seeds_cannot_tell(falling):
     runs = falling(-0.8, noise=1.0)
-    few = Rate(**RATE).decide([run for run in runs if run.seed == 0])
+    few = Rate(**RATE).decide(Evidence([run for run in runs if run.seed == 0]))
     assert (few.word, few.more_seeds) == ("cannot tell", 2)
-    noisy = Rate(**RATE).decide(runs)
+    noisy = Rate(**RATE).decide(Evidence(runs))
     assert noisy.word == "cannot tell"
     assert noisy.more_seeds > 10
     assert noisy.text == f"cannot tell: {noisy.more_seeds} more seeds"
@@ -105,7 +110,7 @@ def test_points_of_a_step_are_a_part_of_those_that_were_tested(curve_of):
 
 def test_a_rate_is_refused_where_there_is_no_curve(write_run):
     with pytest.raises(RequestError, match="has no predictions of a curve"):
-        Rate(**RATE).decide([load_run(write_run("one"))])
+        Rate(**RATE).decide(Evidence([load_run(write_run("one"))]))
 
 
 @pytest.fixture
@@ -121,7 +126,7 @@ def searched(write_run):
                 fields = {"choices": {"model": "grid"}, "metrics": {"loo_mse": error}}
                 settings = {"seed": seed, "model.width": float(width)}
                 runs.append(load_run(write_run(f"g{seed}-{width}", settings, **fields)))
-        return SameMinimum("loo_mse", "learned", "grid", 0.001).decide(runs)
+        return SameMinimum("loo_mse", "learned", "grid", 0.001).decide(Evidence(runs))
 
     return write
 
@@ -161,25 +166,250 @@ def probed(write_run):
             ]
             write_probed(folder, rows)
             runs.append(load_run(folder))
-        shown = {"learned": ["exact_match"], "hard": ["exact_match"]}
-        return Moved("shuffled", "total_variation", 0.1, shown).decide(runs)
+        return Evidence(runs)
 
     return write
 
 
+BOUNDS = [
+    ([0.01, 0.02, 0.03], {"at_most": 0.1}, "reproduced"),
+    ([0.5, 0.6, 0.7], {"at_most": 0.1}, "not reproduced"),
+    ([0.05, 0.1, 0.2], {"at_most": 0.1}, "cannot tell"),
+    ([0.5, 0.6], {"at_most": 0.1}, "cannot tell"),
+    ([0.5, 0.6, 0.7], {"at_least": 0.1}, "reproduced"),
+    ([0.01, 0.02, 0.03], {"at_least": 0.1}, "not reproduced"),
+    ([0.05, 0.1, 0.2], {"at_least": 0.1}, "cannot tell"),
+    ([-0.5, -0.5, -0.5], {"at_least": -0.5}, "reproduced"),
+]
+
+
+@pytest.mark.parametrize(("values", "bound", "word"), BOUNDS)
+def test_a_number_is_within_a_bound_or_not(probed, values, bound, word):
+    decision = Bounded("probe.shuffled.total_variation", **bound)
+    assert decision.decide(probed(*values)).word == word
+
+
+@pytest.mark.parametrize(("values", "bound", "word"), BOUNDS)
+def test_a_computed_number_is_as_good_as_one_of_runs(values, bound, word):
+    points = [Point(seed, "weight", 64.0, value) for seed, value in enumerate(values)]
+    other = [Point(seed, "weight", 128.0, 9.0) for seed in range(9)]
+    decision = Bounded("weight@64", **bound)
+    assert decision.decide(Evidence(points=points + other)).word == word
+
+
+def test_a_bound_says_its_numbers():
+    points = [Point(seed, "weight", 64.0, value) for seed, value in enumerate([0.1, 0.2, 0.3])]
+    verdict = Bounded("weight@64", at_most=0.5).decide(Evidence(points=points))
+    # Student's quantile for two degrees of freedom is 4.303, and sd / sqrt(3) = 0.0577
+    assert verdict.because == (
+        "weight@64 is 0.2 [-0.04841, 0.4484] over 3 seeds, where at most 0.5 is claimed"
+    )
+
+
+@pytest.mark.parametrize("kind", [Bounded, Escaped])
+def test_one_bound_is_given(kind):
+    names = ["a"] if kind is Bounded else ["a", "first", "second", 0.5]
+    with pytest.raises(ValueError, match="give at_most or at_least, got None and None"):
+        kind(*names)
+    with pytest.raises(ValueError, match="give at_most or at_least, got 1 and 2"):
+        kind(*names, at_most=1, at_least=2)
+
+
+def test_a_detail_of_runs_is_a_number_by_its_place(write_run):
+    details = {"exact_match_by_length": {"16": 0.9, "512": 0.4}}
+    runs = [load_run(write_run(f"d{seed}", {"seed": seed}, details=details)) for seed in (0, 1)]
+    assert Evidence(runs).values("exact_match_by_length@512") == {0: 0.4, 1: 0.4}
+    with pytest.raises(RequestError, match="nothing has the number exact_match_by_length@7 yet"):
+        Evidence(runs).values("exact_match_by_length@7")
+    with pytest.raises(RequestError, match="several runs of seed 0 fit the claim"):
+        Evidence([runs[0], runs[0]]).values("exact_match_by_length@16")
+    with pytest.raises(RequestError, match="none of the 2 runs fits seed=9"):
+        Evidence(runs).values("exact_match_by_length@16", "seed=9")
+
+
+PART = {"_target_": "attnexp.claims.bounded.Bounded", "number": "y@0", "at_most": 1.0}
+FOUND = {"reproduced": [0.0] * 3, "not reproduced": [2.0] * 3, "cannot tell": [0.0, 2.0, 0.0]}
+
+
 @pytest.mark.parametrize(
-    ("values", "word"),
+    ("words", "whole"),
     [
-        ([0.01, 0.02, 0.03], "reproduced"),
-        ([0.5, 0.6, 0.7], "not reproduced"),
-        ([0.05, 0.1, 0.2], "cannot tell"),
-        ([0.5, 0.6], "cannot tell"),
+        (["reproduced", "reproduced"], "reproduced"),
+        (["reproduced", "not reproduced"], "not reproduced"),
+        (["cannot tell", "not reproduced"], "not reproduced"),
+        (["cannot tell", "reproduced"], "cannot tell"),
     ],
 )
-def test_answers_move_or_not(probed, values, word):
-    verdict = probed(*values)
-    assert verdict.word == word
-    assert dict(verdict.shown) == {"learned: exact_match": "1", "hard: exact_match": "skip"}
+def test_all_parts_have_to_hold(words, whole):
+    points = [
+        Point(seed, f"y{part}", 0.0, value)
+        for part, word in enumerate(words)
+        for seed, value in enumerate(FOUND[word])
+    ]
+    parts = [{**PART, "number": f"y{part}@0"} for part in range(2)]
+    decision = AllOf(parts)
+    verdict = decision.decide(Evidence(points=points))
+    assert verdict.word == whole
+    assert verdict.because.count(" is claimed") == 2
+    assert verdict.more_seeds == (3 if "cannot tell" in words else None)
+    assert len(decision.curves(Evidence(points=points))) == 6
+
+
+def test_a_part_without_its_runs_cannot_tell():
+    points = [Point(seed, "y0", 0.0, 0.0) for seed in range(3)]
+    decision = AllOf([{**PART, "number": "y0@0"}, {**PART, "number": "y1@0"}])
+    verdict = decision.decide(Evidence(points=points))
+    assert verdict.word == "cannot tell"
+    assert "nothing has the number y1@0 yet" in verdict.because
+    with pytest.raises(RequestError, match="parts must be two decisions or more, got 1"):
+        made({"_target_": "attnexp.claims.all_of.AllOf", "parts": [PART]})
+
+
+@pytest.mark.parametrize(
+    ("table", "p"),
+    [
+        # Fisher's lady: of four cups with milk first she finds four, or three
+        ((4, 4, 0, 4), 1 / 70),
+        ((3, 4, 1, 4), 17 / 70),
+        ((6, 6, 0, 6), 1 / 924),
+        ((0, 5, 0, 5), 1.0),
+        ((0, 4, 4, 4), 1.0),
+        # three of eight have escaped: C(3,2) C(5,1) + C(3,3) C(5,0) of C(8,3)
+        ((2, 3, 1, 5), (3 * 5 + 1) / 56),
+    ],
+)
+def test_fisher_by_hand(table, p):
+    assert fisher(*table) == pytest.approx(p)
+
+
+@pytest.fixture
+def two_modes(write_run):
+    """Runs of two rows of which some seeds learn, at a step of their own."""
+
+    def write(first, second):
+        runs = []
+        for model, row in (("a", first), ("b", second)):
+            for seed, step in enumerate(row):
+                value = 0.2 if step is None else 1.0
+                folder = write_run(
+                    f"{model}{seed}",
+                    {"seed": seed},
+                    choices={"model": model},
+                    metrics={"token_accuracy": value},
+                )
+                steps = [100, 200, 300]
+                accuracy = [1.0 if step is not None and at >= step else 0.2 for at in steps]
+                rows = [
+                    {"epoch": i + 1, "step": at, "val_token_accuracy": each}
+                    for i, (at, each) in enumerate(zip(steps, accuracy, strict=True))
+                ]
+                files.write_rows(folder / files.METRICS, rows)
+                runs.append(load_run(folder))
+        decision = Escaped("token_accuracy", "model=a", "model=b", 0.5, at_least=0.9)
+        return decision.decide(Evidence(runs))
+
+    return write
+
+
+STUCK = [None] * 6
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "word"),
+    [
+        ([100, 200, 300, 100, 100, 100], STUCK, "reproduced"),
+        (STUCK, [100] * 6, "not reproduced"),
+        ([100] * 20, [100] * 20, "not reproduced"),
+        ([100, 100, None], [None] * 3, "cannot tell"),
+        ([100], [None], "cannot tell"),
+    ],
+)
+def test_shares_of_seeds_decide(two_modes, first, second, word):
+    assert two_modes(first, second).word == word
+
+
+def test_the_steps_of_escape_are_shown(two_modes):
+    verdict = two_modes([100, 200, 300, None], STUCK)
+    assert verdict.because == (
+        "3 of 4 seeds with model=a have escaped and 0 of 6 seeds with model=b: p = 0.033 by "
+        "Fisher's exact test"
+    )
+    assert dict(verdict.shown) == {
+        "step of escape, model=a": "100 to 300, median 200, of 3 seeds",
+        "step of escape, model=b": "skip",
+    }
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more"),
+    [
+        ([100], [None], 2),  # three are the fewest
+        # two of three and none of three: of five, three and none have p = 0.08, of six, four 0.03
+        ([100, 100, None], [None] * 3, 3),
+    ],
+)
+def test_seeds_that_are_lacking_are_named(two_modes, first, second, more):
+    assert two_modes(first, second).more_seeds == more
+
+
+@pytest.fixture
+def staged(write_run):
+    def write(*courses):
+        runs = []
+        for seed, course in enumerate(courses):
+            folder = write_run(f"s{seed}", {"seed": seed})
+            rows = [
+                {"epoch": i, "step": 25 * i, "val_early": early, "val_late": late}
+                for i, (early, late) in enumerate(course, start=1)
+            ]
+            files.write_rows(folder / files.METRICS, rows)
+            runs.append(load_run(folder))
+        return Stages("val_early", "val_late", 0.03, "seed >= 0").decide(Evidence(runs))
+
+    return write
+
+
+WITH = [(0.2, 0.3), (0.02, 0.06), (0.05, 0.01)]
+AT_ONCE = [(0.2, 0.3), (0.05, 0.01), (0.05, 0.01)]
+BACK = [(0.02, 0.06), (0.05, 0.01), (0.02, 0.06)]
+NEVER = [(0.2, 0.3), (0.02, 0.06), (0.02, 0.06)]
+
+
+@pytest.mark.parametrize(
+    ("courses", "word"),
+    [
+        ([WITH, WITH, WITH], "reproduced"),
+        ([WITH, WITH], "cannot tell"),
+        ([WITH, WITH, AT_ONCE], "cannot tell"),
+        ([WITH, BACK, AT_ONCE], "not reproduced"),
+        ([NEVER, NEVER, WITH], "not reproduced"),
+    ],
+)
+def test_stages_are_there_or_not(staged, courses, word):
+    assert staged(*courses).word == word
+
+
+def test_the_steps_of_stages_are_shown(staged):
+    verdict = staged(WITH, WITH, WITH)
+    assert dict(verdict.shown)["seed 2"] == "val_early from step 50 on, val_late from 75 on"
+
+
+def test_columns_that_were_not_logged_are_no_stages(write_run):
+    runs = [load_run(write_run(f"n{seed}", {"seed": seed})) for seed in range(3)]
+    decision = Stages("val_early", "val_late", 0.03, "seed >= 0")
+    assert decision.decide(Evidence(runs)).word == "not reproduced"
+
+
+def test_the_curves_of_a_rate_are_errors_at_the_best_width(curve_of):
+    runs = [
+        curve_of(size, seed, error, 2.0, width)
+        for seed in (0, 1)
+        for size, width, error in [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
+    ]
+    points = Rate(**RATE | {"shown": {}}).curves(Evidence(runs))
+    assert {(p.seed, p.curve, p.x, round(p.y, 6)) for p in points} == {
+        (seed, "1 <= x <= 4", *point) for seed in (0, 1) for point in [(10, 1.0), (100, 0.1)]
+    }
 
 
 @pytest.fixture
@@ -190,7 +420,7 @@ def two_rows(write_run):
             for seed, value in enumerate(values):
                 fields = {"choices": {"model": model}, "metrics": {"test_mse": value}}
                 runs.append(load_run(write_run(f"{model}{seed}", {"seed": seed}, **fields)))
-        return Direction(metric, "model=a", "model=b", says, 0.05).decide(runs)
+        return Direction(metric, "model=a", "model=b", says, 0.05).decide(Evidence(runs))
 
     return write
 
@@ -229,7 +459,7 @@ def test_a_direction_names_the_seeds_that_it_lacks(two_rows):
 def test_a_part_of_the_runs_cannot_tell(write_run):
     claim = read_claim("sigmoid_bias")
     runs = [load_run(write_run("one", {"normalizer.bias": None}))]
-    verdict = claim.verdict(runs)
+    verdict = claim.verdict(Evidence(runs))
     assert verdict.word == "cannot tell"
     assert verdict.text == "cannot tell"
 

@@ -77,8 +77,8 @@ OWN = """from attnexp.claims.decision import Decision, Verdict
 
 
 class Always(Decision):
-    def decide(self, runs):
-        return Verdict("reproduced", f"{len(runs)} runs say so")
+    def decide(self, evidence):
+        return Verdict("reproduced", f"{len(evidence.runs)} runs say so")
 """
 
 
@@ -92,3 +92,58 @@ def test_a_decision_of_ones_own_lies_next_to_the_folder_of_the_claim(in_process,
     refused = in_process("claims", "--config-dir", "nowhere")
     assert refused.returncode == 2
     assert "there is no folder" in refused.stderr
+
+
+COMPUTED = """# Is one half of it so?
+claims: it is
+source: {paper: a paper, place: page 1, printed: "1"}
+setup: theirs
+changed: ours
+prediction: {date: "2026-11-23", says: it will}
+computes: {_target_: my_points.halves, of: 4}
+axes: [step, half]
+seeds: 3
+minutes: 0.1
+decides: {_target_: attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0}
+shown: [{number: half@1}, {number: half@7}]
+"""
+
+POINTS = """def halves(seed, of):
+    with open("computed.txt", "a") as file:
+        print(seed, file=file)
+    for x in (1, 2, 4):
+        yield "half", x, of / 2 + x / 1000 - 1
+"""
+
+
+def test_a_claim_can_compute_instead_of_training(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(COMPUTED)
+    answer = in_process("claims", "mine", *mine, "--output", "page.md")
+    assert answer.returncode == 0, answer.stderr
+    assert re.search(r"^verdict +reproduced *$", answer.stdout, re.MULTILINE)
+    assert "half@2 is 1.002 [1.002, 1.002] over 3 seeds, where at most 2 is claimed" in (
+        " ".join(answer.stdout.split())
+    )
+    assert re.search(r"half@1: 1.001, mean of 3 seeds", answer.stdout)
+    assert re.search(r"half@7: skip", answer.stdout)
+    picture = tmp_path / "outputs" / "claims" / "mine" / "claim.png"
+    assert picture.read_bytes()[:4] == b"\x89PNG"
+    assert f"![mine: claim](<{picture.resolve().as_posix()}>)" in (tmp_path / "page.md").read_text()
+    assert in_process("claims", "mine", *mine, "--seeds", "4").returncode == 0
+    # no seed is computed twice, unless the claim computes something else
+    assert (tmp_path / "computed.txt").read_text().split() == ["0", "1", "2", "3"]
+    text = COMPUTED.replace("of: 4", "of: 8")
+    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
+    listed = in_process("claims", *mine).stdout
+    (own,) = (line for line in listed.splitlines() if line.startswith("mine "))
+    assert own.split()[1:3] == ["not", "run"]
+
+
+def test_what_computes_must_be_there(in_process, mine, tmp_path):
+    text = COMPUTED.replace("my_points.halves", "my_points.thirds")
+    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
+    answer = in_process("claims", "mine", *mine)
+    assert answer.returncode == 2
+    assert "computes names my_points.thirds, which is not there" in answer.stderr

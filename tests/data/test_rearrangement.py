@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attnexp.data.copy import Copy
+from attnexp.data.copy_distinct import CopyDistinct
 from attnexp.data.rearrangement import Rearrangement
 from attnexp.data.reverse import Reverse
 from attnexp.data.sort import Sort
@@ -127,3 +128,20 @@ def test_training_and_test_share_what_there_is_of_a_length():
 def test_settings_that_cannot_work(settings, message):
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         build(Reverse, **{"num_train": 203} | settings)
+
+
+def test_no_symbol_of_a_distinct_copy_comes_twice(examples):
+    data = build(CopyDistinct, max_length=5, num_train=100)
+    lengths = set()
+    for source, answer, places in examples(data.train):
+        assert answer == source
+        assert places == list(range(len(source)))
+        assert len(set(source)) == len(source)
+        lengths.add(len(source))
+    assert lengths == {2, 3, 4, 5}
+
+
+def test_a_distinct_copy_needs_a_symbol_for_each_place():
+    message = "vocab_size must be at least 7, the largest length, because all symbols"
+    with pytest.raises(ValueError, match=message):
+        build(CopyDistinct)

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+from attnexp.normalizers.adaptive_temperature import AdaptiveTemperature
 from attnexp.normalizers.entmax15 import Entmax15
 from attnexp.normalizers.log_length import LogLength
 from attnexp.normalizers.relu import Relu
@@ -14,6 +15,11 @@ from attnexp.normalizers.sparsemax import Sparsemax
 from attnexp.normalizers.topk import TopK
 
 INF = math.inf
+
+P = [math.exp(2) / (math.exp(2) + 3)] + 3 * [1 / (math.exp(2) + 3)]
+H = -sum(p * math.log(p) for p in P)
+B = -0.037 * H**4 + 0.481 * H**3 - 2.3 * H**2 + 4.917 * H - 1.791
+"""The softmax of the scores 2, 0, 0, 0, its entropy and the inverse temperature that follows."""
 
 
 def shares(*heights, more=0.0):
@@ -44,6 +50,13 @@ def logistic(a):
         (LogLength(heads=1), [1.0, 0.0, -2.0, 5.0], 3, shares(3, 1, 3**-2)),
         (LogLength(heads=1, scale=0.5), [1, 0, -2], 3, shares(3**0.5, 1, 1 / 3)),
         (LogLength(heads=1), [2.0] + 999 * [0.0], 1000, shares(1e6, *999 * [1.0])),
+        # The entropy of two keys is at most log 2, where the polynomial is below 1. Of eight equal
+        # ones it is log 8, and whatever the temperature they stay equal.
+        (AdaptiveTemperature(heads=1), [1.0, 0.0, 9.0], 2, shares(math.e, 1)),
+        (AdaptiveTemperature(heads=1), 8 * [0.3], 8, 8 * [1 / 8]),
+        (AdaptiveTemperature(heads=1), [40.0, 0.0, -INF], 3, [1, 0, 0]),
+        # a and three equal ones below: b is above 1
+        (AdaptiveTemperature(heads=1), [2.0, 0, 0, 0], 4, shares(math.exp(2 * B), 1, 1, 1)),
     ],
 )
 def test_by_hand(normalizer, scores, seen, weights):

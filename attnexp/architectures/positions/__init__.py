@@ -6,6 +6,7 @@ from attnexp.architectures.positions.learned import Learned
 from attnexp.architectures.positions.none import NoPositions
 from attnexp.architectures.positions.rotary import Rotary
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
+from attnexp.architectures.positions.t5 import T5
 
 KINDS: dict[str, type[Positions]] = {
     "sinusoidal": Sinusoidal,
@@ -13,6 +14,7 @@ KINDS: dict[str, type[Positions]] = {
     "none": NoPositions,
     "rotary": Rotary,
     "alibi": Alibi,
+    "t5": T5,
 }
 
 __all__ = ["Order", "Positions", "positions_named"]

@@ -41,10 +41,11 @@ def sinks_are_necessary(
 ) -> Iterator[tuple[str, float, float]]:
     """Train a layer of causal attention on trigger and mean, and yield two numbers by the step.
 
-    The task of Ran-Milo (2026): symbols are vectors from N(0, I); the first one is zero, and
-    of the others a half are triggers. Each symbol has a mark of its kind. At a trigger the answer is
-    the mean of the vectors behind the first symbol up to the trigger, elsewhere it is zero. The layer is `MultiHead` alone, with scaled dot products, and has no
-    skip connection; it trains for `steps` of new sequences.
+    The task of Ran-Milo (2026): symbols are vectors from N(0, I); the first one is zero, and of the
+    others a half are triggers. Each symbol has a mark of its kind. At a trigger the answer is the
+    mean of the vectors behind the first symbol up to the trigger, elsewhere it is zero. The layer
+    is `MultiHead` alone, with scaled dot products, and has no skip connection; it trains for
+    `steps` portions of new sequences.
 
     `first, NAME` is the mean weight on the first symbol, over the heads, where zero is due, behind
     the first symbol itself. `error, NAME` is the squared error at the trigger over that of the

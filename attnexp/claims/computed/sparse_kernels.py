@@ -1,4 +1,4 @@
-"""Sparse normalizers beside compact kernels of the widths that they choose."""
+"""Sparse normalizers compared with compact kernels of the widths that they choose."""
 
 from collections.abc import Iterator, Sequence
 

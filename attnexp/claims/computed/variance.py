@@ -11,9 +11,7 @@ PAIRS = 1_000
 """Queries, and keys, of which all pairs are scored."""
 
 
-def variance_of_scores(
-    seed: int, features: Sequence[int]
-) -> Iterator[tuple[str, float, float]]:
+def variance_of_scores(seed: int, features: Sequence[int]) -> Iterator[tuple[str, float, float]]:
     """Yield the variance of scores of queries and keys from N(0, I), by the number of features d.
 
     `dot over d` is that of q·k divided by d, and `scaled_dot` that of q·k / sqrt(d): both are 1
