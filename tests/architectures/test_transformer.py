@@ -7,14 +7,18 @@ import torch
 from library_layers import copy_attention, copy_rest, randomised
 from torch import nn
 
+from attnexp.architectures.contract import draw_sequences
+from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.positions import Order
 from attnexp.architectures.transformer import (
     DecoderLayer,
     FeedForward,
     SelfAttentionLayer,
+    Transformer,
 )
 from attnexp.attention.multihead import MultiHead
 from attnexp.masks import causal_mask
+from attnexp.scores.scaled_dot import ScaledDot
 
 DIM, HEADS, FF = 6, 2, 11
 NO_ORDER = Order(None, None)
@@ -62,3 +66,21 @@ def test_the_decoder_layer_is_that_of_pytorch(scored, batch, sizes):
     causal = causal_mask(5, x.device)
     for need_weights in (False, True):
         torch.testing.assert_close(ours(x, source, causal, NO_ORDER, need_weights)[0], expected)
+
+
+@pytest.mark.parametrize("kind", [Transformer, DecoderOnly])
+def test_without_skip_connections_a_part_replaces_its_input(kind):
+    """A layer whose attention gives nothing leaves nothing, and with them its input."""
+    spec, batch = draw_sequences()
+    settings = {"layers": 1, "heads": 1, "dim": 4, "ff_dim": 4}
+    for residual in (True, False):
+        model = kind(spec, ScaledDot, residual=residual, **settings)
+        (layer,) = model.encoder if kind is Transformer else model.layers
+        with torch.no_grad():
+            layer.own.W_o.weight.zero_()
+            layer.feed_forward.W_2.weight.zero_()
+            layer.feed_forward.W_2.bias.zero_()
+        x = torch.randn(3, 5, 4)
+        out, _, _ = layer(x, None, Order(None, None))
+        torch.testing.assert_close(out, x if residual else torch.zeros_like(x))
+        assert model(batch).outputs.isfinite().all()

@@ -1,0 +1,120 @@
+"""What claims compute without training, by hand where there is a hand."""
+
+import math
+
+import pytest
+import torch
+
+from attnexp.claims.computed.capacity import associative_capacity, by_dot_products
+from attnexp.claims.computed.fading import one_symbol_fades
+from attnexp.claims.computed.rank import rank_collapse, residual
+from attnexp.claims.computed.sinks import LENGTH, VECTOR, draw, sinks_are_necessary
+from attnexp.claims.computed.sparse_kernels import sparse_is_a_kernel, width_of
+from attnexp.claims.computed.variance import variance_of_scores
+from attnexp.normalizers.sparsemax import Sparsemax
+
+
+def by_curve(points):
+    found = {}
+    for curve, x, y in points:
+        found.setdefault(curve, {})[x] = y
+    return found
+
+
+def test_one_symbol_fades_by_hand():
+    """One score at c and n - 1 at -c: e^c / (e^c + (n - 1) e^-c)."""
+    found = by_curve(one_symbol_fades(0, 1.5, [4, 100]))
+    for n in (4, 100):
+        expected = math.exp(1.5) / (math.exp(1.5) + (n - 1) * math.exp(-1.5))
+        assert found["softmax, at best"][n] == pytest.approx(expected)
+        # scores times log n: n^c / (n^c + (n - 1) n^-c)
+        scaled = n**1.5 / (n**1.5 + (n - 1) * n**-1.5)
+        assert found["log_length, at best"][n] == pytest.approx(scaled)
+        assert found["sparsemax, at best"][n] == 1.0
+        assert found["softmax, at random"][n] < expected
+    assert found["bound"] == {4: 1.0, 100: pytest.approx(math.exp(3) / 100)}
+    assert found["largest softmax over bound"][0] == pytest.approx(
+        100 * found["softmax, at best"][100] / math.exp(3)
+    )
+
+
+def test_the_residual_is_what_is_left_of_the_mean():
+    same = torch.ones(1, 3, 2)
+    assert residual(same) == 0.0
+    # rows (1, 0) and (-1, 0): their mean is zero
+    assert residual(torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]])) == 1.0
+    # rows (3, 0) and (1, 0): the mean is (2, 0), so sqrt(2) of sqrt(10)
+    assert residual(torch.tensor([[[3.0, 0.0], [1.0, 0.0]]])) == pytest.approx(math.sqrt(0.2))
+
+
+def test_layers_begin_at_the_same_symbols_and_leave_the_generator():
+    before = torch.get_rng_state()
+    found = by_curve(rank_collapse(3, depth=2, width=8, heads=2, symbols=5))
+    assert torch.equal(torch.get_rng_state(), before)
+    firsts = {curve[0] for curve in found.values()}
+    assert len(firsts) == 1
+    assert found["attention alone"][2] < found["attention alone"][1] < firsts.pop()
+    assert found == by_curve(rank_collapse(3, depth=2, width=8, heads=2, symbols=5))
+
+
+def test_dot_products_weigh_by_themselves():
+    keys = torch.tensor([[[1.0, 1.0], [1.0, -1.0]]])
+    answer, weights = by_dot_products(torch.tensor([[[2.0, 1.0]]]), keys, keys)
+    assert answer.tolist() == [[[4.0, 2.0]]]  # 3 (1, 1) + 1 (1, -1)
+    assert weights is None
+
+
+def test_more_patterns_are_stored_by_steeper_weights():
+    found = by_curve(associative_capacity(0, [8, 16], most=256))
+    assert found["dot products"][16] < found["squares"][16] < found["exponential"][16]
+    bits = math.log2(found["exponential"][16] / found["exponential"][8]) / 8
+    assert found["bits a dimension, exponential"] == {16: pytest.approx(bits)}
+    assert max(found["exponential"].values()) <= 256
+
+
+def test_the_width_of_a_threshold_by_hand():
+    """Scores 0 and -1: sparsemax has the weights 1 and 0, so tau = -1 and h^2 = 1 / b."""
+    squares = torch.tensor([[0.0, 0.5]], dtype=torch.float64)
+    weights = Sparsemax(heads=1)(-2.0 * squares)
+    assert weights.tolist() == [[1.0, 0.0]]
+    assert width_of(squares, weights, 2.0, power=1).tolist() == [0.5]
+    # scores 0 and -1/2: the weights are 3/4 and 1/4, so tau = -3/4 and h^2 = 3/8
+    weights = Sparsemax(heads=1)(-2.0 * squares / 2)
+    assert width_of(squares / 2, weights, 2.0, power=1).tolist() == [0.375]
+
+
+def test_kernels_and_normalizers_agree_where_they_should():
+    found = by_curve(sparse_is_a_kernel(0, [9], 4.0))
+    assert found["normalized relu, fixed width"][9] < 1e-12
+    assert found["sparsemax, adaptive width"][9] < 1e-12
+    assert found["entmax 1.5, adaptive width"][9] < 1e-12
+    assert found["range of widths"][9] > 1.1
+
+
+def test_the_variance_is_the_number_of_features():
+    found = by_curve(variance_of_scores(0, [16, 64]))
+    for curve in ("dot over d", "scaled_dot"):
+        assert found[curve] == {16: pytest.approx(1, abs=0.05), 64: pytest.approx(1, abs=0.05)}
+
+
+def test_answers_are_means_at_triggers_and_zero_elsewhere():
+    symbols, trigger, targets = draw(50, torch.Generator().manual_seed(0))
+    assert symbols.shape == (50, LENGTH, VECTOR + 3)
+    vectors, marks = symbols.split([VECTOR, 3], dim=-1)
+    assert (marks.sum(dim=-1) == 1).all()
+    assert marks[:, 0, 0].all()
+    assert not vectors[:, 0].any()
+    assert torch.equal(marks[..., 1].bool(), trigger)
+    assert 0.4 < trigger[:, 1:].double().mean() < 0.6
+    assert not targets[~trigger].any()
+    for example, place in trigger.nonzero().tolist():
+        expected = vectors[example, 1 : place + 1].mean(dim=0)
+        torch.testing.assert_close(targets[example, place], expected)
+
+
+def test_a_sink_grows_where_rows_sum_to_one():
+    found = by_curve(sinks_are_necessary(0, ["softmax", "relu"], [1], steps=150, every=50))
+    assert set(found["first, softmax"]) == {50, 100, 150}
+    assert found["first, softmax"][150] > 0.5
+    assert found["first, relu"][150] < 0.1
+    assert found["error, softmax"][150] < found["error, softmax"][50] < 1.5
