@@ -42,6 +42,13 @@ class Prediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     says: str
 
 
+class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A picture of the runs: the kind and the column of metrics.csv, as `attnexp plot` has them."""
+
+    kind: str
+    metric: str | None = None
+
+
 class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A number that the card shows and that does not decide; see `Evidence.values`."""
 
@@ -74,7 +81,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sweeps: list[list[str]] = []
     computes: dict[str, Any] = {}
     probe: list[str] = []
-    picture: str | None = None
+    picture: Drawn | None = None
     axes: tuple[str, str] = ("x", "y")
     shown: list[Shown] = []
     faults: list[str] = []

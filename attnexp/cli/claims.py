@@ -51,9 +51,9 @@ def main(argv: Sequence[str]) -> None:
         (name, claim, claim.verdict(_evidence(name, claim))) for name, claim in claims.items()
     ]
     if arguments.output is not None:
-        pictures = {name: sorted((FOLDER / name).glob("*.png")) for name in claims}
+        pictures = {name: sorted(_figures(name).glob("*.png")) for name in claims}
         write_output("--output", arguments.output, markdown(entries, pictures).encode())
-        console.say(f"{len(entries)} cards in {arguments.output}")
+        console.say(f"wrote {arguments.output}")
     if len(chosen) == 1:
         _show(*entries[0])
     else:
@@ -83,6 +83,11 @@ def _runs(name: str) -> "list[Run]":
     return [run for run in collect([folder]).runs if run.finished] if folder.is_dir() else []
 
 
+def _figures(name: str) -> Path:
+    """Return the folder of a claim's pictures, in which `attnexp plot` draws, too."""
+    return FOLDER / name / "figures"
+
+
 def _evidence(name: str, claim: Claim) -> Evidence:
     """Return what there is of a claim: its finished runs and its computed points."""
     return Evidence(_runs(name), read_points(FOLDER / name, claim.computes))
@@ -97,6 +102,8 @@ def _run(name: str, claim: Claim, seeds: int, config_dir: Path | None) -> None:
         _compute(folder, claim, seeds)
     for words in claim.sweeps:
         given = [f"seed=range({seeds})", "figures=false", f"output_dir={folder}"]
+        if not any(word.startswith("hydra/launcher=") for word in words):
+            given.append("hydra/launcher=parallel")
         _command(["-m", *own, *words, *given])
     if claim.probe:
         for run in _runs(name):
@@ -104,11 +111,12 @@ def _run(name: str, claim: Claim, seeds: int, config_dir: Path | None) -> None:
             if not set(claim.probe) <= there:
                 _command(["probe", run.path, *claim.probe, *own])
     if claim.picture is not None:
-        _command(["plot", str(folder), "--kind", claim.picture])
+        metric = ["--metric", claim.picture.metric] if claim.picture.metric else []
+        _command(["plot", str(folder), "--kind", claim.picture.kind, *metric])
     if curves := claim.decision().curves(_evidence(name, claim)):
         from attnexp.claims.picture import draw_curves  # Matplotlib takes half a second to import
 
-        path = folder / "claim.png"
+        path = _figures(name) / "claim.png"
         draw_curves(curves, name, claim.axes, path)
         console.say(f"picture: {path}")
 

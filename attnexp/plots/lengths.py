@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
@@ -16,10 +16,14 @@ from attnexp.select.groups import Comparison
 SHARES, TRAINED = "exact_match_by_length", "lengths_in_training"
 """The details of a summary that the picture shows."""
 
+WIDE = 30
+"""Lengths that span more than this factor have a logarithmic axis."""
+
 
 def draw_lengths(comparison: Comparison, options: Options) -> Figures:
     """Yield exact match against the length of the source, with a line per configuration.
 
+    Lengths that span a wide range have a logarithmic axis.
     A line is the mean over the seeds and its band reaches from the smallest to the largest, at the
     lengths that all seeds have. Lengths of training are shaded. Configurations whose runs have not
     measured several lengths have no line.
@@ -64,6 +68,11 @@ def _set_axes(axes: Axes, runs: Sequence[Run]) -> None:
     axes.set_ylabel("exact match")
     axes.set_ylim(-0.03, 1.03)
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
+    lengths = sorted({int(length) for run in runs for length in _numbers(run, SHARES)})
+    if lengths[-1] > WIDE * lengths[0] > 0:
+        axes.set_xscale("log")
+        axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
+        axes.xaxis.set_minor_locator(NullLocator())
     axes.axvspan(
         shortest - 0.5, longest + 0.5, color=INK, alpha=0.08, linewidth=0, label="in training"
     )

@@ -127,7 +127,7 @@ def test_a_claim_can_compute_instead_of_training(in_process, mine, tmp_path):
     )
     assert re.search(r"half@1: 1.001, mean of 3 seeds", answer.stdout)
     assert re.search(r"half@7: skip", answer.stdout)
-    picture = tmp_path / "outputs" / "claims" / "mine" / "claim.png"
+    picture = tmp_path / "outputs" / "claims" / "mine" / "figures" / "claim.png"
     assert picture.read_bytes()[:4] == b"\x89PNG"
     assert f"![mine: claim](<{picture.resolve().as_posix()}>)" in (tmp_path / "page.md").read_text()
     assert in_process("claims", "mine", *mine, "--seeds", "4").returncode == 0

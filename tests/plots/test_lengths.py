@@ -34,6 +34,17 @@ def test_a_run_has_a_line_and_the_lengths_of_training_shaded(sequence_run):
     assert shaded(axes) == (2.5, 5.5)
 
 
+def test_lengths_that_span_a_wide_range_have_a_logarithmic_axis(sequence_run):
+    shares = {"16": 1.0, "256": 0.8, "2048": 0.4}
+    told = {"exact_match_by_length": shares, "lengths_in_training": TRAINED}
+    run = load_run(sequence_run(details=told))
+    ((_, figure),) = draw_lengths(Comparison.of(run), Options())
+    axes = figure.axes[0]
+    assert axes.get_xscale() == "log"
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["16", "256", "2,048"]
+    assert axes.lines[0].get_xdata().tolist() == [16, 256, 2048]
+
+
 @pytest.mark.parametrize(
     "told", [{}, details(1.0), {"exact_match_by_length": {"3": 1.0, "4": 0.5}}]
 )

@@ -1,0 +1,63 @@
+"""The picture of a claim's curves."""
+
+import matplotlib.axes
+import pytest
+
+from attnexp.claims import picture
+from attnexp.claims.evidence import Point
+
+POINTS = [
+    Point(seed, curve, x, (seed + 1) * height / x)
+    for seed in (0, 1)
+    for curve, height in (("low", 1.0), ("high", 10.0))
+    for x in (1.0, 10.0, 100.0)
+]
+
+
+@pytest.fixture
+def drawn(monkeypatch, tmp_path):
+    """Draws points, and returns the axes."""
+
+    def draw(points):
+        kept = []
+        save = picture.save
+
+        def keep(figure, paths):
+            kept.append(figure)
+            save(figure, paths)
+
+        monkeypatch.setattr(picture, "save", keep)
+        picture.draw_curves(points, "mine", ("keys", "weight"), tmp_path / "claim.png")
+        assert (tmp_path / "claim.png").stat().st_size > 1000
+        axes: matplotlib.axes.Axes = kept[0].axes[0]
+        return axes
+
+    return draw
+
+
+def test_a_curve_is_the_mean_over_its_seeds(drawn):
+    axes = drawn(POINTS)
+    lines = {line.get_label(): line for line in axes.lines}
+    assert list(lines) == ["low", "high"]
+    assert lines["low"].get_xdata().tolist() == [1, 10, 100]
+    assert lines["high"].get_ydata().tolist() == pytest.approx([15, 1.5, 0.15])
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("keys", "weight")
+    assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+
+
+def test_numbers_of_one_place_are_no_curve(drawn):
+    axes = drawn([*POINTS, Point(0, "slope", 5.0, -3.0)])
+    assert [line.get_label() for line in axes.lines] == ["low", "high"]
+    assert axes.get_yscale() == "log"
+
+
+def test_zero_and_narrow_ranges_have_plain_axes(drawn):
+    axes = drawn([Point(0, "a", float(x), float(x)) for x in range(100)])
+    assert (axes.get_xscale(), axes.get_yscale()) == ("linear", "linear")
+
+
+def test_places_that_a_seed_lacks_are_left_out(drawn):
+    axes = drawn([*POINTS, Point(2, "low", 1.0, 6.0), Point(2, "low", 10.0, 0.6)])
+    lines = {line.get_label(): line for line in axes.lines}
+    assert lines["low"].get_xdata().tolist() == [1, 10]
+    assert lines["low"].get_ydata().tolist() == pytest.approx([3, 0.3])
