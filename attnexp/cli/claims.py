@@ -142,8 +142,15 @@ def _command(words: Sequence[str]) -> None:
 
 
 def _show(name: str, claim: Claim, verdict: Verdict) -> None:
+    """Print the card of a claim: a table in a terminal, and a line for each entry in a pipe."""
+    lines = list(card(claim, verdict))
+    if not console.out.is_terminal:
+        width = max(len(head) for head, _ in lines)
+        for head, text in [(name, ""), *lines]:
+            console.say(f"{head:{width}}  {text}".rstrip())
+        return
     table = console.plain_table([name, ""])
-    for head, text in card(claim, verdict):
+    for head, text in lines:
         table.add_row(head, text)
     console.out.print(table)
 
