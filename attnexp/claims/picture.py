@@ -46,7 +46,7 @@ def draw_curves(points: Sequence[Point], title: str, labels: tuple[str, str], pa
             values = np.array([[row[each] for each in x] for row in rows.values()])
             line = {
                 "color": PALETTE[number % len(PALETTE)],
-                "linestyle": LINES[number % len(LINES)],
+                "linestyle": LINES[(number + number // len(PALETTE)) % len(LINES)],
             }
             draw_band(axes, np.array(x), values, curve, line)
         axes.set_xlabel(labels[0])

@@ -61,3 +61,9 @@ def test_places_that_a_seed_lacks_are_left_out(drawn):
     lines = {line.get_label(): line for line in axes.lines}
     assert lines["low"].get_xdata().tolist() == [1, 10]
     assert lines["low"].get_ydata().tolist() == pytest.approx([3, 0.3])
+
+
+def test_no_two_of_many_curves_look_alike(drawn):
+    axes = drawn([Point(0, f"curve {i}", x, x + i) for i in range(20) for x in (1.0, 2.0)])
+    looks = {(line.get_color(), line.get_linestyle()) for line in axes.lines}
+    assert len(looks) == 20

@@ -39,7 +39,7 @@ RATE = 3e-3
 def sinks_are_necessary(
     seed: int, normalizers: Sequence[str], heads: Sequence[int], steps: int, every: int
 ) -> Iterator[tuple[str, float, float]]:
-    """Train a layer of causal attention on trigger and mean, and yield two numbers by the step.
+    """Train a layer of causal attention on trigger and mean, and yield its weight on a sink by step.
 
     The task of Ran-Milo (2026): symbols are vectors from N(0, I); the first one is zero, and of the
     others a half are triggers. Each symbol has a mark of its kind. At a trigger the answer is the
@@ -47,9 +47,10 @@ def sinks_are_necessary(
     is `MultiHead` alone, with scaled dot products, and has no skip connection; it trains for
     `steps` portions of new sequences.
 
-    `first, NAME` is the mean weight on the first symbol, over the heads, where zero is due, behind
-    the first symbol itself. `error, NAME` is the squared error at the trigger over that of the
-    answer zero: 1 has learned nothing. With several heads the name has their number.
+    The curve of a normalizer is the mean weight on the first symbol, over the heads, where zero is
+    due, behind the first symbol itself; with several heads its name has their number.
+    `error, CURVE` is the squared error at triggers after all steps, over that of the answer zero: 1
+    has learned nothing.
     """
     for name in normalizers:
         for number in heads:
@@ -75,9 +76,8 @@ def sinks_are_necessary(
                 loss.backward()
                 optimizer.step()
                 if step % every == 0:
-                    first, error = measured(layer, *held_out)
-                    yield f"first, {curve}", step, first
-                    yield f"error, {curve}", step, error
+                    yield curve, step, measured(layer, *held_out)[0]
+            yield f"error, {curve}", steps, measured(layer, *held_out)[1]
 
 
 def draw(
