@@ -39,7 +39,7 @@ RATE = 3e-3
 def sinks_are_necessary(
     seed: int, normalizers: Sequence[str], heads: Sequence[int], steps: int, every: int
 ) -> Iterator[tuple[str, float, float]]:
-    """Train a layer of causal attention on trigger and mean, and yield its weight on a sink by step.
+    """Train causal attention on trigger and mean, and yield its weight on the sink by the step.
 
     The task of Ran-Milo (2026): symbols are vectors from N(0, I); the first one is zero, and of the
     others a half are triggers. Each symbol has a mark of its kind. At a trigger the answer is the
