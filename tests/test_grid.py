@@ -191,7 +191,8 @@ def test_data_bring_their_surroundings(in_process, data_name):
     answer = in_process(f"data={data_name}", "--cfg", "job")
     assert answer.returncode == 0, answer.stderr
     task = task_of(data_name)
-    assert ("attnexp.architectures.rnn.Rnn" in answer.stdout) == (task != "regression")
+    of_points = "attnexp.architectures.kernel_regression.KernelRegression" in answer.stdout
+    assert of_points == (task == "regression")
     assert f"attnexp.tasks.{task}." in answer.stdout
 
 
