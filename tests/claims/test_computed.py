@@ -92,7 +92,7 @@ def test_kernels_and_normalizers_agree_where_they_should():
 
 
 def test_the_variance_is_the_number_of_features():
-    found = by_curve(variance_of_scores(0, [16, 64]))
+    found = by_curve(variance_of_scores(0, [16, 64], points=1000))
     for curve in ("dot over d", "scaled_dot"):
         assert found[curve] == {16: pytest.approx(1, abs=0.05), 64: pytest.approx(1, abs=0.05)}
 
