@@ -13,7 +13,7 @@ def variance_of_scores(
 ) -> Iterator[tuple[str, float, float]]:
     """Yield the variance of scores of queries and keys from N(0, I), by the number of features d.
 
-    All pairs of so many queries and keys, `points` of each, are scored. `dot over d` is the
+    All pairs of `points` queries and as many keys are scored. `dot over d` is the
     variance of q·k divided by d, and `scaled_dot` that of q·k / sqrt(d): both are 1 for independent
     components with mean 0 and variance 1, whatever d is.
     """
