@@ -27,15 +27,16 @@ def card(claim: Claim, verdict: Verdict) -> Iterator[tuple[str, str]]:
 
 
 def markdown(
-    entries: Sequence[tuple[str, Claim, Verdict]], pictures: Mapping[str, Sequence[Path]]
+    entries: Sequence[tuple[str, Claim, Verdict]], pictures: Mapping[str, Sequence[str]]
 ) -> str:
-    """Return the cards as a page of Markdown, each with the pictures of its claim."""
+    """Return the cards as a page of Markdown, each with the pictures of its claim.
+
+    The paths of pictures are those that the page has them by.
+    """
     blocks = []
     for name, claim, verdict in entries:
         lines = [f"## {name}", ""]
         lines += [f"- **{head}**: {text}" for head, text in card(claim, verdict)]
-        lines += [
-            f"\n![{name}: {path.stem}](<{path.resolve().as_posix()}>)" for path in pictures[name]
-        ]
+        lines += [f"\n![{name}: {Path(path).stem}](<{path}>)" for path in pictures[name]]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"

@@ -1,6 +1,7 @@
 """`attnexp claims`: published claims, run again, with verdicts."""
 
 import argparse
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,7 +52,14 @@ def main(argv: Sequence[str]) -> None:
         (name, claim, claim.verdict(_evidence(name, claim))) for name, claim in claims.items()
     ]
     if arguments.output is not None:
-        pictures = {name: sorted(_figures(name).glob("*.png")) for name in claims}
+        page = arguments.output.resolve().parent
+        pictures = {
+            name: [
+                Path(os.path.relpath(path.resolve(), page)).as_posix()
+                for path in sorted(_figures(name).glob("*.png"))
+            ]
+            for name in claims
+        }
         write_output("--output", arguments.output, markdown(entries, pictures).encode())
         console.say(f"wrote {arguments.output}")
     if len(chosen) == 1:

@@ -129,7 +129,11 @@ def test_a_claim_can_compute_instead_of_training(in_process, mine, tmp_path):
     assert re.search(r"half@7: skip", answer.stdout)
     picture = tmp_path / "outputs" / "claims" / "mine" / "figures" / "claim.png"
     assert picture.read_bytes()[:4] == b"\x89PNG"
-    assert f"![mine: claim](<{picture.resolve().as_posix()}>)" in (tmp_path / "page.md").read_text()
+    link = "![mine: claim](<outputs/claims/mine/figures/claim.png>)"
+    assert link in (tmp_path / "page.md").read_text()
+    (tmp_path / "pages").mkdir()
+    assert in_process("claims", *mine, "--output", "pages/page.md").returncode == 0
+    assert link.replace("<", "<../") in (tmp_path / "pages" / "page.md").read_text()
     assert in_process("claims", "mine", *mine, "--seeds", "4").returncode == 0
     # no seed is computed twice, unless the claim computes something else
     assert (tmp_path / "computed.txt").read_text().split() == ["0", "1", "2", "3"]
