@@ -1,9 +1,9 @@
 """A decision by whether training finds the minimum that a search over a grid finds."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from attnexp.claims.decision import Decision, Verdict
-from attnexp.claims.evidence import Evidence
+from attnexp.claims.evidence import Evidence, Point
 
 FEWEST = 2
 """The fewest seeds of a verdict."""
@@ -45,6 +45,14 @@ class SameMinimum(Decision):
         if len(seeds) < FEWEST or failed == 1:
             return Verdict("cannot tell", text, max(FEWEST - len(seeds), len(seeds)))
         return Verdict("not reproduced" if failed else "reproduced", text)
+
+    def curves(self, evidence: Evidence) -> Sequence[Point]:
+        """Return the metric over the widths of the grid."""
+        return [
+            Point(run.seed, self.grid, float(run.group("model")["width"]), run.metrics[self.metric])
+            for run in evidence.runs
+            if run.model == self.grid and self.metric in run.metrics
+        ]
 
     def _most(self, grid: Mapping[float, float]) -> float:
         return min(grid.values()) * (1 + self.tolerance)

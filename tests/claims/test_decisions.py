@@ -134,6 +134,14 @@ def searched(write_run):
 ONE, TWO = [3.0, 1.0, 2.0], [3.0, 1.0, 2.0, 1.5, 4.0]
 
 
+def test_the_curve_of_a_minimum_is_the_grid(write_run):
+    fields = {"choices": {"model": "grid"}, "metrics": {"loo_mse": 0.25}}
+    runs = [load_run(write_run("g", {"seed": 3, "model.width": 2.0}, **fields))]
+    runs.append(load_run(write_run("l", {"seed": 3}, choices={"model": "learned"})))
+    decision = SameMinimum("loo_mse", "learned", "grid", 0.001)
+    assert decision.curves(Evidence(runs)) == [Point(3, "grid", 2.0, 0.25)]
+
+
 def test_minima_are_places_lower_than_their_neighbours():
     assert minima(dict(enumerate(ONE))) == 1
     assert minima(dict(enumerate(TWO))) == 2
