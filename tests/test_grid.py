@@ -88,11 +88,12 @@ def test_all_data_and_all_architectures_fit_something():
 def all_pairs():
     """Score, normalizer, data, architecture and heads, so that each meets each of the others."""
     scores, normalizers = names("model"), names("normalizer")
-    return [
-        (score, normalizers[(row + column) % len(normalizers)], *pair, (1, 4)[(row + column) % 2])
-        for row, score in enumerate(scores)
-        for column, pair in enumerate(fitting())
-    ]
+    pairs = []
+    for row, score in enumerate(scores):
+        for column, pair in enumerate(fitting()):
+            turn, place = divmod(row + column, len(normalizers))
+            pairs.append((score, normalizers[place], *pair, (1, 4)[turn % 2]))
+    return pairs
 
 
 def sampled_pairs():
