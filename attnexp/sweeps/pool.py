@@ -234,12 +234,14 @@ def _running_server() -> int | None:
 def _killed_after(server: int | None, seconds: float) -> Iterator[None]:
     """Kill the fork server where the block takes longer."""
     timer = threading.Timer(seconds, _kill_server, [server])
-    timer.start()
+    timer.daemon = True  # an interrupt while it starts must not make the command wait for its end
     try:
+        timer.start()
         yield
     finally:
         timer.cancel()
-        timer.join()  # its pipes close before a killed server counts as dead
+        if timer.is_alive():
+            timer.join()  # its pipes close before a killed server counts as dead
 
 
 def _kill_server(number: int | None) -> None:

@@ -99,3 +99,22 @@ def test_the_server_takes_no_module_from_the_current_directory(worker, tmp_path,
     pool._kill_server(pool._running_server())
     worker._start()
     assert "PYTHONSAFEPATH" not in os.environ
+
+
+def test_an_interrupt_while_the_timer_starts_leaves_no_timer(monkeypatch):
+    """Python waits for threads at its end, but for those that are daemons."""
+    started = []
+    start = threading.Thread.start
+
+    def interrupted(timer):
+        start(timer)
+        started.append(timer)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Timer, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), pool._killed_after(None, 3600):
+        pass
+    (timer,) = started
+    timer.join(10)
+    assert not timer.is_alive()
+    assert timer.daemon
