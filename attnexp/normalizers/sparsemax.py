@@ -6,7 +6,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.normalizers.base import Normalizer
-from attnexp.normalizers.entmax import entmax
+from attnexp.normalizers.threshold import entmax
 
 
 class Sparsemax(Normalizer):

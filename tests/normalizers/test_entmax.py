@@ -1,47 +1,70 @@
-"""The exact maps beside the package entmax, whose authors defined them, and beside bisection."""
+"""Entmax of any alpha against its ends and the two maps between that are computed otherwise."""
 
-import entmax as package
 import pytest
 import torch
 
-from attnexp.normalizers.entmax import entmax
-
-THEIRS = {1: package.sparsemax, 2: package.entmax15}
-
-
-def rows(seed, *shape):
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randn(*shape, generator=generator, dtype=torch.float64)
+from attnexp.normalizers.entmax import Entmax
+from attnexp.normalizers.entmax15 import Entmax15
+from attnexp.normalizers.sparsemax import Sparsemax
+from attnexp.normalizers.ssmax import Ssmax
 
 
-@pytest.mark.parametrize("power", THEIRS)
-@pytest.mark.parametrize("spread", [0.01, 0.5, 1.0, 3.0, 30.0])
-@pytest.mark.parametrize("keys", [1, 2, 11, 400])
-def test_weights_and_gradients_are_those_of_the_package(power, spread, keys):
-    scores = spread * rows(keys, 4, 3, keys)
-    gradient = rows(1, 4, 3, keys)
-    found = []
-    for entmax_map in (lambda a: entmax(a, power), lambda a: THEIRS[power](a, dim=-1)):
+@pytest.fixture
+def scores():
+    generator = torch.Generator().manual_seed(0)
+    return 3 * torch.randn(5, 3, 40, generator=generator, dtype=torch.float64)
+
+
+@pytest.mark.parametrize(("alpha", "other"), [(1.5, Entmax15), (2.0, Sparsemax)])
+def test_it_is_the_maps_between(scores, alpha, other):
+    torch.testing.assert_close(Entmax(heads=1, alpha=alpha)(scores), other(heads=1)(scores))
+
+
+@pytest.mark.parametrize(("alpha", "other"), [(1.5, Entmax15), (2.0, Sparsemax)])
+def test_gradients_are_those_of_the_maps_between(scores, alpha, other):
+    gradients = []
+    for normalizer in (Entmax(heads=1, alpha=alpha), other(heads=1)):
         leaf = scores.clone().requires_grad_()
-        weights = entmax_map(leaf)
-        weights.backward(gradient)
-        found.append((weights.detach(), leaf.grad))
-    torch.testing.assert_close(found[0], found[1], atol=1e-9, rtol=1e-9)
-    assert torch.equal(found[0][0] > 0, found[1][0] > 0)
+        weight = torch.arange(40.0, dtype=torch.float64)
+        (normalizer(leaf) * weight).sum().backward()
+        gradients.append(leaf.grad)
+    torch.testing.assert_close(*gradients)
 
 
-@pytest.mark.parametrize("power", THEIRS)
-def test_single_precision_sums_to_one_for_long_rows(power):
-    for spread in (0.0, 1e-3, 1.0):
-        weights = entmax(spread * rows(5, 8, 5000).float(), power)
-        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(8))
+def test_the_least_alpha_is_nearly_the_softmax(scores):
+    found = Entmax(heads=1, alpha=1.01)(scores)
+    assert (found - scores.softmax(dim=-1)).abs().max() < 0.02
 
 
-@pytest.mark.parametrize("power", THEIRS)
-def test_the_largest_numbers_are_no_exception(power):
-    for dtype in (torch.float32, torch.float64):
-        limits = torch.finfo(dtype)
-        scores = torch.tensor([[limits.max, limits.max, 0.0, limits.min]], dtype=dtype)
-        assert entmax(scores, power).tolist() == [[0.5, 0.5, 0.0, 0.0]]
-        scores = torch.tensor([[limits.tiny, 0.0, -limits.tiny]], dtype=dtype)
-        torch.testing.assert_close(entmax(scores, power), torch.full((1, 3), 1 / 3, dtype=dtype))
+@pytest.mark.parametrize("alpha", [1.01, 1.2, 1.7, 2.0])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_rows_sum_to_one(alpha, scale):
+    generator = torch.Generator().manual_seed(1)
+    rows = scale * torch.randn(50, 3000, generator=generator)
+    sums = Entmax(heads=1, alpha=alpha)(rows).sum(dim=-1)
+    torch.testing.assert_close(sums, torch.ones(50), atol=1e-5, rtol=0)
+
+
+def test_a_learned_alpha_follows_its_head():
+    """The higher alpha is, the more weight the largest score has."""
+    entmax = Entmax(heads=2, alpha="learned")
+    with torch.no_grad():
+        entmax.u.copy_(torch.tensor([-3.0, 3.0])[:, None, None])
+    scores = torch.tensor([1.0, 0.5, 0.0]).expand(1, 2, 1, 3)
+    low, high = entmax(scores)[0, :, 0]
+    assert high[0] > low[0]
+    assert (low > 0).all()
+    torch.testing.assert_close(
+        high, Entmax(heads=1, alpha=1 + float(torch.tensor(3.0).sigmoid()))(scores[0, 0])[0]
+    )
+    entmax(scores)[..., 0].sum().backward()
+    assert (entmax.u.grad > 0).all()
+
+
+def test_a_learned_scale_follows_its_head():
+    ssmax = Ssmax(heads=2)
+    with torch.no_grad():
+        ssmax.s.copy_(torch.tensor([0.5, 2.0])[:, None, None])
+    low, high = ssmax(torch.tensor([1.0, 0.0, 0.0, 0.0]).expand(1, 2, 1, 4))[0, :, 0]
+    assert low.tolist() == pytest.approx([2 / 5, 1 / 5, 1 / 5, 1 / 5])
+    assert high.tolist() == pytest.approx([16 / 19, 1 / 19, 1 / 19, 1 / 19])

@@ -6,12 +6,14 @@ import pytest
 import torch
 
 from attnexp.normalizers.adaptive_temperature import AdaptiveTemperature
+from attnexp.normalizers.entmax import Entmax
 from attnexp.normalizers.entmax15 import Entmax15
 from attnexp.normalizers.log_length import LogLength
 from attnexp.normalizers.relu import Relu
 from attnexp.normalizers.sigmoid import Sigmoid
 from attnexp.normalizers.softmax_one import SoftmaxOne
 from attnexp.normalizers.sparsemax import Sparsemax
+from attnexp.normalizers.ssmax import Ssmax
 from attnexp.normalizers.topk import TopK
 
 INF = math.inf
@@ -50,6 +52,8 @@ def logistic(a):
         (LogLength(heads=1), [1.0, 0.0, -2.0, 5.0], 3, shares(3, 1, 3**-2)),
         (LogLength(heads=1, scale=0.5), [1, 0, -2], 3, shares(3**0.5, 1, 1 / 3)),
         (LogLength(heads=1), [2.0] + 999 * [0.0], 1000, shares(1e6, *999 * [1.0])),
+        (Ssmax(heads=1), [1.0, 0.0, -2.0, 5.0], 3, shares(3, 1, 3**-2)),
+        (Ssmax(heads=1, initial_scale=0.5), [1, 0, -2], 3, shares(3**0.5, 1, 1 / 3)),
         # The entropy of two keys is at most log 2, where the polynomial is below 1. Of eight equal
         # ones it is log 8, and whatever the temperature they stay equal.
         (AdaptiveTemperature(heads=1), [1.0, 0.0, 9.0], 2, shares(math.e, 1)),
@@ -78,6 +82,8 @@ def test_entmax15_of_two_keys(d):
     ("make", "sentence"),
     [
         (lambda: TopK(heads=1, k=0), "k of normalizer=topk must be at least 1, got 0"),
+        (lambda: Ssmax(heads=1, initial_scale=0.0), "initial_scale of normalizer=ssmax must be"),
+        (lambda: Entmax(heads=1, alpha=1.0), "alpha of normalizer=entmax must be within 1.01 to 2"),
         (lambda: LogLength(heads=1, scale=0.0), "scale of normalizer=log_length must be greater"),
     ],
 )
