@@ -30,7 +30,10 @@ SCORES = (
     "Additive Average Bilinear Biweight Boxcar Cosine Dot Elu Epanechnikov Gaussian Linear "
     "Parabola Polynomial ScaledDot Score SquaredDot Triweight"
 )
-NORMALIZERS = "AdaptiveTemperature Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax SoftmaxOne Sparsemax Ssmax TopK"
+NORMALIZERS = (
+    "AdaptiveTemperature Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax SoftmaxOne "
+    "Sparsemax Ssmax TopK"
+)
 KERNEL = "(query_dim, key_dim, width=1.0, initial_width=None, per_dimension=False)"
 
 RUN = (

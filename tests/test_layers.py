@@ -25,6 +25,7 @@ PARTS = {
     "normalizers": "lazy masks scores",
     "attention": "masks normalizers scores",
     "architectures": "attention batch masks normalizers scores",
+    "d2l": "architectures normalizers plots scores",
     "data": "batch masks runs writing",
     "tasks": "architectures attention batch data",
     "runs": "console version",

@@ -1,0 +1,317 @@
+"""The names of Dive into Deep Learning for its chapters on attention, over attnexp's parts.
+
+`from attnexp import d2l` takes the place of `from d2l import torch as d2l` in a notebook of these
+chapters. Signatures, parameters by name, outputs and `attention_weights` are those of the package
+d2l 1.0.3, and of 0.17 for `NWKernelRegression`, to rounding. Two things differ: the scores that
+`masked_softmax` takes are not changed, and a row whose valid length is 0 has the weights 0, where
+the book's is uniform over keys that are masked.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from attnexp.architectures.positions.sinusoidal import Sinusoidal
+from attnexp.normalizers.softmax import masked_softmax
+from attnexp.scores.additive import Additive
+from attnexp.scores.gaussian import Gaussian
+from attnexp.scores.scaled_dot import ScaledDot
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "AddNorm",
+    "AdditiveAttention",
+    "DotProductAttention",
+    "MultiHeadAttention",
+    "NWKernelRegression",
+    "PositionWiseFFN",
+    "PositionalEncoding",
+    "TransformerEncoder",
+    "TransformerEncoderBlock",
+    "masked_softmax",
+    "show_heatmaps",
+]
+
+ValidLens = Int[Tensor, "batch"] | Int[Tensor, "batch queries"]
+"""A length for each sequence, or for each query."""
+
+
+class DotProductAttention(nn.Module):
+    """softmax(Q K' / sqrt(d)) V, with a share `dropout` of the weights dropped in training.
+
+    `attention_weights` (batch, queries, keys) are those of the last call, before dropout.
+    """
+
+    attention_weights: Tensor
+
+    def __init__(self, dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch queries d"],
+        keys: Float[Tensor, "batch keys d"],
+        values: Float[Tensor, "batch keys value_dim"],
+        valid_lens: ValidLens | None = None,
+    ) -> Float[Tensor, "batch queries value_dim"]:
+        """Return the contexts; keys from a valid length on have no weight."""
+        score = ScaledDot(queries.shape[-1], keys.shape[-1])
+        self.attention_weights = masked_softmax(score(queries, keys), valid_lens)
+        context: Tensor = self.dropout(self.attention_weights) @ values
+        return context
+
+
+class AdditiveAttention(nn.Module):
+    """w_v' tanh(W_q q + W_k k) as the score, with `num_hiddens` units. See `Additive`.
+
+    The sizes of queries and keys are those of the first call.
+    """
+
+    attention_weights: Tensor
+
+    def __init__(self, num_hiddens: int, dropout: float) -> None:
+        super().__init__()
+        self.W_k = nn.LazyLinear(num_hiddens, bias=False)
+        self.W_q = nn.LazyLinear(num_hiddens, bias=False)
+        self.w_v = nn.LazyLinear(1, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch queries query_dim"],
+        keys: Float[Tensor, "batch keys key_dim"],
+        values: Float[Tensor, "batch keys value_dim"],
+        valid_lens: ValidLens | None,
+    ) -> Float[Tensor, "batch queries value_dim"]:
+        """Return the contexts; keys from a valid length on have no weight."""
+        projected = self.W_q(queries), self.W_k(keys)  # which gives the layers their sizes
+        self.w_v(projected[0])
+        score = Additive(queries.shape[-1], keys.shape[-1], projected[0].shape[-1])
+        score.W_q, score.W_k, score.w_v = self.W_q, self.W_k, self.w_v
+        self.attention_weights = masked_softmax(score(queries, keys), valid_lens)
+        context: Tensor = self.dropout(self.attention_weights) @ values
+        return context
+
+
+class MultiHeadAttention(nn.Module):
+    """W_o [head_1; ...; head_h] with head_i = attention(W_q^i q, W_k^i k, W_v^i v).
+
+    Weights of the last call are in `attention.attention_weights`, (batch * num_heads, queries,
+    keys). The sizes of queries, keys and values are those of the first call.
+    """
+
+    def __init__(
+        self, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False
+    ) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.attention = DotProductAttention(dropout)
+        self.W_q = nn.LazyLinear(num_hiddens, bias=bias)
+        self.W_k = nn.LazyLinear(num_hiddens, bias=bias)
+        self.W_v = nn.LazyLinear(num_hiddens, bias=bias)
+        self.W_o = nn.LazyLinear(num_hiddens, bias=bias)
+
+    def forward(
+        self,
+        queries: Float[Tensor, "batch queries query_dim"],
+        keys: Float[Tensor, "batch keys key_dim"],
+        values: Float[Tensor, "batch keys value_dim"],
+        valid_lens: ValidLens | None,
+    ) -> Float[Tensor, "batch queries num_hiddens"]:
+        """Return the contexts; keys from a valid length on have no weight, in any head."""
+        heads = self.attention(
+            self.transpose_qkv(self.W_q(queries)),
+            self.transpose_qkv(self.W_k(keys)),
+            self.transpose_qkv(self.W_v(values)),
+            None if valid_lens is None else valid_lens.repeat_interleave(self.num_heads, dim=0),
+        )
+        context: Tensor = self.W_o(self.transpose_output(heads))
+        return context
+
+    def transpose_qkv(
+        self, X: Float[Tensor, "batch length num_hiddens"]
+    ) -> Float[Tensor, "batch_heads length head_dim"]:
+        """Return the features of each head, the heads of an example behind one another."""
+        return X.unflatten(-1, (self.num_heads, -1)).transpose(1, 2).flatten(0, 1)
+
+    def transpose_output(
+        self, X: Float[Tensor, "batch_heads length head_dim"]
+    ) -> Float[Tensor, "batch length num_hiddens"]:
+        """Return the heads of each example next to each other."""
+        return X.unflatten(0, (-1, self.num_heads)).transpose(1, 2).flatten(-2)
+
+
+class PositionalEncoding(nn.Module):
+    """X + P, P sines and cosines of the positions, up to `max_len` of them. See `Sinusoidal`."""
+
+    def __init__(self, num_hiddens: int, dropout: float, max_len: int = 1000) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        nothing = torch.zeros(1, max_len, num_hiddens)
+        self.P = Sinusoidal(num_hiddens, 1, max_len).add(nothing, torch.arange(max_len))
+
+    def forward(
+        self, X: Float[Tensor, "batch length num_hiddens"]
+    ) -> Float[Tensor, "batch length num_hiddens"]:
+        """Return the vectors with their positions, a share of the sums dropped in training."""
+        sums: Tensor = self.dropout(X + self.P[:, : X.shape[1]].to(X.device))
+        return sums
+
+
+class PositionWiseFFN(nn.Module):
+    """W_2 relu(W_1 x + b_1) + b_2 at each position."""
+
+    def __init__(self, ffn_num_hiddens: int, ffn_num_outputs: int) -> None:
+        super().__init__()
+        self.dense1 = nn.LazyLinear(ffn_num_hiddens)
+        self.relu = nn.ReLU()
+        self.dense2 = nn.LazyLinear(ffn_num_outputs)
+
+    def forward(self, X: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch outputs"]:
+        """Return the outputs."""
+        outputs: Tensor = self.dense2(self.relu(self.dense1(X)))
+        return outputs
+
+
+class AddNorm(nn.Module):
+    """LayerNorm(X + dropout(Y)): a skip connection, then the norm, as in Vaswani et al. (2017)."""
+
+    def __init__(self, norm_shape: int | list[int], dropout: float) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.ln = nn.LayerNorm(norm_shape)
+
+    def forward(
+        self, X: Float[Tensor, "*batch dim"], Y: Float[Tensor, "*batch dim"]
+    ) -> Float[Tensor, "*batch dim"]:
+        """Return the normalized sum."""
+        outputs: Tensor = self.ln(X + self.dropout(Y))
+        return outputs
+
+
+class TransformerEncoderBlock(nn.Module):
+    """Self-attention and a feed-forward network, each with an `AddNorm` behind it."""
+
+    def __init__(
+        self,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        dropout: float,
+        use_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        self.attention = MultiHeadAttention(num_hiddens, num_heads, dropout, use_bias)
+        self.addnorm1 = AddNorm(num_hiddens, dropout)
+        self.ffn = PositionWiseFFN(ffn_num_hiddens, num_hiddens)
+        self.addnorm2 = AddNorm(num_hiddens, dropout)
+
+    def forward(
+        self, X: Float[Tensor, "batch length num_hiddens"], valid_lens: ValidLens | None
+    ) -> Float[Tensor, "batch length num_hiddens"]:
+        """Return the outputs of the block."""
+        Y = self.addnorm1(X, self.attention(X, X, X, valid_lens))
+        outputs: Tensor = self.addnorm2(Y, self.ffn(Y))
+        return outputs
+
+
+class TransformerEncoder(nn.Module):
+    """Embedding times sqrt(num_hiddens), positions, then `num_blks` blocks.
+
+    `attention_weights` are those of each block in the last call.
+    """
+
+    attention_weights: list[Tensor]
+
+    def __init__(
+        self,
+        vocab_size: int,
+        num_hiddens: int,
+        ffn_num_hiddens: int,
+        num_heads: int,
+        num_blks: int,
+        dropout: float,
+        use_bias: bool = False,
+    ) -> None:
+        super().__init__()
+        self.num_hiddens = num_hiddens
+        self.embedding = nn.Embedding(vocab_size, num_hiddens)
+        self.pos_encoding = PositionalEncoding(num_hiddens, dropout)
+        self.blks = nn.Sequential()
+        sizes = (num_hiddens, ffn_num_hiddens, num_heads, dropout, use_bias)
+        for number in range(num_blks):
+            self.blks.add_module(f"block{number}", TransformerEncoderBlock(*sizes))
+
+    def forward(
+        self, X: Int[Tensor, "batch length"], valid_lens: ValidLens | None
+    ) -> Float[Tensor, "batch length num_hiddens"]:
+        """Return the outputs of the last block."""
+        x: Tensor = self.pos_encoding(self.embedding(X) * math.sqrt(self.num_hiddens))
+        self.attention_weights = []
+        for block in self.blks:
+            assert isinstance(block, TransformerEncoderBlock)
+            x = block(x, valid_lens)
+            self.attention_weights.append(block.attention.attention.attention_weights)
+        return x
+
+
+class NWKernelRegression(nn.Module):
+    """f(x) = sum_i softmax(-(w (x - x_i))^2 / 2) y_i, each query with keys and values of its own.
+
+    Of the book's first edition (0.17). w is one learned number from U(0, 1). See `Gaussian`.
+    """
+
+    attention_weights: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.w = nn.Parameter(torch.rand((1,)))
+
+    def forward(
+        self,
+        queries: Float[Tensor, " queries"],
+        keys: Float[Tensor, "queries keys"],
+        values: Float[Tensor, "queries keys"],
+    ) -> Float[Tensor, " queries"]:
+        """Return f at each query."""
+        score = Gaussian(1, 1, width=1.0)
+        scores = score(self.w * queries[:, None, None], self.w * keys.unsqueeze(-1))
+        self.attention_weights = scores.softmax(dim=-1).squeeze(1)
+        return (self.attention_weights * values).sum(dim=-1)
+
+
+def show_heatmaps(
+    matrices: Float[Tensor, "rows columns queries keys"],
+    xlabel: str,
+    ylabel: str,
+    titles: Sequence[str] | None = None,
+    figsize: tuple[float, float] = (2.5, 2.5),
+    cmap: Any = "Reds",
+) -> "Figure":
+    """Return a figure of maps in rows and columns, with one scale; a notebook shows it.
+
+    The book's function shows its figure and returns nothing. `titles` are those of the columns.
+    """
+    from attnexp.plots.style import new_figure
+
+    rows, columns = matrices.shape[:2]
+    figure = new_figure(*figsize, title="")
+    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for i, row in enumerate(grid):
+        for j, axes in enumerate(row):
+            image = axes.imshow(matrices[i, j].detach().cpu().numpy(), cmap=cmap)
+            if i == rows - 1:
+                axes.set_xlabel(xlabel)
+            if j == 0:
+                axes.set_ylabel(ylabel)
+            if titles:
+                axes.set_title(titles[j])
+    figure.colorbar(image, ax=grid, shrink=0.6)
+    return figure
