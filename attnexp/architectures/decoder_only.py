@@ -75,7 +75,9 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         ff_dim: int = 256,
         feed_forward: bool = True,
         dropout: float = 0.0,
-        positions: Literal["sinusoidal", "learned", "none", "rotary", "alibi", "t5"] = "sinusoidal",
+        positions: Literal[
+            "sinusoidal", "learned", "none", "rotary", "alibi", "nape", "t5"
+        ] = "sinusoidal",
         attention_dropout: float = 0.0,
         residual: bool = True,
     ) -> None:

@@ -76,7 +76,9 @@ class Transformer(Seq2Seq[TransformerState]):
         dim: int = 64,
         ff_dim: int = 256,
         dropout: float = 0.0,
-        positions: Literal["sinusoidal", "learned", "none", "rotary", "alibi", "t5"] = "sinusoidal",
+        positions: Literal[
+            "sinusoidal", "learned", "none", "rotary", "alibi", "nape", "t5"
+        ] = "sinusoidal",
         attention_dropout: float = 0.0,
         residual: bool = True,
     ) -> None:

@@ -3,6 +3,7 @@
 from attnexp.architectures.positions.alibi import Alibi
 from attnexp.architectures.positions.base import Order, Positions
 from attnexp.architectures.positions.learned import Learned
+from attnexp.architectures.positions.nape import Nape
 from attnexp.architectures.positions.none import NoPositions
 from attnexp.architectures.positions.rotary import Rotary
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
@@ -14,6 +15,7 @@ KINDS: dict[str, type[Positions]] = {
     "none": NoPositions,
     "rotary": Rotary,
     "alibi": Alibi,
+    "nape": Nape,
     "t5": T5,
 }
 

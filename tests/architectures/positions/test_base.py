@@ -16,6 +16,6 @@ def test_hooks_that_are_not_used_change_nothing():
 
 
 def test_unknown_positions_are_refused():
-    message = "must be one of sinusoidal, learned, none, rotary, alibi, t5, got 'relative'"
+    message = "must be one of sinusoidal, learned, none, rotary, alibi, nape, t5, got 'relative'"
     with pytest.raises(ValueError, match=message):
         positions_named("relative")
