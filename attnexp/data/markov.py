@@ -13,6 +13,7 @@ from attnexp.data.sequences import (
     check_memory,
     check_positive,
     check_sizes,
+    given_batch,
     sequence_spec,
 )
 
@@ -62,13 +63,10 @@ class MarkovChains(Dataset):
     def _draw(self, examples: int, generator: torch.Generator) -> Batch:
         chains = FIRST + draw_chains(examples, self._length, self._states, generator)
         source = torch.full((examples, 1), EOS)
-        return Batch(
+        return given_batch(
             queries=torch.cat([torch.full_like(source, BOS), chains[:, :-1]], dim=1),
-            keys=source,
-            values=source,
-            targets=chains,
-            mask=torch.ones(examples, 1, 1, dtype=torch.bool),
-            target_mask=torch.ones_like(chains, dtype=torch.bool),
+            source=source,
+            target=chains,
             asked=torch.arange(self._length).expand(examples, -1),
         )
 

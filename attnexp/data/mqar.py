@@ -8,7 +8,6 @@ from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     FIRST,
-    PAD,
     Drawn,
     Families,
     arrangements,
@@ -16,6 +15,7 @@ from attnexp.data.sequences import (
     check_range,
     check_sizes,
     draw_sets,
+    given_batch,
     sequence_spec,
     stack,
     tested_range,
@@ -144,17 +144,12 @@ def _streams(
         alignments.append(2 * order + 1)
         places.append(asked)
     most = max(drawn)
-    source = stack(sources, 2 * most)
-    target = stack(targets, most)
-    return Batch(
+    return given_batch(
         queries=stack(streams, length - 2 * min(drawn)),
-        keys=source,
-        values=source,
-        targets=target,
-        mask=(source != PAD).unsqueeze(1),
-        target_mask=target != PAD,
-        alignment=stack(alignments, most, fill=-1),
+        source=stack(sources, 2 * most),
+        target=stack(targets, most),
         asked=stack(places, most, fill=0),
+        alignment=stack(alignments, most, fill=-1),
     )
 
 

@@ -86,6 +86,30 @@ def sequence_batch(
     )
 
 
+def given_batch(
+    queries: Int[Tensor, "examples queries"],
+    source: Int[Tensor, "examples source"],
+    target: Int[Tensor, "examples target"],
+    asked: Int[Tensor, "examples target"],
+    alignment: Int[Tensor, "examples target"] | None = None,
+) -> Batch:
+    """Return a batch of data that give the decoder's input: nothing is fed back, nothing ended.
+
+    The targets are due at the places `asked` of the queries, and what is PAD does not count. For
+    `alignment` see `sequence_batch`.
+    """
+    return Batch(
+        queries=queries,
+        keys=source,
+        values=source,
+        targets=target,
+        mask=(source != PAD).unsqueeze(1),
+        target_mask=target != PAD,
+        alignment=alignment,
+        asked=asked,
+    )
+
+
 def question_batch(
     source: Int[Tensor, "examples source"],
     target: Int[Tensor, " examples"],
@@ -93,20 +117,11 @@ def question_batch(
 ) -> Batch:
     """Return a batch of one question each: the query is BOS, and one symbol is due there.
 
-    There is no end symbol, and nothing is fed back. `alignment` is the position in `source` that
-    the target was made from.
+    `alignment` is the position in `source` that the target was made from.
     """
     asked = torch.zeros(len(source), 1, dtype=torch.int64)
-    return Batch(
-        queries=torch.full_like(asked, BOS),
-        keys=source,
-        values=source,
-        targets=target.unsqueeze(1),
-        mask=(source != PAD).unsqueeze(1),
-        target_mask=torch.ones_like(asked, dtype=torch.bool),
-        alignment=alignment.unsqueeze(1),
-        asked=asked,
-    )
+    queries = torch.full_like(asked, BOS)
+    return given_batch(queries, source, target.unsqueeze(1), asked, alignment.unsqueeze(1))
 
 
 def split(whole: Batch, sizes: Sequence[int], generator: torch.Generator) -> list[Batch]:

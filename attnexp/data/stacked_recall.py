@@ -17,6 +17,7 @@ from attnexp.data.sequences import (
     check_range,
     check_sizes,
     draw_sets,
+    given_batch,
     sequence_spec,
     stack,
 )
@@ -99,14 +100,11 @@ def _asked(drawn: Drawn, num_keys: int, num_values: int, generator: torch.Genera
         targets.append(FIRST + num_keys + values.gather(1, order))
         orders.append(order)
     most = max(drawn)
-    source, target = stack(sources, most), stack(targets, most)
-    return Batch(
+    target = stack(targets, most)
+    return given_batch(
         queries=stack(queries, most),
-        keys=source,
-        values=source,
-        targets=target,
-        mask=(source != PAD).unsqueeze(1),
-        target_mask=target != PAD,
-        alignment=stack(orders, most, fill=-1),
+        source=stack(sources, most),
+        target=target,
         asked=torch.arange(most).where(target != PAD, 0),
+        alignment=stack(orders, most, fill=-1),
     )

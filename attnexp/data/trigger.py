@@ -6,7 +6,6 @@ from attnexp.batch import Batch, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     FIRST,
-    PAD,
     Drawn,
     Families,
     check_memory,
@@ -14,6 +13,7 @@ from attnexp.data.sequences import (
     check_range,
     check_sizes,
     draw_sets,
+    given_batch,
     sequence_spec,
     stack,
 )
@@ -94,13 +94,10 @@ def _questions(drawn: Drawn, vocab_size: int, generator: torch.Generator) -> Bat
     first = torch.rand(examples, 1, generator=generator) < 0.5
     asked = torch.cat([first, ~first], dim=1)
     trigger, rest, nothing = (past + i for i in range(3))
-    return Batch(
+    return given_batch(
         queries=torch.full((examples, 2), rest).masked_fill(asked, trigger),
-        keys=source,
-        values=source,
-        targets=most.unsqueeze(1).where(asked, nothing),
-        mask=(source != PAD).unsqueeze(1),
-        target_mask=torch.ones_like(asked),
-        alignment=-asked.long(),
+        source=source,
+        target=most.unsqueeze(1).where(asked, nothing),
         asked=torch.arange(2).expand(examples, -1),
+        alignment=-asked.long(),
     )
