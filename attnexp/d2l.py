@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.normalizers.softmax import masked_softmax
-from attnexp.scores.additive import Additive
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.scaled_dot import ScaledDot
 
@@ -69,9 +68,10 @@ class DotProductAttention(nn.Module):
 
 
 class AdditiveAttention(nn.Module):
-    """w_v' tanh(W_q q + W_k k) as the score, with `num_hiddens` units. See `Additive`.
+    """w_v' tanh(W_q q + W_k k) as the score, with `num_hiddens` units.
 
-    The sizes of queries and keys are those of the first call.
+    It is the formula of `attnexp.scores.additive.Additive`, whose sizes must be known before.
+    Here the sizes of queries and keys are those of the first call.
     """
 
     attention_weights: Tensor
@@ -91,11 +91,9 @@ class AdditiveAttention(nn.Module):
         valid_lens: ValidLens | None,
     ) -> Float[Tensor, "batch queries value_dim"]:
         """Return the contexts; keys from a valid length on have no weight."""
-        projected = self.W_q(queries), self.W_k(keys)  # which gives the layers their sizes
-        self.w_v(projected[0])
-        score = Additive(queries.shape[-1], keys.shape[-1], projected[0].shape[-1])
-        score.W_q, score.W_k, score.w_v = self.W_q, self.W_k, self.w_v
-        self.attention_weights = masked_softmax(score(queries, keys), valid_lens)
+        inner = self.W_q(queries).unsqueeze(2) + self.W_k(keys).unsqueeze(1)
+        scores = self.w_v(inner.tanh()).squeeze(-1)
+        self.attention_weights = masked_softmax(scores, valid_lens)
         context: Tensor = self.dropout(self.attention_weights) @ values
         return context
 

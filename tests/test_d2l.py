@@ -61,6 +61,9 @@ def test_additive_attention_is_the_formula(lengths):
     assert attention.W_q.weight.shape == (5, 7)
     found.sum().backward()
     assert all(parameter.grad is not None for parameter in attention.parameters())
+    before = torch.get_rng_state()
+    attention(queries[..., :7], keys, values, lengths)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_multi_head_attention_is_pytorchs(lengths):
