@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from attnexp.claims.evidence import Point
+from attnexp.plots.lines import WIDE, spans_powers
 from attnexp.plots.style import (
     LINES,
     PALETTE,
@@ -18,9 +19,6 @@ from attnexp.plots.style import (
     save,
     style,
 )
-
-WIDE = 30
-"""Positive numbers that span more than this factor have a logarithmic axis."""
 
 
 def draw_curves(points: Sequence[Point], title: str, labels: tuple[str, str], path: Path) -> None:
@@ -59,7 +57,7 @@ def draw_curves(points: Sequence[Point], title: str, labels: tuple[str, str], pa
 
 def _scale(axes: Axes, name: str, numbers: Sequence[float]) -> None:
     """Make an axis logarithmic where its numbers are positive and span a wide range."""
-    if min(numbers) <= 0 or max(numbers) / min(numbers) <= WIDE:
+    if not spans_powers(np.array(numbers), WIDE):
         return
     axis = axes.xaxis if name == "x" else axes.yaxis
     axes.set(**{f"{name}scale": "log"})

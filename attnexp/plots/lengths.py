@@ -8,16 +8,13 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.lines import runs_of
+from attnexp.plots.lines import WIDE, runs_of, spans_powers
 from attnexp.plots.style import INK, draw_band, line_axes, lines_of, name_lines
 from attnexp.runs.folder import Run
 from attnexp.select.groups import Comparison
 
 SHARES, TRAINED = "exact_match_by_length", "lengths_in_training"
 """The details of a summary that the picture shows."""
-
-WIDE = 30
-"""Lengths that span more than this factor have a logarithmic axis."""
 
 
 def draw_lengths(comparison: Comparison, options: Options) -> Figures:
@@ -69,7 +66,7 @@ def _set_axes(axes: Axes, runs: Sequence[Run]) -> None:
     axes.set_ylim(-0.03, 1.03)
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
     lengths = sorted({int(length) for run in runs for length in _numbers(run, SHARES)})
-    if lengths[-1] > WIDE * lengths[0] > 0:
+    if spans_powers(np.array(lengths, np.float64), WIDE):
         axes.set_xscale("log")
         axes.set_xticks(lengths, [f"{length:,}" for length in lengths])
         axes.xaxis.set_minor_locator(NullLocator())

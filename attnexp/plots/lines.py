@@ -21,6 +21,9 @@ from attnexp.select.selection import warn_skipped
 LOG_FROM = 10.0
 """Largest over smallest value from which a logarithmic axis shows more."""
 
+WIDE = 30.0
+"""The same of places, such as lengths or numbers of keys, that are few and far between."""
+
 WIDTH = "pooling.score.width."
 """The beginning of the metrics that are the widths of single inputs."""
 
@@ -75,12 +78,12 @@ def wants_log(columns: Sequence[str], values: NDArray[np.float64]) -> bool:
     return all(is_loss(name) or name == "lr" for name in columns) and spans_powers(values)
 
 
-def spans_powers(values: NDArray[np.float64]) -> bool:
-    """Return whether values are positive and reach over more than a power of ten."""
+def spans_powers(values: NDArray[np.float64], factor: float = LOG_FROM) -> bool:
+    """Return whether values are positive and reach over more than a factor, a power of ten."""
     finite = values[np.isfinite(values)]
     if not len(finite) or finite.min() <= 0:
         return False
-    return bool(finite.max() / finite.min() > LOG_FROM)
+    return bool(finite.max() / finite.min() > factor)
 
 
 def has_fit(run: Run) -> bool:
