@@ -40,7 +40,7 @@ PARTS = {
     "notebooks": "architectures attention batch config plots runs select tables",
     "probe": "architectures attention batch data masks normalizers runs tables tasks training",
     "claims": "architectures attention config console masks normalizers plots runs scores select "
-    "tables",
+    "sweeps tables",
     "attend": "attention config console normalizers plots runs scores",
     "course": "batch config console data runs scores select tables",
     "cli": "architectures attend attention batch claims config console course data normalizers "

@@ -18,7 +18,10 @@ class AllOf(Decision):
     def __init__(self, parts: Sequence[Mapping[str, Any]]) -> None:
         if len(parts) < 2:
             raise ValueError(f"parts must be two decisions or more, got {len(parts)}")
-        self.parts = [made(part) for part in parts]
+        self.parts = [made(part, f"decides.parts[{n}]") for n, part in enumerate(parts)]
+
+    def numbers(self) -> Sequence[str]:
+        return [name for part in self.parts for name in part.numbers()]
 
     def decide(self, evidence: Evidence) -> Verdict:
         verdicts = [_decided(part, evidence) for part in self.parts]

@@ -1,5 +1,6 @@
 """A decision by whether a number is as small, or as large, as a claim says."""
 
+from collections.abc import Sequence
 from statistics import fmean
 
 from attnexp.claims.decision import FEWEST, Decision, Verdict
@@ -31,6 +32,9 @@ class Bounded(Decision):
         self.where = where
         self.at_most = at_most
         self.at_least = at_least
+
+    def numbers(self) -> Sequence[str]:
+        return (self.number,)
 
     def decide(self, evidence: Evidence) -> Verdict:
         values = list(evidence.values(self.number, self.where).values())

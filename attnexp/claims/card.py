@@ -1,42 +1,98 @@
 """The card of a claim, and the list of all: what was claimed, what was done, what came out."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
-from attnexp.claims.claim import Claim
+from attnexp.claims.claim import FOLDER, Claim
 from attnexp.claims.decision import Verdict
+from attnexp.claims.gather import evidence_of
+from attnexp.claims.stored import Predicted, prediction_digest, read_predictions
 
 UNREAD = "(not read at its source)"
 
 
-def card(claim: Claim, verdict: Verdict) -> Iterator[tuple[str, str]]:
+@dataclass(frozen=True)
+class Entry:
+    """A claim and what came of it. The claim is None if its file could not be read.
+
+    `history` are the predictions as they were stored, and `left_out` is the number of runs in the
+    folder of the claim that are no jobs of it now.
+    """
+
+    name: str
+    claim: Claim | None
+    verdict: Verdict
+    history: Sequence[Predicted] = ()
+    left_out: int = 0
+
+
+def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> Entry:
+    """Return a claim with the verdict on the evidence that there is.
+
+    Unless `trusted`, a claim that code of one's own decides is not judged.
+    """
+    evidence = evidence_of(name, claim, config_dir)
+    if not trusted and not claim.is_own and (evidence.runs or evidence.points):
+        sentence = f"code of your own decides it: attnexp claims {name}"
+        verdict = Verdict("not judged", sentence)
+    else:
+        verdict = claim.verdict(evidence)
+    return Entry(name, claim, verdict, read_predictions(FOLDER / name), evidence.left_out)
+
+
+def card(entry: Entry) -> Iterator[tuple[str, str]]:
     """Yield the lines of a card, each with its head."""
-    source = claim.source
-    yield "claim", claim.claims
-    yield "source", f"{source.paper}, {source.place}"
-    yield "printed", source.printed if source.read else f"{source.printed} {UNREAD}"
-    yield "there", claim.setup
-    yield "here", claim.changed
-    for fault in claim.faults:
-        yield "known fault", fault
-    yield "predicted", f"{claim.prediction.date}: {claim.prediction.says}"
+    claim, verdict = entry.claim, entry.verdict
+    if claim is not None:
+        source = claim.source
+        yield "claim", claim.claims
+        yield "source", f"{source.paper}, {source.place}"
+        yield "printed", source.printed if source.read else f"{source.printed} {UNREAD}"
+        yield "there", claim.setup
+        yield "here", claim.changed
+        for fault in claim.faults:
+            yield "known fault", fault
+        yield "predicted", f"{claim.prediction.date}: {claim.prediction.says}"
+        yield from _changes(claim, entry.history)
     yield "verdict", verdict.text
     yield "because", verdict.because
     for head, text in verdict.shown:
         yield "also", f"{head}: {text}"
+    if entry.left_out:
+        yield "left out", left_out_text(entry.left_out)
 
 
-def markdown(
-    entries: Sequence[tuple[str, Claim, Verdict]], pictures: Mapping[str, Sequence[str]]
-) -> str:
+def left_out_text(count: int) -> str:
+    """Return how many runs in the folder of a claim do not count, and why."""
+    runs = "1 run is" if count == 1 else f"{count} runs are"
+    return f"{runs} left out: the claim as it is now has no such job"
+
+
+def _changes(claim: Claim, history: Sequence[Predicted]) -> Iterator[tuple[str, str]]:
+    """Yield what there is to say of when the prediction was written."""
+    if not history:
+        return
+    now = prediction_digest(claim.prediction.date, claim.prediction.says)
+    if history[0].after_runs:
+        yield "but", f"the prediction was stored on {history[0].time}, after the first run"
+    for before, after in pairwise(history):
+        yield "but", f"changed on {after.time}, after the first run; before: {before.says}"
+    if history[-1].digest != now:
+        yield "but", f"changed after the first run; before: {history[-1].says}"
+
+
+def markdown(entries: Sequence[Entry], pictures: Mapping[str, Sequence[str]]) -> str:
     """Return the cards as a page of Markdown, each with the pictures of its claim.
 
-    The paths of pictures are those that the page has them by.
+    Paths of pictures are relative to the page.
     """
     blocks = []
-    for name, claim, verdict in entries:
+    for entry in entries:
+        name = entry.name
         lines = [f"## {name}", ""]
-        lines += [f"- **{head}**: {text}" for head, text in card(claim, verdict)]
+        lines += [f"- **{head}**: {text}" for head, text in card(entry)]
         lines += [f"\n![{name}: {Path(path).stem}](<{path}>)" for path in pictures[name]]
         blocks.append("\n".join(lines))
     return "\n\n".join(blocks) + "\n"

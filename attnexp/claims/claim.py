@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from pathlib import Path
 from statistics import fmean
@@ -9,18 +10,24 @@ from typing import Any
 
 import msgspec
 
-from attnexp.claims.decision import Decision, Verdict, made
+from attnexp.claims.decision import Decision, Verdict, is_own, made
 from attnexp.claims.evidence import Evidence, Point
+from attnexp.claims.stored import is_finite
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices, first_line
+from attnexp.config.schema import check_settings
 from attnexp.console import number_text
-from attnexp.errors import RequestError, none_of
+from attnexp.errors import RequestError, nearest_text, none_of
 
 GROUP = "claim"
 """The folder of the YAML files, in attnexp's configuration and in one of your own."""
 
 FOLDER = Path("outputs") / "claims"
 """Where the runs of claims are, a folder for each."""
+
+
+EASTERNMOST = timedelta(hours=14)
+"""How far the clock of the easternmost time zone is ahead of UTC."""
 
 
 class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -61,8 +68,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     - `claims` is the claim in one sentence, `source` where it was published, `setup` how it was
       measured there, `changed` what is different here, `faults` known faults of the original.
-    - `sweeps` are the words of the sweeps that it takes, each run at the seeds 0, 1, ... `seeds`;
-      `probe` are interventions that are made on the runs, `picture` is the one that is drawn.
+    - `sweeps` are the words of the sweeps that it takes, each run at `seeds` seeds from
+      `first_seed` on, which is 1 if sizes were chosen by runs of seed 0; `probe` are interventions
+      that are made on the runs, `picture` is the one that is drawn.
     - `computes` names a function, `_target_`, that computes points without training, and has its
       arguments: from a seed to curves, x and y. `axes` names x and y in their picture.
     - `decides` names the class of the decision, `_target_`, and has its arguments; `shown` are
@@ -78,6 +86,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seeds: int
     minutes: float
     decides: dict[str, Any]
+    first_seed: int = 0
     sweeps: list[list[str]] = []
     computes: dict[str, Any] = {}
     probe: list[str] = []
@@ -90,15 +99,35 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the decision. Raises RequestError for a class or arguments that do not fit."""
         return made(self.decides)
 
+    @property
+    def is_own(self) -> bool:
+        """Whether attnexp's own code decides the claim."""
+        return is_own(self.decides)
+
     def verdict(self, evidence: Evidence) -> Verdict:
-        """Return what the evidence says, and why it cannot where some of it is missing."""
+        """Return what the evidence says, and why it cannot tell if some of it is missing."""
         if not evidence.runs and not evidence.points:
             return Verdict("not run", f"it takes {self.minutes:g} minutes of one core")
+        decision = self.decision()
         try:
-            verdict = self.decision().decide(evidence)
+            verdict = decision.decide(evidence)
         except RequestError as error:
             verdict = Verdict("cannot tell", str(error))
+        except Exception as error:  # a decision of one's own may raise anything
+            why = f"{type(decision).__name__} ended in {type(error).__name__}: {error}"
+            verdict = Verdict("failed", why)
         return replace(verdict, shown=[*verdict.shown, *self._shown(evidence)])
+
+    def require_numbers(self, evidence: Evidence) -> None:
+        """Raise RequestError for a number that decides and that nothing has.
+
+        `evidence` is that of the first job of each sweep, and of the first seed of computed points.
+        """
+        known = evidence.names()
+        for name in self.decision().numbers():
+            if name not in known:
+                near = nearest_text(name, known)
+                raise RequestError(f"the first job of the claim has no number '{name}'.{near}")
 
     def _shown(self, evidence: Evidence) -> Iterator[tuple[str, str]]:
         """Yield the numbers that do not decide, `skip` for what was not measured."""
@@ -111,21 +140,39 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             else:
                 yield named, f"{number_text(fmean(values))}, mean of {len(values)} seeds"
 
-    def missing_points(self, seeds: int, there: Sequence[Point]) -> Iterator[list[Point]]:
-        """Compute and yield the points of each seed that is not there."""
-        arguments = dict(self.computes)
-        target = str(arguments.pop("_target_", ""))
+    def missing_points(self, seeds: Sequence[int], there: Sequence[Point]) -> Iterator[list[Point]]:
+        """Compute and yield the points of each seed that is not there.
+
+        Raises RequestError if there is no such function, if it does not take the arguments, if it
+        fails, and for a point that is not finite.
+        """
+        arguments = {name: value for name, value in self.computes.items() if name != "_target_"}
+        target = str(self.computes.get("_target_", ""))
         module, _, name = target.rpartition(".")
         try:
-            compute = getattr(import_module(module), name)
-        except (ImportError, AttributeError, ValueError) as error:
-            raise RequestError(
-                f"computes names {target or 'no _target_'}, which is not there: {error}"
-            ) from error
+            compute = getattr(import_module(module), name, None)
+        except Exception as error:  # a module of the user's may raise anything
+            why = f"{target!r} cannot be imported: {error}" if target else "there is no _target_"
+            raise RequestError(f"computes: {why}") from error
+        if not callable(compute):
+            raise RequestError(f"computes: there is no function {name} in {module}")
+        check_settings(arguments, compute, "computes", given=("seed",))
         known = {point.seed for point in there}
-        for seed in range(seeds):
+        for seed in seeds:
             if seed not in known:
-                yield [Point(seed, *each) for each in compute(seed, **arguments)]
+                try:
+                    points = [Point(seed, *each) for each in compute(seed=seed, **arguments)]
+                except Exception as error:
+                    raise RequestError(
+                        f"computes: {name} failed for seed {seed}: {type(error).__name__}: {error}"
+                    ) from error
+                for point in points:
+                    if not is_finite(point):
+                        raise RequestError(
+                            f"computes: {name} gave {point.y:g} for {point.curve} at "
+                            f"{point.x:g}, seed {seed}: a point must be finite"
+                        )
+                yield points
 
 
 def names(config_dir: Path | None = None) -> list[str]:
@@ -134,11 +181,24 @@ def names(config_dir: Path | None = None) -> list[str]:
 
 
 def read_claim(name: str, config_dir: Path | None = None) -> Claim:
-    """Return a claim. Raises RequestError for an unknown name, and for a file that is not one."""
+    """Return a claim.
+
+    Raises RequestError for an unknown name, for a file that is no claim, and for a prediction whose
+    date is none or has not come yet.
+    """
     paths = {choice.name: choice.path for choice in choices(GROUP, config_dir)}
     if name not in paths:
         raise RequestError(f"claim {none_of(name, list(paths))}")
     claim: Claim = read_document(paths[name], Claim)
+    try:
+        written = date.fromisoformat(claim.prediction.date)
+    except ValueError as error:
+        raise RequestError(
+            f"{paths[name]}: prediction.date must be a date such as 2026-11-23, got "
+            f"{claim.prediction.date!r}"
+        ) from error
+    if written > (datetime.now(UTC) + EASTERNMOST).date():
+        raise RequestError(f"{paths[name]}: prediction.date, {written}, is in the future")
     return claim
 
 

@@ -1,4 +1,4 @@
-"""The contract of a decision: from what a claim has to go by to a verdict."""
+"""The contract of a decision: from the evidence for a claim to a verdict."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -7,9 +7,10 @@ from importlib import import_module
 from typing import Any, Literal
 
 from attnexp.claims.evidence import Evidence, Point
-from attnexp.errors import RequestError
+from attnexp.config.schema import check_settings
+from attnexp.errors import RequestError, none_of
 
-Word = Literal["reproduced", "not reproduced", "cannot tell", "not run"]
+Word = Literal["reproduced", "not reproduced", "cannot tell", "not run", "not judged", "failed"]
 
 FEWEST = 3
 """The fewest seeds of an interval."""
@@ -19,7 +20,9 @@ FEWEST = 3
 class Verdict:
     """What a claim's evidence says.
 
-    - `word` is never `reproduced` or `not reproduced` from one seed.
+    - `word` is never `reproduced` or `not reproduced` from one seed. `not judged` is a claim that a
+      list leaves alone, because code of one's own decides it, and `failed` one whose decision or
+      file cannot be used.
     - `because` is the sentence with the numbers that decided.
     - `more_seeds` is how many seeds more would tell, where the word is `cannot tell` and it is
       known.
@@ -49,25 +52,59 @@ class Decision(ABC):
         Raises RequestError for evidence that is not that of the claim.
         """
 
+    def numbers(self) -> Sequence[str]:
+        """Return the names of the numbers that decide, which the first job of a sweep must have."""
+        return ()
+
     def curves(self, evidence: Evidence) -> Sequence[Point]:
         """Return the points that the picture of the claim shows: by default the computed ones."""
         return evidence.points
 
 
-def made(decides: Mapping[str, Any]) -> Decision:
+OWN = tuple(
+    f"attnexp.claims.{module}.{name}"
+    for module, name in {
+        "all_of": "AllOf",
+        "bounded": "Bounded",
+        "direction": "Direction",
+        "escaped": "Escaped",
+        "rate": "Rate",
+        "same_minimum": "SameMinimum",
+        "stages": "Stages",
+    }.items()
+)
+"""The decisions of attnexp's own, which a list of claims makes without being told to trust them."""
+
+
+def made(decides: Mapping[str, Any], path: str = "decides") -> Decision:
     """Return the decision that a YAML file names by `_target_`, with its arguments.
 
-    Raises RequestError for a class or arguments that do not fit.
+    The class is imported, and called only if it is a subclass of Decision. Raises RequestError for
+    a class or arguments that do not fit.
     """
-    arguments = dict(decides)
-    target = str(arguments.pop("_target_", ""))
+    target = str(decides.get("_target_", ""))
     module, _, name = target.rpartition(".")
     try:
-        found = getattr(import_module(module), name)(**arguments)
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise RequestError(
-            f"decides cannot be built of {target or 'no _target_'}: {error}"
-        ) from error
-    if not isinstance(found, Decision):
-        raise RequestError(f"decides names {target}, which is not a Decision")
-    return found
+        found = getattr(import_module(module), name)
+    except Exception as error:  # a module of the user's may raise anything
+        if target.startswith("attnexp."):
+            raise RequestError(f"{path}: decision {none_of(target, OWN)}") from error
+        where = f"{target!r} cannot be imported: {error}" if target else "there is no _target_"
+        raise RequestError(f"{path}: {where}") from error
+    if not (isinstance(found, type) and issubclass(found, Decision)):
+        raise RequestError(f"{path}: {target!r} is not a subclass of Decision")
+    arguments = {key: value for key, value in decides.items() if key != "_target_"}
+    check_settings(arguments, found, path)
+    try:
+        return found(**arguments)
+    except RequestError:
+        raise
+    except Exception as error:
+        raise RequestError(f"{path}: {name} refuses its arguments: {error}") from error
+
+
+def is_own(decides: Any) -> bool:
+    """Return whether a decision, and each part of it, is of attnexp's own."""
+    if isinstance(decides, Mapping):
+        return decides.get("_target_", OWN[0]) in OWN and all(map(is_own, decides.values()))
+    return not isinstance(decides, list) or all(map(is_own, decides))

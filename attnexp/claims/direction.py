@@ -1,5 +1,6 @@
 """A decision by which of two rows of runs is better."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from attnexp.claims.decision import Decision, Verdict
@@ -35,6 +36,9 @@ class Direction(Decision):
         self.second = second
         self.says = says
         self.equal_within = equal_within
+
+    def numbers(self) -> Sequence[str]:
+        return (self.metric,)
 
     def decide(self, evidence: Evidence) -> Verdict:
         rule = Rule(self._better(evidence), self.equal_within)

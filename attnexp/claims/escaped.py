@@ -47,6 +47,9 @@ class Escaped(Decision):
         self.at_least = at_least
         self.at_most = at_most
 
+    def numbers(self) -> Sequence[str]:
+        return (self.metric,)
+
     def decide(self, evidence: Evidence) -> Verdict:
         rows = [evidence.values(self.metric, where) for where in (self.first, self.second)]
         seeds = [len(row) for row in rows]

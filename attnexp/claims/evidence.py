@@ -1,23 +1,17 @@
-"""What a claim has to go by: its runs, and points that were computed without training."""
+"""The evidence for a claim: its runs, and points that were computed without training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from attnexp.config.documents import read_document
 from attnexp.errors import RequestError
-from attnexp.runs.files import write_bytes
 from attnexp.runs.folder import Run
+from attnexp.runs.interventions import on_test
 from attnexp.select.frame import Frame, make_frame
-from attnexp.select.probed import with_probed
+from attnexp.select.probed import PREFIX, with_probed
 from attnexp.select.where import matching
-
-COMPUTED = "computed.json"
-"""The file of computed points, in the folder of a claim."""
 
 
 class Point(msgspec.Struct, frozen=True, array_like=True):
@@ -29,34 +23,17 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
     y: float
 
 
-class Computed(msgspec.Struct, frozen=True):
-    """The file of computed points: what computed them, as the claim says it, and the points."""
-
-    computes: dict[str, Any]
-    points: list[Point]
-
-
-def read_points(folder: Path, computes: Mapping[str, Any]) -> list[Point]:
-    """Return the points of a folder, none where there are none or others were computed."""
-    path = folder / COMPUTED
-    if not path.exists():
-        return []
-    found: Computed = read_document(path, Computed)
-    return found.points if found.computes == computes else []
-
-
-def write_points(folder: Path, computes: Mapping[str, Any], points: Sequence[Point]) -> None:
-    """Write the points, with what computed them."""
-    folder.mkdir(parents=True, exist_ok=True)
-    write_bytes(folder / COMPUTED, msgspec.json.encode(Computed(dict(computes), list(points))))
-
-
 @dataclass(frozen=True)
 class Evidence:
-    """The finished runs of a claim, one for each configuration and seed, and its points."""
+    """The finished runs of a claim, one for each configuration and seed, and its points.
+
+    `left_out` is the number of finished runs in the folder of the claim that are no jobs of its
+    sweeps as they are now.
+    """
 
     runs: Sequence[Run] = ()
     points: Sequence[Point] = ()
+    left_out: int = 0
 
     @cached_property
     def frame(self) -> Frame:
@@ -95,3 +72,18 @@ class Evidence:
         if not found:
             raise RequestError(f"nothing has the number {name} yet")
         return found
+
+    def names(self) -> list[str]:
+        """Return the names of all numbers that there are, as `values` takes them.
+
+        Columns of metrics.csv are among them.
+        """
+        found = dict.fromkeys(f"{point.curve}@{point.x:g}" for point in self.points)
+        for run in self.runs:
+            found |= dict.fromkeys(run.summary.metrics)
+            found |= dict.fromkeys(run.epochs)
+            for detail, values in run.summary.details.items():
+                found |= dict.fromkeys(f"{detail}@{place}" for place in values)
+            for intervention, numbers in on_test(run.interventions).items():
+                found |= dict.fromkeys(f"{PREFIX}{intervention}.{metric}" for metric in numbers)
+        return list(found)

@@ -24,6 +24,9 @@ class SameMinimum(Decision):
         self.grid = grid
         self.tolerance = tolerance
 
+    def numbers(self) -> Sequence[str]:
+        return (self.metric,)
+
     def decide(self, evidence: Evidence) -> Verdict:
         measured = [run for run in evidence.runs if self.metric in run.metrics]
         learned = {

@@ -1,5 +1,7 @@
 """A decision by the order in which a model learns one answer and then another."""
 
+from collections.abc import Sequence
+
 from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence
 from attnexp.runs.folder import Run
@@ -20,6 +22,9 @@ class Stages(Decision):
         self.late = late
         self.low = low
         self.where = where
+
+    def numbers(self) -> Sequence[str]:
+        return (self.early, self.late)
 
     def decide(self, evidence: Evidence) -> Verdict:
         steps = {run.seed: self._steps(run) for run in evidence.chosen(self.where)}

@@ -19,12 +19,13 @@ from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
 from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
-from hydra.types import RunMode
+from hydra.types import HydraContext, RunMode
 from hydra.version import setbase
 from omegaconf import DictConfig, OmegaConf
 
 from attnexp.config.groups import conf_dir
 from attnexp.config.hydra_internals import (
+    Callbacks,
     ConfigLoaderImpl,
     Hydra,
     create_config_search_path,
@@ -102,6 +103,11 @@ class CommandLine:
         settings, key, code = identified(config)
         place = Place(Path(config.hydra.run.dir).absolute(), key, code)
         return Job(config, place.refreshed(settings), self.command)
+
+    def composed_sweep(self) -> tuple[HydraContext, DictConfig]:
+        """Return the configuration of the sweep as a whole, and what composes its jobs."""
+        config = self.app.compose_config(self.config_name, self.overrides, RunMode.MULTIRUN)
+        return HydraContext(self.app.config_loader, Callbacks(config)), config
 
     def sweep(self) -> None:
         """Run a job for every combination of the overrides' values, through Hydra's sweeper."""

@@ -47,6 +47,11 @@ def user_code(config: Mapping[str, Any]) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+def module_digest(path: Path, module: str) -> str:
+    """Return the digest of a module by its file, as `user_code` has it."""
+    return _read(path, module, stamp(path))[0]
+
+
 def changed_modules(stored: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """Return the modules that differ, or that only one of two codes has."""
     return sorted(name for name in {*stored, *now} if stored.get(name) != now.get(name))

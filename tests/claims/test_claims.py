@@ -7,7 +7,7 @@ import pytest
 import yaml
 from conftest import ROOT
 
-from attnexp.claims.card import UNREAD, card
+from attnexp.claims.card import UNREAD, Entry, card
 from attnexp.claims.claim import names, question, read_claim
 from attnexp.claims.evidence import Evidence
 from attnexp.errors import RequestError
@@ -25,7 +25,7 @@ def test_each_claim_says_what_it_has_to(name):
     assert claim.minutes > 0
     verdict = claim.verdict(Evidence())
     assert verdict.word == "not run"
-    heads = [head for head, _ in card(claim, verdict)]
+    heads = [head for head, _ in card(Entry(name, claim, verdict))]
     assert [head for head in heads if head != "known fault"][:6] == [
         "claim",
         "source",
@@ -34,7 +34,7 @@ def test_each_claim_says_what_it_has_to(name):
         "here",
         "predicted",
     ]
-    printed = dict(card(claim, verdict))["printed"]
+    printed = dict(card(Entry(name, claim, verdict)))["printed"]
     assert (UNREAD in printed) == (not claim.source.read)
 
 
@@ -67,13 +67,22 @@ def yaml_of(name):
         ({"prediction": None}, "missing required field `prediction`"),
         ({"seeds": "ten"}, "Expected `int`, got `str` - at `\\$.seeds`"),
         ({"verdict": "true"}, "contains unknown field `verdict`"),
-        ({"decides": {"metric": "x"}}, "decides cannot be built of no _target_"),
-        ({"decides": {"_target_": "attnexp.claims.bounded.Gone"}}, "has no attribute 'Gone'"),
+        ({"decides": {"metric": "x"}}, "decides: there is no _target_"),
+        (
+            {"decides": {"_target_": "attnexp.claims.bounded.Gone"}},
+            "decision 'attnexp.claims.bounded.Gone' is none of ",
+        ),
         (
             {"decides": {"_target_": "attnexp.claims.bounded.Bounded", "number": "loo_mse"}},
-            "decides cannot be built of .*Bounded: give at_most or at_least",
+            "decides: Bounded refuses its arguments: give at_most or at_least",
         ),
-        ({"decides": {"_target_": "collections.Counter"}}, "which is not a Decision"),
+        (
+            {"decides": {"_target_": "attnexp.claims.bounded.Bounded", "numbr": "loo_mse"}},
+            "There is no setting 'numbr' in 'decides': .* Did you mean 'number'",
+        ),
+        ({"decides": {"_target_": "collections.Counter"}}, "is not a subclass of Decision"),
+        ({"prediction": {"date": "2030-01-01", "says": "x"}}, "2030-01-01, is in the future"),
+        ({"prediction": {"date": "soon", "says": "x"}}, "must be a date .* got 'soon'"),
     ],
 )
 def test_a_file_that_is_not_a_claim_is_refused(own, changes, sentence):

@@ -150,4 +150,161 @@ def test_what_computes_must_be_there(in_process, mine, tmp_path):
     (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 2
-    assert "computes names my_points.thirds, which is not there" in answer.stderr
+    assert "computes: there is no function thirds in my_points" in answer.stderr
+
+
+def rewrite(tmp_path, old, new, text=MINE):
+    assert old in text
+    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text.replace(old, new))
+
+
+def line_of(answer, name="mine"):
+    (line,) = (line for line in answer.stdout.splitlines() if line.startswith(f"{name} "))
+    return line
+
+
+def test_runs_of_what_the_claim_was_before_do_not_count(in_process, mine, tmp_path):
+    first = in_process("claims", "mine", *mine).stdout.partition("\nmine\n")[2]
+    rewrite(tmp_path, "data.num_train=20", "data.num_train=20, data.noise=3.0")
+    noisy = in_process("claims", "mine", *mine).stdout
+    assert "16 runs are left out: the claim as it is now has no such job" in noisy
+    rewrite(tmp_path, "", "")
+    again = in_process("claims", "mine", *mine).stdout.partition("\nmine\n")[2]
+    because = [line for line in first.splitlines() if line.startswith(("verdict", "because"))]
+    assert len(because) == 2
+    assert [line for line in again.splitlines() if line.startswith(("verdict", "because"))] == (
+        because
+    )
+    assert "16 runs are left out" in again
+    assert "mine: 16 runs are left out" in in_process("claims", *mine).stdout
+
+
+def test_points_are_computed_again_after_the_code_was_edited(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    rewrite(tmp_path, "", "", COMPUTED)
+    assert in_process("claims", "mine", *mine).returncode == 0
+    (tmp_path / "my_points.py").write_text(POINTS.replace("- 1", "+ 20"))
+    assert line_of(in_process("claims", *mine)).split()[1:3] == ["not", "run"]
+    (tmp_path / "computed.txt").unlink()
+    (tmp_path / "my_points.py").write_text(f"# a comment\n{POINTS}")
+    assert line_of(in_process("claims", *mine)).split()[1] == "reproduced"
+
+
+def test_a_damaged_file_of_points_is_computed_again(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    rewrite(tmp_path, "", "", COMPUTED)
+    assert in_process("claims", "mine", *mine).returncode == 0
+    stored = tmp_path / "outputs" / "claims" / "mine" / "computed.json"
+    whole = stored.read_text()
+    for damage in ("{", re.sub(r"[0-9.]+\]", ".inf]", whole, count=1), "[1, 2]"):
+        assert damage != whole
+        stored.write_text(damage)
+        assert line_of(in_process("claims", *mine)).split()[1:3] == ["not", "run"]
+        answer = in_process("claims", "mine", *mine)
+        assert re.search(r"^verdict +reproduced$", answer.stdout, re.MULTILINE)
+        assert stored.read_text() == whole
+
+
+def test_a_point_that_is_not_finite_is_refused(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS.replace("x / 1000", "float('nan')"))
+    rewrite(tmp_path, "", "", COMPUTED)
+    answer = in_process("claims", "mine", *mine)
+    assert answer.returncode == 2
+    assert "halves gave nan for half at 1, seed 0: a point must be finite" in answer.stderr
+    assert in_process("claims", *mine).returncode == 0
+
+
+def test_the_list_runs_no_code_of_a_claim(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / "loud.py").write_text("open('imported.txt', 'w').close()\n" + OWN)
+    decides = "decides: {_target_: attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0}"
+    rewrite(tmp_path, "", "", COMPUTED)
+    assert in_process("claims", "mine", *mine).returncode == 0
+    for target in ("os.system, command: touch imported.txt", "loud.Always"):
+        rewrite(tmp_path, decides, f"decides: {{_target_: {target}}}", COMPUTED)
+        listed = in_process("claims", *mine)
+        assert listed.returncode == 0, listed.stderr
+        assert line_of(listed).split()[1:3] == ["not", "judged"]
+        part = f"attnexp.claims.all_of.AllOf, parts: [{{_target_: {target}}}, {{a: 1}}]"
+        rewrite(tmp_path, decides, f"decides: {{_target_: {part}}}", COMPUTED)
+        assert line_of(in_process("claims", *mine)).split()[1:3] == ["not", "judged"]
+        assert not (tmp_path / "imported.txt").exists()
+    rewrite(tmp_path, decides, "decides: {_target_: os.system, command: touch x.txt}", COMPUTED)
+    refused = in_process("claims", "mine", *mine)
+    assert refused.returncode == 2
+    assert "decides: 'os.system' is not a subclass of Decision" in refused.stderr
+    assert not (tmp_path / "x.txt").exists()
+
+
+def test_an_error_in_one_claim_is_its_own_line(in_process, mine, tmp_path):
+    folder = tmp_path / "my_conf" / "claim"
+    (folder / "torn.yaml").write_text("claims: [")
+    (folder / "bare.yaml").write_text("# Is it?\nclaims: it is\n")
+    listed = in_process("claims", *mine)
+    assert listed.returncode == 0, listed.stderr
+    assert line_of(listed, "torn").split()[1] == "failed"
+    assert "missing required field" in listed.stdout
+    assert line_of(listed).split()[1:3] == ["not", "run"]
+
+
+FAULTY = """from attnexp.claims.decision import Decision
+
+
+class Faulty(Decision):
+    def decide(self, evidence):
+        return 1 / 0
+"""
+
+
+def test_a_decision_that_ends_in_an_error_is_a_failed_verdict(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / "faulty.py").write_text(FAULTY)
+    decides = "decides: {_target_: attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0}"
+    rewrite(tmp_path, decides, "decides: {_target_: faulty.Faulty}", COMPUTED)
+    answer = in_process("claims", "mine", *mine)
+    assert answer.returncode == 1
+    assert "Faulty ended in ZeroDivisionError: division by zero" in answer.stdout
+    assert "bug in attnexp" not in answer.stderr
+
+
+def test_a_prediction_that_changed_after_the_runs_is_told(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    rewrite(tmp_path, "says: it will", "says: it may", COMPUTED)
+    in_process("claims", "mine", *mine, "--dry-run")
+    assert not (tmp_path / "outputs" / "claims" / "mine").exists()
+    rewrite(tmp_path, "", "", COMPUTED)
+    card = in_process("claims", "mine", *mine).stdout
+    assert "after the first run" not in card
+    rewrite(tmp_path, "says: it will", "says: it will not", COMPUTED)
+    (tmp_path / "page.md").unlink(missing_ok=True)
+    assert in_process("claims", *mine, "--output", "page.md").returncode == 0
+    assert "changed after the first run; before: it will\n" in (tmp_path / "page.md").read_text()
+    card = in_process("claims", "mine", *mine).stdout
+    assert re.search(r"changed on 20..-..-..T.*, after the first run; before: it will$", card, re.M)
+
+
+def test_the_first_job_finds_a_mistyped_metric(in_process, mine, tmp_path):
+    rewrite(tmp_path, "metric: loo_mse", "metric: lo_mse")
+    answer = in_process("claims", "mine", *mine)
+    assert answer.returncode == 2
+    assert "has no number 'lo_mse'. Did you mean 'loo_mse'?" in answer.stderr
+    assert len(list((tmp_path / "outputs" / "claims" / "mine").glob("*/summary.json"))) == 2
+
+
+def test_a_mistyped_curve_costs_one_seed(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    rewrite(tmp_path, "number: half@2,", "number: halv@2,", COMPUTED)
+    answer = in_process("claims", "mine", *mine)
+    assert answer.returncode == 2
+    assert "has no number 'halv@2'. Did you mean 'half@2'?" in answer.stderr
+    assert (tmp_path / "computed.txt").read_text().split() == ["0"]
+
+
+def test_a_dry_run_says_what_would_run(in_process, mine, tmp_path):
+    answer = in_process("claims", "mine", *mine, "--dry-run")
+    assert answer.returncode == 0, answer.stderr
+    assert re.findall(r"^to do +([0-9]+)$", answer.stdout, re.MULTILINE) == ["2", "14"]
+    assert not (tmp_path / "outputs").exists()
+    refused = in_process("claims", *mine, "--dry-run")
+    assert refused.returncode == 2
+    assert "--dry-run takes the name of a claim, or --all" in refused.stderr
