@@ -1,18 +1,21 @@
 """A decision by several, all of which have to hold."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from attnexp.claims.decision import Decision, Verdict, made
+from attnexp.claims.decision import Decision, Verdict, Word, made
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.errors import RequestError
 
 
 class AllOf(Decision):
-    """A claim of several parts: `reproduced` where each of the `parts` is.
+    """A claim of several parts: `reproduced` if each of the `parts` is.
 
-    `not reproduced` where one is not reproduced, and else `cannot tell`. Each part names a decision
-    as a claim does.
+    `not reproduced` if one is not reproduced at its share of the level, 5% over the number of parts
+    (Holm 1979, whose first step decides whether all hold), and else `cannot tell`. So a true claim
+    is refused in 5% of cases, however many parts are at their bounds. Each part names a decision as
+    a claim does.
     """
 
     def __init__(self, parts: Sequence[Mapping[str, Any]]) -> None:
@@ -24,15 +27,11 @@ class AllOf(Decision):
         return [name for part in self.parts for name in part.numbers()]
 
     def decide(self, evidence: Evidence) -> Verdict:
-        verdicts = [_decided(part, evidence) for part in self.parts]
+        verdicts = [_decided(part, evidence, len(self.parts)) for part in self.parts]
         words = {verdict.word for verdict in verdicts}
         more = [each.more_seeds for each in verdicts if each.more_seeds is not None]
         return Verdict(
-            word="not reproduced"
-            if "not reproduced" in words
-            else "reproduced"
-            if words == {"reproduced"}
-            else "cannot tell",
+            word=_word(words),
             because="; ".join(f"{each.word}: {each.because}" for each in verdicts),
             more_seeds=max(more, default=None),
             shown=[line for verdict in verdicts for line in verdict.shown],
@@ -42,9 +41,22 @@ class AllOf(Decision):
         return list(dict.fromkeys(p for part in self.parts for p in part.curves(evidence)))
 
 
-def _decided(part: Decision, evidence: Evidence) -> Verdict:
-    """Return the verdict of a part, which cannot tell where its runs are missing."""
+def _word(words: set[Word]) -> Word:
+    if "not reproduced" in words:
+        return "not reproduced"
+    return words.pop() if len(words) == 1 else "cannot tell"
+
+
+def _decided(part: Decision, evidence: Evidence, parts: int) -> Verdict:
+    """Return the verdict of a part, which cannot tell if its runs are missing.
+
+    It is refused only at its share of the level.
+    """
     try:
-        return part.decide(evidence)
+        verdict = part.decide(evidence)
+        if verdict.word == "not reproduced":
+            shared = part.decide(replace(evidence, tests=evidence.tests * parts))
+            return verdict if shared.word == "not reproduced" else shared
     except RequestError as error:
         return Verdict("cannot tell", str(error))
+    return verdict

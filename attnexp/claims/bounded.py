@@ -1,20 +1,19 @@
 """A decision by whether a number is as small, or as large, as a claim says."""
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence
 from attnexp.console import number_text
-from attnexp.tables.significance import LEVEL, student_reach
 
 
 class Bounded(Decision):
     """The mean of a `number` over seeds is at most `at_most`, or at least `at_least`.
 
-    For `number` and `where` see `Evidence.values`. `reproduced` where the 95% interval of the mean
-    (Student's) lies on the side of the bound that is claimed, `not reproduced` where it lies on the
-    other, and else `cannot tell`.
+    For `number` and `where` see `Evidence.values`. `reproduced` if the 95% interval of the mean
+    lies on the side of the bound that is claimed, `not reproduced` if it lies on the other, and
+    else `cannot tell`. The interval is that of the tables, by the unit of the metric (`Spread`); of
+    a computed number it is Student's.
 
     Raises ValueError unless exactly one bound is given.
     """
@@ -37,27 +36,28 @@ class Bounded(Decision):
         return (self.number,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        values = list(evidence.values(self.number, self.where).values())
+        spread = evidence.spread(self.number, self.where)
         named = self.number if self.where is None else f"{self.number} where {self.where}"
-        if len(values) < FEWEST:
-            text = f"{named} is measured on {len(values)} seeds"
-            return Verdict("cannot tell", text, FEWEST - len(values))
-        reach, mean = student_reach(values, LEVEL, overlap=0.0), fmean(values)
-        ends = mean - reach, mean + reach
-        bound, side = self.at_most, "at most"
-        if bound is None:
-            bound, side = self.at_least, "at least"
-            ends = -ends[1], -ends[0]
-        assert bound is not None
-        low, high = ends
-        limit = bound if side == "at most" else -bound
-        text = (
-            f"{named} is {number_text(mean)} [{number_text(mean - reach)}, "
-            f"{number_text(mean + reach)}] over {len(values)} seeds, where {side} {bound:g} is "
-            "claimed"
-        )
-        if high <= limit:
+        low, high = spread.interval
+        if spread.n < FEWEST or low is None or high is None:
+            text = f"{named} is measured on {spread.n} seed{'s' if spread.n > 1 else ''}"
+            return Verdict("cannot tell", text, FEWEST - spread.n)
+        assert spread.mean is not None
+        if low == high:
+            measured = f"{number_text(low)}, the same for all {spread.n} seeds"
+        else:
+            ends = f"[{number_text(low)}, {number_text(high)}]"
+            measured = f"{number_text(spread.mean)} {ends} over {spread.n} seeds"
+        if self.at_most is not None:
+            claimed = f"at most {self.at_most:g}"
+            holds, fails = high <= self.at_most, low > self.at_most
+        else:
+            assert self.at_least is not None
+            claimed = f"at least {self.at_least:g}"
+            holds, fails = low >= self.at_least, high < self.at_least
+        text = f"{named} is {measured}, and {claimed} is claimed"
+        if holds:
             return Verdict("reproduced", text)
-        if low > limit:
+        if fails:
             return Verdict("not reproduced", text)
-        return Verdict("cannot tell", text, len(values))
+        return Verdict("cannot tell", text, spread.n)

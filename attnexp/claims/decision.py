@@ -10,10 +10,18 @@ from attnexp.claims.evidence import Evidence, Point
 from attnexp.config.schema import check_settings
 from attnexp.errors import RequestError, none_of
 
-Word = Literal["reproduced", "not reproduced", "cannot tell", "not run", "not judged", "failed"]
+Word = Literal[
+    "reproduced",
+    "not reproduced",
+    "both solve it",
+    "cannot tell",
+    "not run",
+    "not judged",
+    "failed",
+]
 
-FEWEST = 3
-"""The fewest seeds of an interval."""
+FEWEST = 6
+"""The fewest seeds of a verdict, as in tables."""
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,28 @@
 """A decision by which of two rows of runs is better."""
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Literal
 
 from attnexp.claims.decision import Decision, Verdict
-from attnexp.claims.evidence import Evidence
+from attnexp.claims.evidence import Evidence, metric_of
 from attnexp.console import number_text
 from attnexp.errors import RequestError
 from attnexp.tables.power import seeds_needed
-from attnexp.tables.significance import Rule, Values, compare
+from attnexp.tables.significance import Rule, Values, compare, seed_means
+from attnexp.tables.statistics import RANGES, UNBOUNDED
 
 
 class Direction(Decision):
     """The runs that fit the test `first` are better by a `metric` than those that fit `second`.
 
-    The test is that of the tables: sign flips of the differences paired by seed. With `says`
-    "better" the claim is `reproduced` where the second row is worse, and `not reproduced` where the
-    first is, or where both are equal to within `equal_within`. With `says` "equal" it is
-    `reproduced` where they are equal, and `not reproduced` where either is worse. Else it is
-    `cannot tell`.
+    The test is that of the tables: sign flips of the differences paired by seed. Rows that are
+    equal to within `equal_within` are neither better nor worse. With `says` "better" the claim is
+    `reproduced` if the second row is worse, and `not reproduced` if the first is, or if both are
+    equal. With `says` "equal" it is `reproduced` if they are equal, and `not reproduced` if either
+    is worse. If "better" is claimed and both means are within `equal_within` of the best possible
+    value of the metric, 1 for shares and 0 for losses, the word is `both solve it`: there is
+    nothing to tell them by. Else it is `cannot tell`.
     """
 
     def __init__(
@@ -41,7 +45,7 @@ class Direction(Decision):
         return (self.metric,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        rule = Rule(self._better(evidence), self.equal_within)
+        rule = Rule(self._better(evidence), self.equal_within, looks=evidence.tests)
         rows: list[Values] = [
             {seed: {0: value} for seed, value in evidence.values(self.metric, where).items()}
             for where in (self.first, self.second)
@@ -60,6 +64,8 @@ class Direction(Decision):
             f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}] over "
             f"{found.pairs} seeds: {standing}"
         )
+        if found.pairs >= rule.least and self.says == "better" and self._solved(rows, evidence):
+            return Verdict("both solve it", text)
         if standing in ("worse", "equal"):
             expected = ("equal", worst) if self.says == "equal" else ("worse", 1)
             claimed = (standing, worst) == expected
@@ -70,9 +76,15 @@ class Direction(Decision):
         return Verdict("cannot tell", text, None if needed is None else needed - found.pairs)
 
     def _better(self, evidence: Evidence) -> Literal["lower", "higher"]:
-        """Return which values of the metric are better; of a detail, those of what it cuts up."""
-        metric = self.metric.partition("@")[0].partition("_by_")[0]
+        """Return which values of the metric are better, for a detail, of its metric."""
+        metric = metric_of(self.metric)
         directions = evidence.frame.better
         if metric not in directions:
             raise RequestError(f"{self.metric} does not rank: no runs are better by it")
         return "lower" if directions[metric] == "lower" else "higher"
+
+    def _solved(self, rows: Sequence[Values], evidence: Evidence) -> bool:
+        """Return whether the means of all rows are within the margin of the best possible value."""
+        least, most = RANGES.get(evidence.unit(self.metric), UNBOUNDED)
+        best = least if self._better(evidence) == "lower" else most
+        return all(abs(fmean(seed_means(row)) - best) <= self.equal_within for row in rows)

@@ -2,26 +2,22 @@
 
 from collections.abc import Sequence
 from math import comb, sqrt
-from statistics import median
+from statistics import NormalDist, median
 
 from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence
 from attnexp.runs.folder import Run
-from attnexp.tables.significance import LEVEL
 
 MOST_SEEDS = 200
 """The most seeds that are advised."""
-
-NORMAL = 1.96
-"""The 97.5% quantile of the normal distribution."""
 
 
 class Escaped(Decision):
     """A larger share of the seeds of the row `first` than of `second` has escaped.
 
-    A seed has escaped where its `metric` is at least `at_least`, or at most `at_most`. Means over
-    seeds that either learn or do not say little. `reproduced` where Fisher's exact test, one-sided,
-    has p <= 0.05. `not reproduced` where the 95% interval of the difference of the shares
+    A seed has escaped if its `metric` is at least `at_least`, or at most `at_most`. Means over
+    seeds that either learn or do not say little. `reproduced` if Fisher's exact test, one-sided,
+    has p <= 0.05. `not reproduced` if the 95% interval of the difference of the shares
     (Agresti and Caffo 2000) lies below `least`, the smallest difference that counts. Else `cannot
     tell`. The step at which a seed escaped is the first at which the metric of the validation set
     passes; `skip` where none did.
@@ -66,11 +62,13 @@ class Escaped(Decision):
         ]
         if min(seeds) < FEWEST:
             return Verdict("cannot tell", text, FEWEST - min(seeds), shown)
-        if p <= LEVEL:
+        if p <= evidence.level:
             return Verdict("reproduced", text, shown=shown)
-        if _highest(escaped[0], seeds[0], escaped[1], seeds[1]) < self.least:
+        if _highest(escaped[0], seeds[0], escaped[1], seeds[1], evidence.level) < self.least:
             return Verdict("not reproduced", text, shown=shown)
-        needed = _seeds_needed(escaped[0] / seeds[0], escaped[1] / seeds[1], min(seeds))
+        needed = _seeds_needed(
+            escaped[0] / seeds[0], escaped[1] / seeds[1], min(seeds), evidence.level
+        )
         return Verdict("cannot tell", text, needed, shown)
 
     def _passes(self, value: float) -> bool:
@@ -111,18 +109,18 @@ def fisher(first: int, of_first: int, second: int, of_second: int) -> float:
     return ways / comb(both, there)
 
 
-def _highest(first: int, of_first: int, second: int, of_second: int) -> float:
+def _highest(first: int, of_first: int, second: int, of_second: int, level: float) -> float:
     """Return the upper end of the interval of the difference of two shares (Agresti and Caffo)."""
     shares = [(first + 1) / (of_first + 2), (second + 1) / (of_second + 2)]
     variance = shares[0] * (1 - shares[0]) / (of_first + 2)
     variance += shares[1] * (1 - shares[1]) / (of_second + 2)
-    return shares[0] - shares[1] + NORMAL * sqrt(variance)
+    return shares[0] - shares[1] + NormalDist().inv_cdf(1 - level / 2) * sqrt(variance)
 
 
-def _seeds_needed(first: float, second: float, seeds: int) -> int | None:
+def _seeds_needed(first: float, second: float, seeds: int, level: float) -> int | None:
     """Return how many seeds more would be enough if the shares stayed as they are."""
     for more in range(1, MOST_SEEDS):
         n = seeds + more
-        if fisher(round(first * n), n, round(second * n), n) <= LEVEL:
+        if fisher(round(first * n), n, round(second * n), n) <= level:
             return more
     return None

@@ -12,6 +12,9 @@ from attnexp.runs.interventions import on_test
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.probed import PREFIX, with_probed
 from attnexp.select.where import matching
+from attnexp.tables.entries import EXAMPLES, TESTED
+from attnexp.tables.significance import LEVEL
+from attnexp.tables.statistics import Spread
 
 
 class Point(msgspec.Struct, frozen=True, array_like=True):
@@ -23,17 +26,30 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
     y: float
 
 
+def metric_of(name: str) -> str:
+    """Return the metric that a number is measured by: `exact_match_by_length@16` is exact_match."""
+    plain = name.partition("@")[0].partition("_by_")[0]
+    return plain.rpartition(".")[2] if plain.startswith(PREFIX) else plain
+
+
 @dataclass(frozen=True)
 class Evidence:
     """The finished runs of a claim, one for each configuration and seed, and its points.
 
     `left_out` is the number of finished runs in the folder of the claim that are no jobs of its
-    sweeps as they are now.
+    sweeps as they are now. The 5% of false verdicts are shared by so many `tests`: those of a claim
+    of several parts, and interim looks.
     """
 
     runs: Sequence[Run] = ()
     points: Sequence[Point] = ()
     left_out: int = 0
+    tests: int = 1
+
+    @property
+    def level(self) -> float:
+        """The chance of a false verdict that one test has."""
+        return LEVEL / self.tests
 
     @cached_property
     def frame(self) -> Frame:
@@ -72,6 +88,21 @@ class Evidence:
         if not found:
             raise RequestError(f"nothing has the number {name} yet")
         return found
+
+    def spread(self, name: str, where: str | None = None) -> Spread:
+        """Return mean and interval of a number by the unit of its metric. Raises as `values`."""
+        values = list(self.values(name, where).values())
+        chosen = self.frame.only(matching(self.frame, where)) if where else self.frame
+        unit = "" if not self.runs else self.unit(name)
+        examples = EXAMPLES
+        if "@" not in name and TESTED in chosen.columns:
+            counts = (n for n in chosen.column(TESTED) if isinstance(n, int) and n > 0)
+            examples = min(counts, default=EXAMPLES)
+        return Spread(values, unit, examples, coverage=1 - self.level)
+
+    def unit(self, name: str) -> str:
+        """Return the unit of a number: for a detail and under an intervention, of its metric."""
+        return self.frame.units.get(metric_of(name), "")
 
     def names(self) -> list[str]:
         """Return the names of all numbers that there are, as `values` takes them.

@@ -9,7 +9,7 @@ from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.errors import RequestError
 from attnexp.runs.folder import Run
-from attnexp.tables.statistics import moments, student_quantile
+from attnexp.tables.statistics import COVERAGE, moments, student_quantile
 
 Errors = Mapping[float, Mapping[int, Mapping[int, float]]]
 """The error by width, number of points and seed."""
@@ -45,7 +45,7 @@ class Rate(Decision):
     def decide(self, evidence: Evidence) -> Verdict:
         runs = evidence.runs
         errors = errors_of(runs, self.low, self.high)
-        mean, reach, seeds = slope_of(errors)
+        mean, reach, seeds = slope_of(errors, 1 - evidence.level)
         shown = [
             (name, _text(*slope_of(errors_of(runs, *ends)))) for name, ends in self.shown.items()
         ]
@@ -98,7 +98,7 @@ def errors_of(
     return found
 
 
-def slope_of(errors: Errors) -> tuple[float, float, int]:
+def slope_of(errors: Errors, coverage: float = COVERAGE) -> tuple[float, float, int]:
     """Return the slope of log error against log n, half its interval, and the number of seeds.
 
     The seeds are those that have every n and every width of it. Raises RequestError where there are
@@ -121,7 +121,7 @@ def slope_of(errors: Errors) -> tuple[float, float, int]:
     ]
     n = len(seeds)
     _, sd = moments(without)
-    return whole, student_quantile(n - 1) * sd * (n - 1) / math.sqrt(n), n
+    return whole, student_quantile(n - 1, coverage) * sd * (n - 1) / math.sqrt(n), n
 
 
 def _best(errors: Errors) -> Iterator[tuple[int, int, float]]:

@@ -4,18 +4,16 @@ from collections.abc import Mapping, Sequence
 
 from attnexp.claims.decision import Decision, Verdict
 from attnexp.claims.evidence import Evidence, Point
-
-FEWEST = 2
-"""The fewest seeds of a verdict."""
+from attnexp.claims.most_seeds import verdict_on_most
 
 
 class SameMinimum(Decision):
-    """On every seed, the `metric` of the `learned` model is the smallest of a grid of `grid` runs.
+    """On most seeds, the `metric` of the `learned` model is the smallest of a grid of `grid` runs.
 
     That is to within `tolerance`, relative to the smallest; what is learned may be smaller, between
     two widths of the grid. A seed whose grid has two minima or more does not decide: another
-    minimum of the same function is a minimum of it, too. `reproduced` where all seeds that
-    decide agree, `not reproduced` where two or more do not, and else `cannot tell`.
+    minimum of the same function is a minimum of it, too. Of the seeds that decide, whether most
+    agree is decided by `verdict_on_most`.
     """
 
     def __init__(self, metric: str, learned: str, grid: str, tolerance: float) -> None:
@@ -41,13 +39,11 @@ class SameMinimum(Decision):
         found = [seed for seed in seeds if learned[seed] <= self._most(grids[seed])]
         missed = [seed for seed in seeds if seed not in found]
         other = [seed for seed in missed if minima(grids[seed]) > 1]
-        text = f"{self.metric} is the smallest of the grid on {len(found)} of {len(seeds)} seeds"
+        deciding = len(seeds) - len(other)
+        text = f"{self.metric} is the smallest of the grid on {len(found)} of {deciding} seeds"
         if other:
             text += f", and of {len(other)} more it is another minimum of the grid"
-        failed = len(missed) - len(other)
-        if len(seeds) < FEWEST or failed == 1:
-            return Verdict("cannot tell", text, max(FEWEST - len(seeds), len(seeds)))
-        return Verdict("not reproduced" if failed else "reproduced", text)
+        return verdict_on_most(len(found), deciding, evidence.level, text)
 
     def curves(self, evidence: Evidence) -> Sequence[Point]:
         """Return the metric over the widths of the grid."""

@@ -2,19 +2,21 @@
 
 from collections.abc import Sequence
 
-from attnexp.claims.decision import FEWEST, Decision, Verdict
+from attnexp.claims.decision import Decision, Verdict
 from attnexp.claims.evidence import Evidence
+from attnexp.claims.most_seeds import verdict_on_most
+from attnexp.errors import RequestError
 from attnexp.runs.folder import Run
 
 
 class Stages(Decision):
-    """On every seed one distance is small first, and another one afterwards.
+    """On most seeds one distance is small first, and another one afterwards.
 
     `early` and `late` are columns of metrics.csv that fall as a model comes close to one answer and
     to another. A run of the row `where` has the stages if `early` is at most `low` after some epoch
     at which `late` is above it, and in a later epoch, at the end too, `late` is at most `low` and
-    `early` is above it. `reproduced` where all seeds have them, `not reproduced` where two or more
-    do not, and else `cannot tell`. Log often enough to see a stage.
+    `early` is above it. Whether most seeds have them is decided by `verdict_on_most`. Log often
+    enough to see a stage.
     """
 
     def __init__(self, early: str, late: str, low: float, where: str) -> None:
@@ -37,17 +39,13 @@ class Stages(Decision):
             (f"seed {seed}", f"{self.early} from step {first} on, {self.late} from {second} on")
             for seed, (first, second) in sorted(found.items())
         ]
-        failed = len(steps) - len(found)
-        if len(steps) < FEWEST or failed == 1:
-            more = max(FEWEST - len(steps), len(steps) if failed else 0)
-            return Verdict("cannot tell", text, more, shown)
-        return Verdict("not reproduced" if failed else "reproduced", text, shown=shown)
+        return verdict_on_most(len(found), len(steps), evidence.level, text, shown)
 
     def _steps(self, run: Run) -> tuple[int, int] | None:
         """Return the steps at which the two are small for the first time, None without stages."""
         epochs = run.epochs
-        if not {"step", self.early, self.late} <= epochs.keys():
-            return None
+        if missing := {"step", self.early, self.late} - epochs.keys():
+            raise RequestError(f"{run.path} logged no {' and no '.join(sorted(missing))}")
         rows = list(zip(epochs["step"], epochs[self.early], epochs[self.late], strict=True))
         first = [int(step) for step, early, late in rows if early <= self.low < late]
         second = [int(step) for step, early, late in rows if late <= self.low < early]

@@ -46,9 +46,9 @@ class Verdict:
     `standing` is one of:
 
     - `best`: the best mean of the rows with two seeds or more.
+    - `equal`: the interval of the difference lies within what was said to be equal.
     - `worse`: shown to be worse, with a chance of at most 5% that the table says so of any row
       although none differs.
-    - `equal`: the interval of the difference lies within what was said to be equal.
     - `tied`: neither.
     - `worse on 3 of 3 seeds`: what was seen, where no result of so few seeds is a verdict.
     - `one seed`: not comparable, however good. `alone`: there is nothing to compare with.
@@ -66,8 +66,8 @@ class Verdict:
 class Rule:
     """How rows are compared: which values are better, and what counts as a verdict.
 
-    A difference within `equal_within` is one that nobody needs. `looks` is the number of times that
-    the table is looked at while seeds are added, each at its part of the 5%. `overlap` is n_test /
+    Differences up to `equal_within` count as equal. `looks` is the number of planned interim looks
+    while seeds are added, each at its part of the 5%. `overlap` is n_test /
     n_train where the values are of splits of the same rows, and 0 where seeds are independent.
     """
 
@@ -126,7 +126,7 @@ def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Verdi
         found = _verdict(list(pair.values()), p, sign, rule)
         assert found.difference is not None
         ahead = sign * found.difference.mean < 0
-        if found.difference.pairs >= rule.least and p <= rule.level and ahead:
+        if found.standing == "tied" and p <= rule.level and ahead:
             found = replace(found, standing="better")
         verdicts.append(found)
     return verdicts
@@ -196,10 +196,10 @@ def _standing(difference: Difference, p: float, sign: int, rule: Rule) -> str:
     within = rule.equal_within
     if difference.pairs < rule.least:
         return f"worse on {difference.worse} of {difference.pairs} seeds"
-    if p <= rule.level and sign * difference.mean > 0:
-        return "worse"
     if within is not None and -within <= difference.low and difference.high <= within:
         return "equal"
+    if p <= rule.level and sign * difference.mean > 0:
+        return "worse"
     return "tied"
 
 

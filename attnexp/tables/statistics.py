@@ -36,11 +36,13 @@ UNBOUNDED = (-math.inf, math.inf)
 class Spread:
     """Mean over seeds, standard deviation (n - 1 in the denominator), and interval of the mean.
 
+    The interval has the `coverage` 1 - a, by default 95%.
+
     The interval stays within the range of the metric's `unit` (`RANGES`):
 
-    - without bounds it is Student's, mean -/+ t(1 - 0.05/2, n - 1) sd / sqrt(n);
+    - without bounds it is Student's, mean -/+ t(1 - a/2, n - 1) sd / sqrt(n);
     - of positive numbers it is mean e^-h to mean e^h, with
-      h = t(1 - 0.05/2, n - 1) sqrt(v / n + v^2 / (2 (n - 1))) and v the variance of the logarithms,
+      h = t(1 - a/2, n - 1) sqrt(v / n + v^2 / (2 (n - 1))) and v the variance of the logarithms,
       after Cox (Zhou and Gao 1997): as Student's where v is small, and wider where errors are
       skewed;
     - of shares, each over `examples` examples, it is the wider of Student's and that of a
@@ -57,6 +59,7 @@ class Spread:
     unit: str = ""
     examples: int = 100
     overlap: float = 0.0
+    coverage: float = COVERAGE
 
     @property
     def n(self) -> int:
@@ -75,12 +78,12 @@ class Spread:
 
     @cached_property
     def interval(self) -> tuple[float, float] | tuple[None, None]:
-        """The ends of the 95% interval of the mean."""
+        """The ends of the interval of the mean."""
         if self.mean is None or self.sd is None:
             return None, None
         least, most = RANGES.get(self.unit, UNBOUNDED)
         share = 1 / self.n + self.overlap
-        t = student_quantile(self.n - 1)
+        t = student_quantile(self.n - 1, self.coverage)
         if (least, most) == POSITIVE and min(self.values) > 0:
             _, sd = moments([math.log(value) for value in self.values])
             reach = t * math.sqrt(sd**2 * share + sd**4 / (2 * (self.n - 1)))
@@ -89,7 +92,7 @@ class Spread:
         low, high = self.mean - reach, self.mean + reach
         if (least, most) == SHARE:
             inside = tuple(sorted(min(max(value, 0.0), 1.0) for value in self.values))
-            model_low, model_high = _beta_binomial(inside, self.examples)
+            model_low, model_high = _beta_binomial(inside, self.examples, self.coverage)
             low, high = min(low, model_low), max(high, model_high)
         return max(least, low), min(most, high)
 
@@ -132,8 +135,10 @@ def student_quantile(df: int, coverage: float = COVERAGE) -> float:
 
 
 @lru_cache(maxsize=10_000)
-def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, float]:
-    """Return the central 95% interval of the mean share under the beta-binomial model.
+def _beta_binomial(
+    values: tuple[float, ...], examples: int, coverage: float = COVERAGE
+) -> tuple[float, float]:
+    """Return the central interval of the mean share under the beta-binomial model.
 
     With m examples per seed, a share x_i is k_i / m, k_i ~ BetaBinomial(m, mu s, (1 - mu) s), so
     that
@@ -164,7 +169,7 @@ def _beta_binomial(values: tuple[float, ...], examples: int) -> tuple[float, flo
     density = np.exp(logs - logs.max()).sum(axis=1)
     mu = mu.ravel()
     below = np.concatenate([[0.0], np.cumsum((density[1:] + density[:-1]) * np.diff(mu))])
-    low, high = np.interp([(1 - COVERAGE) / 2, (1 + COVERAGE) / 2], below / below[-1], mu)
+    low, high = np.interp([(1 - coverage) / 2, (1 + coverage) / 2], below / below[-1], mu)
     return (0.0 if total == 0 else float(low)), (1.0 if total == 1 else float(high))
 
 
@@ -173,3 +178,16 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
     mean = math.fsum(values) / len(values)
     squares = math.fsum((value - mean) ** 2 for value in values)
     return mean, math.sqrt(squares / (len(values) - 1))
+
+
+def share_interval(count: int, of: int, coverage: float = COVERAGE) -> tuple[float, float]:
+    """Return the exact interval of a share, `count` of `of` (Clopper and Pearson 1934).
+
+    Its ends are the shares at which so many, or so few, have the probability (1 - coverage) / 2.
+    """
+    from scipy.special import betaincinv  # takes 0.2 s
+
+    tail = (1 - coverage) / 2
+    low = betaincinv(count, of - count + 1, tail) if count else 0.0
+    high = betaincinv(count + 1, of - count, 1 - tail) if count < of else 1.0
+    return float(low), float(high)
