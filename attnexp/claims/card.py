@@ -27,6 +27,11 @@ class Entry:
     history: Sequence[Predicted] = ()
     left_out: int = 0
 
+    @property
+    def text(self) -> str:
+        """The verdict in words."""
+        return self.claim.text_of(self.verdict) if self.claim else self.verdict.text
+
 
 def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> Entry:
     """Return a claim with the verdict on the evidence that there is.
@@ -56,7 +61,9 @@ def card(entry: Entry) -> Iterator[tuple[str, str]]:
             yield "known fault", fault
         yield "predicted", f"{claim.prediction.date}: {claim.prediction.says}"
         yield from _changes(claim, entry.history)
-    yield "verdict", verdict.text
+        if claim.amended:
+            yield "amended", claim.amended
+    yield "verdict", entry.text
     yield "because", verdict.because
     for head, text in verdict.shown:
         yield "also", f"{head}: {text}"

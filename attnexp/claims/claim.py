@@ -26,6 +26,12 @@ FOLDER = Path("outputs") / "claims"
 """Where the runs of claims are, a folder for each."""
 
 
+CARRIES_OVER: dict[str, str] = {
+    "reproduced": "carries over to this task",
+    "not reproduced": "does not carry over to this task",
+}
+"""The verdicts on a claim that the paper makes of another kind of task."""
+
 EASTERNMOST = timedelta(hours=14)
 """How far the clock of the easternmost time zone is ahead of UTC."""
 
@@ -75,6 +81,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       arguments: from a seed to curves, x and y. `axes` names x and y in their picture.
     - `decides` names the class of the decision, `_target_`, and has its arguments; `shown` are
       numbers that the card shows besides.
+    - `same_task` is false if the paper's claim is of another kind of task, so that the verdict says
+      whether it carries over, and `amended` says what was changed after a first run.
+    - `looks` is the number of planned interim looks while seeds are added, which share the level.
     - `minutes` is the time of one core, measured.
     """
 
@@ -87,6 +96,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     minutes: float
     decides: dict[str, Any]
     first_seed: int = 0
+    looks: int = 1
+    same_task: bool = True
+    amended: str | None = None
     sweeps: list[list[str]] = []
     computes: dict[str, Any] = {}
     probe: list[str] = []
@@ -117,6 +129,10 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             why = f"{type(decision).__name__} ended in {type(error).__name__}: {error}"
             verdict = Verdict("failed", why)
         return replace(verdict, shown=[*verdict.shown, *self._shown(evidence)])
+
+    def text_of(self, verdict: Verdict) -> str:
+        """Return a verdict in words."""
+        return verdict.text if self.same_task else CARRIES_OVER.get(verdict.word, verdict.text)
 
     def require_numbers(self, evidence: Evidence) -> None:
         """Raise RequestError for a number that decides and that nothing has.

@@ -62,7 +62,7 @@ def evidence_of(name: str, claim: Claim, config_dir: Path | None) -> Evidence:
     own = [run for run in found if run.summary.key in keys]
     points = read_points(folder, origin_of(claim.computes)) if claim.computes else []
     decided = [point for point in points if point.seed >= claim.first_seed]
-    return Evidence(own, decided, left_out=len(found) - len(own))
+    return Evidence(own, decided, left_out=len(found) - len(own), tests=claim.looks)
 
 
 def _is_trial(run: Run) -> bool:

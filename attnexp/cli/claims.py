@@ -232,7 +232,7 @@ def _list(entries: Sequence[Entry], config_dir: Path | None) -> None:
     for entry in entries:
         minutes = f"{entry.claim.minutes:g}" if entry.claim else ""
         asks = question(entry.name, config_dir)
-        table.add_row(*map(escape, (entry.name, entry.verdict.text, minutes, asks)))
+        table.add_row(*map(escape, (entry.name, entry.text, minutes, asks)))
     console.out.print(table)
     for entry in entries:
         if entry.verdict.word == "failed":

@@ -51,7 +51,7 @@ def test_layers_begin_at_the_same_symbols_and_leave_the_generator():
     before = torch.get_rng_state()
     found = by_curve(rank_collapse(3, depth=2, width=8, heads=2, symbols=5))
     assert torch.equal(torch.get_rng_state(), before)
-    firsts = {curve[0] for curve in found.values()}
+    firsts = {curve[0] for name, curve in found.items() if not name.startswith("rate")}
     assert len(firsts) == 1
     assert found["attention alone"][2] < found["attention alone"][1] < firsts.pop()
     assert found == by_curve(rank_collapse(3, depth=2, width=8, heads=2, symbols=5))
@@ -65,11 +65,33 @@ def test_dot_products_weigh_by_themselves():
 
 
 def test_more_patterns_are_stored_by_steeper_weights():
-    found = by_curve(associative_capacity(0, [8, 16], most=256))
+    found = by_curve(associative_capacity(0, [8, 16], most=65536))
     assert found["dot products"][16] < found["squares"][16] < found["exponential"][16]
+    # of two dimensions, the slope is the difference over the distance
     bits = math.log2(found["exponential"][16] / found["exponential"][8]) / 8
     assert found["bits a dimension, exponential"] == {16: pytest.approx(bits)}
-    assert max(found["exponential"].values()) <= 256
+
+
+def test_a_capacity_beyond_the_search_is_not_measured():
+    found = by_curve(associative_capacity(0, [4, 6, 8, 16], most=64))
+    assert 16 not in found["exponential"]
+    assert max(found["exponential"].values()) < 64
+    assert set(found["dot products"]) == {4, 6, 8, 16}
+    # the slope by the normal equations, of the dimensions that were measured
+    d = torch.tensor(list(found["exponential"]), dtype=torch.float64)
+    bits = torch.tensor(list(found["exponential"].values()), dtype=torch.float64).log2()
+    slope = (d - d.mean()) @ bits / ((d - d.mean()) @ (d - d.mean()))
+    assert found["bits a dimension, exponential"][16] == pytest.approx(slope.item())
+
+
+def test_the_rate_of_a_collapse_tells_cubing_from_averaging():
+    found = by_curve(rank_collapse(0, depth=4, width=48, heads=4, symbols=32))
+    for curve in ("attention alone", "attention alone, Xavier"):
+        r = found[curve]
+        assert found[f"rate, {curve}"][2] == pytest.approx(math.log(r[3]) / math.log(r[2]))
+        assert found[f"rate, {curve}"][2] > 2
+        assert 0 not in found[f"rate, {curve}"]
+    assert found["attention alone, Xavier"][1] > found["attention alone"][1]
 
 
 def test_the_width_of_a_threshold_by_hand():

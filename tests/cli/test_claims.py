@@ -13,7 +13,7 @@ prediction: {date: "2026-11-23", says: it will}
 sweeps:
   - [model=gaussian_learned, data.num_train=20]
   - [model=gaussian, "model.width=0.5,1.0,2.0,4.0,8.0,16.0,32.0", data.num_train=20]
-seeds: 2
+seeds: 6
 minutes: 0.1
 decides:
   _target_: attnexp.claims.same_minimum.SameMinimum
@@ -47,13 +47,13 @@ def test_a_claim_of_ones_own_is_run_and_judged(in_process, mine, tmp_path):
     assert answer.returncode == 0, answer.stderr
     card = answer.stdout.partition("\nmine\n")[2]
     assert "reproduced" in card
-    assert "loo_mse is the smallest of the grid on 2 of 2 seeds" in card
+    assert "loo_mse is the smallest of the grid on 6 of 6 seeds" in card
     assert "(not read at its source)" in card
     assert "- **verdict**: reproduced" in (tmp_path / "page.md").read_text()
     again = in_process("claims", "mine", *mine)
-    assert re.findall(r"^skipped +([0-9]+)$", again.stdout, re.MULTILINE) == ["2", "14"]
-    more = in_process("claims", "mine", *mine, "--seeds", "3")
-    assert "on 3 of 3 seeds" in more.stdout
+    assert re.findall(r"^skipped +([0-9]+)$", again.stdout, re.MULTILINE) == ["6", "42"]
+    more = in_process("claims", "mine", *mine, "--seeds", "7")
+    assert "on 7 of 7 seeds" in more.stdout
     listed = in_process("claims", *mine).stdout
     (own,) = (line for line in listed.splitlines() if line.startswith("mine "))
     assert own.split()[1] == "reproduced"
@@ -88,7 +88,7 @@ def test_a_decision_of_ones_own_lies_next_to_the_folder_of_the_claim(in_process,
     (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 0, answer.stderr
-    assert "16 runs say so" in answer.stdout
+    assert "48 runs say so" in answer.stdout
     refused = in_process("claims", "--config-dir", "nowhere")
     assert refused.returncode == 2
     assert "there is no folder" in refused.stderr
@@ -102,7 +102,7 @@ changed: ours
 prediction: {date: "2026-11-23", says: it will}
 computes: {_target_: my_points.halves, of: 4}
 axes: [step, half]
-seeds: 3
+seeds: 6
 minutes: 0.1
 decides: {_target_: attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0}
 shown: [{number: half@1}, {number: half@7}]
@@ -122,10 +122,10 @@ def test_a_claim_can_compute_instead_of_training(in_process, mine, tmp_path):
     answer = in_process("claims", "mine", *mine, "--output", "page.md")
     assert answer.returncode == 0, answer.stderr
     assert re.search(r"^verdict +reproduced$", answer.stdout, re.MULTILINE)
-    assert "half@2 is 1.002 [1.002, 1.002] over 3 seeds, where at most 2 is claimed" in (
+    assert "half@2 is 1.002, the same for all 6 seeds, and at most 2 is claimed" in (
         " ".join(answer.stdout.split())
     )
-    assert re.search(r"half@1: 1.001, mean of 3 seeds", answer.stdout)
+    assert re.search(r"half@1: 1.001, mean of 6 seeds", answer.stdout)
     assert re.search(r"half@7: skip", answer.stdout)
     picture = tmp_path / "outputs" / "claims" / "mine" / "figures" / "claim.png"
     assert picture.read_bytes()[:4] == b"\x89PNG"
@@ -134,9 +134,9 @@ def test_a_claim_can_compute_instead_of_training(in_process, mine, tmp_path):
     (tmp_path / "pages").mkdir()
     assert in_process("claims", *mine, "--output", "pages/page.md").returncode == 0
     assert link.replace("<", "<../") in (tmp_path / "pages" / "page.md").read_text()
-    assert in_process("claims", "mine", *mine, "--seeds", "4").returncode == 0
+    assert in_process("claims", "mine", *mine, "--seeds", "7").returncode == 0
     # no seed is computed twice, unless the claim computes something else
-    assert (tmp_path / "computed.txt").read_text().split() == ["0", "1", "2", "3"]
+    assert (tmp_path / "computed.txt").read_text().split() == list("0123456")
     text = COMPUTED.replace("of: 4", "of: 8")
     (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
     listed = in_process("claims", *mine).stdout
@@ -167,7 +167,7 @@ def test_runs_of_what_the_claim_was_before_do_not_count(in_process, mine, tmp_pa
     first = in_process("claims", "mine", *mine).stdout.partition("\nmine\n")[2]
     rewrite(tmp_path, "data.num_train=20", "data.num_train=20, data.noise=3.0")
     noisy = in_process("claims", "mine", *mine).stdout
-    assert "16 runs are left out: the claim as it is now has no such job" in noisy
+    assert "48 runs are left out: the claim as it is now has no such job" in noisy
     rewrite(tmp_path, "", "")
     again = in_process("claims", "mine", *mine).stdout.partition("\nmine\n")[2]
     because = [line for line in first.splitlines() if line.startswith(("verdict", "because"))]
@@ -175,8 +175,8 @@ def test_runs_of_what_the_claim_was_before_do_not_count(in_process, mine, tmp_pa
     assert [line for line in again.splitlines() if line.startswith(("verdict", "because"))] == (
         because
     )
-    assert "16 runs are left out" in again
-    assert "mine: 16 runs are left out" in in_process("claims", *mine).stdout
+    assert "48 runs are left out" in again
+    assert "mine: 48 runs are left out" in in_process("claims", *mine).stdout
 
 
 def test_points_are_computed_again_after_the_code_was_edited(in_process, mine, tmp_path):
@@ -303,8 +303,44 @@ def test_a_mistyped_curve_costs_one_seed(in_process, mine, tmp_path):
 def test_a_dry_run_says_what_would_run(in_process, mine, tmp_path):
     answer = in_process("claims", "mine", *mine, "--dry-run")
     assert answer.returncode == 0, answer.stderr
-    assert re.findall(r"^to do +([0-9]+)$", answer.stdout, re.MULTILINE) == ["2", "14"]
+    assert re.findall(r"^to do +([0-9]+)$", answer.stdout, re.MULTILINE) == ["6", "42"]
     assert not (tmp_path / "outputs").exists()
     refused = in_process("claims", *mine, "--dry-run")
     assert refused.returncode == 2
     assert "--dry-run takes the name of a claim, or --all" in refused.stderr
+
+
+def test_seeds_begin_where_the_claim_says(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    rewrite(tmp_path, "", "", COMPUTED)
+    assert in_process("claims", "mine", *mine).returncode == 0
+    rewrite(tmp_path, "seeds: 6", "seeds: 6\nfirst_seed: 3", COMPUTED)
+    answer = in_process("claims", "mine", *mine)
+    assert "for all 6 seeds" in answer.stdout
+    assert (tmp_path / "computed.txt").read_text().split() == list("012345678")
+
+
+def test_a_claim_of_another_task_carries_over_or_not(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    rewrite(tmp_path, "seeds: 6", "seeds: 6\nsame_task: false\namended: a bound moved", COMPUTED)
+    card = in_process("claims", "mine", *mine).stdout
+    assert re.search(r"^verdict +carries over to this task$", card, re.MULTILINE)
+    assert re.search(r"^amended +a bound moved$", card, re.MULTILINE)
+    rewrite(
+        tmp_path,
+        "at_most: 2.0",
+        "at_most: 1.0",
+        COMPUTED.replace("seeds: 6", "seeds: 6\nsame_task: false"),
+    )
+    assert "does not carry over to this task" in line_of(in_process("claims", *mine))
+
+
+def test_looks_share_the_level_of_a_claim(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS.replace("x / 1000", "seed / 1000"))
+    rewrite(tmp_path, "at_most: 2.0", "at_most: 1.005", COMPUTED)
+    # means of 1.0025 and Student's quantiles for 5 degrees of freedom: 2.571 at 5%, 4.032 at 1%
+    once = in_process("claims", "mine", *mine).stdout
+    assert "[1.001, 1.004] over 6 seeds" in once
+    text = COMPUTED.replace("at_most: 2.0", "at_most: 1.005")
+    rewrite(tmp_path, "seeds: 6", "seeds: 6\nlooks: 5", text)
+    assert "[0.9994, 1.006] over 6 seeds" in in_process("claims", "mine", *mine).stdout

@@ -2,6 +2,8 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import count, takewhile
+from statistics import linear_regression
 
 import torch
 from jaxtyping import Float
@@ -20,8 +22,8 @@ TRIALS = 200
 RECALLED = 0.9
 """The share of them that must come back whole."""
 
-GROWTH = 2**0.5
-"""The factor between two numbers of patterns that are tried."""
+GROWTH = 0.5
+"""The bits between two numbers of patterns that are tried: they grow by a factor of sqrt(2)."""
 
 
 def associative_capacity(
@@ -33,9 +35,10 @@ def associative_capacity(
     answer the signs of one weighted sum of all patterns: by q·k itself (`dot products`, Hopfield
     1982), by (q·k)^2 (`squares`, Krotov and Hopfield 2016) and by exp(q·k), the softmax
     (`exponential`, Demircigil et al. 2017 and Ramsauer et al. 2021). At the capacity 90% of the
-    patterns asked for come back whole; up to `most` are tried, from two on by a factor of
-    sqrt(2). The curves that begin with `bits` have log2 of the last capacity over that of the
-    first, by dimension, at the largest d.
+    patterns asked for come back whole; up to `most` are tried, from two on by a factor of sqrt(2).
+    A dimension of which `most` patterns come back has no capacity that was measured, and no point.
+    The curves that begin with `bits` have the slope of log2 of the capacity by dimension, by least
+    squares over all dimensions that were measured, at the largest d.
     """
     generator = torch.Generator().manual_seed(seed)
     memories: dict[str, Callable[[int], Memory]] = {
@@ -44,21 +47,26 @@ def associative_capacity(
         "exponential": lambda d: AttentionPooling(Dot(d, d), d),
     }
     for name, memory_of in memories.items():
-        found = []
+        found = {}
         for d in dimensions:
-            memory, capacity, count = memory_of(d), 1.0, 2.0
-            while count <= most and _recalls(memory, round(count), d, generator):
-                capacity, count = float(round(count)), count * GROWTH
-            found.append(capacity)
-            yield name, d, capacity
-        bits = math.log2(found[-1] / found[0]) / (dimensions[-1] - dimensions[0])
-        yield f"bits a dimension, {name}", dimensions[-1], bits
+            memory = memory_of(d)
+            tried = (round(2 ** (1 + GROWTH * step)) for step in count())
+            capacity = 1
+            for patterns in takewhile(lambda number: number <= most, tried):
+                if not _recalls(memory, patterns, d, generator):
+                    found[d] = capacity
+                    yield name, d, float(capacity)
+                    break
+                capacity = patterns
+        if len(found) > 1:
+            slope, _ = linear_regression(list(found), [math.log2(each) for each in found.values()])
+            yield f"bits a dimension, {name}", dimensions[-1], slope
 
 
-def _recalls(memory: Memory, count: int, d: int, generator: torch.Generator) -> bool:
-    """Return whether enough of `count` patterns of dimension d come back."""
-    patterns = 2.0 * torch.randint(2, (1, count, d), generator=generator) - 1
-    asked = torch.randint(count, (TRIALS,), generator=generator)
+def _recalls(memory: Memory, number: int, d: int, generator: torch.Generator) -> bool:
+    """Return whether enough of `number` patterns of dimension d come back."""
+    patterns = 2.0 * torch.randint(2, (1, number, d), generator=generator) - 1
+    asked = torch.randint(number, (TRIALS,), generator=generator)
     wanted = patterns[:, asked]
     turned = torch.randint(d, (1, TRIALS, 1), generator=generator)
     queries = wanted.scatter(2, turned, -wanted.gather(2, turned))

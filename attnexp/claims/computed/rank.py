@@ -1,7 +1,9 @@
 """How far the symbols of a sequence stay apart in a stack of attention layers."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -11,15 +13,30 @@ from attnexp.architectures.transformer import FeedForward
 from attnexp.attention.multihead import MultiHead
 from attnexp.scores.scaled_dot import ScaledDot
 
+Step = Callable[[Tensor], Tensor]
+"""One layer of a stack."""
+
+ALONE = "attention alone"
+XAVIER = "attention alone, Xavier"
+
+ROUNDING = 1e-13
+"""The residual below which there is nothing but rounding."""
+
 
 def rank_collapse(
     seed: int, depth: int, width: int, heads: int, symbols: int
 ) -> Iterator[tuple[str, float, float]]:
     """Yield the residual |X - 1 m'|/|X| after each layer of stacks with random weights.
 
-    m is the mean of the symbols, and the norm that of Frobenius: 0 where all symbols are one, a
-    matrix of rank 1. There are three stacks: attention alone, X <- MultiHead(X); with skip
+    m is the mean of the symbols, and the norm that of Frobenius: 0 if all symbols are one, a matrix
+    of rank 1. There are four stacks: attention alone, X <- MultiHead(X), with PyTorch's initial
+    weights of variance 1 / (3 width) and with those of Xavier, of variance 1 / width; with skip
     connections, X <- X + MultiHead(X); and with feed-forward layers behind these.
+
+    The curves that begin with `rate` have log r(l + 1) / log r(l) of the residual r after layer l,
+    as long as r(l) is above rounding. It is 3 if r(l + 1) is proportional to r(l)^3, as in the
+    doubly exponential bound, and (l + 1) / l if each layer takes away the same share, as plain
+    averaging does.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -30,15 +47,30 @@ def rank_collapse(
             FeedForward(width, 4 * width, dropout=0.0).double().requires_grad_(False)
             for _ in range(depth)
         ]
-    alone = with_skip = with_both = first
-    for layer in range(depth + 1):
-        yield "attention alone", layer, residual(alone)
-        yield "with skip", layer, residual(with_skip)
-        yield "with skip and feed-forward", layer, residual(with_both)
-        if layer < depth:
-            alone = _attended(layers[layer], alone)
-            with_skip = with_skip + _attended(layers[layer], with_skip)
-            with_both = inner[layer](with_both + _attended(layers[layer], with_both))
+        wider = [attention().double().requires_grad_(False) for _ in range(depth)]
+        for layer in wider:
+            for matrix in layer.parameters():
+                nn.init.xavier_uniform_(matrix)
+    stacks: dict[str, Sequence[Step]] = {
+        ALONE: [partial(_attended, layer) for layer in layers],
+        XAVIER: [partial(_attended, layer) for layer in wider],
+        "with skip": [partial(_skipped, layer) for layer in layers],
+        "with skip and feed-forward": [
+            partial(_fed, layer, feed) for layer, feed in zip(layers, inner, strict=True)
+        ],
+    }
+    for name, steps in stacks.items():
+        x = first
+        residuals = [residual(x)]
+        for step in steps:
+            x = step(x)
+            residuals.append(residual(x))
+        for layer_number, each in enumerate(residuals):
+            yield name, layer_number, each
+        if name in (ALONE, XAVIER):
+            for layer_number, (before, after) in enumerate(pairwise(residuals)):
+                if layer_number and before > ROUNDING:
+                    yield f"rate, {name}", layer_number, math.log(after) / math.log(before)
 
 
 def residual(x: Float[Tensor, "batch symbols width"]) -> float:
@@ -52,3 +84,18 @@ def _attended(
     """Return what self-attention gives for each symbol."""
     context: Tensor = attention(x, x, x)[0]
     return context
+
+
+def _skipped(
+    attention: nn.Module, x: Float[Tensor, "batch symbols width"]
+) -> Float[Tensor, "batch symbols width"]:
+    """Return X + MultiHead(X)."""
+    return x + _attended(attention, x)
+
+
+def _fed(
+    attention: nn.Module, inner: nn.Module, x: Float[Tensor, "batch symbols width"]
+) -> Float[Tensor, "batch symbols width"]:
+    """Return what the feed-forward layer gives behind attention with a skip connection."""
+    fed: Tensor = inner(_skipped(attention, x))
+    return fed
