@@ -29,8 +29,8 @@ DRAWN = 100_000
 PRODUCTS = 2**33
 """Multiplications of one table: with hundreds of rows, fewer sign vectors are drawn."""
 
-_BLOCK = 8192
-"""Sign vectors that are multiplied at a time, so that many pairs of rows take little memory."""
+_SIGNS, _PAIRS = 4096, 16
+"""Sign vectors and pairs whose products are in memory at a time: half a MiB, which caches hold."""
 
 _TIE = 1e-9
 """The relative difference below which two statistics are the same but for rounding."""
@@ -64,10 +64,16 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
     order = np.argsort(z, kind="stable")
     reached = z[order] * (1 - _TIE)
     signs = sign_vectors(len(differences), max(1000, min(DRAWN, PRODUCTS // differences.size)))
+    ascending = np.ascontiguousarray(scaled[:, order].T)
     above = np.zeros(len(z))
-    for start in range(0, len(signs), _BLOCK):
-        flipped = np.abs(signs[start : start + _BLOCK] @ scaled[:, order])
-        above += (np.maximum.accumulate(flipped, axis=1) >= reached).sum(axis=0)
+    for first in range(0, len(signs), _SIGNS):
+        some = signs[first : first + _SIGNS].T
+        largest = np.zeros(some.shape[1])
+        for start in range(0, len(z), _PAIRS):
+            flipped = ascending[start : start + _PAIRS] @ some
+            for pair, own in enumerate(np.abs(flipped, out=flipped), start):
+                np.maximum(largest, own, out=largest)
+                above[pair] += np.count_nonzero(largest >= reached[pair])
     adjusted = np.empty_like(z)
     adjusted[order] = np.maximum.accumulate((above / len(signs))[::-1])[::-1]
     return adjusted
