@@ -29,8 +29,11 @@ DRAWN = 100_000
 PRODUCTS = 2**33
 """Multiplications of one table: with hundreds of rows, fewer sign vectors are drawn."""
 
-_SIGNS, _PAIRS = 4096, 16
-"""Sign vectors and pairs whose products are in memory at a time: half a MiB, which caches hold."""
+_SIGNS = 4096
+"""Sign vectors that are multiplied at a time, so that many pairs of rows take little memory."""
+
+_PRODUCTS = 2**18
+"""Multiplications at a time. Their results stay in the cache, and OpenBLAS starts no threads."""
 
 _TIE = 1e-9
 """The relative difference below which two statistics are the same but for rounding."""
@@ -69,8 +72,9 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
     for first in range(0, len(signs), _SIGNS):
         some = signs[first : first + _SIGNS].T
         largest = np.zeros(some.shape[1])
-        for start in range(0, len(z), _PAIRS):
-            flipped = ascending[start : start + _PAIRS] @ some
+        several = max(1, _PRODUCTS // some.size)
+        for start in range(0, len(z), several):
+            flipped = ascending[start : start + several] @ some
             for pair, own in enumerate(np.abs(flipped, out=flipped), start):
                 np.maximum(largest, own, out=largest)
                 above[pair] += np.count_nonzero(largest >= reached[pair])

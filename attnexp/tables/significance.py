@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Literal
 
 import numpy as np
+from jaxtyping import Float
 
 from attnexp.tables.sign_flips import flipped_p, interval, step_down_p
 from attnexp.tables.statistics import ROUNDING, moments, student_quantile, student_tail
@@ -100,15 +101,18 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
         return [Verdict(names.get(len(own), "alone")) for own in means]
     sign = 1 if rule.better == "lower" else -1
     best = min(able, key=lambda i: sign * fmean(means[i]))
-    pairs = {pair: paired(rows[pair[0]], rows[pair[1]]) for pair in combinations(able, 2)}
-    adjusted = dict(zip(pairs, _adjusted(list(pairs.values()), rule), strict=True))
+    pairs = list(combinations(able, 2))
+    if rule.overlap:
+        p_values = _adjusted([paired(rows[i], rows[j]) for i, j in pairs], rule)
+    else:
+        p_values = step_down_p(every_pair([rows[i] for i in able])).tolist()
+    adjusted = dict(zip(pairs, p_values, strict=True))
     verdicts = [Verdict("one seed" if own else "no value") for own in means]
     verdicts[best] = Verdict("best")
     for i in able:
         if i != best:
-            pair = (min(i, best), max(i, best))
-            to_best = {seed: d if pair[0] == i else -d for seed, d in pairs[pair].items()}
-            verdicts[i] = _verdict(list(to_best.values()), adjusted[pair], sign, rule)
+            to_best = list(paired(rows[i], rows[best]).values())
+            verdicts[i] = _verdict(to_best, adjusted[min(i, best), max(i, best)], sign, rule)
     return verdicts
 
 
@@ -154,6 +158,40 @@ def paired(row: Values, other: Values) -> dict[object, float]:
     differences = {seed: fmean(a - b for a, b in both) for seed, both in found.items()}
     scale = max(abs(number) for both in found.values() for each in both for number in each)
     return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
+
+
+def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
+    """Return the differences of every two rows, as `paired` does, of two rows and more.
+
+    Pairs are in order of `itertools.combinations`. A pair has 0 for a seed that it lacks. Those
+    that share fewer than two seeds have rows of their own, the places of their seeds in order.
+    """
+    blocks = sorted({(seed, block) for row in rows for seed, own in row.items() for block in own})
+    seeds = [seed for seed, _ in blocks]
+    starts = [place for place, seed in enumerate(seeds) if not place or seeds[place - 1] != seed]
+    values = np.array([[row.get(seed, {}).get(block, np.nan) for seed, block in blocks] for row in rows])
+    places = min(1, len(rows)) and sorted(map(len, rows))[-2]
+    found = np.full((len(starts) + places, math.comb(len(rows), 2)), np.nan)
+    last = 0
+    for i, own in enumerate(values[:-1]):
+        others = values[i + 1 :]
+        first, last = last, last + len(others)
+        apart = own - others
+        both = ~np.isnan(apart)
+        shared = np.add.reduceat(both, starts, axis=1, dtype=int)
+        scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
+        sums = np.add.reduceat(np.where(both, apart, 0.0), starts, axis=1)
+        means = np.divide(sums, shared, out=np.full(sums.shape, np.nan), where=shared > 0)
+        means[abs(means) <= ROUNDING * scale] = 0.0
+        found[: len(starts), first:last] = means.T
+        for j in np.flatnonzero((shared > 0).sum(axis=1) < 2):
+            differences = list(paired(rows[i], rows[i + 1 + j]).values())
+            found[:, first + j] = np.nan
+            found[len(starts) :][: len(differences), first + j] = differences
+    there = ~np.isnan(found)
+    # in the order in which the pairs meet the seeds: each has its own sign in what is drawn
+    order = np.argsort(there.argmax(axis=1), kind="stable")
+    return np.nan_to_num(found[order[there[order].any(axis=1)]])
 
 
 def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float]:
