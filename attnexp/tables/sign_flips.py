@@ -70,11 +70,13 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
     ascending = np.ascontiguousarray(scaled[:, order].T)
     above = np.zeros(len(z))
     for first in range(0, len(signs), _SIGNS):
-        some = signs[first : first + _SIGNS].T
-        largest = np.zeros(some.shape[1])
+        some = np.ascontiguousarray(signs[first : first + _SIGNS].T)
         several = max(1, _PRODUCTS // some.size)
+        buffer = np.empty((several, some.shape[1]))
+        largest = np.zeros(some.shape[1])
         for start in range(0, len(z), several):
-            flipped = ascending[start : start + several] @ some
+            pairs = ascending[start : start + several]
+            flipped = np.matmul(pairs, some, out=buffer[: len(pairs)])
             for pair, own in enumerate(np.abs(flipped, out=flipped), start):
                 np.maximum(largest, own, out=largest)
                 above[pair] += np.count_nonzero(largest >= reached[pair])
@@ -85,7 +87,10 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
 
 def flipped_p(differences: Sequence[float]) -> float:
     """Return the p-value of one pair."""
-    return float(step_down_p(np.asarray(differences, dtype=float)[:, None])[0])
+    values = np.asarray(differences, dtype=float)
+    signs = sign_vectors(len(values))
+    reached = abs(float(values.sum())) * (1 - _TIE)
+    return int(np.count_nonzero(np.abs(signs @ values) >= reached)) / len(signs)
 
 
 def interval(differences: Sequence[float], level: float) -> tuple[float, float]:

@@ -101,18 +101,20 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
         return [Verdict(names.get(len(own), "alone")) for own in means]
     sign = 1 if rule.better == "lower" else -1
     best = min(able, key=lambda i: sign * fmean(means[i]))
-    pairs = list(combinations(able, 2))
-    if rule.overlap:
-        p_values = _adjusted([paired(rows[i], rows[j]) for i, j in pairs], rule)
-    else:
-        p_values = step_down_p(every_pair([rows[i] for i in able])).tolist()
-    adjusted = dict(zip(pairs, p_values, strict=True))
+    compared = [rows[i] for i in able]
+    adjusted = np.zeros((len(rows), len(rows)))
+    adjusted[tuple(np.array(list(combinations(able, 2))).T)] = (
+        _adjusted([paired(one, other) for one, other in combinations(compared, 2)], rule)
+        if rule.overlap
+        else step_down_p(every_pair(compared))
+    )
     verdicts = [Verdict("one seed" if own else "no value") for own in means]
     verdicts[best] = Verdict("best")
     for i in able:
         if i != best:
             to_best = list(paired(rows[i], rows[best]).values())
-            verdicts[i] = _verdict(to_best, adjusted[min(i, best), max(i, best)], sign, rule)
+            p = float(adjusted[min(i, best), max(i, best)])
+            verdicts[i] = _verdict(to_best, p, sign, rule)
     return verdicts
 
 
@@ -161,35 +163,34 @@ def paired(row: Values, other: Values) -> dict[object, float]:
 
 
 def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
-    """Return the differences of every two rows, as `paired` does, of two rows and more.
+    """Return the differences of every two rows, of two or more, as `paired` finds them.
 
-    Pairs are in order of `itertools.combinations`. A pair has 0 for a seed that it lacks. Those
-    that share fewer than two seeds have rows of their own, the places of their seeds in order.
+    Pairs are in the order of `itertools.combinations`. A pair has 0 for a seed that it lacks. Pairs
+    that share fewer than two seeds have lines of their own below the others, one for each place.
     """
     blocks = sorted({(seed, block) for row in rows for seed, own in row.items() for block in own})
-    seeds = [seed for seed, _ in blocks]
-    starts = [place for place, seed in enumerate(seeds) if not place or seeds[place - 1] != seed]
-    values = np.array([[row.get(seed, {}).get(block, np.nan) for seed, block in blocks] for row in rows])
-    places = min(1, len(rows)) and sorted(map(len, rows))[-2]
-    found = np.full((len(starts) + places, math.comb(len(rows), 2)), np.nan)
-    last = 0
+    values = np.array([[row.get(s, {}).get(b, np.nan) for s, b in blocks] for row in rows])
+    _, starts = np.unique([seed for seed, _ in blocks], return_index=True)
+    seeds, places = len(starts), max(map(len, rows))
+    found = np.full((seeds + places, math.comb(len(rows), 2)), np.nan)
+    end = 0
     for i, own in enumerate(values[:-1]):
         others = values[i + 1 :]
-        first, last = last, last + len(others)
+        first, end = end, end + len(others)
         apart = own - others
         both = ~np.isnan(apart)
         shared = np.add.reduceat(both, starts, axis=1, dtype=int)
-        scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
         sums = np.add.reduceat(np.where(both, apart, 0.0), starts, axis=1)
         means = np.divide(sums, shared, out=np.full(sums.shape, np.nan), where=shared > 0)
+        scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
         means[abs(means) <= ROUNDING * scale] = 0.0
-        found[: len(starts), first:last] = means.T
+        found[:seeds, first:end] = means.T
         for j in np.flatnonzero((shared > 0).sum(axis=1) < 2):
-            differences = list(paired(rows[i], rows[i + 1 + j]).values())
+            by_place = list(paired(rows[i], rows[i + 1 + j]).values())
             found[:, first + j] = np.nan
-            found[len(starts) :][: len(differences), first + j] = differences
+            found[seeds : seeds + len(by_place), first + j] = by_place
     there = ~np.isnan(found)
-    # in the order in which the pairs meet the seeds: each has its own sign in what is drawn
+    # Signs that are drawn belong to seeds in the order in which the pairs name them.
     order = np.argsort(there.argmax(axis=1), kind="stable")
     return np.nan_to_num(found[order[there[order].any(axis=1)]])
 
