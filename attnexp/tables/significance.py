@@ -103,7 +103,7 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
     best = min(able, key=lambda i: sign * fmean(means[i]))
     compared = [rows[i] for i in able]
     adjusted = np.zeros((len(rows), len(rows)))
-    adjusted[tuple(np.array(list(combinations(able, 2))).T)] = (
+    adjusted[tuple(np.array(able)[end] for end in np.triu_indices(len(able), 1))] = (
         _adjusted([paired(one, other) for one, other in combinations(compared, 2)], rule)
         if rule.overlap
         else step_down_p(every_pair(compared))
@@ -185,7 +185,7 @@ def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
         scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
         means[abs(means) <= ROUNDING * scale] = 0.0
         found[:seeds, first:end] = means.T
-        for j in np.flatnonzero((shared > 0).sum(axis=1) < 2):
+        for j in np.flatnonzero((shared > 0).sum(axis=1) < 2).tolist():
             by_place = list(paired(rows[i], rows[i + 1 + j]).values())
             found[:, first + j] = np.nan
             found[seeds : seeds + len(by_place), first + j] = by_place
