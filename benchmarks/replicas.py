@@ -11,15 +11,18 @@ import itertools
 import statistics
 import sys
 import time
+from pathlib import Path
 
 import torch
 from hydra import compose, initialize_config_dir
+from rows import Row
 
 from attnexp.config import build
 from attnexp.config.groups import conf_dir
-from attnexp.config.job import opening_of
+from attnexp.config.job import Job, identified
 from attnexp.config.settings import register_resolvers
 from attnexp.console import out, plain_table
+from attnexp.runs.place import Place
 from attnexp.training.loop import Training
 from attnexp.training.prepared import PreparedRun
 from attnexp.training.replicas.group import Replicas
@@ -51,7 +54,9 @@ def prepared(words: tuple[str, ...], seeds: int) -> list[PreparedRun]:
     runs = []
     for seed in range(seeds):
         config.seed = seed
-        runs.append(build.prepare(config, opening_of(config)))
+        _, key, code = identified(config)
+        opening = Job(config, Place(Path(), key, code)).first_summary()
+        runs.append(build.prepare(config, opening))
     return runs
 
 
@@ -68,6 +73,38 @@ def together(runs: list[PreparedRun]) -> None:
         pass
 
 
+def measured(words: tuple[str, ...], size: int, repeats: int) -> dict[str, list[float]]:
+    """Return the processor seconds a run, `apart` and `together`, in turns."""
+    times: dict[str, list[float]] = {"apart": [], "together": []}
+    for turn, way in itertools.product(range(repeats + 1), (apart, together)):
+        runs = prepared(words, size)
+        begin = time.process_time()
+        way(runs)
+        if turn:  # the first warms up
+            times[way.__name__].append((time.process_time() - begin) / size)
+    return times
+
+
+def rows(quick: bool) -> list[Row]:
+    """Return a row for each case and number of runs."""
+    torch.set_num_threads(1)
+    found = []
+    for name, (words, sizes, bound) in CASES.items():
+        for size in sizes[:1] if quick else sizes:
+            times = measured(words, size, 1 if quick else 5)
+            found.append(
+                Row(
+                    asks=f"throughput of {size} replicas, {name}",
+                    rival="the same runs one after another",
+                    ratios=[one / other for one, other in zip(*times.values(), strict=True)],
+                    threads=1,
+                    wanted=bound if size == sizes[-1] else None,
+                    more_is_better=True,
+                )
+            )
+    return found
+
+
 def main() -> int:
     """Print the table; exit with 1 where a bound is broken."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -81,13 +118,7 @@ def main() -> int:
     chosen = [arguments.case] if arguments.case else list(CASES)
     for name, (words, sizes, bound) in ((name, CASES[name]) for name in chosen):
         for size in sizes:
-            times: dict[str, list[float]] = {"apart": [], "together": []}
-            for turn, way in itertools.product(range(arguments.repeats + 1), (apart, together)):
-                runs = prepared(words, size)
-                begin = time.process_time()
-                way(runs)
-                if turn:  # the first warms up
-                    times[way.__name__].append((time.process_time() - begin) / size)
+            times = measured(words, size, arguments.repeats)
             ratios = [one / other for one, other in zip(*times.values(), strict=True)]
             ratio = statistics.median(ratios)
             wanted = bound if size == sizes[-1] else None

@@ -24,8 +24,9 @@ ENVIRONMENT = {
 class Row:
     """What a benchmark asks, its rival with its version, and the ratios that were measured.
 
-    There is one ratio for each pair of runs, ours and the rival's in turns. `wanted` is the bound,
-    a least ratio where `more_is_better` and else a most; None where there is none.
+    There is one ratio for each pair of runs, ours and the rival's in turns. The rival may be a
+    unit, such as "1 s". `wanted` is the bound, a least ratio if `more_is_better`, else a most;
+    None if there is none.
     """
 
     asks: str
@@ -57,14 +58,18 @@ class Row:
             return True
         return self.ratio >= self.wanted if self.more_is_better else self.ratio <= self.wanted
 
+    @property
+    def bound(self) -> str:
+        """The bound in words, empty where there is none."""
+        if self.wanted is None:
+            return ""
+        return f"at {'least' if self.more_is_better else 'most'} {self.wanted:g}"
+
     def cells(self) -> tuple[str, ...]:
         """Return what stands in the table."""
         spread = f"{self.ratio:.3g} ({self.low:.3g} to {self.high:.3g}, {len(self.ratios)} runs)"
-        if self.wanted is None:
-            return self.asks, self.rival, spread, str(self.threads), "", ""
-        bound = f"at {'least' if self.more_is_better else 'most'} {self.wanted:g}"
-        met = "yes" if self.met else "no"
-        return self.asks, self.rival, spread, str(self.threads), bound, met
+        met = "" if self.wanted is None else "yes" if self.met else "no"
+        return self.asks, self.rival, spread, str(self.threads), self.bound, met
 
 
 HEADS = ("what", "rival = 1", "ratio, median (spread)", "threads", "wanted", "met")

@@ -75,7 +75,7 @@ def contestants(words: list[str], stock: Path) -> dict[str, list[str]]:
     return commands
 
 
-def finished_sweep(folder: Path) -> float:
+def finished_sweep(folder: Path, jobs: int = AGAIN) -> float:
     """Return the wall time of a finished sweep that is issued again; no run of it has run."""
     script = (
         "import sys\n"
@@ -91,7 +91,7 @@ def finished_sweep(folder: Path) -> float:
         "schedule.show_plan = write\n"
         "sys.exit(run(sys.argv[1:]))\n"
     )
-    words = ["-m", *TRAINING, f"seed=range({AGAIN})"]
+    words = ["-m", *TRAINING, f"seed=range({jobs})"]
     command = [sys.executable, "-c", script, *words, "--dry-run"]
     subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     return clock_seconds([sys.executable, "-m", "attnexp", *words], folder)
@@ -112,10 +112,11 @@ def timings(words: list[str], repeats: int, folder: Path) -> dict[str, list[floa
 
 
 def rows(quick: bool) -> list[Row]:
-    """Return rows of a sweep of 64 seeds: one at a time, in parallel and batched."""
-    seeds, repeats = (4, 1) if quick else (64, 5)
+    """Return rows of a sweep of 64 seeds, and of a finished one that is issued again."""
+    seeds, repeats, jobs = (4, 1, 10) if quick else (64, 5, AGAIN)
     with tempfile.TemporaryDirectory() as name:
         times = timings([*TRAINING, f"seed=range({seeds})"], repeats, Path(name))
+        again = finished_sweep(Path(name), jobs)
     stock = times["Hydra, basic"]
     return [
         Row(
@@ -130,6 +131,14 @@ def rows(quick: bool) -> list[Row]:
             ("attnexp", "one at a time", 1, None),
             ("attnexp, parallel", "in parallel", core_count(), PARALLEL_BOUND),
             ("attnexp, batched", "batched", 1, BATCHED_BOUND),
+        )
+    ] + [
+        Row(
+            asks=f"{jobs:,} finished jobs issued again",
+            rival="1 s",
+            ratios=[again],
+            threads=1,
+            wanted=AGAIN_BOUND,
         )
     ]
 

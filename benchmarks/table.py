@@ -5,8 +5,9 @@ another:
 
     python benchmarks/table.py [NAME ...] [--quick]
 
-`--quick` takes fewer repeats and smaller sizes, to see that everything runs, and holds nothing to a
-bound. Exits with 1 where a bound is broken or a benchmark fails.
+Below the table is a list of the bounds that are missed. `--quick` takes fewer repeats and smaller
+sizes, to see that everything runs, and holds nothing to a bound. Exits with 1 where a bound is
+missed or a benchmark fails.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
@@ -82,8 +84,23 @@ def line(cells: tuple[str, ...]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def outcome(found: Sequence[Row], failed: Sequence[str]) -> list[str]:
+    """Return the lines below the table: how many bounds are missed, which, and what failed."""
+    bounded = [row for row in found if row.wanted is not None]
+    missed = [row for row in bounded if not row.met]
+    if bounded:
+        first = f"{len(missed) or 'None'} of {len(bounded)} bounds missed"
+    else:
+        first = "Nothing was held to a bound"
+    return [
+        f"{first}{':' if missed else '.'}",
+        *(f"- {row.asks}, against {row.rival}: {row.ratio:.3g}, {row.bound}" for row in missed),
+        *(f"{name}.py failed: its bounds are unknown." for name in failed),
+    ]
+
+
 def main() -> int:
-    """Print the table as it grows; exit with 1 where a bound is broken or a benchmark fails."""
+    """Print the table as it grows, then the bounds missed; exit with 1 where there are any."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(names())}")
     parser.add_argument("--quick", action="store_true", help="to see that everything runs")
@@ -95,17 +112,16 @@ def main() -> int:
     print(f"{machine()}; {today}, commit {commit()}\n")
     print(line(HEADS))
     print(line(("---",) * len(HEADS)), flush=True)
-    failures = []
+    found, failed = [], []
     for name in arguments.names or names():
         rows = measured(name, arguments.quick)
         if rows is None:
-            failures.append(name)
+            failed.append(name)
         for row in rows or ():
-            failures += [] if row.met else [row.asks]
+            found.append(row)
             print(line(row.cells()), flush=True)
-    if failures:
-        print(f"failed, or not as wanted: {'; '.join(failures)}", file=sys.stderr)
-    return 1 if failures else 0
+    print("", *outcome(found, failed), sep="\n")
+    return 0 if not failed and all(row.met for row in found) else 1
 
 
 if __name__ == "__main__":

@@ -162,6 +162,13 @@ class ResultsTable:
         return [entries[0] for entries in self.entries]
 
     @cached_property
+    def telling(self) -> tuple[str, ...]:
+        """The labels in which rows differ, and the first where none does."""
+        rows = [entry.row.labels for entry in self.firsts]
+        differing = (name for name in self.by if len({str(labels[name]) for labels in rows}) > 1)
+        return tuple(differing) or self.by[:1]
+
+    @cached_property
     def seeded(self) -> bool:
         """Whether any row has more than one seed."""
         return any(entry.spread.n > 1 for entry in self.firsts)

@@ -18,9 +18,7 @@ STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart f
 
 def row_name(table: ResultsTable, entry: Entry) -> str:
     """Return the name of a row in a sentence: the labels in which rows differ."""
-    rows = [other.row.labels for other in table.firsts]
-    telling = [name for name in table.by if len({str(labels[name]) for labels in rows}) > 1]
-    return label(table.frame, {name: entry.row.labels[name] for name in telling or table.by[:1]})
+    return label(table.frame, {name: entry.row.labels[name] for name in table.telling})
 
 
 def verdicts(table: ResultsTable) -> Iterator[str]:

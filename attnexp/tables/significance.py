@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import Literal
 
 import numpy as np
+from jaxtyping import Float
 
 from attnexp.tables.sign_flips import flipped_p, interval, step_down_p
 from attnexp.tables.statistics import ROUNDING, moments, student_quantile, student_tail
@@ -100,15 +101,20 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
         return [Verdict(names.get(len(own), "alone")) for own in means]
     sign = 1 if rule.better == "lower" else -1
     best = min(able, key=lambda i: sign * fmean(means[i]))
-    pairs = {pair: paired(rows[pair[0]], rows[pair[1]]) for pair in combinations(able, 2)}
-    adjusted = dict(zip(pairs, _adjusted(list(pairs.values()), rule), strict=True))
+    compared = [rows[i] for i in able]
+    adjusted = np.zeros((len(rows), len(rows)))
+    adjusted[tuple(np.array(able)[end] for end in np.triu_indices(len(able), 1))] = (
+        _adjusted([paired(one, other) for one, other in combinations(compared, 2)], rule)
+        if rule.overlap
+        else step_down_p(every_pair(compared))
+    )
     verdicts = [Verdict("one seed" if own else "no value") for own in means]
     verdicts[best] = Verdict("best")
     for i in able:
         if i != best:
-            pair = (min(i, best), max(i, best))
-            to_best = {seed: d if pair[0] == i else -d for seed, d in pairs[pair].items()}
-            verdicts[i] = _verdict(list(to_best.values()), adjusted[pair], sign, rule)
+            to_best = list(paired(rows[i], rows[best]).values())
+            p = float(adjusted[min(i, best), max(i, best)])
+            verdicts[i] = _verdict(to_best, p, sign, rule)
     return verdicts
 
 
@@ -154,6 +160,39 @@ def paired(row: Values, other: Values) -> dict[object, float]:
     differences = {seed: fmean(a - b for a, b in both) for seed, both in found.items()}
     scale = max(abs(number) for both in found.values() for each in both for number in each)
     return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
+
+
+def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
+    """Return the differences of every two rows, of two or more, as `paired` finds them.
+
+    Pairs are in the order of `itertools.combinations`. A pair has 0 for a seed that it lacks. Pairs
+    that share fewer than two seeds have lines of their own below the others, one for each place.
+    """
+    blocks = sorted({(seed, block) for row in rows for seed, own in row.items() for block in own})
+    values = np.array([[row.get(s, {}).get(b, np.nan) for s, b in blocks] for row in rows])
+    _, starts = np.unique([seed for seed, _ in blocks], return_index=True)
+    seeds, places = len(starts), max(map(len, rows))
+    found = np.full((seeds + places, math.comb(len(rows), 2)), np.nan)
+    end = 0
+    for i, own in enumerate(values[:-1]):
+        others = values[i + 1 :]
+        first, end = end, end + len(others)
+        apart = own - others
+        both = ~np.isnan(apart)
+        shared = np.add.reduceat(both, starts, axis=1, dtype=int)
+        sums = np.add.reduceat(np.where(both, apart, 0.0), starts, axis=1)
+        means = np.divide(sums, shared, out=np.full(sums.shape, np.nan), where=shared > 0)
+        scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
+        means[abs(means) <= ROUNDING * scale] = 0.0
+        found[:seeds, first:end] = means.T
+        for j in np.flatnonzero((shared > 0).sum(axis=1) < 2).tolist():
+            by_place = list(paired(rows[i], rows[i + 1 + j]).values())
+            found[:, first + j] = np.nan
+            found[seeds : seeds + len(by_place), first + j] = by_place
+    there = ~np.isnan(found)
+    # Signs that are drawn belong to seeds in the order in which the pairs name them.
+    order = np.argsort(there.argmax(axis=1), kind="stable")
+    return np.nan_to_num(found[order[there[order].any(axis=1)]])
 
 
 def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float]:

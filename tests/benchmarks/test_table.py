@@ -57,10 +57,24 @@ def test_a_file_with_rows_joins_and_one_that_fails_is_named(tmp_path, monkeypatc
     assert table.main() == 1
     answer = capsys.readouterr()
     assert "| mine | theirs | 2 (2 to 2, 1 runs) | 1 | at most 1 | no |" in answer.out
-    assert "failed, or not as wanted: broken; mine" in answer.err
+    assert answer.out.endswith(
+        "\n\n1 of 1 bounds missed:\n- mine, against theirs: 2, at most 1\n"
+        "broken.py failed: its bounds are unknown.\n"
+    )
     monkeypatch.setattr(sys, "argv", ["table.py", "mine", "--quick"])
     assert table.main() == 0
+    assert capsys.readouterr().out.endswith("\n\nNothing was held to a bound.\n")
+
+
+def test_the_bounds_that_are_missed_are_listed():
+    free, least = replace(ROW, wanted=None), replace(ROW, wanted=9.0, more_is_better=True)
+    assert table.outcome([ROW, free], []) == ["None of 1 bounds missed."]
+    assert table.outcome([ROW, least, free], []) == [
+        "1 of 2 bounds missed:",
+        "- a step, against theirs 1.0: 2, at least 9",
+    ]
 
 
 def test_every_benchmark_of_speed_is_in_the_table():
-    assert {"normalizers", "results_table", "startup", "step_time", "sweep"} <= set(table.names())
+    named = {"normalizers", "replicas", "results_table", "startup", "step_time", "sweep"}
+    assert named <= set(table.names())

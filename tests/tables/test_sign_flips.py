@@ -1,6 +1,8 @@
 """The sign-flip test against all sign vectors written out, and its interval against its p-value."""
 
 import itertools
+import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -44,6 +46,63 @@ def test_pairs_are_flipped_together_and_stepped_down():
         last = max(last, np.mean(flipped[:, rest].max(axis=1) >= z[pair] - 1e-9))
         expected[pair] = last
     assert step_down_p(differences) == pytest.approx(expected)
+
+
+def exactly(differences):
+    """The adjusted p-values of whole numbers, one line per pair, in fractions: ties are ties."""
+    every = list(itertools.product((1, -1), repeat=len(differences[0])))
+    squares = [Fraction(sum(d * d for d in own)) for own in differences]
+    flipped = [
+        [
+            sum(s * d for s, d in zip(signs, own, strict=True)) ** 2 / (square or 1)
+            for signs in every
+        ]
+        for own, square in zip(differences, squares, strict=True)
+    ]
+    seen = [own[0] for own in flipped]
+    found = []
+    for z in seen:
+        rests = [[own for own in flipped if own[0] <= first] for first in seen if first >= z]
+        firsts = [first for first in seen if first >= z]
+        found.append(
+            max(
+                sum(max(values) >= first for values in zip(*rest, strict=True)) / len(every)
+                for rest, first in zip(rests, firsts, strict=True)
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.1, 1 / 300])
+def test_ties_count_whatever_the_rounding(scale):
+    """Shares of few examples differ by few values, so that many sums of theirs are equal."""
+    for seed in range(8):
+        whole = np.random.default_rng(seed).integers(-2, 4, (12, 7))
+        assert step_down_p(whole.T * scale).tolist() == exactly(whole.tolist())
+
+
+def test_a_difference_in_the_eighth_digit_is_no_tie():
+    """1 + 1e-8 and 1 - 1e-8 are one number in float32, and two statistics."""
+    assert step_down_p(np.array([[1.0, 1.0], [1e-8, 1e-12]])).tolist() == [0.5, 1.0]
+    assert (flipped_p([1.0, 1e-8]), flipped_p([1.0, 1e-12])) == (0.5, 1.0)
+
+
+def test_blocks_of_signs_and_of_pairs_change_nothing(monkeypatch):
+    differences = np.random.default_rng(5).normal(0.3, 1.0, (9, 40))
+    whole = step_down_p(differences)
+    monkeypatch.setattr(sign_flips, "_SIGNS", 37)
+    monkeypatch.setattr(sign_flips, "_PRODUCTS", 37 * 9 * 7)
+    assert step_down_p(differences).tolist() == whole.tolist()
+
+
+def test_many_pairs_take_little_memory():
+    differences = np.random.default_rng(6).normal(size=(12, 5000))
+    sign_vectors(12)
+    tracemalloc.start()
+    step_down_p(differences)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * differences.nbytes
 
 
 def test_drawn_signs_are_near_all_of_them(monkeypatch):

@@ -1,9 +1,11 @@
 """Verdicts: by hand, and in simulations where the truth is known."""
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 
-from attnexp.tables.significance import Rule, Values, compare, paired
+from attnexp.tables.significance import Rule, Values, compare, every_pair, paired
 
 LOWER = Rule("lower")
 
@@ -81,10 +83,31 @@ def test_only_common_seeds_and_settings_are_paired():
     assert list(paired(three, one).values()) == pytest.approx([49, 58.99, 68.98, 78.97])
 
 
+def test_all_pairs_at_once_are_the_pairs_one_by_one():
+    """With seeds and settings that rows lack, and rows that share fewer than two seeds."""
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        table = [
+            {
+                int(seed): {
+                    int(block): round(rng.normal(), 1)
+                    for block in rng.permutation(3)[: rng.integers(1, 4)]
+                }
+                for seed in rng.permutation(7)[: rng.integers(2, 8)]
+            }
+            for _ in range(5)
+        ]
+        pairs = [paired(one, other) for one, other in combinations(table, 2)]
+        seeds = dict.fromkeys(seed for pair in pairs for seed in pair)
+        expected = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
+        assert every_pair(table) == pytest.approx(expected)
+
+
 def test_differences_that_vary_by_rounding_do_not_vary():
     accuracies = np.float32([0.91, 0.93, 0.97]), np.float32([0.91, 0.93, 0.97]) + np.float32(1e-8)
     values = [{seed: {0: float(v)} for seed, v in enumerate(own)} for own in accuracies]
     assert set(paired(*values).values()) == {0.0}
+    assert (every_pair(values) == 0.0).all()
 
 
 def test_one_seed_is_never_best_and_never_compared():
