@@ -90,7 +90,7 @@ def rows(quick: bool) -> list[Row]:
     torch.set_num_threads(1)
     found = []
     for name, (words, sizes, bound) in CASES.items():
-        for size in sizes[:1] if quick else sizes:
+        for size in (2,) if quick else sizes:
             times = measured(words, size, 1 if quick else 5)
             found.append(
                 Row(
