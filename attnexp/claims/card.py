@@ -18,7 +18,7 @@ class Entry:
     """A claim and what came of it. The claim is None if its file could not be read.
 
     `history` are the predictions as they were stored, and `left_out` is the number of runs in the
-    folder of the claim that are no jobs of it now.
+    folder of the claim that its sweeps do not name now.
     """
 
     name: str

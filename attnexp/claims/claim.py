@@ -199,8 +199,8 @@ def names(config_dir: Path | None = None) -> list[str]:
 def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     """Return a claim.
 
-    Raises RequestError for an unknown name, for a file that is no claim, and for a prediction whose
-    date is none or has not come yet.
+    Raises RequestError for an unknown name, for a file without the fields of a claim, and for a
+    prediction that has no date or one in the future.
     """
     paths = {choice.name: choice.path for choice in choices(GROUP, config_dir)}
     if name not in paths:

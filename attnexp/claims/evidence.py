@@ -36,9 +36,9 @@ def metric_of(name: str) -> str:
 class Evidence:
     """The finished runs of a claim, one for each configuration and seed, and its points.
 
-    `left_out` is the number of finished runs in the folder of the claim that are no jobs of its
-    sweeps as they are now. The 5% of false verdicts are shared by so many `tests`: those of a claim
-    of several parts, and interim looks.
+    `left_out` is the number of finished runs in the folder of the claim that its sweeps
+    do not name now. `tests` is the number of tests that share the 5% of false verdicts:
+    those of a claim of several parts, and interim looks.
     """
 
     runs: Sequence[Run] = ()

@@ -1,4 +1,4 @@
-"""What the folder of a claim keeps beside its runs: computed points, and the prediction."""
+"""What the folder of a claim keeps besides runs: computed points, and the prediction."""
 
 import hashlib
 import math

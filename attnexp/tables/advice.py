@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from attnexp.console import number_text
 from attnexp.runs.origin.command_line import command, next_seeds
-from attnexp.tables.entries import Entry, Request, ResultsTable
+from attnexp.tables.entries import SEEDS, Entry, Request, ResultsTable
 from attnexp.tables.modes import mode_notes
 from attnexp.tables.power import seeds_needed
 from attnexp.tables.sentences import row_name
@@ -16,6 +16,13 @@ def advice(table: ResultsTable, request: Request) -> Iterator[str]:
     yield from mode_notes(table, {id(entry): row_name(table, entry) for entry in table.firsts})
     for panel in table.panels:
         rows = [entry for entry in panel if entry.values and entry.better]
+        if table.only_data:
+            if len(rows) > 1:
+                yield (
+                    f"more seeds say nothing about other data: {table.only_data} is one data set, "
+                    "and several values of data_seed, or none, draw others"
+                )
+            continue
         if any(entry.row.overlap for entry in rows):
             yield (
                 "intervals and verdicts are over splits of this file: more splits make them "
@@ -29,6 +36,12 @@ def advice(table: ResultsTable, request: Request) -> Iterator[str]:
 def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Iterator[str]:
     """Yield how many seeds a verdict takes at least, or the closest tie takes, with a command."""
     common = len(set.intersection(*(set(entry.values) for entry in rows)))
+    if common < rule.least and table.unit is not SEEDS:
+        yield (
+            f"a verdict takes at least {rule.least} {table.unit.many} that every row has, and "
+            f"there {'is' if common == 1 else 'are'} {common}: add values of data_seed"
+        )
+        return
     if common < rule.least:
         yield (
             f"a verdict takes at least {rule.least} seeds that every row has, and there "
@@ -47,11 +60,11 @@ def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Itera
         needed, entry = min(tied, key=lambda one: one[0])
         assert entry.verdict.difference is not None
         size = number_text(abs(entry.verdict.difference.mean))
-        line = _command([best, entry], needed - common)
+        line = _command([best, entry], needed - common) if table.unit is SEEDS else ""
         names = f"{row_name(table, best)} and {row_name(table, entry)}"
         yield (
-            f"{names} differ by {size}, if at all: {needed} seeds in all find it in 4 of 5 tables; "
-            f"look once{', then' if line else ''}{line}"
+            f"{names} differ by {size}, if at all: {needed} {table.unit.many} in all find it in 4 "
+            f"of 5 tables; look once{', then' if line else ''}{line}"
         )
 
 

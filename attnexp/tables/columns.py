@@ -136,7 +136,7 @@ def _most(costs: NDArray[np.float64]) -> int:
 COLUMNS = (
     Column(name="metric", value=attrgetter("metric")),
     Column(name="better", value=attrgetter("better")),
-    Column(name="n", value=attrgetter("spread.n"), title="seeds"),
+    Column(name="n", value=attrgetter("spread.n"), title="{units}"),
     Column(value=_lost_text, title="without result", align="left", sparse=True),
     Column(
         name="mean",

@@ -30,6 +30,25 @@ EXAMPLES = 100
 
 
 @dataclass(frozen=True)
+class Unit:
+    """What a table averages over and pairs by: a column of the runs, and the words for its values.
+
+    Seeds are the unit if data and initial parameters come from one seed, or if all runs have the
+    same data. If runs have several values of `data_seed`, these are the unit, and what differs by
+    seed within one is averaged first.
+    """
+
+    column: str
+    one: str
+    many: str
+
+
+SEEDS = Unit("seed", "seed", "seeds")
+DATA_SETS = Unit(DATA_SEED, "data set", "data sets")
+SPLITS = Unit(DATA_SEED, "split", "splits")
+
+
+@dataclass(frozen=True)
 class Request:
     """What tables are to show.
 
@@ -54,22 +73,23 @@ class Row:
 
     `blocks` numbers, for each run, its settings of what differs inside rows, except for what
     belongs to the choices that rows are labelled by. `lost` is the number of runs without a result,
-    by reason.
+    by reason, and `unit` what the row is averaged over.
     """
 
     labels: dict[str, Any]
     runs: Frame
     blocks: NDArray[np.int64]
     lost: dict[str, int]
+    unit: Unit = SEEDS
 
     def values(self, metric: str) -> Values:
-        """Return what the finished runs measured, by seed and by block.
+        """Return what the finished runs measured, by unit and by block.
 
         Runs that agree in both are averaged.
         """
         found: dict[int, dict[int, list[float]]] = {}
         measured = np.where(finished(self.runs), self.runs.column(metric), np.nan).tolist()
-        runs = zip(self.runs.column("seed"), self.blocks.tolist(), measured, strict=True)
+        runs = zip(self.runs.column(self.unit.column), self.blocks.tolist(), measured, strict=True)
         for seed, block, value in runs:
             if math.isfinite(value):
                 found.setdefault(seed, {}).setdefault(block, []).append(value)
@@ -95,8 +115,8 @@ class Row:
 
     @property
     def overlap(self) -> float:
-        """n_test / n_train where seeds are splits of the same rows, the largest of the runs."""
-        if DATA_SEED in self.runs.columns and None not in self.runs.column(DATA_SEED).tolist():
+        """n_test / n_train if the values are of splits of one file, the largest of the runs."""
+        if self.unit is SEEDS and data_seeds(self.runs):
             return 0.0  # the runs of a row have one split
         return float(max(self.runs.column("overlap"), default=0.0))
 
@@ -142,7 +162,7 @@ class ResultsTable:
     row with an entry per metric, and `panels` the first of these in portions that are compared with
     each other; `metrics` are those that some run has measured, and may be empty.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
-    seed, and `same` what was requested alike for all runs.
+    seeds, `unit` what rows are averaged over, and `same` what was requested alike for all runs.
     """
 
     frame: Frame
@@ -155,6 +175,13 @@ class ResultsTable:
     panels: list[list[Entry]]
     trials: int
     repeats: int
+    unit: Unit = SEEDS
+
+    @property
+    def only_data(self) -> str | None:
+        """The one data set that all runs saw, if seeds do not draw the data: `data_seed=0`."""
+        found = data_seeds(self.frame)
+        return f"{DATA_SEED}={found.pop()}" if len(found) == 1 else None
 
     @property
     def firsts(self) -> list[Entry]:
@@ -205,12 +232,24 @@ def finished(frame: Frame) -> NDArray[np.bool_]:
     return found
 
 
+def data_seeds(frame: Frame) -> set[int]:
+    """Return the values of `data_seed`, none if a run draws its data by its own seed."""
+    if DATA_SEED not in frame.columns:
+        return set()
+    found = set(frame.column(DATA_SEED).tolist())
+    return set() if None in found else found
+
+
 def _table(
     frame: Frame, data: str | None, wanted: Iterable[str | None], request: Request
 ) -> ResultsTable:
     frame, trials = without_trials(frame)
     differing = varying(frame)
     model = ["model"] if "model" in frame.choices else []
+    unit = SEEDS
+    if DATA_SEED not in request.by and len(data_seeds(frame)) > 1:
+        unit = SPLITS if max(frame.column("overlap"), default=0.0) else DATA_SETS
+        differing.remove(DATA_SEED)
     by = request.by or tuple(dict.fromkeys([*model, *differing]))
     within = [name for name in differing if name not in by]
     shared = {name: frame.column(name)[0] for name in frame.factors if name not in frame.several}
@@ -220,17 +259,21 @@ def _table(
         name for name in wanted if name in frame.metrics and np.isfinite(frame.column(name)).any()
     )
     compared = []
-    for panel in _panels(frame, ("data", *by) if data else by, within):
+    for panel in _panels(frame, ("data", *by) if data else by, within, unit):
         by_metric = [_compared(panel, metric, request) for metric in metrics or (None,)]
         compared.append(_sorted(list(zip(*by_metric, strict=True)), request))
     entries = list(chain.from_iterable(compared))
     if request.sort is not None:
         entries = _sorted(entries, request)
     firsts = [[own[0] for own in panel] for panel in compared]
-    return ResultsTable(frame, data, by, within, same, metrics, entries, firsts, trials, repeats)
+    return ResultsTable(
+        frame, data, by, within, same, metrics, entries, firsts, trials, repeats, unit
+    )
 
 
-def _panels(frame: Frame, by: Sequence[str], within: Sequence[str]) -> Iterable[list[Row]]:
+def _panels(
+    frame: Frame, by: Sequence[str], within: Sequence[str], unit: Unit
+) -> Iterable[list[Row]]:
     """Yield rows that are compared with each other, one per combination of the columns in `by`.
 
     All are in order of appearance. Rows are compared if they agree in the data.
@@ -239,17 +282,18 @@ def _panels(frame: Frame, by: Sequence[str], within: Sequence[str]) -> Iterable[
     on_data, combinations = frame.codes(filter(is_data, by)).tolist(), frame.codes(by).tolist()
     for place, (panel, row) in enumerate(zip(on_data, combinations, strict=True)):
         panels.setdefault(panel, {}).setdefault(row, []).append(place)
-    blocks = frame.codes(name for name in within if name.partition(".")[0] not in by)
-    seeds, status = frame.column("seed"), frame.column("status")
+    inside = [name for name in within if name.partition(".")[0] not in by]
+    blocks = frame.codes(inside if unit is SEEDS else [*inside, "seed"])
+    units, status = frame.column(unit.column), frame.column("status")
     for parts in panels.values():
-        expected = len({seed for part in parts.values() for seed in seeds[part]})
+        expected = len({each for part in parts.values() for each in units[part]})
         rows = []
         for part in parts.values():
             labels = {name: frame.columns[name][frame.rows[part[0]]] for name in by}
             lost = {str(state): int((status[part] == state).sum()) for state in LOST[:-1]}
-            there = set(zip(seeds[part], blocks[part].tolist(), strict=True))
+            there = set(zip(units[part], blocks[part].tolist(), strict=True))
             lost[MISSING] = expected * len({block for _, block in there}) - len(there)
-            rows.append(Row(labels, frame.only(np.array(part)), blocks[part], lost))
+            rows.append(Row(labels, frame.only(np.array(part)), blocks[part], lost, unit))
         yield rows
 
 
@@ -262,7 +306,7 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
     if better := panel[0].runs.better.get(metric):
         way = cast(Literal["lower", "higher"], better)
         overlap = max(row.overlap for row in panel)
-        rule = Rule(way, request.equal_within, request.looks, overlap)
+        rule = Rule(way, request.equal_within, request.looks, overlap, panel[0].unit.many)
         verdicts = compare(values, rule)
     shown = any(verdict.standing == "worse" for verdict in verdicts)
     return [

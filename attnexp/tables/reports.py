@@ -11,7 +11,7 @@ from attnexp.select.names import short_names
 from attnexp.select.order import sort_runs
 from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
-from attnexp.tables.entries import Entry, Request, ResultsTable, divide
+from attnexp.tables.entries import SEEDS, Entry, Request, ResultsTable, divide
 from attnexp.tables.fairness import warnings
 from attnexp.tables.sentences import explanations, verdicts
 from attnexp.tables.terminal import show
@@ -26,7 +26,7 @@ ALWAYS = ("model", "data", "seed")
 SHORT = (
     "Mean over seeds ± standard deviation. A star, where any is given: the best, or tied with it."
 )
-OVER_SEEDS = "Verdicts: sign flips over seeds, corrected for all pairs (docs/results.md)."
+OVER_SEEDS = "Verdicts: sign flips over {units}, corrected for all pairs (docs/results.md)."
 OVER_SPLITS = (
     "Verdicts: t tests over splits of this file, corrected for all pairs (docs/results.md)."
 )
@@ -118,6 +118,7 @@ def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, ca
     ]
     for column, i in chosen:
         title_text = column.title.replace("{metric}", table.metrics[i] if table.metrics else "")
+        title_text = title_text.replace("{units}", table.unit.many)
         heads.append(Head(title_text, column.align == "right", column.spare))
 
     def row(entries: Sequence[Entry]) -> list[Cell]:
@@ -173,10 +174,16 @@ def _caption(table: ResultsTable) -> str:
         for name in table.metrics
     ]
     sentences = [f"{'; '.join(ways)}."] if ways else ["No run has a result."]
+    if table.only_data:
+        sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
+    elif table.unit is not SEEDS:
+        sentences.append(f"Means over seeds within each of the {table.unit.many}, by data_seed.")
     if table.seeded:
         sentences += [SHORT] * (len(table.metrics) > 1)
         tested = OVER_SPLITS if any(entry.row.overlap for entry in table.firsts) else OVER_SEEDS
-        sentences += [tested] * any(name in better for name in table.metrics)
+        sentences += [tested.format(units=table.unit.many)] * any(
+            name in better for name in table.metrics
+        )
     tuned = set(table.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
         sentences.append(f"Tuned for each row: {tuned.pop()}.")

@@ -35,7 +35,8 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         several = [entry for entry in measured if entry.verdict.standing == "best"]
         best = pick(several or measured, key=lambda entry: entry.spread.mean or 0.0)
         mean = number_text(best.spread.mean or 0.0)
-        parts = [f"{row_name(table, best)} has the {extreme} mean {best.metric}, {mean}"]
+        of = f"of this data set, {table.only_data}, " if table.only_data else ""
+        parts = [f"{of}{row_name(table, best)} has the {extreme} mean {best.metric}, {mean}"]
         for standing, words in STANDINGS.items():
             found = [entry for entry in panel if entry.verdict.standing == standing]
             if found:
@@ -44,7 +45,9 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         if few:
             seen = listed([f"{row_name(table, entry)} {entry.verdict.standing}" for entry in few])
             parts.append(f"too few seeds for a verdict: {seen}")
-        yield ". ".join(part[0].upper() + part[1:] if n else part for n, part in enumerate(parts))
+        yield ". ".join(
+            part[0].upper() + part[1:] if n or of else part for n, part in enumerate(parts)
+        )
 
 
 def _named(table: ResultsTable, entry: Entry) -> str:
@@ -100,13 +103,13 @@ def _reasons(
     assert p is not None
     yield (
         f"{row_name(table, entry)} against {row_name(table, best)}: {found.pairs} pairs of "
-        f"results, one per seed. It is better on {found.better} and worse on {found.worse} of "
-        f"them, by {number_text(found.mean)} on average, and the mean difference may be "
-        f"{number_text(found.low)} to {number_text(found.high)}."
+        f"results, one per {table.unit.one}. It is better on {found.better} and worse on "
+        f"{found.worse} of them, by {number_text(found.mean)} on average, and the mean difference "
+        f"may be {number_text(found.low)} to {number_text(found.high)}."
     )
     if entry.row.overlap:
         yield (
-            "The seeds are splits of the same rows, so the t test counts them as fewer (Nadeau and "
+            "They are of splits of the same rows, so the t test counts them as fewer (Nadeau and "
             "Bengio 2003)."
         )
     elif found.pairs < 64:

@@ -69,13 +69,15 @@ class Rule:
 
     Differences up to `equal_within` count as equal. `looks` is the number of planned interim looks
     while seeds are added, each at its part of the 5%. `overlap` is n_test /
-    n_train where the values are of splits of the same rows, and 0 where seeds are independent.
+    n_train if the values are of splits of the same rows, and 0 if seeds are independent. `units`
+    names the values that are paired.
     """
 
     better: Literal["lower", "higher"]
     equal_within: float | None = None
     looks: int = 1
     overlap: float = 0.0
+    units: str = "seeds"
 
     @property
     def level(self) -> float:
@@ -234,7 +236,7 @@ def _verdict(differences: Sequence[float], p: float, sign: int, rule: Rule) -> V
 def _standing(difference: Difference, p: float, sign: int, rule: Rule) -> str:
     within = rule.equal_within
     if difference.pairs < rule.least:
-        return f"worse on {difference.worse} of {difference.pairs} seeds"
+        return f"worse on {difference.worse} of {difference.pairs} {rule.units}"
     if within is not None and -within <= difference.low and difference.high <= within:
         return "equal"
     if p <= rule.level and sign * difference.mean > 0:

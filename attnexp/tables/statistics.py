@@ -183,7 +183,8 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
 def share_interval(count: int, of: int, coverage: float = COVERAGE) -> tuple[float, float]:
     """Return the exact interval of a share, `count` of `of` (Clopper and Pearson 1934).
 
-    Its ends are the shares at which so many, or so few, have the probability (1 - coverage) / 2.
+    Its ends are the shares at which `count` or more, and `count` or fewer, have the probability
+    (1 - coverage) / 2.
     """
     from scipy.special import betaincinv  # takes 0.2 s
 

@@ -5,7 +5,9 @@ import pytest
 from attnexp.runs import lock
 from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
+from attnexp.tables.advice import advice
 from attnexp.tables.entries import Request, ResultsTable, Row, divide
+from attnexp.tables.sentences import verdicts
 
 
 def run(model: str, seed: int, value: float | None = 1.0, **extra):
@@ -142,10 +144,71 @@ def test_the_interval_of_a_share_counts_the_fewest_examples_of_its_runs(frame):
     assert table_by(frame(run("a", 0)), "model").firsts[0].spread.examples == 100
 
 
-def test_runs_on_data_of_another_seed_are_not_compared(frame):
-    runs = frame(*(run("a", 0, seed, settings={"data_seed": seed}) for seed in (3, 4)))
+def crossed(frame, data_seeds, seeds, overlap=0.0):
+    """Two rows at each data_seed with each seed; b is worse by 1 + data_seed."""
+    return frame(
+        *(
+            run(
+                model,
+                seed,
+                {"a": 0.0, "b": 1.0 + d}[model] + seed / 10,
+                settings={"data_seed": d},
+                overlap=overlap,
+            )
+            for model in "ab"
+            for d in data_seeds
+            for seed in seeds
+        )
+    )
+
+
+def test_data_sets_are_the_unit_of_runs_that_name_several(frame):
+    (table,) = divide(crossed(frame, range(6), (0, 1)), Request())
+    (panel,) = table.panels
+    assert table.by == ("model",)
+    assert table.unit.many == "data sets"
+    assert table.only_data is None
+    assert [entry.spread.n for entry in panel] == [6, 6]
+    worse = panel[1].verdict
+    assert worse.standing == "worse"
+    assert worse.difference.pairs == 6
+    # the mean over d of 1 + d, d = 0 ... 5
+    assert worse.difference.mean == pytest.approx(3.5)
+    assert [entry.row.lost["missing"] for entry in panel] == [0, 0]
+
+
+def test_one_data_set_is_said_to_be_one(frame):
+    (table,) = divide(crossed(frame, (3,), range(6), overlap=0.25), Request())
+    assert table.only_data == "data_seed=3"
+    assert [entry.spread.n for entry in table.firsts] == [6, 6]
+    assert [entry.row.overlap for entry in table.firsts] == [0.0, 0.0]
+    (sentence,) = verdicts(table)
+    assert sentence == (
+        "Of this data set, data_seed=3, a has the lowest mean test_mse, 0.25. Worse: b by 4"
+    )
+    assert list(advice(table, Request())) == [
+        "more seeds say nothing about other data: data_seed=3 is one data set, and several values "
+        "of data_seed, or none, draw others"
+    ]
+
+
+def test_splits_of_a_file_by_data_seed_overlap(frame):
+    (table,) = divide(crossed(frame, range(6), (0, 1), overlap=0.25), Request())
+    assert table.unit.many == "splits"
+    assert [entry.row.overlap for entry in table.firsts] == [0.25, 0.25]
+    (few,) = divide(crossed(frame, range(3), (0, 1)), Request())
+    assert few.firsts[1].verdict.standing == "worse on 3 of 3 data sets"
+    assert "at least 6 data sets that every row has, and there are 3: add values of data_seed" in (
+        " ".join(advice(few, Request()))
+    )
+
+
+def test_runs_that_draw_their_own_data_are_not_compared_with_those_of_a_data_seed(frame):
+    runs = frame(*(run("a", 0, seed, settings={"data_seed": seed}) for seed in (None, 4)))
     (table,) = divide(runs, Request())
     assert [len(panel) for panel in table.panels] == [1, 1]
+    by_hand = table_by(crossed(frame, (3, 4), (0,)), "model", "data_seed")
+    assert [len(panel) for panel in by_hand.panels] == [2, 2]
 
 
 def test_splits_overlap_but_not_one_split_at_several_seeds(frame):
