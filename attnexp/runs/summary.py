@@ -41,18 +41,22 @@ class Tuning(msgspec.Struct, frozen=True):
 
     `values` are what each tuned setting was tried at, `metric` is what the choice went by, and
     `seeds` are the seeds of the runs that were tried. `trial` says that the run is itself one of
-    these, and not one of the runs that are compared.
+    these, and not one of the runs that are compared. `by_split` says that the choice was made for
+    each compared seed by itself, on the training rows of its own split of a file.
     """
 
     values: dict[str, list[str]]
     metric: str
     seeds: list[int]
     trial: bool
+    by_split: bool = False
 
     def __str__(self) -> str:
         tried = " and ".join(f"{name} among {', '.join(v)}" for name, v in self.values.items())
         seeds = ", ".join(map(str, self.seeds))
-        return f"{tried} by {self.metric} at seed{'s' if len(self.seeds) > 1 else ''} {seeds}"
+        within = " within the training rows of each split" if self.by_split else ""
+        at = f"at seed{'s' if len(self.seeds) > 1 else ''} {seeds}"
+        return f"{tried} by {self.metric}{within} {at}"
 
 
 class Attempt(msgspec.Struct, frozen=True):

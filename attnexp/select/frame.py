@@ -108,9 +108,24 @@ class Frame:
         return {name for name in self.factors if len(set(self.column(name).tolist())) > 1}
 
     @cached_property
+    def tuned_by_split(self) -> frozenset[str]:
+        """The settings that were tuned for each seed by itself, if they were so in all runs.
+
+        They say nothing of a configuration, whose seeds have several values.
+        """
+        if not self.tuned:
+            return frozenset()
+        ways = [run.summary.tuning for run in self.runs]
+        compared = [way for way in ways if way is None or not way.trial]
+        if not compared or not all(way is not None and way.by_split for way in compared):
+            return frozenset()
+        return frozenset(name for way in compared if way is not None for name in way.values)
+
+    @cached_property
     def differing(self) -> tuple[str, ...]:
         """The factors in which these runs differ, of those by which runs are compared."""
-        return tuple(name for name in self.factors if name in self.several - IGNORED_CHOICES)
+        left_out = IGNORED_CHOICES | self.tuned_by_split
+        return tuple(name for name in self.factors if name in self.several - left_out)
 
     def only(self, chosen: NDArray[Any]) -> "Frame":
         """Return the frame of the chosen rows, a mask or places; it has the same columns."""
@@ -209,6 +224,8 @@ def varying(frame: Frame) -> list[str]:
     for path in frame.settings:
         group = path.partition(".")[0]
         within = [group] if group in found else []
+        if path in frame.tuned_by_split:
+            continue
         if path in frame.several and not depends_only_on(frame, path, within):
             found.append(path)
     return found

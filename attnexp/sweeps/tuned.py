@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import msgspec
 from rich.markup import escape
 
 from attnexp import console
@@ -37,8 +38,14 @@ FEW = 3
 Choice = tuple[Override, ...]
 """An override for each of several axes, in their order."""
 
+Case = tuple[Choice, Override | None]
+"""A configuration, and the compared seed on whose split of a file it is tuned; None for all."""
+
 Trials = Mapping[Choice, Sequence[PlannedJob]]
 """The jobs that tune a configuration, by the tuned values: one for each seed."""
+
+OWN_DATA = Override(f"{DATA_SEED}=null", (None,))
+"""The data of the run's own seed."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +115,7 @@ def tuned_sweep(
 class TunedJobs:
     """The jobs of a sweep that tunes its configurations.
 
-    Raises RequestError where there is nothing to tune, and where a seed would both tune and be
-    compared.
+    Raises RequestError if there is nothing to tune, and if a seed would both tune and be compared.
     """
 
     def __init__(
@@ -143,68 +149,86 @@ class TunedJobs:
                 "'hydra.sweeper.tune=[\"optim.lr=0.001,0.01\"]', or choose hydra/sweeper=attnexp"
             )
         both = (*self.compared_seeds, *self.trial_seeds)
-        self.axes = composer.axes_of({**overrides, SEED: both})
+        # Where data_seed is not given, trials may take that of a compared seed.
+        splits = (OWN_DATA, *(_data_of(seed) for seed in self.compared_seeds))
+        self.axes = composer.axes_of({DATA_SEED: splits, **overrides, SEED: both})
+        apart = (*self.names, SEED, *(() if DATA_SEED in overrides else (DATA_SEED,)))
         self._tuned = [axis for axis in self.axes if axis.name in self.names]
-        self._fixed = [axis for axis in self.axes if axis.name not in (*self.names, SEED)]
+        self._fixed = [axis for axis in self.axes if axis.name not in apart]
+        self._choices = list(itertools.product(*(axis.overrides for axis in self._tuned)))
         self.configurations = list(itertools.product(*(axis.overrides for axis in self._fixed)))
 
-    def trials(self) -> dict[Choice, Trials]:
-        """Return the jobs that tune, by configuration.
-
-        Raises RequestError where they would see rows that the compared ones are tested on.
-        """
-        choices = list(itertools.product(*(axis.overrides for axis in self._tuned)))
-        found: dict[Choice, Trials] = {
-            each: {choice: list(self._jobs(each, choice, self.trial_seeds)) for choice in choices}
-            for each in self.configurations
-        }
-        for own in found.values():
-            _require_unseen_tests(own[choices[0]][0].settings)
+    def trials(self) -> dict[Case, Trials]:
+        """Return the jobs that tune, by configuration, and by seed if seeds split a file."""
+        found: dict[Case, Trials] = {}
+        for each in self.configurations:
+            (first, *_) = self._jobs(each, self._choices[0], self.trial_seeds[:1])
+            splits = self.compared_seeds if _splits_rows(first.settings) else (None,)
+            for split in splits:
+                data = OWN_DATA if split is None else _data_of(split)
+                found[each, split] = {
+                    choice: list(self._jobs(each, choice, self.trial_seeds, data))
+                    for choice in self._choices
+                }
         return found
 
-    def compared(self, chosen: Mapping[Choice, Tuned]) -> Plan:
+    def compared(self, chosen: Mapping[Case, Tuned]) -> Plan:
         """Return the plan of the compared jobs, each at the best choice of its configuration."""
         jobs = [
             job
-            for configuration, tuned in chosen.items()
-            for job in self._jobs(configuration, tuned.best, self.compared_seeds)
+            for (configuration, split), tuned in chosen.items()
+            for job in self._jobs(
+                configuration, tuned.best, self.compared_seeds if split is None else (split,)
+            )
         ]
         return plan_of(jobs, self._composer.rerun)
 
-    def choose(self, trials: Mapping[Choice, Trials]) -> dict[Choice, Tuned]:
+    def choose(self, trials: Mapping[Case, Trials]) -> dict[Case, Tuned]:
         """Return the result of tuning for every configuration.
 
-        Of equally good choices the first counts. Raises RunFailedError where no choice of a
+        Of equally good choices the first counts. Raises RunFailedError if no choice of a
         configuration could be measured.
         """
-        return {each: self._choose(self._label(each), own) for each, own in trials.items()}
+        return {each: self._choose(self._label(each[0]), own) for each, own in trials.items()}
 
-    def show(self, chosen: Mapping[Choice, Tuned]) -> None:
+    def show(self, chosen: Mapping[Case, Tuned]) -> None:
         """Show the choice of every configuration, and warn of those at the end of their values."""
         varying = [i for i, axis in enumerate(self._fixed) if len(axis.overrides) > 1]
         metric = next(iter(chosen.values())).metric
-        titles = [*(self._fixed[i].name for i in varying), *self.names, metric, "failed"]
+        by_split = any(split is not None for _, split in chosen)
+        titles = [
+            *(self._fixed[i].name for i in varying),
+            *([SEED] if by_split else []),
+            *self.names,
+            metric,
+            "failed",
+        ]
         table = console.plain_table(titles, right=[metric, "failed"])
-        for configuration, tuned in chosen.items():
+        for (configuration, split), tuned in chosen.items():
             failed = sum(mean is None for mean in tuned.means.values())
-            cells = [_value(configuration[i]) for i in varying] + list(map(_value, tuned.best))
+            cells = [_value(configuration[i]) for i in varying]
+            cells += [_value(split) if split else ""] if by_split else []
+            cells += map(_value, tuned.best)
             reached = console.number_text(tuned.means[tuned.best])
             table.add_row(*map(escape, cells), reached, str(failed or ""))
         console.out.print(table)
-        for configuration, tuned in chosen.items():
-            for place, axis in enumerate(self._tuned):
-                if _at_end(axis, place, tuned):
-                    console.warn(
-                        f"{self._label(configuration)}: the best {axis.name}, "
-                        f"{_value(tuned.best[place])}, is the last one tried in its direction: a "
-                        "better one may lie beyond"
-                    )
+        beyond = [
+            f"{self._label(configuration)}: the best {axis.name}, {_value(tuned.best[place])}, is "
+            "the last one tried in its direction: a better one may lie beyond"
+            for (configuration, _), tuned in chosen.items()
+            for place, axis in enumerate(self._tuned)
+            if _at_end(axis, place, tuned)
+        ]
+        for sentence in dict.fromkeys(beyond):
+            console.warn(sentence)
 
-    def tuning(self, chosen: Mapping[Choice, Tuned], trial: bool) -> Tuning:
+    def tuning(self, chosen: Mapping[Case, Tuned], trial: bool) -> Tuning:
         """Return the record of how the settings were chosen."""
         metric = next(iter(chosen.values())).metric
         values = {axis.name: [_value(each) for each in axis.overrides] for axis in self._tuned}
-        return Tuning(values, metric, [int(_value(seed)) for seed in self.trial_seeds], trial)
+        by_split = any(split is not None for _, split in chosen)
+        seeds = [int(_value(seed)) for seed in self.trial_seeds]
+        return Tuning(values, metric, seeds, trial, by_split)
 
     def _choose(self, label: str, trials: Trials) -> Tuned:
         means: dict[Choice, float | None] = {}
@@ -228,24 +252,33 @@ class TunedJobs:
         return " ".join(words) or "this configuration"
 
     def _jobs(
-        self, configuration: Choice, choice: Choice, seeds: Sequence[Override]
+        self,
+        configuration: Choice,
+        choice: Choice,
+        seeds: Sequence[Override],
+        data: Override = OWN_DATA,
     ) -> Iterator[PlannedJob]:
-        given = {axis.name: each for axis, each in zip(self._fixed, configuration, strict=True)}
+        given = {DATA_SEED: data}
+        given |= {axis.name: each for axis, each in zip(self._fixed, configuration, strict=True)}
         given |= {axis.name: each for axis, each in zip(self._tuned, choice, strict=True)}
         for seed in seeds:
             line = [given.get(axis.name, seed) for axis in self.axes]
             yield self._composer.planned(self.axes, line, next(self._numbers))
 
 
-def _require_unseen_tests(settings: Mapping[str, Any]) -> None:
-    """Raise RequestError where the seeds that tune train on rows that others are tested on."""
-    data = target_of(settings["data"], "data")
-    if getattr(data, "splits_rows", False) and settings[DATA_SEED] is None:
-        raise RequestError(
-            f"each seed of {data.__name__} is another split of the same rows, so the seeds that "
-            "tune would train on rows of the tests: add data_seed=0, one split for all, or compare "
-            "the values as an axis with hydra/sweeper=attnexp"
-        )
+def _splits_rows(settings: Mapping[str, Any]) -> bool:
+    """Return whether each seed is another split of the rows of one file."""
+    return settings[DATA_SEED] is None and _is_of_file(settings)
+
+
+def _is_of_file(settings: Mapping[str, Any]) -> bool:
+    """Return whether the data are rows of one file, which a seed splits."""
+    return getattr(target_of(settings["data"], "data"), "splits_rows", False) is True
+
+
+def _data_of(seed: Override) -> Override:
+    """Return the override that draws the data of a seed."""
+    return Override(f"{DATA_SEED}={_value(seed)}", seed.value)
 
 
 def _record(jobs: Iterable[PlannedJob], tuning: Tuning) -> None:
@@ -261,7 +294,8 @@ def _record(jobs: Iterable[PlannedJob], tuning: Tuning) -> None:
             continue
         try:
             with lock.hold(job.folder, on_busy=lambda _: None):
-                record_tuning(job.folder, tuning)
+                by_split = tuning.by_split and _is_of_file(job.settings)
+                record_tuning(job.folder, msgspec.structs.replace(tuning, by_split=by_split))
         except OSError as error:
             console.warn(f"{job.folder} cannot be marked as tuned: {refusal(error)}")
 

@@ -73,7 +73,7 @@ def test_a_run_says_how_its_settings_were_chosen(swept):
     record = {"values": {"model.width": ["0.1", "3", "50"]}, "metric": "loo_mse", "seeds": [1000]}
     for trial in (True, False):
         for one in runs_of(swept, trial):
-            assert one["tuning"] == record | {"trial": trial}
+            assert one["tuning"] == record | {"trial": trial, "by_split": False}
 
 
 def test_the_same_command_runs_nothing_again(there, swept):
@@ -119,12 +119,29 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
     assert "Traceback" not in answer.stderr
 
 
-def test_splits_of_a_file_are_not_tuned_on_the_rows_of_other_tests(in_process):
-    words = (*TUNED, RATES, "model=additive", "data=nile", "seed=range(3)", "--dry-run")
+def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(in_process, tmp_path):
+    words = (*TUNED, RATES, "model=additive", "data=nile", "seed=range(3)", "figures=false")
     answer = in_process(*words)
-    assert answer.returncode == 2
-    assert "each seed of Nile is another split of the same rows" in answer.stderr
-    assert in_process(*words, "data_seed=0").returncode == 0
+    assert answer.returncode == 0, answer.stderr
+    trials, compared = runs_of(tmp_path, True), runs_of(tmp_path, False)
+    # two rates and one seed of trials in each of three splits
+    assert sorted(one["config"]["data_seed"] for one in trials) == [0, 0, 1, 1, 2, 2]
+    assert sorted(one["config"]["seed"] for one in compared) == [0, 1, 2]
+    for one in compared:
+        own = [t for t in trials if t["config"]["data_seed"] == one["config"]["seed"]]
+        best = min(own, key=lambda t: t["metrics"]["loo_mse"])
+        assert one["config"]["optim"]["lr"] == best["config"]["optim"]["lr"]
+        assert one["config"]["data_seed"] is None
+    # the trials of a split trained on its rows: the mean of the targets is that of the split
+    for one in compared:
+        for trial in trials:
+            same = trial["config"]["data_seed"] == one["config"]["seed"]
+            own, other = (each["metrics"]["baseline_mse"] for each in (one, trial))
+            assert (own == other) == same
+    assert "nile: 1 configuration, 3 runs" in answer.stdout
+    assert "by loo_mse within the training rows of each split at seed 1000" in (
+        " ".join(answer.stdout.split())
+    )
 
 
 def test_a_dry_run_says_what_comes_and_runs_nothing(in_process, tmp_path):
