@@ -71,6 +71,11 @@ def late_jump(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.fl
     return np.where(rng.random(shape) < 0.8, 0.0, 0.6) + 0.01 * rng.random(shape)
 
 
+def failing(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return shares of which a tenth is that of seeds that have not learned; their mean is 0.9."""
+    return np.where(rng.random(shape) < 0.1, 0.1, 1.0) - 0.02 * rng.random(shape)
+
+
 def constant_first(value: float, draw: Draw) -> Draw:
     """Return tables whose first row is constant and whose others are drawn."""
 
@@ -126,6 +131,9 @@ MEANS = {
     ),
 }
 """What intervals of a mean are to cover, by the unit of the metric."""
+
+NOT_COVERED = {"share, a tenth of seeds fails": Mean("share", 0.9, failing)}
+"""What no interval of a few seeds covers: if none of them failed, none says that one may."""
 
 
 def by_flips(table: NDArray[np.float64], looks: int = 1, overlap: float = 0.0) -> list[bool]:
@@ -194,6 +202,44 @@ def coverage(mean: Mean, seeds: int, trials: int) -> float:
     return float(np.mean([low <= mean.mean <= high for low, high in ends]))
 
 
+def false_equals(margin: float, seeds: int, trials: int) -> float:
+    """Return the share of tables that call two rows equal of which one fails on a tenth of seeds.
+
+    The other row never fails; the means differ by 0.09, more than the margin.
+    """
+    rng = np.random.default_rng(seeds)
+    rule = Rule("higher", equal_within=margin)
+    found = 0
+    for _ in range(trials):
+        rows = 1 - 0.02 * rng.random(seeds), failing(rng, (seeds,))
+        values = [{seed: {0: value} for seed, value in enumerate(row.tolist())} for row in rows]
+        found += any(verdict.standing == "equal" for verdict in compare(values, rule))
+    return found / trials
+
+
+def false_verdicts_of_diverged(counted: bool, seeds: int, trials: int) -> float:
+    """Return the share of tables that call a row worse than one whose worst runs diverge.
+
+    Both rows are lognormal with sigma 1; the second diverges where it is in its worst tenth. Such
+    a run is left out, or `counted` as the worst of the table.
+    """
+    rng = np.random.default_rng(seeds)
+    worst_tenth = float(np.exp(stats.norm.ppf(0.9)))
+    found = 0
+    for _ in range(trials):
+        first, second = np.exp(normal(rng, (2, seeds)))
+        worst = float(max(first.max(), second[second <= worst_tenth].max(initial=0.0)))
+        rows: list[dict[int, dict[int, float]]] = [{}, {}]
+        for seed in range(seeds):
+            rows[0][seed] = {0: float(first[seed])}
+            if second[seed] <= worst_tenth:
+                rows[1][seed] = {0: float(second[seed])}
+            elif counted:
+                rows[1][seed] = {0: worst}
+        found += compare(rows, Rule("lower"))[0].standing == "worse"
+    return found / trials
+
+
 def splits(rng: np.random.Generator, shape: tuple[int, ...]) -> NDArray[np.float64]:
     """Return test errors over splits of a file, one file per table, of rows that are equally good.
 
@@ -214,6 +260,19 @@ def split_coverage(seeds: int, trials: int, corrected: bool) -> float:
     drawn = splits(np.random.default_rng(seeds), (trials, 1, seeds))[:, 0]
     ends = (Spread(values, "y^2", overlap=overlap).interval for values in drawn.tolist())
     return float(np.mean([low <= 1.0 <= high for low, high in ends]))
+
+
+def _print_failures(trials: int) -> None:
+    table = plain_table(["called equal, one row fails on a tenth of seeds", "6", "10", "20 seeds"])
+    for margin in (0.02, 0.05):
+        rates = (false_equals(margin, seeds, trials) for seeds in (6, 10, 20))
+        table.add_row(f"margin {margin}, difference 0.09", *(f"{rate:.3f}" for rate in rates))
+    out.print(table)
+    table = plain_table(["called worse than a row whose worst runs diverge", "6", "10", "20 seeds"])
+    for name, counted in {"left out": False, "counted as worst": True}.items():
+        rates = (false_verdicts_of_diverged(counted, seeds, trials) for seeds in (6, 10, 20))
+        table.add_row(name, *(f"{rate:.3f}" for rate in rates))
+    out.print(table)
 
 
 TESTS: dict[str, Test] = {"flips": by_flips, "t": by_t, "signs": by_signs}
@@ -259,7 +318,7 @@ def _print_power(trials: int) -> None:
 
 def _print_coverage(trials: int) -> None:
     table = plain_table(["coverage of the mean", "unit", "3", "5", "10", "20 seeds"])
-    for name, mean in MEANS.items():
+    for name, mean in (MEANS | NOT_COVERED).items():
         rates = (coverage(mean, seeds, 10 * trials) for seeds in (3, 5, 10, 20))
         table.add_row(name, mean.unit, *(f"{rate:.3f}" for rate in rates))
     out.print(table)
@@ -283,6 +342,7 @@ def main() -> None:
     _print_verdicts(trials)
     _print_power(trials)
     _print_coverage(trials)
+    _print_failures(trials)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,10 @@ RECORDED = (Status.RUNNING, Status.FINISHED, Status.FAILED, Status.INTERRUPTED)
 """What a summary may say."""
 
 
+DIVERGED = "TrainingDivergedError: "
+"""How the error of a run begins whose numbers became infinite or NaN; see `error_text`."""
+
+
 class Tuning(msgspec.Struct, frozen=True):
     """How settings of a run were chosen by a sweep that tunes each configuration.
 
@@ -149,6 +153,11 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         """The seed of the run."""
         seed: int = self.config["seed"]
         return seed
+
+    @property
+    def diverged(self) -> bool:
+        """Whether a loss, a parameter or a metric became infinite or NaN."""
+        return self.status is Status.FAILED and (self.error or "").startswith(DIVERGED)
 
     def ended_early(self, status: Status, error: str, seconds: float | None = None) -> "Summary":
         """Return the summary of the same run, failed or interrupted."""

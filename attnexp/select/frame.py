@@ -42,6 +42,7 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "started": lambda run: run.started,
     "ended": lambda run: run.ended,
     "error": lambda run: run.error,
+    "diverged": lambda run: run.diverged,
     "tuned": lambda run: str(run.tuning) if run.tuning and not run.tuning.trial else None,
     "trial": lambda run: run.tuning.trial if run.tuning else False,
     "attnexp": lambda run: run.versions.get("attnexp"),

@@ -16,7 +16,7 @@ from attnexp.select.frame import Frame, varying
 from attnexp.select.groups import DATA_SEED, is_data, without_repeats, without_trials
 from attnexp.select.order import natural
 from attnexp.tables.significance import Rule, Values, Verdict, compare, seed_means
-from attnexp.tables.statistics import Spread
+from attnexp.tables.statistics import RANGES, UNBOUNDED, Spread
 
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
@@ -97,6 +97,13 @@ class Row:
             seed: {block: fmean(several) for block, several in blocks.items()}
             for seed, blocks in found.items()
         }
+
+    @property
+    def diverged(self) -> list[tuple[int, int]]:
+        """The unit and the block of each run that diverged."""
+        places = np.flatnonzero(self.runs.column("diverged").astype(bool)).tolist()
+        units = self.runs.column(self.unit.column) if places else []
+        return [(units[place], int(self.blocks[place])) for place in places]
 
     def costs(self, name: str) -> NDArray[np.float64]:
         """Return what each finished run took, if it is known."""
@@ -307,12 +314,36 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
         way = cast(Literal["lower", "higher"], better)
         overlap = max(row.overlap for row in panel)
         rule = Rule(way, request.equal_within, request.looks, overlap, panel[0].unit.many)
+        _count_diverged(panel, values, metric, better)
         verdicts = compare(values, rule)
     shown = any(verdict.standing == "worse" for verdict in verdicts)
     return [
         Entry(row, metric, own, verdict, shown and verdict.standing in ("best", "tied"))
         for row, own, verdict in zip(panel, values, verdicts, strict=True)
     ]
+
+
+def _count_diverged(
+    panel: Sequence[Row], values: Sequence[Values], metric: str, better: str
+) -> None:
+    """Give each run that diverged the worst value: to leave it out would favour its row.
+
+    That is the end of the range of the metric's unit, 0 for a share that should be high, and where
+    there is no end the worst value of any run of the panel.
+    """
+    lost = [row.diverged for row in panel]
+    if not any(lost):
+        return
+    least, most = RANGES.get(panel[0].runs.units.get(metric, ""), UNBOUNDED)
+    worst = least if better == "higher" else most
+    if math.isinf(worst):
+        measured = [each for own in values for blocks in own.values() for each in blocks.values()]
+        if not measured:
+            return
+        worst = min(measured) if better == "higher" else max(measured)
+    for own, places in zip(values, lost, strict=True):
+        for unit, block in places:
+            own.setdefault(unit, {}).setdefault(block, worst)
 
 
 def _sorted(entries: Sequence[tuple[Entry, ...]], request: Request) -> list[tuple[Entry, ...]]:

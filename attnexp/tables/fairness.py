@@ -130,6 +130,14 @@ def _cut(runs: Frame) -> NDArray[np.bool_]:
 def _left_out(table: ResultsTable) -> Iterable[str]:
     """Runs that do not count in the means of their rows."""
     status = table.frame.column("status")
+    diverged = table.frame.column("diverged").astype(bool)
+    if any(name in table.frame.better for name in table.metrics) and diverged.any():
+        yield (
+            f"{count_text(int(diverged.sum()), 'run')} diverged and count as the worst value that "
+            "the metric can have or that a run of the table has: to leave them out would favour "
+            "their rows"
+        )
+        status = status[~diverged]
     early = {state: int((status == state).sum()) for state in Status if state.is_repeated}
     if any(early.values()):
         yield (

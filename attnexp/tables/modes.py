@@ -74,10 +74,17 @@ def most_failing(n: int) -> float:
 
 
 def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
-    """Yield a sentence for each panel in which seeds of a row failed to learn."""
+    """Yield how many seeds learned, for each panel of a metric that says what learning is."""
     for panel in table.panels:
         found = [(entry, modes) for entry in panel if (modes := modes_of(entry)) is not None]
+        if not any(modes.learned for _, modes in found):
+            continue
         if not any(modes.are_two for _, modes in found):
+            counts = [f"{name[id(entry)]} {_possible(modes)}" for entry, modes in found]
+            yield (
+                f"seeds that learned, by {panel[0].metric}: {'; '.join(counts)}. Intervals and "
+                "verdicts hold if no seed fails"
+            )
             continue
         _, best = max(found, key=lambda one: (len(one[1].learned) / one[1].n, one[1].n))
         parts = []
@@ -89,9 +96,16 @@ def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
                 p = fisher_p(len(modes.learned), modes.n, len(best.learned), best.n)
                 part += f", p = {number_text(p)}"
             elif not modes.failed:
-                part += f" (up to {most_failing(modes.n):.0%} may fail)"
+                part = f"{name[id(entry)]} {_possible(modes)}"
             parts.append(part)
         yield (
             f"seeds that learned, by {panel[0].metric}: {'; '.join(parts)}. p is of Fisher's exact "
             "test against the first share; a mean over both kinds describes no run"
         )
+
+
+def _possible(modes: Modes) -> str:
+    """Return how many seeds learned, and which share may fail although none did."""
+    if modes.failed:
+        return str(modes)
+    return f"{modes} (up to {most_failing(modes.n):.0%} may fail)"

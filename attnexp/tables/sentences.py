@@ -7,6 +7,7 @@ from statistics import fmean
 from attnexp.console import number_text
 from attnexp.select.groups import label
 from attnexp.tables.entries import Entry, Request, ResultsTable
+from attnexp.tables.modes import modes_of
 from attnexp.tables.power import detectable
 from attnexp.tables.significance import LEVEL, Rule
 from attnexp.tables.statistics import ROUNDING
@@ -37,8 +38,10 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
         parts = [f"{of}{row_name(table, best)} has the {extreme} mean {best.metric}, {mean}"]
-        for standing, words in STANDINGS.items():
+        for standing, usual in STANDINGS.items():
             found = [entry for entry in panel if entry.verdict.standing == standing]
+            may_fail = standing == "equal" and any(map(modes_of, found))
+            words = f"{usual} if no seed fails" if may_fail else usual
             if found:
                 parts.append(f"{words}: {listed([_named(table, entry) for entry in found])}")
         few = [e for e in panel if e.verdict.difference and e.verdict.standing not in STANDINGS]

@@ -7,6 +7,7 @@ from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.tables.advice import advice
 from attnexp.tables.entries import Request, ResultsTable, Row, divide
+from attnexp.tables.fairness import warnings
 from attnexp.tables.sentences import verdicts
 
 
@@ -216,3 +217,36 @@ def test_splits_overlap_but_not_one_split_at_several_seeds(frame):
         runs = (run("a", s, 1.0, settings={"data_seed": data_seed}, overlap=0.25) for s in (1, 2))
         (row,) = rows_by(frame(*runs), "model")
         assert row.overlap == overlap
+
+
+def diverging(frame, unit, better, values):
+    """Rows a and b over six seeds; None is a run that diverged."""
+    fields = {"units": {"test_mse": unit}, "better": {"test_mse": better}}
+    lost = {"status": "failed", "error": "TrainingDivergedError: the loss is nan", "metrics": {}}
+    return frame(
+        *(
+            (settings, {**kept, **fields, **(lost if value is None else {})})
+            for model, several in values.items()
+            for seed, value in enumerate(several)
+            for settings, kept in [run(model, seed, value)]
+        )
+    )
+
+
+def test_a_run_that_diverged_counts_as_the_worst(frame):
+    values = {"a": [1.0, 1.1, 1.2, 1.3, 1.4, 1.5], "b": [0.9, 1.0, 1.1, 1.2, None, None]}
+    (table,) = divide(diverging(frame, "y^2", "lower", values), Request())
+    means = {entry.row.labels["model"]: entry.spread.mean for entry in table.firsts}
+    assert means == {"a": pytest.approx(1.25), "b": pytest.approx((4.2 + 2 * 1.5) / 6)}
+    assert [entry.spread.n for entry in table.firsts] == [6, 6]
+    assert "2 runs diverged and count as the worst value" in " ".join(warnings(table))
+    (table,) = divide(diverging(frame, "share", "higher", {"a": [0.5, None]}), Request())
+    assert table.firsts[0].spread.mean == 0.25
+
+
+def test_a_run_that_failed_otherwise_is_left_out(frame):
+    runs = frame(
+        run("a", 0, 1.0),
+        run("a", 1, None, status="failed", error="ValueError: no", metrics={}),
+    )
+    assert table_by(runs, "model").firsts[0].spread.n == 1
