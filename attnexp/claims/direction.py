@@ -54,10 +54,13 @@ class Direction(Decision):
             lacking = rule.least - min(map(len, rows))
             return Verdict("cannot tell", "a row has fewer than two seeds", lacking)
         verdicts = compare(rows, rule)
-        (worst,) = (i for i in (0, 1) if verdicts[i].standing != "best")
+        (worst,) = (i for i in (0, 1) if verdicts[i].difference is not None)
         found = verdicts[worst].difference
         assert found is not None
         standing = verdicts[worst].standing
+        if standing == "best" and found.pairs >= rule.least:  # their means are the same
+            inside = max(abs(found.low), abs(found.high)) <= self.equal_within
+            standing = "equal" if inside else "tied"
         names = (self.first, self.second)
         text = (
             f"{self.metric} of {names[worst]} minus that of {names[1 - worst]} is "

@@ -145,16 +145,20 @@ def labels(runs: Sequence[Run], of_data: bool = False) -> list[str]:
         paths = list(dict.fromkeys([first, *paths]))
     columns = {path: frame.column(path) for path in paths}
     rows = [{path: column[i] for path, column in columns.items()} for i in range(len(frame))]
-    return [label(frame, row) for row in rows]
+    return [label(frame, row, run) for row, run in zip(rows, runs, strict=True)]
 
 
-def label(frame: Frame, values: Mapping[str, Any]) -> str:
-    """Return choices by their names and settings as `name=value`; missing ones are left out."""
+def label(frame: Frame, values: Mapping[str, Any], run: Run) -> str:
+    """Return choices by their names and settings as `name=value`.
+
+    What the run does not have is left out; a setting that it has and that is null is written, but
+    for `data_seed`, which is null unless data are drawn apart.
+    """
     short = short_names(values)
     return ", ".join(
         str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
         for path, value in values.items()
-        if value is not None
+        if value is not None or (path in run.settings and path != DATA_SEED)
     )
 
 

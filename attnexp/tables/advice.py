@@ -10,6 +10,9 @@ from attnexp.tables.power import seeds_needed
 from attnexp.tables.sentences import row_name
 from attnexp.tables.significance import Rule
 
+NEGLIGIBLE = 0.001
+"""The part of a row's standard deviation below which a difference is worth no more seeds."""
+
 
 def advice(table: ResultsTable, request: Request) -> Iterator[str]:
     """Yield sentences about seeds that failed, about splits, and about rows without a verdict."""
@@ -54,6 +57,7 @@ def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Itera
         for entry in rows
         if entry.verdict.standing == "tied"
         and entry.verdict.difference
+        and abs(entry.verdict.difference.mean) > NEGLIGIBLE * (entry.spread.sd or 0.0)
         and (needed := seeds_needed(entry.verdict.difference, rule)) is not None
     ]
     if tied:

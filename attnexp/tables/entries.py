@@ -102,7 +102,7 @@ class Row:
     def diverged(self) -> list[tuple[int, int]]:
         """The unit and the block of each run that diverged."""
         places = np.flatnonzero(self.runs.column("diverged").astype(bool)).tolist()
-        units = self.runs.column(self.unit.column) if places else []
+        units: Sequence[Any] = self.runs.column(self.unit.column).tolist() if places else []
         return [(units[place], int(self.blocks[place])) for place in places]
 
     def costs(self, name: str) -> NDArray[np.float64]:

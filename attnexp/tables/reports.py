@@ -123,11 +123,18 @@ def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, ca
 
     def row(entries: Sequence[Entry]) -> list[Cell]:
         return [
-            *(cell(entries[0].row.labels[name]) for name in table.by),
+            *(_label_cell(entries[0], name) for name in table.by),
             *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
         ]
 
     return Grid(heads, LazyRows(table.entries, row), title, caption)
+
+
+def _label_cell(entry: Entry, name: str) -> Cell:
+    """Return a label as a cell: `null` for a setting that is null, a dash for one that is not."""
+    value = entry.row.labels[name]
+    asked = value is None and name in entry.row.runs.runs[0].settings
+    return cell("null" if asked else value)
 
 
 def _records(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:

@@ -9,7 +9,7 @@ from attnexp.select.groups import label
 from attnexp.tables.entries import Entry, Request, ResultsTable
 from attnexp.tables.modes import modes_of
 from attnexp.tables.power import detectable
-from attnexp.tables.significance import LEVEL, Rule
+from attnexp.tables.significance import LEVEL, fewest_seeds
 from attnexp.tables.statistics import ROUNDING
 from attnexp.tables.text import listed
 
@@ -19,7 +19,8 @@ STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart f
 
 def row_name(table: ResultsTable, entry: Entry) -> str:
     """Return the name of a row in a sentence: the labels in which rows differ."""
-    return label(table.frame, {name: entry.row.labels[name] for name in table.telling})
+    values = {name: entry.row.labels[name] for name in table.telling}
+    return label(table.frame, values, entry.row.runs.runs[0])
 
 
 def verdicts(table: ResultsTable) -> Iterator[str]:
@@ -35,16 +36,22 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         extreme, pick = ("lowest", min) if lower else ("highest", max)
         several = [entry for entry in measured if entry.verdict.standing == "best"]
         best = pick(several or measured, key=lambda entry: entry.spread.mean or 0.0)
+        names = listed([row_name(table, entry) for entry in several or [best]])
+        has = "have" if len(several) > 1 else "has"
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
-        parts = [f"{of}{row_name(table, best)} has the {extreme} mean {best.metric}, {mean}"]
+        parts = [f"{of}{names} {has} the {extreme} mean {best.metric}, {mean}"]
         for standing, usual in STANDINGS.items():
             found = [entry for entry in panel if entry.verdict.standing == standing]
             may_fail = standing == "equal" and any(map(modes_of, found))
             words = f"{usual} if no seed fails" if may_fail else usual
             if found:
                 parts.append(f"{words}: {listed([_named(table, entry) for entry in found])}")
-        few = [e for e in panel if e.verdict.difference and e.verdict.standing not in STANDINGS]
+        few = [
+            entry
+            for entry in panel
+            if entry.verdict.difference and entry.verdict.standing not in ("best", *STANDINGS)
+        ]
         if few:
             seen = listed([f"{row_name(table, entry)} {entry.verdict.standing}" for entry in few])
             parts.append(f"too few seeds for a verdict: {seen}")
@@ -75,7 +82,8 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
     """Yield the spread over seeds, and the smallest differences between two rows that seeds show.
 
     The spread is that of the differences from the best row. Of one row it is that of two such rows
-    whose seeds have nothing in common, sqrt(2) times its own.
+    whose seeds have nothing in common, sqrt(2) times its own. The level is the strictest at which a
+    row of the panel was tested, so that more rows take a larger difference.
     """
     rows = [entry for entry in panel if entry.better and entry.spread.sd is not None]
     paired = [found.sd for entry in rows if (found := entry.verdict.difference) is not None]
@@ -84,16 +92,19 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
     largest = max((abs(value) for entry in rows for value in entry.spread.values), default=0.0)
     if spread <= ROUNDING * largest:
         return
-    rule = Rule("lower", looks=request.looks)
+    tested = [found.level for entry in rows if (found := entry.verdict.difference) is not None]
+    level = min(tested, default=LEVEL / request.looks)
+    least = fewest_seeds(level)
     overlap = max(entry.row.overlap for entry in rows)
-    seeds = [rule.least, 2 * rule.least - 2, 4 * rule.least - 4]
-    floors = [number_text(spread * detectable(n, rule.level, overlap)) for n in seeds]
+    seeds = [least, 2 * least - 2, 4 * least - 4]
+    floors = [number_text(spread * detectable(n, level, overlap)) for n in seeds]
     counts = listed([str(n) for n in seeds])
     own = "differences from the best row" if paired else "differences of two rows like this one"
     yield (
         f"{rows[0].metric}: over seeds the {own} have the standard deviation "
         f"{number_text(spread)}. The smallest difference between two rows that {counts} "
-        f"{'splits' if overlap else 'seeds'} show in 4 of 5 tables is {listed(floors)}."
+        f"{'splits' if overlap else rows[0].row.unit.many} show in 4 of 5 tables or more is "
+        f"{listed(floors)}."
     )
 
 

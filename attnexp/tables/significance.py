@@ -46,7 +46,7 @@ class Verdict:
 
     `standing` is one of:
 
-    - `best`: the best mean of the rows with two seeds or more.
+    - `best`: the best mean of the rows with two seeds or more, which several rows may have.
     - `equal`: the interval of the difference lies within what was said to be equal.
     - `worse`: shown to be worse, with a chance of at most 5% that the table says so of any row
       although none differs.
@@ -87,7 +87,12 @@ class Rule:
     @property
     def least(self) -> int:
         """The fewest seeds at which there can be a verdict."""
-        return math.ceil(1 - math.log2(self.level))
+        return fewest_seeds(self.level)
+
+
+def fewest_seeds(level: float) -> int:
+    """Return the fewest seeds whose signs can have a p-value of at most a level."""
+    return math.ceil(1 - math.log2(level))
 
 
 def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
@@ -116,8 +121,15 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
         if i != best:
             to_best = list(paired(rows[i], rows[best]).values())
             p = float(adjusted[min(i, best), max(i, best)])
-            verdicts[i] = _verdict(to_best, p, sign, rule)
+            found = _verdict(to_best, p, sign, rule)
+            same = _same(fmean(means[i]), fmean(means[best]))
+            verdicts[i] = replace(found, standing="best") if same else found
     return verdicts
+
+
+def _same(one: float, other: float) -> bool:
+    """Return whether two means are the same but for rounding."""
+    return abs(one - other) <= ROUNDING * max(abs(one), abs(other))
 
 
 def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Verdict]:

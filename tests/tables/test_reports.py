@@ -84,7 +84,7 @@ def test_one_test_compares_every_metric(sweep_of):
     good, fair = (mean + 0.02 * rng.normal(size=10) for mean in (0.9, 0.8))
     share = {"better": {"test_mse": "higher"}, "units": {"test_mse": "share"}}
     report = configurations_report(
-        sweep_of({"a": good.tolist(), "b": fair.tolist(), "c": good[::-1].tolist()}, **share),
+        sweep_of({"a": good.tolist(), "b": fair.tolist(), "c": (good[::-1] - 0.001).tolist()}, **share),
         Request(),
     )
     assert sorted(texts(report.grids[0], "standing")) == ["best", "tied", "worse"]

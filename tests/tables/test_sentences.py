@@ -1,5 +1,10 @@
 """What a table says in sentences: its verdict, the reasoning, and what to run next."""
 
+import math
+import re
+
+import numpy as np
+
 from attnexp.tables.entries import Request
 from attnexp.tables.reports import configurations_report
 
@@ -48,3 +53,55 @@ def test_a_tie_that_so_many_seeds_mostly_find_takes_one_more(sweep_of):
     runs = sweep_of({"a": [0.0] * 6, "b": near, "c": [9.0, -5.0, 9.0, -5.0, 9.0, -5.0]})
     (note,) = (note for note in told(runs).notes if "if at all" in note)
     assert "a and b differ by 1.3, if at all: 7 seeds in all" in note
+
+
+def test_rows_of_equal_means_are_named_together(sweep_of):
+    report = told(sweep_of({"a": [1.0] * 6, "b": [1.0] * 6, "c": [2.0] * 6}))
+    assert report.verdicts == ["a and b have the lowest mean test_mse, 1. Worse: c by 1"]
+
+
+def test_a_setting_that_is_null_is_named(frame):
+    runs = frame(
+        *(
+            (
+                {"seed": seed, "model._target_": "g", "model.width": width},
+                {"choices": {"model": "g"}, "metrics": {"test_mse": value + seed}},
+            )
+            for width, value in ((None, 1.0), (2, 3.0))
+            for seed in range(6)
+        )
+    )
+    report = told(runs)
+    assert report.verdicts == [
+        "model.width=null has the lowest mean test_mse, 3.5. Worse: model.width=2 by 2"
+    ]
+    assert [row[1].text for row in report.grids[0].rows[:2]] == ["null", "2"]
+
+
+def test_a_negligible_difference_gets_no_advice(sweep_of):
+    one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
+    other = [v + gap for v, gap in zip(one, [4e-5, -2e-5, 1e-5, -1e-5, 2e-5, -3e-5], strict=True)]
+    assert not any("if at all" in note for note in told(sweep_of({"a": one, "b": other})).notes)
+
+
+def test_the_floor_is_that_of_the_level_at_which_rows_were_tested(sweep_of):
+    """Eight rows are 28 pairs: the same difference takes more seeds than between two rows."""
+    rng = np.random.default_rng(0)
+    rows = {name: rng.normal(size=10).tolist() for name in "abcdefgh"}
+
+    def floors(runs):
+        told_all = told(runs, explain=True).verdicts
+        (text,) = (each for each in told_all if "smallest difference" in each)
+        counts, sizes = re.search(
+            r"two rows that (.*) seeds show .* more is (.*)\.$", text
+        ).groups()
+        sd = float(re.search(r"standard deviation ([0-9.e-]+)\.", text)[1])
+        numbers = [re.findall(r"[0-9.]+", words) for words in (counts, sizes)]
+        return [(int(n), float(size) / sd) for n, size in zip(*numbers, strict=True)]
+
+    two, eight = floors(sweep_of({name: rows[name] for name in "ab"})), floors(sweep_of(rows))
+    assert [n for n, _ in two] == [6, 10, 20]
+    # as many seeds as two rows have take a larger difference, by the square root of seeds
+    (few, one), (many, other) = two[0], eight[0]
+    assert many > few
+    assert other * math.sqrt(many / few) > one

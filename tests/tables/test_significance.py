@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from attnexp.tables.significance import Rule, Values, compare, every_pair, paired
+from attnexp.tables.significance import Rule, Values, against, compare, every_pair, paired
 
 LOWER = Rule("lower")
 
@@ -50,9 +50,26 @@ def test_looks_share_the_level():
 
 def test_rows_within_what_nobody_needs_are_equal():
     one = [1.0, 1.5, 0.5, 1.2, 0.9, 1.1]
-    two = [value + 0.01 * (-1) ** place for place, value in enumerate(one)]
+    two = [value + (0.01, -0.005)[place % 2] for place, value in enumerate(one)]
     assert standings(one, two, rule=Rule("lower", equal_within=0.1))[1] == "equal"
     assert standings(one, two, rule=Rule("lower", equal_within=0.001))[1] == "tied"
+
+
+def test_rows_within_the_margin_are_equal_if_every_seed_is_a_little_worse():
+    one = [1.0, 1.5, 0.5, 1.2, 0.9, 1.1]
+    two = [value + 0.001 + 0.0001 * place for place, value in enumerate(one)]
+    assert standings(one, two)[1] == "worse"
+    assert standings(one, two, rule=Rule("lower", equal_within=0.02))[1] == "equal"
+    (found,) = against(rows(one)[0], rows([v - 0.001 for v in one]), Rule("lower", 0.02))
+    assert found.standing == "equal"
+    (found,) = against(rows(one)[0], rows([v - 0.1 for v in one]), Rule("lower", 0.02))
+    assert found.standing == "better"
+
+
+def test_rows_of_equal_means_are_both_best():
+    assert standings([1.0] * 2, [1.0] * 2) == ["best", "best"]
+    assert standings([1.0] * 6, [1.0] * 6, [2.0] * 6) == ["best", "best", "worse"]
+    assert standings([0.0, 2.0] * 3, [1.0] * 6) == ["best", "best"]
 
 
 def test_the_interval_leaves_out_zero_where_the_row_is_worse():

@@ -23,6 +23,9 @@ class T5(Positions):
     0 to 7, and eight for those up to 128, whose ends grow as a geometric series. The layers of a
     stack share the numbers, as in the paper. They are from N(0, 1/dim) at the start. No longest
     position.
+
+    It is the paper's encoder. Its decoder, which sees no keys behind the query, has all 32 buckets
+    for the past; a causal stack has 16 of them here.
     """
 
     def __init__(self, dim: int, heads: int, longest: int) -> None:
