@@ -18,6 +18,7 @@ from attnexp.runs.lock import TakenOverError, hold
 from attnexp.runs.redaction import MASK
 from attnexp.runs.status import Status
 from attnexp.runs.summary import Summary, error_text
+from attnexp.runs.user_code import warn_of_reads
 
 if TYPE_CHECKING:
     from attnexp.training.prepared import PreparedRun
@@ -52,6 +53,7 @@ def run_once(line: CommandLine, job: Job) -> None:
     Nothing is written before everything is built.
     """
     config = job.config
+    warn_of_reads(job.place.code)
     if line.arguments.dry_run:
         status = Status.NEW if config.rerun else job.place.found.status
         console.say(f"{status.in_plan}: {console.relative(job.folder)}")

@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import re
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,6 +49,9 @@ WRITTEN = (
     *(CHECKPOINT, DIFF),
 )
 """The files that a run and its probe write into its folder, pictures and the log left out."""
+
+LEFTOVER = re.compile(rf"\.({'|'.join(map(re.escape, WRITTEN))})\.[0-9a-f]{{8}}{re.escape(ASIDE)}")
+"""The names under which `write_bytes` leaves such a file if its process is killed."""
 
 
 class UnreadableRunError(RequestError):
@@ -280,14 +284,17 @@ def last_metrics(folder: Path) -> dict[str, str]:
 def clear(folder: Path, keep: Collection[str] = ()) -> None:
     """Remove the files of an earlier attempt from a run folder, except `keep`, and nothing else.
 
-    Of the files in `figures/` only pictures that attnexp drew are removed.
+    Of the files in `figures/` only pictures that attnexp drew are removed, and of hidden files only
+    those that `LEFTOVER` names.
     """
     for name in WRITTEN:
         if name not in keep:
             (folder / name).unlink(missing_ok=True)
-    for leftover in [*filter(_is_drawn, (folder / FIGURES).glob("*")), *folder.glob(f".*{ASIDE}")]:
-        if not leftover.is_dir():
-            leftover.unlink()
+    drawn = filter(_is_drawn, (folder / FIGURES).glob("*"))
+    left = (path for path in folder.glob(f".*{ASIDE}") if LEFTOVER.fullmatch(path.name))
+    for path in [*drawn, *left]:
+        if not path.is_dir():
+            path.unlink()
 
 
 def _is_drawn(picture: Path) -> bool:

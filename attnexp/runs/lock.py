@@ -19,6 +19,7 @@ a program that synchronises folders, was not taken over: the owner takes it agai
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,9 +29,15 @@ from threading import get_ident
 from uuid import getnode
 
 from attnexp.errors import RunFailedError
-from attnexp.runs.files import require_own, stamp
+from attnexp.runs.files import UnreadableRunError, read_bytes, require_own, stamp
 
 LOCK, LEASE = ".lock", ".lease"
+
+CONTENT = {
+    LOCK: re.compile(rb"([0-9a-f-]+ [0-9a-f]+)?"),
+    LEASE: re.compile(rb"(filelock/2\n.*)?", re.DOTALL),
+}
+"""What the two files hold. They are empty between their creation and their first byte."""
 
 BEAT = 5.0
 """Seconds between two renewals of a lease."""
@@ -98,6 +105,19 @@ def is_held(folder: Path) -> bool:
 def holder(folder: Path) -> str:
     """Return the name of the process that holds the lock, as `process 4711 on HOST`."""
     return _Claim(folder).owner
+
+
+def foreign(folder: Path) -> str | None:
+    """Return the name of a file that `hold` would overwrite or remove and that it never wrote."""
+    for name, content in CONTENT.items():
+        try:
+            if content.fullmatch(read_bytes(folder / name)) is None:
+                return name
+        except FileNotFoundError:
+            continue
+        except UnreadableRunError:
+            return name
+    return None
 
 
 def confirm(folder: Path) -> None:

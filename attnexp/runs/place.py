@@ -51,8 +51,9 @@ class Place:
         """Return the place as the folder is now. `settings` are the run's, resolved.
 
         Raises OccupiedError where the run would overwrite what it must not: files that no run of
-        attnexp is certain to have written, and, unless `rerun` is set, another run. A folder whose
-        name holds the key is certain to be the run's.
+        attnexp is certain to have written, and, unless `rerun` is set, another run or one of
+        another version of the results. A folder whose name holds the key is certain to be the
+        run's.
         """
         return replace(self, found=self._find(settings))
 
@@ -70,12 +71,17 @@ class Place:
             if named_by_key:
                 return Found(Status.UNREADABLE, str(error))
             raise OccupiedError(f"{error}: move the file away, or choose another folder") from error
-        if summary.results_version != RESULTS_VERSION:
-            return Found()
-        if summary.key == self.key:
+        version = summary.results_version
+        if summary.key == self.key and version == RESULTS_VERSION:
             return Found(status_of(folder, summary.status), summary.error, summary)
-        if settings.get("rerun"):
+        if settings.get("rerun") or (named_by_key and version != RESULTS_VERSION):
             return Found()
+        if version != RESULTS_VERSION:
+            raise OccupiedError(
+                f"{folder} holds a run with version {version or 'none'} of the results, and this "
+                f"attnexp has version {RESULTS_VERSION}: move it away, or overwrite it with "
+                "rerun=true"
+            )
         raise OccupiedError(
             f"{folder} holds a run with another {self._difference(summary, settings)}: move it "
             "away, or overwrite it with rerun=true"
@@ -123,6 +129,11 @@ def _require_free(folder: Path) -> None:
                 f"{folder} holds {name}, but no {SUMMARY} of a run: a run would overwrite it; "
                 "choose another folder"
             )
+    if name := lock.foreign(folder):
+        raise OccupiedError(
+            f"{folder} holds a file {name} that attnexp has not written, and a run would overwrite "
+            "it; choose another folder"
+        )
     if inside := next(folder.glob(f"*/{SUMMARY}"), None):
         raise OccupiedError(
             f"{folder} holds the run {inside.parent.name}: a run cannot contain others; choose "

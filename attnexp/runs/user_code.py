@@ -3,7 +3,7 @@
 A class outside attnexp decides the numbers of a run as a setting does. So its module, and the
 modules of the user's that this imports, belong to the key, as syntax trees without docstrings: a
 comment, a blank line or another layout changes nothing. Installed packages are not read: the
-summary has their versions.
+summary has their versions. Nor is what the code reads while it runs: `warn_of_reads` names it.
 """
 
 import ast
@@ -15,8 +15,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from importlib.machinery import ModuleSpec
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from attnexp import console
+from attnexp.runs.code_reads import Read, reads_in
 from attnexp.runs.files import stamp
 from attnexp.runs.settings import leaves
 
@@ -28,6 +30,17 @@ INSTALLED = ("site-packages", "dist-packages")
 
 PYTHON = tuple(sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib"))
 """The folders of Python's own modules."""
+
+MOST_NAMED = 3
+"""The most places that a remark names."""
+
+
+class _Module(NamedTuple):
+    """What the source of a module says: its digest, the names that it imports, what it reads."""
+
+    digest: str
+    imports: frozenset[str]
+    reads: tuple[Read, ...]
 
 
 def user_code(config: Mapping[str, Any]) -> dict[str, str]:
@@ -42,14 +55,32 @@ def user_code(config: Mapping[str, Any]) -> dict[str, str]:
         name = waiting.pop()
         for module in _with_packages(name):
             if module not in found and (path := _path(module)) is not None:
-                found[module], imports = _read(path, module, stamp(path))
-                waiting |= imports
+                read = _read(path, module, stamp(path))
+                found[module] = read.digest
+                waiting |= read.imports
     return dict(sorted(found.items()))
 
 
 def module_digest(path: Path, module: str) -> str:
     """Return the digest of a module by its file, as `user_code` has it."""
-    return _read(path, module, stamp(path))[0]
+    return _read(path, module, stamp(path)).digest
+
+
+def warn_of_reads(modules: Iterable[str]) -> None:
+    """Say where modules of the user's read what is not part of the key, if they do."""
+    places = [
+        f"{module}, line {read.line}: {read.what}"
+        for module in modules
+        if (path := _path(module)) is not None
+        for read in _read(path, module, stamp(path)).reads
+    ]
+    if places:
+        named = "; ".join(places[:MOST_NAMED])
+        more = f"; and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
+        console.warn_aside(
+            f"your code reads while it runs ({named}{more}): a change of what is read does not "
+            "change the key of a run; rerun=true runs it again"
+        )
 
 
 def changed_modules(stored: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
@@ -90,21 +121,23 @@ def _spec(name: str, places: list[str] | None) -> ModuleSpec | None:
 
 
 @lru_cache(maxsize=4096)
-def _read(path: Path, module: str, _stamp: tuple[int, ...]) -> tuple[str, frozenset[str]]:
-    """Return the digest of a module, and the names that it imports.
+def _read(path: Path, module: str, _stamp: tuple[int, ...]) -> _Module:
+    """Return the digest of a module, the names that it imports, and what it reads.
 
     A file that is not Python source counts with its bytes.
     """
     content = path.read_bytes() if path.is_file() else b""
     imports: frozenset[str] = frozenset()
+    reads: tuple[Read, ...] = ()
     try:
         tree = ast.parse(content)
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         imports = frozenset(_imports(tree, package))
+        reads = reads_in(tree)
         content = _text(tree).encode(errors="surrogatepass")
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         pass
-    return hashlib.sha256(content).hexdigest()[:DIGITS], imports
+    return _Module(hashlib.sha256(content).hexdigest()[:DIGITS], imports, reads)
 
 
 def _imports(tree: ast.AST, package: str) -> Iterator[str]:

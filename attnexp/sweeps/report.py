@@ -14,6 +14,7 @@ from attnexp.runs.files import FIGURES
 from attnexp.runs.plan_file import StoredPlan
 from attnexp.runs.status import Status
 from attnexp.runs.summary import error_text
+from attnexp.runs.user_code import warn_of_reads
 from attnexp.sweeps.outcome import Outcome, first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
 
@@ -40,6 +41,11 @@ def show_notes(plan: Plan) -> None:
     for job in plan.jobs:
         if job.found.status is Status.UNREADABLE:
             console.warn(f"{job.found.error}: the job runs again")
+
+
+def warn_of_code(plan: Plan) -> None:
+    """Warn of code of the user's that reads what the keys of the jobs do not cover."""
+    warn_of_reads(sorted({module for job in plan.jobs for module in job.place.code}))
 
 
 def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, Outcome]) -> None:

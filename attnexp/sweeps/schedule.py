@@ -24,7 +24,13 @@ from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import BATCHED, Composer, Plan, PlannedJob, make_plan, require_places
 from attnexp.sweeps.pool import record_end
 from attnexp.sweeps.progress import SweepProgress, displayed
-from attnexp.sweeps.report import show_notes, show_outcomes, show_plan, show_results
+from attnexp.sweeps.report import (
+    show_notes,
+    show_outcomes,
+    show_plan,
+    show_results,
+    warn_of_code,
+)
 
 PARALLEL = f"{LocalExecutor.__module__}.{LocalExecutor.__name__}"
 """The target of hydra/launcher=parallel."""
@@ -45,6 +51,7 @@ def sweep(
     try:
         plan = make_plan(composer, axes, composer.rerun)
         show_notes(plan)
+        warn_of_code(plan)
         if dry_run:
             show_plan(plan)
             return

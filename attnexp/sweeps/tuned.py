@@ -27,7 +27,7 @@ from attnexp.select.groups import DATA_SEED
 from attnexp.sweeps.objective import NotMeasuredError, finished, mean_of, selection_of
 from attnexp.sweeps.overrides import Axis, Override, expand
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
-from attnexp.sweeps.report import show_notes, show_plan
+from attnexp.sweeps.report import show_notes, show_plan, warn_of_code
 from attnexp.sweeps.schedule import choose_executor, run_compared, run_plan
 
 SEED = "seed"
@@ -81,6 +81,7 @@ def tuned_sweep(
     tried = [job for own in trials.values() for at_choice in own.values() for job in at_choice]
     plan = plan_of(tried, composer.rerun)
     show_notes(plan)
+    warn_of_code(plan)
     count = len(jobs.configurations)
     named = f"{count} configuration{'s' if count > 1 else ''}"
     console.say(f"tuning {' and '.join(jobs.names)}: {len(tried)} runs for {named}")

@@ -108,6 +108,36 @@ def test_files_of_the_users_are_never_cleared(in_process, tmp_path, more):
     assert not (tmp_path / "outputs").exists()
 
 
+def test_hidden_files_of_the_users_stay(in_process, tmp_path):
+    words = ("train.max_epochs=1", "figures=false", "hydra.run.dir=.")
+    for name in (".notes.tmp", ".lock"):
+        (tmp_path / name).write_text("mine")
+    answer = in_process(*words)
+    assert answer.returncode == 2
+    assert "a file .lock that attnexp has not written" in answer.stderr
+    assert (tmp_path / ".lock").read_text() == "mine"
+    (tmp_path / ".lock").unlink()
+    assert in_process(*words).returncode == 0
+    assert in_process(*words, "rerun=true").returncode == 0
+    assert (tmp_path / ".notes.tmp").read_text() == "mine"
+
+
+@pytest.mark.parametrize("version", [2, 1000])
+def test_a_run_of_another_results_version_is_not_overwritten(in_process, tmp_path, version):
+    words = ("train.max_epochs=1", "figures=false", "hydra.run.dir=mine")
+    assert in_process(*words).returncode == 0
+    path = tmp_path / "mine" / "summary.json"
+    summary = json.loads(path.read_text()) | {"results_version": version}
+    path.write_text(json.dumps(summary))
+    for more in ((), ("--dry-run",), ("-m", "hydra.sweep.dir=mine", "hydra.sweep.subdir=.")):
+        answer = in_process(*words, *more)
+        assert answer.returncode == 2
+        assert f"mine holds a run with version {version} of the results" in answer.stderr
+        assert json.loads(path.read_text()) == summary
+    assert in_process(*words, "rerun=true").returncode == 0
+    assert json.loads(path.read_text())["results_version"] == 3
+
+
 def test_a_rerun_keeps_files_that_attnexp_did_not_draw(in_process, tmp_path):
     words = ("train.max_epochs=1", "hydra.run.dir=mine")
     assert in_process(*words).returncode == 0

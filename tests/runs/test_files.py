@@ -44,15 +44,31 @@ def test_metrics_grow_row_by_row_and_drop_a_cut_last_line(tmp_path):
 
 def test_clearing_removes_a_runs_files_and_no_others(tmp_path):
     (tmp_path / files.FIGURES).mkdir()
-    for name in (files.SUMMARY, files.METRICS, "figures/fit.png", ".model.safetensors.1.tmp"):
+    left = ".model.safetensors.0123abcd.tmp"
+    for name in (files.SUMMARY, files.METRICS, "figures/fit.png", left):
         (tmp_path / name).write_text(files.DRAWN)
+    hidden = {".notes.tmp", ".model.safetensors.tmp", ".paper.0123abcd.tmp", f"{left}.tmp"}
+    for name in hidden:
+        (tmp_path / name).write_text("keep")
     (tmp_path / files.FIGURES / "mine.png").write_text("keep")
     (tmp_path / "mine.txt").write_text("keep")
     (tmp_path / files.FIGURES / "for_the_paper").mkdir()
     (tmp_path / files.FIGURES / "for_the_paper" / "fit.pdf").write_text("keep")
     files.clear(tmp_path)
-    kept = {"mine.txt", files.FIGURES, "for_the_paper", "fit.pdf", "mine.png"}
+    kept = {"mine.txt", files.FIGURES, "for_the_paper", "fit.pdf", "mine.png", *hidden}
     assert {p.name for p in tmp_path.rglob("*")} == kept
+
+
+@pytest.mark.parametrize("name", files.WRITTEN)
+def test_what_a_killed_process_leaves_of_a_file_is_cleared(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(Path, "replace", lambda *_: os._exit(9))
+    child = os.fork()
+    if not child:
+        files.write_bytes(tmp_path / name, b"content")
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert len(list(tmp_path.iterdir())) == 1
+    files.clear(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("place", ["/", ".", "/dev/null", "folder"])

@@ -52,6 +52,45 @@ def test_the_run_of_another_configuration_is_refused(finished):
     assert look(folder, other | {"rerun": True}).status == "new"
 
 
+@pytest.mark.parametrize("version", [0, 2, 1000, None])
+@pytest.mark.parametrize("status", ["finished", "interrupted"])
+def test_a_run_of_another_results_version_is_refused(finished, version, status):
+    folder = finished(CONFIG)
+    other = msgspec.structs.replace(read_summary(folder), results_version=version, status=status)
+    other.write(folder)
+    sentence = rf"version {version or 'none'} of the .* has version 3: .* with rerun=true"
+    with pytest.raises(OccupiedError, match=sentence):
+        look(folder, CONFIG)
+    assert look(folder, CONFIG | {"rerun": True}).status == "new"
+    named = folder / f"x-{run_key(CONFIG, {})}"
+    named.mkdir()
+    (folder / "summary.json").rename(named / "summary.json")
+    assert look(named, CONFIG).status == "new"
+
+
+@pytest.mark.parametrize("name", [".lock", ".lease"])
+@pytest.mark.parametrize("content", ["mine", "4711\n", "4711\nhost\n", None])
+def test_a_lock_of_another_program_is_refused(tmp_path, name, content):
+    folder = tmp_path / "place"
+    folder.mkdir()
+    (folder / name).mkdir() if content is None else (folder / name).write_text(content)
+    for settings in (CONFIG, CONFIG | {"rerun": True}):
+        with pytest.raises(OccupiedError, match=rf"a file \{name} that attnexp has not written"):
+            look(folder, settings)
+
+
+def test_a_lock_of_attnexp_is_none_of_another_program(tmp_path):
+    with hold(tmp_path):
+        assert {path.name for path in tmp_path.iterdir()} == {".lock", ".lease"}
+        assert look(tmp_path, CONFIG).status == "new"
+        left = (tmp_path / ".lease").read_bytes()
+    (tmp_path / ".lease").write_bytes(left)  # as a killed process leaves it
+    assert look(tmp_path, CONFIG).status == "new"
+    for name in (".lock", ".lease"):
+        (tmp_path / name).write_bytes(b"")
+    assert look(tmp_path, CONFIG).status == "new"
+
+
 def test_every_state_has_its_name(finished, tmp_path):
     assert look(tmp_path / "nowhere", CONFIG).status == "new"
     folder = finished(CONFIG)
@@ -63,8 +102,6 @@ def test_every_state_has_its_name(finished, tmp_path):
     assert look(folder, CONFIG).status == "died"
     with hold(folder):
         assert look(folder, CONFIG).status == "running"
-    msgspec.structs.replace(summary, results_version=0).write(folder)
-    assert look(folder, CONFIG).status == "new"
     named = folder / f"x-{run_key(CONFIG, {})}"
     named.mkdir()
     (named / "summary.json").write_text("{")

@@ -8,7 +8,7 @@ from composed import composed, opening_of
 from attnexp.config import build
 from attnexp.errors import RequestError
 from attnexp.runs.key import run_key
-from attnexp.runs.user_code import changed_modules, user_code
+from attnexp.runs.user_code import changed_modules, user_code, warn_of_reads
 
 SCORE = "import math\nfrom helper import twice\nfrom pack.inner import three\nclass Mine: pass\n"
 
@@ -75,6 +75,43 @@ def test_an_edit_of_any_module_is_another_run(code, module):
 
 def test_source_that_cannot_be_parsed_counts_with_its_bytes(code):
     assert code(helper="def (")[0] != code(helper="def ((")[0]
+
+
+READS = """
+from pathlib import Path
+from attnexp.scores.dot import Dot
+from other import WIDTH
+class Mine(Dot):
+    def compare(self, queries, keys):
+        return super().compare(queries, keys) * float(Path("width.txt").read_text()) * WIDTH
+"""
+
+
+@pytest.mark.parametrize("more", [(), ("-m", "seed=0,1"), ("--dry-run",)])
+def test_a_run_says_that_its_code_reads_what_its_key_does_not_cover(in_process, tmp_path, more):
+    words = ("model=dot", "model._target_=reading.Mine", "train.max_epochs=1", "figures=false")
+    (tmp_path / "reading.py").write_text(READS)
+    (tmp_path / "other.py").write_text("import os\nWIDTH = len(os.environ)\n")
+    (tmp_path / "width.txt").write_text("1")
+    for width in (1, 2):  # the second time the numbers of the first are shown
+        (tmp_path / "width.txt").write_text(str(width))
+        answer = in_process(*words, *more)
+        assert answer.returncode == 0, answer.stderr
+        (note,) = [line for line in answer.stderr.splitlines() if line.startswith("note:")]
+        assert "other, line 2: os.environ; reading, line 7: pathlib.Path().read_text()" in note
+        assert "does not change the key of a run; rerun=true runs it again" in note
+        assert "note: your code" not in answer.stdout
+    (tmp_path / "reading.py").write_text("from attnexp.scores.dot import Dot as Mine\n")
+    assert "your code" not in in_process(*words, *more).stderr
+
+
+def test_a_note_names_the_first_places(code, capsys):
+    text = SCORE + "".join(f"open('{number}')\n" for number in range(9))
+    warn_of_reads(code(scored=text)[0])
+    told = capsys.readouterr().err
+    assert "(scored, line 5: open(); scored, line 6: open(); scored, line 7: open(); and 6" in told
+    warn_of_reads(code(scored=SCORE)[0])
+    assert capsys.readouterr().err == ""
 
 
 def test_code_that_is_edited_after_composing_is_not_run(code):
