@@ -1,6 +1,7 @@
 """The errors that a user can mend, and the parts of their sentences."""
 
 import errno
+import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -10,6 +11,20 @@ LONGEST = 280
 
 LONG_WORD = 50
 """Characters that stay of a long word in a message that is too long."""
+
+MOST_CHOICES = 30
+"""Names that a list of choices has; the others are counted."""
+
+MOST_NEAR = 3
+"""Similar names that are suggested."""
+
+LIST = re.compile(
+    rf"(?<!\S)[^\s,]{{1,{LONG_WORD}}}(?:, [^\s,]{{1,{LONG_WORD}}}){{2,}}(?: (?:or|and) \S+)?"
+)
+"""Three names or more, as `choices_text` lists them."""
+
+HELD = "\ue000\ue001"
+"""Characters of private use, which hold the places of lists while a sentence is shortened."""
 
 
 class RequestError(Exception):
@@ -47,34 +62,72 @@ def writable(option: str, path: object) -> Iterator[None]:
 
 
 def choices_text(names: Iterable[str]) -> str:
-    """Return the sorted names as `a, b or c`, or `none` where there are none."""
-    *head, last = sorted(names) or ["none"]
+    """Return the sorted names as `a, b or c`, or `none` where there are none.
+
+    Of more than `MOST_CHOICES` the others are counted, and so are names that are very long:
+    `a, b, c and 12 more`.
+    """
+    every = sorted(names)
+    listed = [name for name in every if len(name) <= LONG_WORD][:MOST_CHOICES]
+    if len(listed) < len(every):
+        return f"{', '.join(listed)} and {len(every) - len(listed)} more".removeprefix(" and ")
+    *head, last = listed or ["none"]
     return f"{', '.join(head)} or {last}" if head else last
 
 
 def nearest_text(name: str, names: Iterable[str]) -> str:
-    """Return ` Did you mean 'x'?` if one of the names is similar, else an empty text."""
-    near = get_close_matches(name, list(names), n=1, cutoff=0.6)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    """Return ` Did you mean 'x' or 'y'?` with up to three similar names, the most similar first.
+
+    If no name is similar, the text is empty.
+    """
+    near = get_close_matches(name, list(dict.fromkeys(names)), n=MOST_NEAR, cutoff=0.6)
+    *head, last = [f"'{each}'" for each in near] or [""]
+    return f" Did you mean {', '.join(head)}{' or ' if head else ''}{last}?" if near else ""
+
+
+def with_choices(problem: str, nearest: str, choices: str) -> str:
+    """Return a problem, the nearest names as `nearest_text` has them, and then all choices.
+
+    `choices` begins with a verb: `choose a, b or c`.
+    """
+    if nearest:
+        return f"{problem}.{nearest} {choices[:1].upper()}{choices[1:]}."
+    return f"{problem}: {choices}."
 
 
 def none_of(name: str, names: Collection[str]) -> str:
-    """Return `'name' is none of a, b or c.`, and the nearest of the names if one is similar."""
-    return f"'{name}' is none of {choices_text(names)}.{nearest_text(name, names)}"
+    """Return that a name is not among the choices, those that are similar, and all of them."""
+    nearest = nearest_text(name, names)
+    return with_choices(f"'{name}' is not a choice", nearest, f"choose {choices_text(names)}")
 
 
 def shortened(text: str, most: int = LONGEST) -> str:
-    """Return text in which the middle is left out where it has more characters than that.
+    """Return a sentence in which the middle is left out if it has more characters than that.
 
-    Long words, such as paths, lose their beginning first.
+    Long words, such as paths, lose their beginning first. Words are left out whole. Lists of names
+    as `choices_text` writes them stay whole, the first two of them, and do not count.
     """
     if len(text) <= most:
         return text
-    words = (
+    names = (found[0] for found in LIST.finditer(text))
+    lists = dict(
+        zip(HELD, (each for each in names if each.count(",") <= MOST_CHOICES), strict=False)
+    )
+    for mark, listed in lists.items():
+        text = text.replace(listed, mark, 1)
+    text = " ".join(
         f"...{word[-LONG_WORD:]}" if len(word) > LONG_WORD else word for word in text.split(" ")
     )
-    text = " ".join(words) if most > LONG_WORD else text
-    if len(text) <= most:
-        return text
+    if len(text) > most:
+        end = most * 2 // 5
+        first, last = text[: most - end - 5], text[-end:]
+        text = f"{first.rpartition(' ')[0] or first} ... {last.partition(' ')[2] or last}"
+    for mark, listed in lists.items():
+        text = text.replace(mark, listed, 1)
+    return text
+
+
+def shortened_value(text: str, most: int) -> str:
+    """Return text of a user's in which the middle is left out if it has more characters."""
     end = most * 2 // 5
-    return f"{text[: most - end - 5]} ... {text[-end:]}"
+    return text if len(text) <= most else f"{text[: most - end - 5]} ... {text[-end:]}"

@@ -3,6 +3,7 @@
 import io
 import logging
 import os
+import re
 import resource
 import signal
 import sys
@@ -14,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LONGEST = 300
-"""Letters of a message."""
+"""Letters of a message, apart from its list of choices."""
+
+CHOICES = re.compile(r"(?<=[Cc]hoose ).*(?: or \S+$| and \d+ more)")
+"""The list of choices of a message."""
 
 
 class TooLongError(BaseException):
@@ -49,7 +53,9 @@ class Outcome:
             if not self.err.strip():
                 found.append("no message")
             found += [
-                f"message of {len(m)} letters" for m in self.err.splitlines() if len(m) > LONGEST
+                f"message of {len(m)} letters"
+                for m in self.err.splitlines()
+                if len(CHOICES.sub("", m)) > LONGEST or len(m) > 5 * LONGEST
             ]
         return found
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attnexp.attend.tensors import Description
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices, first_line
-from attnexp.errors import RequestError, choices_text, nearest_text, none_of
+from attnexp.errors import RequestError, choices_text, nearest_text, none_of, with_choices
 
 if TYPE_CHECKING:
     from attnexp.config.job import Job
@@ -113,8 +113,12 @@ def _check_setting(name: str, value: str) -> None:
     """Raise RequestError for a setting that attention does not have, or several values of one."""
     if not SETTING.fullmatch(name):
         raise RequestError(
-            f"'{name}' has no effect here: choose model, model.NAME, normalizer, "
-            f"normalizer.NAME, seed or {choices_text(TENSORS)}.{nearest_text(name, TENSORS)}"
+            with_choices(
+                f"'{name}' has no effect here",
+                nearest_text(name, TENSORS),
+                "choose model, model.NAME, normalizer, normalizer.NAME, seed or "
+                f"{choices_text(TENSORS)}",
+            )
         )
     if "${" in value or ("," in value and not value.startswith("[")):
         raise RequestError(f"{name} takes one value here, got '{value:.60}'")

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from attnexp.errors import RequestError, choices_text, nearest_text, refusal, shortened
+from attnexp.errors import (
+    RequestError,
+    choices_text,
+    nearest_text,
+    refusal,
+    shortened_value,
+    with_choices,
+)
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -42,7 +49,7 @@ class Description:
     folder: Path
 
     def __str__(self) -> str:
-        return shortened(str(self.content), SHOWN)
+        return shortened_value(str(self.content), SHOWN)
 
     def tensor(self, generator: "Generator") -> "Tensor":
         """Return the tensor, of one to three axes and float32.
@@ -73,8 +80,9 @@ class Description:
         import torch
 
         if kind not in KINDS:
+            choices = f"choose {choices_text(KINDS)}"
             raise self._error(
-                f"has an unknown kind: choose {choices_text(KINDS)}.{nearest_text(kind, KINDS)}"
+                with_choices("has an unknown kind", nearest_text(kind, KINDS), choices)
             )
         if not re.fullmatch(r"[1-9]\d{0,9}(x[1-9]\d{0,9})*", sizes):
             raise self._error("must have a shape such as 2x10x4, whole numbers from 1 on")
@@ -115,7 +123,7 @@ class Description:
             raise RequestError(f"{self.where}: {path} cannot be read: {refusal(error)}") from error
         except (ValueError, TypeError, OverflowError) as error:
             raise self._error(
-                f"is not a tensor ({shortened(' '.join(str(error).split()), 100)}): write "
+                f"is not a tensor ({shortened_value(' '.join(str(error).split()), 100)}): write "
                 f"KIND:SHAPE as in normal:2x1x20; numbers as in 1,2;3,4; or a file, .npy or .csv"
             ) from error
 

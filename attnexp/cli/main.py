@@ -23,6 +23,7 @@ from attnexp.errors import (
     choices_text,
     nearest_text,
     refusal,
+    with_choices,
 )
 from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
@@ -132,7 +133,8 @@ def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
 
         return show_help
     if argv and re.fullmatch(r"\w+", argv[0]) and (nearest := nearest_text(argv[0], VERBS)):
-        raise RequestError(f"'{argv[0]}' is not a verb: choose {choices_text(VERBS)}.{nearest}")
+        choices = f"choose {choices_text(VERBS)}"
+        raise RequestError(with_choices(f"'{argv[0]}' is not a verb", nearest, choices))
     from attnexp.cli.run import main as run_or_sweep
 
     return run_or_sweep

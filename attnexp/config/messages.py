@@ -10,7 +10,13 @@ from yaml import MarkedYAMLError, YAMLError
 
 from attnexp.config.groups import choices
 from attnexp.config.schema import unknown_setting
-from attnexp.errors import RequestError, choices_text, nearest_text, shortened
+from attnexp.errors import (
+    RequestError,
+    choices_text,
+    nearest_text,
+    shortened_value,
+    with_choices,
+)
 from attnexp.runs.settings import GROUPS, leaves
 from attnexp.runs.sources import SourceError
 
@@ -49,8 +55,8 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
             return _missing_choice(cause)
         if isinstance(cause, OverrideParseException):
             return (
-                f"'{shortened(str(cause.override), 80)}' is not a setting: write name=value, and "
-                "quote a value that holds spaces or brackets, as in 'name=\"a value\"'"
+                f"'{shortened_value(str(cause.override), 80)}' is not a setting: write name=value, "
+                "and quote a value that holds spaces or brackets, as in 'name=\"a value\"'"
             )
     text = " ".join(str(cause) for cause in chain(error))
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
@@ -77,8 +83,7 @@ def _bad_choice(overrides: Sequence[str]) -> str:
         group, value = override_name(override), override.partition("=")[2]
         names = [choice.name for choice in choices(group)] if group in GROUPS else []
         if names and value not in names:
-            listed = choices_text(names)
-            return f"{value:.60} is not one of the choices for '{group}': {listed}"
+            return _no_choice(f"{value:.60}", group, names)
     return "a group of settings takes the name of one of its choices"
 
 
@@ -111,11 +116,13 @@ def _missing_choice(error: MissingConfigException) -> str:
     group, _, name = missing.rpartition("/")
     if not group:
         return f"there is no configuration '{missing}'"
-    options = list(error.options or [])
-    return (
-        f"'{name}' is not one of the choices for '{group}': {choices_text(options)}."
-        f"{nearest_text(name, options)}"
-    )
+    return _no_choice(name, group, list(error.options or []))
+
+
+def _no_choice(name: str, group: str, names: Sequence[str]) -> str:
+    """Return the sentence for a name that is not in a group."""
+    problem = f"'{name}' is not one of the choices for '{group}'"
+    return with_choices(problem, nearest_text(name, names), f"choose {choices_text(names)}")
 
 
 def _first_words(error: BaseException) -> str:

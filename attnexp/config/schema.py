@@ -15,7 +15,13 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from attnexp.errors import RequestError, choices_text, nearest_text, shortened
+from attnexp.errors import (
+    RequestError,
+    choices_text,
+    nearest_text,
+    shortened_value,
+    with_choices,
+)
 from attnexp.runs.redaction import MASK, is_secret
 
 WORDS = {
@@ -80,16 +86,18 @@ def check_settings(
 
 
 def unknown_setting(path: str, siblings: Collection[str], others: Collection[str] = ()) -> str:
-    """Return the sentence for a setting that does not exist, with the choices and the nearest one.
+    """Return the sentence for a setting that does not exist, with the nearest ones and the choices.
 
     `others` holds the paths of settings elsewhere. One of the same name is suggested before a
     sibling of another name, and a sibling before another of a similar name.
     """
     where, _, name = path.rpartition(".")
     owner = f"in '{where}'" if where else "at the top level"
-    listed = f"it has {', '.join(sorted(siblings))}" if siblings else "it has none"
     near = _named(name, others) or nearest_text(name, siblings) or _nearly_named(name, others)
-    return f"There is no setting '{name}' {owner}: {listed}.{near}"
+    problem = f"There is no setting '{name}' {owner}"
+    return with_choices(
+        problem, near, f"choose {choices_text(siblings)}" if siblings else "it has none"
+    )
 
 
 def _named(name: str, paths: Collection[str]) -> str:
@@ -155,7 +163,7 @@ def _misfit(error: str, kind: Any, value: Any, path: str) -> str:
     words = [WORDS.get(name, name) for name in names if not (literals and name == "str")]
     for place in re.findall(r"\[(\d+)\]", error.partition("`$")[2]):
         path, value = f"{path}[{place}]", value[int(place)]
-    shown = MASK if is_secret(path) else shortened(repr(value), SHOWN)
+    shown = MASK if is_secret(path) else shortened_value(repr(value), SHOWN)
     length = (expected and expected[2]) or ""
     where = f"the names in {path}" if "`key`" in error else path
     return f"{where} must be {choices_text([*literals, *words])}{length}, got {shown}"
@@ -167,7 +175,7 @@ def check_finite(value: object, path: str) -> None:
         for name, inside in value.items():
             check_finite(inside, f"{path}.{name}")
     elif any(map(math.isinf, numbers_in(value))):
-        raise RequestError(f"{path} must be finite, got {shortened(str(value), SHOWN)}")
+        raise RequestError(f"{path} must be finite, got {shortened_value(str(value), SHOWN)}")
 
 
 def numbers_in(value: object) -> Iterator[int | float]:

@@ -13,13 +13,13 @@ from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.groups import without_repeats, without_trials
-from attnexp.tables.significance import Rule, compare
+from attnexp.tables.significance import LEVEL, Rule, compare, paired, student_reach
 from attnexp.tables.text import listed
 
 LEAST_SEEDS = 6
 
 TOLERANCE = 0.05
-"""How far a stated number may be from ours, in halves of the width of our interval."""
+"""How far a stated number may be from ours, in halves of the width of Student's interval."""
 
 UNDECIDED = "undecided"
 
@@ -120,11 +120,16 @@ def _answered(
     side = next(i for i, verdict in enumerate(verdicts) if verdict.difference is not None)
     found, sign = verdicts[side].difference, 1 - 2 * side
     assert found is not None
-    mean, interval = sign * found.mean, sorted([sign * found.low, sign * found.high])
-    reach = max(TOLERANCE * (interval[1] - mean), 1e-6 * abs(mean))
-    difference, ends = f"the mean of {' minus '.join(labels)}", "its 95% interval"
-    yield _stated("difference", difference, [answer.difference], [mean], reach)
-    yield _stated("interval", ends, [answer.low, answer.high], interval, reach)
+    mean, ends = sign * found.mean, sorted([sign * found.low, sign * found.high])
+    half = student_reach(list(paired(*values).values()), LEVEL, overlap=0.0)
+    reach = max(TOLERANCE * half, 1e-6 * abs(mean))
+    means = {f"the mean of {' minus '.join(labels)}": [mean]}
+    intervals = {
+        "Student's 95% interval of it": [mean - half, mean + half],
+        "the 95% interval of it by `attnexp results`": ends,
+    }
+    yield _stated("difference", [answer.difference], means, reach)
+    yield _stated("interval", [answer.low, answer.high], intervals, reach)
     worse = [verdict.standing == "worse" for verdict in verdicts]
     right = labels[worse.index(False)] if any(worse) else UNDECIDED
     text = "the conclusion of the paired test by which `attnexp results` compares rows"
@@ -136,13 +141,22 @@ def _answered(
 
 
 def _stated(
-    name: str, text: str, stated: Sequence[float | None], right: Sequence[float], reach: float
+    name: str,
+    stated: Sequence[float | None],
+    right: Mapping[str, Sequence[float]],
+    reach: float,
 ) -> Check:
-    """Check that numbers were stated and are right within a distance."""
+    """Check that numbers were stated and are the right ones within a distance.
+
+    `right` has the numbers by what they are. Those of any one name are right.
+    """
     numbers = [number for number in stated if number is not None]
-    if len(numbers) < len(right):
-        return Check(name, False, f"{text} is missing from {ANSWER}")
-    passed = np.allclose(numbers, right, rtol=0, atol=reach)
+    if len(numbers) < len(stated):
+        return Check(name, False, f"{next(iter(right))} is missing from {ANSWER}")
+    passed = [
+        text for text, ours in right.items() if np.allclose(numbers, ours, rtol=0, atol=reach)
+    ]
+    is_text = f"is {passed[0]}" if passed else f"is not {' nor '.join(right)}"
     share = f"within {number_text(reach)} ({TOLERANCE:.0%} of half the interval)"
-    said = f"{' to '.join(map(number_text, numbers))} {'is' if passed else 'is not'} {text}"
-    return Check(name, passed, f"{said}, paired by seed, {share}")
+    said = f"{' to '.join(map(number_text, numbers))} {is_text}, paired by seed, {share}"
+    return Check(name, bool(passed), said)

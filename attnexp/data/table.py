@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from attnexp.data.memory import require_memory
 from attnexp.data.tabular import Tabular
-from attnexp.errors import shortened
+from attnexp.errors import shortened_value
 from attnexp.runs.records import column_index, table
 from attnexp.runs.sources import as_text, read_source
 
@@ -68,8 +68,9 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.
         for name, place in zip(names, places, strict=True):
             number = _number(record[place])
             if not math.isfinite(number):
+                shown = shortened_value(record[place], SHOWN)
                 raise ValueError(
-                    f"{path}, line {line}: column '{name}' is '{shortened(record[place], SHOWN)}', "
+                    f"{path}, line {line}: column '{name}' is '{shown}', "
                     "which is not a finite number: leave such rows out, or fill them"
                 )
             numbers.append(number)

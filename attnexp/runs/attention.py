@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.errors import RequestError, choices_text, shortened
+from attnexp.errors import RequestError, choices_text, shortened_value
 from attnexp.runs.settings import clean
 
 FIRST = ("pooling", "cross")
@@ -194,7 +194,7 @@ def visible(symbol: str) -> str:
 
 
 def _shown(text: str) -> str:
-    return clean(shortened(text, LONGEST_SYMBOL))
+    return clean(shortened_value(text, LONGEST_SYMBOL))
 
 
 def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Attention:

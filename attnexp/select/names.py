@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from attnexp.errors import RequestError, nearest_text
+from attnexp.errors import RequestError, choices_text, nearest_text, with_choices
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
@@ -29,8 +29,8 @@ def resolve_name(name: str, paths: Sequence[str], what: str = "column") -> str:
         raise RequestError(f"'{name}' may mean {' or '.join(ending)}: write one of these")
     ends = {path.rpartition(".")[2]: path for path in paths}
     nearest = nearest_text(name, [*paths, *ends])
-    listed = "" if nearest else f" There are {', '.join(paths)}."
-    raise RequestError(f"There is no {what} '{name}'.{nearest}{listed}")
+    choices = f"choose {choices_text(paths)}"
+    raise RequestError(with_choices(f"There is no {what} '{name}'", nearest, choices))
 
 
 def _tails(path: str) -> list[str]:

@@ -36,7 +36,10 @@ def test_the_command_line_goes_before_a_file(tmp_path):
         ([], "--queries and --keys must be given"),
         (QUERIES, "--keys must be given"),
         ((*PAIR, "--scores", "1"), "scores are given, so that queries have no effect"),
-        (["example=additiv"], "'additiv' is none of additive, .*Did you mean 'additive'"),
+        (
+            ["example=additiv"],
+            "'additiv' is not a choice. Did you mean 'additive'.* Choose additive, ",
+        ),
         (["example=additive", "--from", "x.yaml"], "exclude each other: omit one"),
         (["additive"], "'additive' is not a setting: write name=value"),
         ((*PAIR, "data=sine"), "'data' has no effect here: choose model, model.NAME"),

@@ -101,7 +101,10 @@ def test_files_that_hold_no_tensor(described, tmp_path, name, content, why):
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        ("norml:2x3", "choose arange, eye, normal, ones, uniform or zeros. Did you mean 'normal'?"),
+        (
+            "norml:2x3",
+            "has an unknown kind. Did you mean 'normal' or 'uniform'? Choose arange, ",
+        ),
         ("ones:2x", "must have a shape such as 2x10x4"),
         ("ones:2x0", "must have a shape such as 2x10x4"),
         ("ones:1x1x1x1", "has 4 axes: expected one to three"),

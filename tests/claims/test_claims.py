@@ -102,5 +102,7 @@ def test_the_example_of_the_documents_is_a_claim(tmp_path):
 
 
 def test_an_unknown_claim_is_refused_with_the_choices():
-    with pytest.raises(RequestError, match=r"claim 'nw_rat' is none of .* Did you mean 'nw_rate'"):
+    with pytest.raises(
+        RequestError, match=r"claim 'nw_rat' is not a choice. Did you mean 'nw_rate'"
+    ):
         read_claim("nw_rat")

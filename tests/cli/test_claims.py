@@ -62,7 +62,7 @@ def test_a_claim_of_ones_own_is_run_and_judged(in_process, mine, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["nw_rat"], "claim 'nw_rat' is none of"),
+        (["nw_rat"], "claim 'nw_rat' is not a choice"),
         (["nw_rate", "--all"], "name a claim or --all, and not both"),
         (["nw_rate", "--seeds", "0"], "'0' is not a whole number from 1 on"),
     ],

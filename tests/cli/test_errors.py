@@ -6,13 +6,13 @@ import re
 import pytest
 
 SENTENCES = [
-    ("sed=1", "There is no setting 'sed' at the top level: it has .* Did you mean 'seed'?"),
-    ("lr=0.1", "There is no setting 'lr' at the top level: .* Did you mean 'optim.lr'?"),
-    ("epochs=3", "There is no setting 'epochs' at .* Did you mean 'train.max_epochs'?"),
-    ("train.noise=1", "There is no setting 'noise' in 'train': .* Did you mean 'data.noise'?"),
+    ("sed=1", "There is no setting 'sed' at the top level. Did you mean 'seed'"),
+    ("lr=0.1", "There is no setting 'lr' at the top level. Did you mean 'optim.lr'\\? Choose"),
+    ("epochs=3", "There is no setting 'epochs' at the top level. Did you mean 'train.max_epochs'?"),
+    ("train.noise=1", "There is no setting 'noise' in 'train'. Did you mean 'data.noise'?"),
     (
         "model=gaussian arch.features=4 arch.width=2",
-        "There is no setting 'width' in 'arch': .* Did you mean 'model.width'?",
+        "There is no setting 'width' in 'arch'. Did you mean 'model.width'?",
     ),
     (
         "data=reverse model=additive hidden_dims=3",
@@ -21,16 +21,16 @@ SENTENCES = [
     ("-m seed=0,1 figures=3", "figures must be auto or true or false, got 3"),
     ("-m fail_fast=1", "fail_fast must be true or false, got 1"),
     ("output_dir=2026", "output_dir must be text, got 2026"),
-    ("reslts", "'reslts' is not a verb: choose attend, .* or verify. Did you mean 'results'?"),
+    ("reslts", "'reslts' is not a verb. Did you mean 'results'\\? Choose attend, .* or verify."),
     ("modle=dot", "There is no setting 'modle' .* Did you mean 'model'?"),
-    ("arch.head=2", "There is no setting 'head' in 'arch': .* Did you mean 'heads'?"),
+    ("arch.head=2", "There is no setting 'head' in 'arch'. Did you mean 'heads'?"),
     (
         "+arch.depth=2",
-        "There is no setting 'depth' in 'arch': it has empty, features, head_dim, heads.",
+        "There is no setting 'depth' in 'arch'.* Choose empty, features, head_dim or heads.",
     ),
     (
         "model=dott",
-        "'dott' is not one of the choices for 'model': additive, .* Did you mean 'dot'?",
+        "'dott' is not one of the choices for 'model'. Did you mean 'dot'\\? Choose additive, ",
     ),
     ("hydra/launcher=nope", "'nope' is not one of the choices for 'hydra/launcher'"),
     ("seed=abc", "seed must be a whole number, got 'abc'"),
@@ -86,7 +86,7 @@ def test_wrong_request(in_process, tmp_path, argument, sentence):
     ("content", "sentence"),
     [
         ("noise: [1, 2\nlow: 3\n", "mine.yaml, line 4: not valid YAML"),
-        ("nosie: 9\n", "no setting 'nosie' in 'data': it has .* Did you mean 'noise'"),
+        ("nosie: 9\n", "no setting 'nosie' in 'data'. Did you mean 'noise'"),
     ],
 )
 def test_a_yaml_of_ones_own_that_is_wrong(in_process, tmp_path, content, sentence):

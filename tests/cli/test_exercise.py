@@ -6,6 +6,8 @@ import shlex
 from statistics import fmean
 
 import pytest
+from documented import blocks
+from scipy import stats
 
 from attnexp.course.exercise import FOLDER, names, read_exercise
 from attnexp.select.collect import collect
@@ -141,13 +143,19 @@ def test_runs_of_code_that_was_edited_do_not_pass(attnexp, tmp_path):
     assert not {again[path] for path in again.keys() - first.keys()} & {*first.values()}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", names())
-def test_an_exercise_that_is_solved_as_its_question_says_passes(
-    name, in_process, verdict, tmp_path, monkeypatch
-):
+COLUMNS = {
+    "additive_or_dot": ("model", "additive", "dot"),
+    "bandwidth": ("model", "gaussian", "gaussian_learned"),
+    "heads": ("arch.heads", 1, 4),
+    "new_pooling": ("model", "gaussian_learned", "heavy"),
+    "own_data": ("model", "gaussian_learned", "additive"),
+}
+"""The column by which the page's program parts the runs of an exercise, and its two values."""
+
+
+def solve(name, in_process, folder, monkeypatch, *more):
+    """Start an exercise in a folder, fill in what its question asks for, and run its commands."""
     in_process("exercise", "start", name)
-    folder = tmp_path / name
     monkeypatch.chdir(folder)
     if name in SOLUTIONS:
         file, stub, right = SOLUTIONS[name]
@@ -159,18 +167,61 @@ def test_an_exercise_that_is_solved_as_its_question_says_passes(
         "attnexp -m model=scaled_dot arch.features=16 arch.heads=1,4 'seed=range(8)'"
     ]
     for command in commands:
-        answer = in_process(*shlex.split(command)[1:])
+        answer = in_process(*shlex.split(command)[1:], *more)
         assert answer.returncode == 0, answer.stderr
+
+
+def page_program(name):
+    """The program of docs/exercises.md, for the two sides of an exercise."""
+    column, first, second = COLUMNS[name]
+    program = blocks("docs/exercises.md", "python")[0]
+    sides = {'"model"': repr(column), '"gaussian"': repr(first), '"gaussian_learned"': repr(second)}
+    for word in sides:
+        assert word in program
+    return re.sub("|".join(sides), lambda found: sides[found[0]], program)
+
+
+@pytest.mark.parametrize("name", names())
+def test_what_the_page_computes_passes_and_is_said_to_be_students(
+    name, in_process, verdict, tmp_path, monkeypatch, capfd
+):
+    few = ("data.num_train=20", "train.max_epochs=2", "hydra/launcher=batched")
+    solve(name, in_process, tmp_path / name, monkeypatch, *few)
+    capfd.readouterr()
+    exec(page_program(name), {})
+    difference, low, high = map(float, capfd.readouterr().out.split())
+    fill_in(tmp_path / name, difference=difference, low=low, high=high)
+    right = []
+    for better in (*read_exercise(FOLDER / name)[0].comparison.labels, "undecided"):
+        path = tmp_path / name / "answer.yaml"
+        path.write_text(re.sub("better: .*", f"better: {better}", path.read_text()))
+        checks = {check["name"]: check for check in verdict(".")[1]["checks"]}
+        assert "is Student's 95% interval of it" in checks["interval"]["sentence"]
+        # The code of the folder is tested elsewhere.
+        failed = {check for check in checks if not checks[check]["passed"]} - {"code"}
+        assert failed <= {"conclusion"}, checks
+        right += [] if failed else [better]
+    assert len(right) == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_an_exercise_that_is_solved_as_its_question_says_passes(
+    name, in_process, verdict, tmp_path, monkeypatch
+):
+    folder = tmp_path / name
+    solve(name, in_process, folder, monkeypatch)
     comparison = read_exercise(FOLDER / name)[0].comparison
     first, second = (
         {run.seed: run.metrics["test_mse"] for run in collect(["outputs"]).runs if fits(run, side)}
         for side in comparison.sides
     )
-    ours = Spread([first[seed] - second[seed] for seed in range(8)])
+    ours = [first[seed] - second[seed] for seed in range(8)]
+    low, high = stats.t.interval(0.95, 7, loc=fmean(ours), scale=stats.sem(ours))
     for better in (*comparison.labels, "undecided"):
         text = (folder / "answer.yaml").read_text()
         (folder / "answer.yaml").write_text(re.sub("better: .*", "better: null", text))
-        fill_in(folder, difference=ours.mean, low=ours.low, high=ours.high, better=better)
+        fill_in(folder, difference=fmean(ours), low=low, high=high, better=better)
         code, found = verdict(".", "--trust")
         if code == 0:
             return

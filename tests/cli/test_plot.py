@@ -120,8 +120,8 @@ def test_a_run_that_failed_still_shows_its_losses(regression_run):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--kind", "fti"], r"--kind: 'fti' is none of .*Did you mean 'fit'\?"),
-        (["--format", "gif"], r"--format: 'gif' is none of pdf, png or svg"),
+        (["--kind", "fti"], r"--kind: 'fti' is not a choice. Did you mean 'fit'\?"),
+        (["--format", "gif"], r"--format: 'gif' is not a choice: choose pdf, png or svg"),
         (["--kind", "growth"], r"no growth to draw: .* train.attention_every=N"),
         (["--metric", "accuracy"], r"no 'accuracy' was written in training: there are loss or lr"),
         (["--attention", "self"], "no attention 'self': the run kept pooling"),

@@ -3,6 +3,7 @@
 from statistics import fmean
 
 import pytest
+from scipy import stats
 
 from attnexp.course.comparison import check_comparison
 from attnexp.course.exercise import Answer, Comparison
@@ -42,14 +43,25 @@ def write(regression_run):
 
 
 @pytest.fixture
-def verdict(tmp_path):
-    """Checks what is below outputs/: the sentence of each check that has not passed, by name."""
+def checked(tmp_path):
+    """Checks what is below outputs/: all checks by their names."""
 
-    def failed(**answer):
+    def checks_of(**answer):
         runs = collect([tmp_path / "outputs"]).runs if (tmp_path / "outputs").exists() else []
         checks = list(check_comparison(COMPARISON, runs, Answer("bandwidth", **answer)))
         assert len({check.name for check in checks}) == len(checks)
-        return {check.name: check.sentence for check in checks if not check.passed}
+        return {check.name: check for check in checks}
+
+    return checks_of
+
+
+@pytest.fixture
+def verdict(checked):
+    """Checks what is below outputs/: the sentence of each check that has not passed, by name."""
+
+    def failed(**answer):
+        checks = checked(**answer)
+        return {name: check.sentence for name, check in checks.items() if not check.passed}
 
     return failed
 
@@ -58,6 +70,12 @@ def right_answer(first=FIRST, second=SECOND, better="model=dot"):
     differences = [a - b for a, b in zip(first, second, strict=True)]
     low, high = interval(differences, 0.05)
     return {"difference": fmean(differences), "low": low, "high": high, "better": better}
+
+
+def student_answer(first=FIRST, second=SECOND, **answer):
+    """The answer with the interval of SciPy's t test of paired values."""
+    interval = stats.ttest_rel(first, second).confidence_interval(0.95)
+    return {**right_answer(first, second), "low": interval.low, "high": interval.high, **answer}
 
 
 def test_without_finished_runs_nothing_else_is_checked(write, verdict):
@@ -83,6 +101,27 @@ def test_the_answer(write, verdict):
     nan = float("nan")
     for missing in ({}, {"difference": nan, "low": nan, "high": nan}):
         assert set(verdict(**missing)) == {"difference", "interval", "conclusion"}
+
+
+def test_students_interval_is_right_and_so_is_that_of_the_tables(write, checked):
+    # One seed is far off, which makes the two intervals differ by more than what is allowed.
+    first = [*FIRST[:-1], 0.95]
+    write("gaussian", first)
+    write("dot", SECOND)
+    student, ours = student_answer(first), right_answer(first)
+    assert ours["high"] - student["high"] > 0.03
+    found = checked(**student)["interval"]
+    assert found.passed
+    assert "is Student's 95% interval of it" in found.sentence
+    found = checked(**ours)["interval"]
+    assert found.passed
+    assert "is the 95% interval of it by `attnexp results`" in found.sentence
+    mixed = checked(**{**student, "low": ours["low"]})["interval"]
+    assert not mixed.passed
+    assert "is not Student's 95% interval of it nor the 95% interval of it by" in mixed.sentence
+    normal = 1.96 * stats.sem([a - b for a, b in zip(first, SECOND, strict=True)])
+    ends = {"low": student["difference"] - normal, "high": student["difference"] + normal}
+    assert not checked(**{**student, **ends})["interval"].passed
 
 
 def test_another_setting_that_differs_is_named(write, verdict):

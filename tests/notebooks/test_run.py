@@ -39,7 +39,7 @@ def test_a_picture_by_its_name_or_the_first(regression_run, sequence_run):
 @pytest.mark.parametrize(
     ("asked", "view", "why"),
     [
-        ("atention", {}, "'atention' is none of .*Did you mean 'attention'"),
+        ("atention", {}, "'atention' is not a choice. Did you mean 'attention'"),
         ("lengths", {}, "there is no lengths to draw: exact match was not measured"),
         ("attention", {"head": 3}, "there is no head 3: the run kept heads 1 to 2"),
         ("attention", {"head": 0}, "there is no head 0"),

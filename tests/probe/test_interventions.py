@@ -60,14 +60,14 @@ def test_the_usual_ones_replace_the_map_and_take_out_each_head():
     [
         ("topk=0", "topk takes a number of keys from 1 on, as topk=2"),
         ("topk", "topk takes a number of keys from 1 on"),
-        ("zero=self", "'self' is none of cross or encoder"),
+        ("zero=self", "'self' is not a choice: choose cross or encoder"),
         ("zero=cross.0.1", "cross has 2 layers, counted from 1"),
         ("zero=cross.3.1", "cross has 2 layers, counted from 1"),
         ("zero=cross.1.5", "cross has 4 heads in a layer, counted from 1"),
         ("zero=cross.a", "is not of the form NAME=PART.LAYER.HEAD"),
         ("interpolate=uniform", "is not of the form interpolate=NAME:0..1"),
-        ("interpolate=unit_zero:0..1", "'unit_zero' is none of"),
-        ("hart=cross", "'hart' is none of"),
+        ("interpolate=unit_zero:0..1", "'unit_zero' is not a choice"),
+        ("hart=cross", "'hart' is not a choice"),
     ],
 )
 def test_a_word_that_names_none_is_refused(word, sentence):

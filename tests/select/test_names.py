@@ -26,13 +26,22 @@ def test_the_end_of_a_path_is_enough():
     assert resolve_name("width", ["width", "model.width"]) == "width"
 
 
+ALL = "Choose a.dim, arch.heads, b.dim or model."
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
         ("dim", "'dim' may mean a.dim or b.dim: write one of these"),
-        ("modle", "There is no column 'modle'. Did you mean 'model'?"),
-        ("haeds", "There is no column 'haeds'. Did you mean 'heads'?"),
-        ("zzz", "There is no column 'zzz'. There are model, a.dim, b.dim, arch.heads."),
+        (
+            "modle",
+            f"There is no column 'modle'. Did you mean 'model'? {ALL}",
+        ),
+        (
+            "haeds",
+            f"There is no column 'haeds'. Did you mean 'heads'? {ALL}",
+        ),
+        ("zzz", "There is no column 'zzz': choose a.dim, arch.heads, b.dim or model."),
     ],
 )
 def test_unclear_names_are_refused(name: str, text: str):

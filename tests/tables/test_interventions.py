@@ -132,7 +132,7 @@ def test_records_hold_what_the_table_holds(probed):
 
 
 def test_a_metric_that_was_not_measured_is_refused(probed):
-    with pytest.raises(RequestError, match="metric 'bleu' is none of exact_match"):
+    with pytest.raises(RequestError, match="metric 'bleu' is not a choice: choose exact_match"):
         report(probed(1.0), "bleu")
 
 

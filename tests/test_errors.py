@@ -1,0 +1,78 @@
+"""Sentences about choices have whole names, the nearest first, however long the list is."""
+
+import re
+
+import pytest
+from conftest import choice_names
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attnexp.errors import LONGEST, choices_text, nearest_text, none_of, shortened, shortened_value
+
+MODELS = choice_names("model")
+
+
+def names_in(sentence):
+    return [word.strip("'.?") for word in re.split(r"[ ,]+", sentence)]
+
+
+def test_a_list_of_choices_is_whole_in_a_message(in_process):
+    answer = in_process("model=gausian")
+    assert answer.returncode == 2
+    (line,) = answer.stderr.splitlines()
+    assert "..." not in line
+    assert set(MODELS) <= set(names_in(line))
+    first, choices = line.split(" Choose ")
+    assert "Did you mean 'gaussian' or 'gaussian_learned'?" in first
+    assert choices == f"{', '.join(MODELS[:-1])} or {MODELS[-1]}."
+
+
+def test_three_names_at_most_are_suggested_the_nearest_first():
+    assert nearest_text("max_epoch", MODELS) == ""
+    near = nearest_text("steps", ["step_1", "stops", "steps_", "stepz_", "stop"])
+    assert re.fullmatch(r" Did you mean 'steps_', '\w+' or '\w+'\?", near)
+    assert none_of("gif", ["svg", "png"]) == "'gif' is not a choice: choose png or svg."
+
+
+def test_a_very_long_list_ends_in_a_count():
+    names = [f"name_{i:03}" for i in range(42)]
+    text = choices_text(names)
+    assert text == f"{', '.join(names[:30])} and 12 more"
+    assert "Did you mean 'name_041'" in none_of("name041", names)
+    assert choices_text(["a", "b", "x" * 200_000]) == "a, b and 1 more"
+
+
+@given(
+    st.lists(
+        st.text("abcdef_.", min_size=1, max_size=40).filter(lambda name: name.strip(".")),
+        min_size=3,
+        max_size=60,
+        unique=True,
+    ),
+    st.text("xyz ", max_size=400),
+)
+def test_no_sentence_is_cut_inside_a_name(names, more):
+    listed = choices_text(names)
+    sentence = shortened(f"{more} 'gif' is not a choice: choose {listed}. {more}")
+    kept = [word for word in re.findall(r"[a-f_.]+", sentence) if word not in (".", "...")]
+    whole = {*names, *(f"{name}." for name in names)}
+    said = set(re.findall(r"[a-f_.]+", "gif is not a choice choose and more or."))
+    assert {word for word in kept if word not in whole} <= said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * 5000,
+        "word " * 1000,
+        "one, two " * 1000,
+        "1, 2, 3, " * 1000,
+        "one, two, three four. " * 1000,
+        ", ".join(map(str, range(10_000))),
+    ],
+)
+def test_whatever_else_is_long_is_cut(text):
+    found = shortened(text)
+    assert len(found) <= LONGEST + 60
+    assert " ... " in found or found.startswith("...")
+    assert len(shortened_value(text, 60)) <= 60
