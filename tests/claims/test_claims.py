@@ -70,7 +70,7 @@ def yaml_of(name):
         ({"decides": {"metric": "x"}}, "decides: there is no _target_"),
         (
             {"decides": {"_target_": "attnexp.claims.bounded.Gone"}},
-            "decision 'attnexp.claims.bounded.Gone' is none of ",
+            "decision 'attnexp.claims.bounded.Gone' is not a choice. Did you mean 'attnexp.claims.b",
         ),
         (
             {"decides": {"_target_": "attnexp.claims.bounded.Bounded", "number": "loo_mse"}},
@@ -78,7 +78,7 @@ def yaml_of(name):
         ),
         (
             {"decides": {"_target_": "attnexp.claims.bounded.Bounded", "numbr": "loo_mse"}},
-            "There is no setting 'numbr' in 'decides': .* Did you mean 'number'",
+            "There is no setting 'numbr' in 'decides'. Did you mean 'number'",
         ),
         ({"decides": {"_target_": "collections.Counter"}}, "is not a subclass of Decision"),
         ({"prediction": {"date": "2030-01-01", "says": "x"}}, "2030-01-01, is in the future"),

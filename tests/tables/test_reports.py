@@ -82,9 +82,10 @@ def test_one_seed_is_no_basis(sweep_of):
 def test_one_test_compares_every_metric(sweep_of):
     rng = np.random.default_rng(0)
     good, fair = (mean + 0.02 * rng.normal(size=10) for mean in (0.9, 0.8))
+    near = good[::-1] - 0.001
     share = {"better": {"test_mse": "higher"}, "units": {"test_mse": "share"}}
     report = configurations_report(
-        sweep_of({"a": good.tolist(), "b": fair.tolist(), "c": (good[::-1] - 0.001).tolist()}, **share),
+        sweep_of({"a": good.tolist(), "b": fair.tolist(), "c": near.tolist()}, **share),
         Request(),
     )
     assert sorted(texts(report.grids[0], "standing")) == ["best", "tied", "worse"]
