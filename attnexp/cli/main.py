@@ -38,6 +38,9 @@ SIGPIPE = 13
 def main() -> None:
     """Run the command line of this process and exit with its code."""
     _open_streams()
+    # Figures are made without a backend, and one that is inherited from a notebook and not
+    # installed would stop the import of matplotlib.
+    os.environ.pop("MPLBACKEND", None)
     install_handlers()
     sys.exit(run(sys.argv[1:]))
 

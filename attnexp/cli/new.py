@@ -1,5 +1,6 @@
 """`attnexp new`: writes a score, normalizer, data set or architecture of one's own to fill in."""
 
+import builtins
 import importlib.util
 import keyword
 import os
@@ -23,6 +24,12 @@ KINDS = {
     "arch": ("arch", "forward"),
 }
 """The group that each kind is a choice of, and the method that is to be filled in."""
+
+OF_YAML = ("none", "null", "true", "false", "yes", "no", "on", "off", "nan", "inf")
+"""Names that YAML or a command line may read as values."""
+
+DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
+"""Names that no file may have on Windows."""
 
 EPILOG = """examples:
   attnexp new score laplace            laplace.py, conf/model/laplace.yaml, test_laplace.py
@@ -64,10 +71,15 @@ def _check_name(name: str, group: str) -> None:
             f"NAME must be lower-case ASCII, digits and underscores, such as my_{group}, "
             f"got '{name}'"
         )
-    if keyword.iskeyword(name):
+    if keyword.iskeyword(name) or name in (*keyword.softkwlist, *vars(builtins), "self"):
         raise RequestError(f"'{name}' is a word of Python's: choose another name")
-    if name in {choice.name for choice in choices(group)}:
-        raise RequestError(f"{group}={name} is one of attnexp's own: choose another name")
+    if name in OF_YAML:
+        raise RequestError(f"'{name}' is a word of YAML's: choose another name")
+    if DEVICE.fullmatch(name):
+        raise RequestError(f"'{name}' is a device of Windows: choose another name")
+    for own in dict.fromkeys([group, *(each for each, _ in KINDS.values())]):
+        if name in {choice.name for choice in choices(own)}:
+            raise RequestError(f"{own}={name} is one of attnexp's own: choose another name")
     if importlib.util.find_spec(name) is not None:
         raise RequestError(f"Python has a module '{name}' already: choose another name")
 

@@ -2,6 +2,7 @@
 
 import copy
 import inspect
+import math
 import os
 import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -111,6 +112,7 @@ def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
         model = make_model().to(device, precision.dtype)
     Target(settings, task, dataset)  # a target that cannot be reached is refused now
     optimizer, schedule = made["optim"], made["schedule"]()
+    _check_schedule(schedule, plain["schedule"])
     if trainable(model):
         _check_pairs(settings, dataset)
         first = optimizer(params=list(model.parameters()))  # a rate it refuses is refused now
@@ -312,6 +314,22 @@ def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dat
         f"arch={chosen['arch']} is not for data={chosen['data']}: "
         f"choose arch={choices_text(fitting)}"
     )
+
+
+def _check_schedule(schedule: Any, settings: Mapping[str, Any]) -> None:
+    """Raise RequestError for what does not map the progress of training to a finite factor."""
+    try:
+        factors = [float(schedule(progress)) for progress in (0.0, 1.0)]
+    except Exception as error:  # a class of the user's may raise anything
+        raise RequestError(
+            f"schedule._target_: {settings['_target_']} makes a {type(schedule).__name__}, and "
+            f"schedule takes a function of the progress of training, from 0 to 1: {error}"
+        ) from error
+    if not all(map(math.isfinite, factors)):
+        raise RequestError(
+            f"schedule._target_: {settings['_target_']} gives the factors {factors[0]:g} at the "
+            f"beginning and {factors[1]:g} at the end: both must be finite"
+        )
 
 
 def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:

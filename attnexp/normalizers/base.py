@@ -55,6 +55,8 @@ class Normalizer(nn.Module, ABC):
         seen = scores != -torch.inf
         if mask is not None:
             seen = seen & fitting_mask(mask, scores)
+        if not scores.shape[-1]:
+            return scores  # no key, so no weight
         lowest = torch.finfo(scores.dtype).min
         # a key that is left scores far more than one that is not, even with the lowest number
         left = scores.clamp(min=lowest / 2)

@@ -40,9 +40,14 @@ def takes_any_leading_axes(make: NormalizerMaker) -> None:
 
 
 def gives_weights_of_at_least_zero(make: NormalizerMaker) -> None:
-    """Weights are finite and never negative, in float32 and float64 and for huge scores."""
+    """Weights are finite and never negative, in float32 and float64 and for huge scores.
+
+    Without keys there are no weights.
+    """
+    none = make(1)(draw_scores()[..., :0])
+    require(none.shape == (BATCH, HEADS, QUERIES, 0), f"no keys have weights {none.shape}")
     for dtype in (torch.float32, torch.float64):
-        for scale in (1.0, 1e4, 1e30):
+        for scale in (1.0, 1e4, 1e30, 5e37):
             weights = make(1)(draw_scores().to(dtype) * scale)
             require(weights.dtype == dtype, f"scores of {dtype} have weights of {weights.dtype}")
             sound = bool((weights.isfinite() & (weights >= 0)).all())

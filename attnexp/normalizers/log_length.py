@@ -41,4 +41,4 @@ class LogLength(Normalizer):
         scaled = self.scale * keys_left(seen, scores.dtype).log() * scores
         # with one key left log n is 0, and the scaled scores of the others are no longer low
         lowest = torch.finfo(scores.dtype).min
-        return scaled.clamp(min=lowest / 2).where(seen, lowest).softmax(dim=-1)
+        return scaled.clamp(min=lowest / 2, max=-lowest / 2).where(seen, lowest).softmax(dim=-1)

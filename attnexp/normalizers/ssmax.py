@@ -42,5 +42,5 @@ class Ssmax(Normalizer):
         factor = self.s.to(scores.dtype) * keys_left(seen, scores.dtype).log()
         lowest = torch.finfo(scores.dtype).min
         # scores of keys that are not seen have no part in the gradient of s
-        scaled = (factor * scores.where(seen, 0.0)).clamp(min=lowest / 2)
+        scaled = (factor * scores.where(seen, 0.0)).clamp(min=lowest / 2, max=-lowest / 2)
         return scaled.where(seen, lowest).softmax(dim=-1)

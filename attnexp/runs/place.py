@@ -129,9 +129,9 @@ def _require_free(folder: Path) -> None:
                 f"{folder} holds {name}, but no {SUMMARY} of a run: a run would overwrite it; "
                 "choose another folder"
             )
-    if name := lock.foreign(folder):
+    if foreign := lock.foreign(folder):
         raise OccupiedError(
-            f"{folder} holds a file {name} that attnexp has not written, and a run would overwrite "
+            f"{folder} holds a file {foreign} that attnexp has not written, and a run would overwrite "
             "it; choose another folder"
         )
     if inside := next(folder.glob(f"*/{SUMMARY}"), None):

@@ -67,7 +67,7 @@ def module_digest(path: Path, module: str) -> str:
 
 
 def warn_of_reads(modules: Iterable[str]) -> None:
-    """Say where modules of the user's read what is not part of the key, if they do."""
+    """Name the places at which modules of the user's read what the key does not cover."""
     places = [
         f"{module}, line {read.line}: {read.what}"
         for module in modules
@@ -78,8 +78,8 @@ def warn_of_reads(modules: Iterable[str]) -> None:
         named = "; ".join(places[:MOST_NAMED])
         more = f"; and {len(places) - MOST_NAMED} more" if len(places) > MOST_NAMED else ""
         console.warn_aside(
-            f"your code reads while it runs ({named}{more}): a change of what is read does not "
-            "change the key of a run; rerun=true runs it again"
+            f"your code reads while it runs ({named}{more}): a change there leaves "
+            "the key of a run as it is; rerun=true runs it again"
         )
 
 

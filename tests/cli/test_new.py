@@ -62,6 +62,13 @@ def test_nothing_is_overwritten_and_nothing_half_written(in_process, tmp_path):
         ),
         ("../mine", "got '../mine'"),
         ("class", "'class' is a word of Python's"),
+        ("type", "'type' is a word of Python's"),
+        ("self", "'self' is a word of Python's"),
+        ("none", "'none' is a word of YAML's"),
+        ("con", "'con' is a device of Windows"),
+        ("nul", "'nul' is a device of Windows"),
+        ("aux", "'aux' is a device of Windows"),
+        ("softmax", "normalizer=softmax is one of attnexp's own"),
     ],
 )
 def test_names_that_cannot_be_used_are_refused(name, sentence, in_process, tmp_path):

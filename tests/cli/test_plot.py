@@ -1,4 +1,7 @@
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -156,3 +159,17 @@ def test_without_a_finished_run_there_is_nothing_to_compare(regression_run, tmp_
         regression_run(f"r{seed}", seed=seed, status="running")
     with pytest.raises(RequestError, match="none of the 2 runs has finished"):
         main([str(tmp_path)])
+
+
+def test_a_backend_that_is_inherited_from_a_notebook_stops_no_picture(regression_run, tmp_path):
+    folder = regression_run()
+    answer = subprocess.run(
+        [sys.executable, "-m", "attnexp", "plot", str(folder)],
+        cwd=tmp_path,
+        env=os.environ | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "fit.png" in names(folder / files.FIGURES)

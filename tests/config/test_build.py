@@ -99,3 +99,16 @@ def test_the_order_of_training_is_of_the_seed_of_the_run():
 def test_a_negative_seed_of_the_data_is_refused():
     with pytest.raises(RequestError, match="data_seed must be null, or 0 or more, got -1"):
         prepared("data_seed=-1")
+
+
+@pytest.mark.parametrize(
+    ("target", "sentence"),
+    [
+        ("collections.Counter", "makes a Counter, and schedule takes a function of the progress"),
+        ("attnexp.data.sine.Sine", "schedule"),
+        ("math.log", "schedule"),
+    ],
+)
+def test_a_schedule_of_another_kind_is_refused(target, sentence):
+    with pytest.raises(RequestError, match=sentence):
+        prepared("model=additive", "optim=sgd", f"schedule._target_={target}")

@@ -99,7 +99,7 @@ def test_a_run_says_that_its_code_reads_what_its_key_does_not_cover(in_process, 
         assert answer.returncode == 0, answer.stderr
         (note,) = [line for line in answer.stderr.splitlines() if line.startswith("note:")]
         assert "other, line 2: os.environ; reading, line 7: pathlib.Path().read_text()" in note
-        assert "does not change the key of a run; rerun=true runs it again" in note
+        assert "leaves the key of a run as it is; rerun=true runs it again" in note
         assert "note: your code" not in answer.stdout
     (tmp_path / "reading.py").write_text("from attnexp.scores.dot import Dot as Mine\n")
     assert "your code" not in in_process(*words, *more).stderr
