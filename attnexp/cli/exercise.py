@@ -12,7 +12,7 @@ from rich.markup import escape
 from attnexp import console
 from attnexp.cli.arguments import Arguments, count
 from attnexp.course import exercise as exercises
-from attnexp.errors import RunFailedError, choices_text
+from attnexp.errors import RequestError, RunFailedError, choices_text
 
 HELP = "Begin an exercise of the course, and check it."
 ACTIONS = {
@@ -76,12 +76,21 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def check(arguments: argparse.Namespace) -> None:
-    """Check the code, the runs and the answer in the folder of an exercise."""
+    """Check the code, the runs and the answer in the folder of an exercise.
+
+    With `json` an error is printed as JSON, too, before it is raised.
+    """
     from attnexp.course.checks import check_folder
 
     folder: Path = arguments.folder
     seconds = arguments.seconds if arguments.trust else None
-    name, checks = check_folder(folder, arguments.runs or folder / "outputs", seconds)
+    try:
+        name, checks = check_folder(folder, arguments.runs or folder / "outputs", seconds)
+    except RequestError as error:
+        if arguments.json:
+            known = {"folder": str(folder), "passed": False, "error": str(error)}
+            sys.stdout.write(json.dumps({"exercise": None, **known, "checks": []}) + "\n")
+        raise
     failed = sum(not each.passed for each in checks)
     if arguments.json:
         outcome = {"exercise": name, "folder": str(folder), "passed": not failed}

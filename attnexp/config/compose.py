@@ -15,18 +15,22 @@ from typing import Any, NoReturn
 
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
+from hydra.core.object_type import ObjectType
 from hydra.core.plugins import Plugins
 from hydra.errors import ConfigCompositionException
+from hydra.plugins.config_source import ConfigResult
 from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, RunMode
 from hydra.version import setbase
 from omegaconf import DictConfig, OmegaConf
 
+from attnexp.config.documents import read_bounded
 from attnexp.config.groups import conf_dir
 from attnexp.config.hydra_internals import (
     Callbacks,
     ConfigLoaderImpl,
+    ConfigRepository,
     Hydra,
     create_config_search_path,
     get_args_parser,
@@ -187,6 +191,16 @@ def _no_task(config: DictConfig) -> None:
     raise RequestError("hydra/sweeper must be attnexp or tuned: others forget what they have done")
 
 
+class Repository(ConfigRepository):
+    """The files of a configuration, which are bounded before they are parsed: see `documents`."""
+
+    def load_config(self, config_path: str) -> ConfigResult | None:
+        source = self._find_object_source(config_path, ObjectType.CONFIG)
+        if source is not None and source.scheme() == "file":
+            read_bounded(Path(source.path, source._normalize_file_name(config_path)))
+        return super().load_config(config_path)
+
+
 class Loader(ConfigLoaderImpl):
     """Composes a configuration. Raises RequestError or one of ComposeErrors, and nothing else.
 
@@ -195,6 +209,7 @@ class Loader(ConfigLoaderImpl):
 
     def __init__(self, search_path: ConfigSearchPath, command: str | None) -> None:
         super().__init__(search_path)
+        self.repository = Repository(search_path)
         self.command = command
 
     def load_configuration(self, *arguments: Any, **named: Any) -> DictConfig:

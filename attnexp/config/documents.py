@@ -1,23 +1,100 @@
-"""YAML files read as values whose types are checked."""
+"""YAML files read as values whose types are checked.
 
+PyYAML, OmegaConf and msgspec go through a document by recursion, in C without a bound, and write
+an alias out wherever it stands. So the nesting and the aliases of a file are bounded before any of
+them reads it, by a scan of its events, which needs neither recursion nor the values.
+"""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import yaml
 
 from attnexp.errors import RequestError, shortened
 from attnexp.runs.files import read_bytes
 from attnexp.runs.settings import clean
 
+MOST_LEVELS = 100
+"""The most lists and mappings that may lie inside each other, aliases written out."""
+
+MOST_ALIASED = 100_000
+"""The most values for which the aliases of a file may stand together, written out."""
+
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""PyYAML's parser in C, where it was built with it."""
+
 
 def read_document(path: Path, kind: Any) -> Any:
     """Return the content of a YAML file as a value of a type, such as `dict[str, int]`.
 
-    Raises RequestError where there is no such file, and for other fields or types than expected.
+    Raises RequestError where there is no such file, for other fields or types than expected, and as
+    `read_bounded`.
     """
     try:
-        return msgspec.yaml.decode(read_bytes(path), type=kind)
+        return msgspec.yaml.decode(read_bounded(path), type=kind)
     except FileNotFoundError as error:
         raise RequestError(str(error)) from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
         raise RequestError(f"{path}: {shortened(clean(' '.join(str(error).split())))}") from error
+
+
+def read_bounded(path: Path) -> bytes:
+    """Return the content of a YAML file whose nesting and aliases are bounded.
+
+    Raises FileNotFoundError where there is none, and RequestError where it cannot be read, is
+    nested deeper than MOST_LEVELS, where its aliases stand for more than MOST_ALIASED values, or
+    where one lies inside what it stands for. A file that is not YAML is returned: its reader says
+    where it is not.
+    """
+    content = read_bytes(path)
+    with suppress(yaml.YAMLError):
+        _check_size(path, yaml.parse(content, Loader=LOADER))
+    return content
+
+
+@dataclass
+class _Value:
+    """A value: how many it holds, itself included, and how many levels of lists and mappings."""
+
+    values: int = 1
+    levels: int = 0
+    anchor: str | None = None
+
+    def add(self, inside: "_Value") -> None:
+        """Count a value that lies in this list or mapping."""
+        self.values += inside.values
+        self.levels = max(self.levels, inside.levels + 1)
+
+
+def _check_size(path: Path, events: Iterator[yaml.Event]) -> None:
+    """Raise RequestError for the events of a file that is nested too deeply or aliased too much."""
+    named: dict[str, _Value] = {}
+    around = [_Value(levels=1)]  # the file, then the lists and mappings that have not ended
+    aliased = 0
+    for event in events:
+        if isinstance(event, yaml.CollectionStartEvent):
+            around.append(_Value(levels=1, anchor=event.anchor))
+        elif isinstance(event, yaml.AliasEvent):
+            if any(value.anchor == event.anchor for value in around):
+                raise RequestError(f"{path}: *{event.anchor:.50} lies inside what it stands for")
+            alias = named.get(str(event.anchor), _Value())
+            around[-1].add(alias)
+            aliased += alias.values
+        elif isinstance(event, yaml.ScalarEvent | yaml.CollectionEndEvent):
+            is_scalar = isinstance(event, yaml.ScalarEvent)
+            value = _Value(anchor=getattr(event, "anchor", None)) if is_scalar else around.pop()
+            around[-1].add(value)
+            if value.anchor is not None:
+                named[value.anchor] = value
+        if len(around) - 2 + around[-1].levels > MOST_LEVELS:
+            raise RequestError(
+                f"{path} has lists or mappings in more than {MOST_LEVELS} levels inside each other"
+            )
+        if aliased > MOST_ALIASED:
+            raise RequestError(
+                f"{path}: its aliases (*NAME) stand for more than {MOST_ALIASED:,} values"
+            )

@@ -1,13 +1,15 @@
 """Everything of Hydra and OmegaConf that is not public, in one place.
 
 No public way exists to start Hydra without `hydra.main` (which composes twice, makes a folder
-before anything is checked, and prints and exits where we explain), to give a launcher jobs that are
-composed already, or to write YAML as OmegaConf does. Written for Hydra 1.3 and OmegaConf 2.3:
+before anything is checked, and prints and exits where we explain), to look at a configuration file
+before Hydra parses it, to give a launcher jobs that are composed already, or to write YAML as
+OmegaConf does. Written for Hydra 1.3 and OmegaConf 2.3:
 `tests/config/test_hydra_internals.py` fails with that sentence on any other version.
 """
 
 from hydra._internal.callbacks import Callbacks
 from hydra._internal.config_loader_impl import ConfigLoaderImpl
+from hydra._internal.config_repository import ConfigRepository
 from hydra._internal.hydra import Hydra
 from hydra._internal.utils import create_config_search_path, get_args_parser
 
@@ -16,6 +18,7 @@ __all__ = [
     "WRITTEN_FOR",
     "Callbacks",
     "ConfigLoaderImpl",
+    "ConfigRepository",
     "Hydra",
     "create_config_search_path",
     "get_args_parser",

@@ -9,6 +9,7 @@ from omegaconf import OmegaConf
 
 from attnexp import console
 from attnexp.config.build import prepare
+from attnexp.config.documents import read_bounded
 from attnexp.config.groups import choices
 from attnexp.config.settings import recorded, register_resolvers, resolved
 from attnexp.config.trust import VARIABLE, Trust, checked_config
@@ -58,7 +59,7 @@ def check_choices(summary: Summary, folder: Path, config_dir: Path | None) -> No
         stored = OmegaConf.select(OmegaConf.create(summary.config), f"{group}._target_")
         for choice in choices(group, config_dir):
             if choice.name == name and f"{group}._target_" not in typed:
-                ours = OmegaConf.create(choice.path.read_text(encoding="utf-8"))
+                ours = OmegaConf.create(read_bounded(choice.path).decode())
                 target = OmegaConf.select(ours, "_target_")
                 if target not in (None, stored):
                     raise RequestError(

@@ -131,8 +131,8 @@ def _require_free(folder: Path) -> None:
             )
     if foreign := lock.foreign(folder):
         raise OccupiedError(
-            f"{folder} holds a file {foreign} that attnexp has not written, and a run would overwrite "
-            "it; choose another folder"
+            f"{folder} holds a file {foreign} that attnexp has not written, and a run would "
+            "overwrite it; choose another folder"
         )
     if inside := next(folder.glob(f"*/{SUMMARY}"), None):
         raise OccupiedError(
