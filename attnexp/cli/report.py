@@ -38,7 +38,8 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.report.render import page
     from attnexp.select.groups import comparisons
 
-    content = report_content(arguments.title, tables(runs), comparisons(intact(runs)))
+    sound, left_out = intact(runs)
+    content = report_content(arguments.title, tables(runs), comparisons(sound), left_out)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     console.say(f"{len(runs)} runs in {console.relative(arguments.output)}")
 

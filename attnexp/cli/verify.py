@@ -1,10 +1,13 @@
 """`attnexp verify`: repeats runs and compares all that tables and pictures read."""
 
+import _thread
 import argparse
 import os
 import tempfile
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,6 +63,9 @@ def main(argv: Sequence[str]) -> None:
             verdict, unverified = f"not verified: {error}", unverified + 1
         except RunFailedError as error:
             verdict, unverified = f"not verified: {error}", unverified + 1
+        except Exception as error:  # a summary may ask for anything
+            why = shortened(error_text(error), 160)
+            verdict, unverified = f"not verified: {why}", unverified + 1
         else:
             verdict = str(repetition)
             different += repetition.outcome == "different"
@@ -74,6 +80,31 @@ def main(argv: Sequence[str]) -> None:
         counts = {"have other numbers now": different, "could not be verified": unverified}
         said = [f"{number} of {len(runs)} runs {what}" for what, number in counts.items() if number]
         raise RunFailedError(", ".join(said))
+
+
+@contextmanager
+def _within(seconds: float) -> Iterator[None]:
+    """Interrupt a block after so many seconds, as Ctrl-C does, and raise RunFailedError then."""
+    ended = threading.Event()
+
+    def end() -> None:
+        ended.set()
+        _thread.interrupt_main()
+
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
+    timer.daemon = True
+    try:
+        try:
+            timer.start()
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+    except BaseException as error:
+        # An interrupt within a library may come out as an error of the library.
+        if not ended.is_set():
+            raise
+        raise RunFailedError("it takes longer than the rest of --seconds") from error
 
 
 def _repeated(
@@ -92,17 +123,18 @@ def _repeated(
         raise RunFailedError(
             f"it took {needed:.0f} seconds, and {max(seconds, 0):.0f} of --seconds are left"
         )
-    prepared = _limited(rebuild(run.summary, run.folder, trust), run.summary, seconds / 60)
-    with writable("TMPDIR", os.environ.get("TMPDIR", "/tmp")):
-        place = tempfile.TemporaryDirectory(prefix="attnexp-verify-")
-    with place as folder:
-        try:
-            summary = execute(prepared, Path(folder))
-        except Exception as error:
-            raise RunFailedError(shortened(error_text(error), 160)) from error
-        if any(note.startswith(BY_CLOCK) for note in summary.notes):
-            raise RunFailedError("it takes longer than the rest of --seconds")
-        return compare(run, load_run(folder), tolerance)
+    with _within(seconds):
+        prepared = _limited(rebuild(run.summary, run.folder, trust), run.summary, seconds / 60)
+        with writable("TMPDIR", os.environ.get("TMPDIR", "/tmp")):
+            place = tempfile.TemporaryDirectory(prefix="attnexp-verify-")
+        with place as folder:
+            try:
+                summary = execute(prepared, Path(folder))
+            except Exception as error:
+                raise RunFailedError(shortened(error_text(error), 160)) from error
+            if any(note.startswith(BY_CLOCK) for note in summary.notes):
+                raise RunFailedError("it takes longer than the rest of --seconds")
+            return compare(run, load_run(folder), tolerance)
 
 
 def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "PreparedRun":

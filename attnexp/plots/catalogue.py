@@ -155,7 +155,7 @@ def drawn(
                     if kinds or options.view != View() or isinstance(subject, Run):
                         refused.append(sentence)
                     else:
-                        console.warn(sentence)
+                        console.warn_aside(sentence)
             if kinds and not there and not refused:
                 raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
     if refused:

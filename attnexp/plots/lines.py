@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs import files
+from attnexp.runs.attention import Attention
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import clean
+from attnexp.runs.summary import error_text
 from attnexp.select.groups import Comparison
 from attnexp.select.selection import warn_skipped
 
@@ -193,17 +195,40 @@ def _points(run: Run, x: str, y: str) -> NDArray[np.float64]:
     return points.astype(np.float64)
 
 
-def intact(runs: Sequence[Run]) -> list[Run]:
-    """Return the runs whose files can be drawn, and say which are left out and why."""
+def intact(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
+    """Return the runs whose files can be drawn, and for each of the others its folder and why not.
+
+    The reasons are printed, too. No error of a single run ends what is drawn of the others.
+    """
     found, reasons = [], []
     for run in runs:
         try:
-            run.check_files()
-            responses(run)
-            if has_fit(run):
-                fitted_curve(run)
+            _draw_alone(run)
             found.append(run)
-        except RequestError as error:
-            reasons.append(str(error))
+        except Exception as error:  # the folder may be damaged in any way
+            why = error_text(error)
+            reasons.append(why if str(run.folder) in why else f"{run.folder}: {why}")
     warn_skipped(reasons, "left out of pictures {} with damaged files", "run")
-    return found
+    return found, reasons
+
+
+def _draw_alone(run: Run) -> None:
+    """Make what pictures show of a run, and forget it. Raises whatever its files lead to."""
+    run.check_files()
+    responses(run)
+    if not run.has_attention:
+        return
+    for name, weights in run.attention.weights.items():
+        _maps(run.attention, name, weights.shape[1])
+    for attention in [*run.snapshots.values()][-1:]:  # they share examples and shapes
+        _maps(attention, run.attention.main, attention[run.attention.main].shape[1])
+    if has_fit(run):
+        fitted_curve(run)
+        training_points(run)
+        held_out_points(run)
+
+
+def _maps(attention: Attention, name: str, layers: int) -> None:
+    for example in range(len(attention[name])):
+        for layer in range(layers):
+            attention.map(name, example, layer, None)

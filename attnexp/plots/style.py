@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from textwrap import wrap
 from typing import Any
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from rich.cells import cell_len
 
 from attnexp import console
+from attnexp.errors import shortened_value
 from attnexp.plots.lines import names_of
 from attnexp.runs.files import DRAWN, write_bytes
 from attnexp.select.groups import Comparison, Configuration
@@ -82,6 +84,9 @@ HEAD = 0.62
 MARGIN = 0.12
 """Inches around a picture."""
 
+LONGEST = 160
+"""Characters of a title or a name in a picture, and bytes of a word in the name of its file."""
+
 EM = 0.6
 """The mean width of a character, as a part of the font size."""
 
@@ -108,6 +113,7 @@ class ShownFigure(Figure):
 
 def new_figure(width: float, height: float, title: str, subtitle: str = "") -> Figure:
     """Return an empty figure, sizes in inches, with its title at the upper left."""
+    title, subtitle = shortened_value(title, LONGEST), shortened_value(subtitle, LONGEST)
     figure = ShownFigure(figsize=(width, height))
     FigureCanvasAgg(figure)
     left = 0.12 / width
@@ -200,8 +206,10 @@ def text_width(text: str, size: float) -> float:
 def wrapped(text: str, inches: float) -> str:
     """Return a text cut into lines of about this width, or eight characters.
 
-    A word that is too long is cut after `.`, `_` or `=` if possible.
+    A word that is too long is cut after `.`, `_` or `=` if possible. Of a very long text the middle
+    is left out.
     """
+    text = shortened_value(text, LONGEST)
     most = max(int(inches / text_width("m", STYLE["font.size"])), 8)
     lines = []
     for line in text.splitlines():
@@ -211,8 +219,12 @@ def wrapped(text: str, inches: float) -> str:
 
 
 def file_word(text: str) -> str:
-    """Return text as part of a file name."""
-    return re.sub(r"[^\w.=-]+", "_", text).strip("_.")
+    """Return text as part of a file name. The end of a very long one is a digest of it."""
+    word = re.sub(r"[^\w.=-]+", "_", text).strip("_.")
+    if len(word.encode()) <= LONGEST:
+        return word
+    start = word.encode()[: LONGEST - 13].decode(errors="ignore")
+    return f"{start}-{sha256(word.encode()).hexdigest()[:12]}"
 
 
 @contextmanager

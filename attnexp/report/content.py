@@ -1,13 +1,15 @@
 """The content of a report as plain values, which its page draws."""
 
 import base64
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp import console
 from attnexp.console import setting_text
 from attnexp.errors import RequestError
 from attnexp.plots.colours import VIRIDIS, hexadecimal
@@ -23,9 +25,11 @@ from attnexp.plots.lines import (
 from attnexp.runs.attention import Attention, Axis, same_examples, scale_end
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
-from attnexp.runs.summary import Summary
+from attnexp.runs.summary import Summary, error_text
 from attnexp.select.groups import Comparison, Configuration, seeds_by_epoch
 from attnexp.tables.text import Report
+
+Part = TypeVar("Part")
 
 POINTS = 400
 """The most points of a line; more would not be visible."""
@@ -34,32 +38,54 @@ EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
 """Test examples, epochs of a growing attention, and configurations whose attention is shown."""
 
 
-def report_content(title: str, tables: Report, comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Return the content of a page: tables, then curves, fits, attention and runs by data set."""
+def report_content(
+    title: str, tables: Report, comparisons: Sequence[Comparison], left_out: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return the content of a page: tables, then curves, fits, attention and runs by data set.
+
+    A part that cannot be made is a note, and a warning. `left_out` are notes about runs that are in
+    the tables alone.
+    """
+    notes = [*tables.notes, *(f"left out of pictures: {reason}" for reason in left_out)]
+    data = [_data(one, notes) for one in comparisons]
     return {
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],
         "tables": [msgspec.to_builtins(grid, enc_hook=list) for grid in tables.grids],
         "verdicts": list(tables.verdicts),
-        "notes": list(tables.notes),
-        "data": [_data(one) for one in comparisons],
+        "notes": notes,
+        "data": data,
     }
 
 
-def _data(comparison: Comparison) -> dict[str, Any]:
+def _data(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
     runs = runs_of(comparison)
+    made = partial(_made, comparison.data, notes)
+    losses = made("losses", lambda: [*_training(comparison, runs)])
+    fit = made("fit", lambda: [*_fit(comparison, runs)])
     return {
         "name": comparison.data,
-        "charts": [*_training(comparison, runs), *_fit(comparison, runs)],
-        "attention": _attention(comparison),
+        "charts": [*(losses or ()), *(fit or ())],
+        "attention": made("attention", lambda: _attention(comparison)),
         "configurations": [_configuration(one) for one in comparison.configurations],
     }
+
+
+def _made(data: str, notes: list[str], what: str, make: Callable[[], Part]) -> Part | None:
+    """Return a part of a page, or None and a note about the error of making it."""
+    try:
+        return make()
+    except Exception as error:  # runs that are fit to be drawn alone may not fit each other
+        notes.append(f"no {what} of {data}: {error_text(error)}")
+        console.warn_aside(notes[-1])
+        return None
 
 
 def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
     """Yield a chart for every loss, and for the primary metric where it was validated.
 
-    A line is a configuration, with its band over seeds.
+    A line is a configuration, with its band over seeds. A column without a finite number has
+    no chart.
     """
     primary = {f"val_{run.summary.primary}" for run in runs}
     there = dict.fromkeys(name for run in runs for name in run.epochs if name in primary)
@@ -70,12 +96,13 @@ def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str,
                 epochs, found = seeds_by_epoch(one, column)
                 lines.append(_line(place, one, epochs, found))
                 values.append(found.ravel())
-        if lines:
+        together = np.concatenate(values) if values else np.zeros(0)
+        if np.isfinite(together).any():
             yield {
                 "title": words(column).capitalize(),
                 "x": "epoch",
                 "y": words(column),
-                "log": wants_log([column], np.concatenate(values)),
+                "log": wants_log([column], together),
                 "lines": lines,
                 "points": [],
             }

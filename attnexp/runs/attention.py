@@ -149,6 +149,8 @@ class Attention:
             heads = self.weights[name][example, layer].astype(np.float64)
             weights = heads.mean(axis=0) if head is None else heads[head]
             rows, columns = self._sides(name, example)
+            if not self.source_vocab and weights.shape != (len(rows), len(columns)):
+                raise ValueError
             return Map(
                 weights[np.ix_(rows.order, columns.order)],
                 rows,

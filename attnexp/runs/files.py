@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import FileIO
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -252,7 +253,7 @@ class MetricsFile:
 def read_metrics(folder: Path) -> list[dict[str, float]]:
     """Return the rows of metrics.csv as numbers, without a last row that was cut short.
 
-    Raises UnreadableRunError for a value that is not a number.
+    Raises UnreadableRunError for a value that is not a number, and for epochs that do not ascend.
     """
     path = folder / METRICS
     try:
@@ -263,11 +264,15 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
     if rows and "epoch" not in rows[0]:
         raise UnreadableRunError(f"{path} cannot be read: it has no column epoch")
     try:
-        return [
+        numbers = [
             {key: float(value) if value else math.nan for key, value in row.items()} for row in rows
         ]
     except ValueError as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+    epochs = [row["epoch"] for row in numbers]
+    if not all(map(math.isfinite, epochs)) or any(b <= a for a, b in pairwise(epochs)):
+        raise UnreadableRunError(f"{path} cannot be read: its epochs are not ascending numbers")
+    return numbers
 
 
 def last_metrics(folder: Path) -> dict[str, str]:

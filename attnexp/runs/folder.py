@@ -19,7 +19,7 @@ from attnexp.runs.key import NEUTRAL
 from attnexp.runs.place import status_of
 from attnexp.runs.settings import Value, cells, clean
 from attnexp.runs.status import Status
-from attnexp.runs.summary import Summary, read_summary
+from attnexp.runs.summary import Summary, error_text, read_summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -190,8 +190,8 @@ class Run:
             return None
         try:
             return read(arrays, metadata)
-        except RequestError as error:
-            raise RequestError(f"{path}: {error}") from error
+        except Exception as error:  # the file may hold any arrays
+            raise RequestError(f"{path}: {error_text(error)}") from error
 
     def check_files(self) -> None:
         """Read what pictures are drawn from. Raises RequestError for damaged files."""

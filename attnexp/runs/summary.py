@@ -28,6 +28,10 @@ Direction = Literal["lower", "higher"]
 """Which values of a metric are better."""
 
 
+DEEPEST = 50
+"""Levels of settings within each other that are read: each function that walks them recurses."""
+
+
 class NoSummaryError(UnreadableRunError):
     """A folder holds no summary of a run."""
 
@@ -218,11 +222,14 @@ def read_summary(folder: Path | str) -> Summary:
     """Return the summary of a run folder.
 
     Raises NoSummaryError where there is none, and UnreadableRunError, with the reason, for content
-    that is not JSON or not a summary of this schema version.
+    that is not JSON, not a summary of this schema version, or nested too deeply.
     """
     path = f"{folder}/{SUMMARY}"
     try:
-        return _DECODER.decode(read_bytes(path).removeprefix(codecs.BOM_UTF8))
+        summary = _DECODER.decode(read_bytes(path).removeprefix(codecs.BOM_UTF8))
+        if _is_deeper(summary.config, DEEPEST):
+            raise ValueError(f"its config has more than {DEEPEST} levels")
+        return summary
     except FileNotFoundError:
         raise NoSummaryError(f"{folder} holds no {SUMMARY}") from None
     except msgspec.ValidationError as error:
@@ -231,6 +238,17 @@ def read_summary(folder: Path | str) -> Summary:
         raise UnreadableRunError(f"{path} is not the summary of a run: {what}") from error
     except (ValueError, RecursionError) as error:
         raise UnreadableRunError(f"{path} cannot be read: {error}") from error
+
+
+def _is_deeper(settings: Any, levels: int) -> bool:
+    """Return whether settings and lists within each other have more than so many levels."""
+    level = [settings]
+    for _ in range(levels):
+        inside = (each.values() if isinstance(each, dict) else each for each in level)
+        level = [value for values in inside for value in values if isinstance(value, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 def error_text(error: BaseException) -> str:

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,39 @@ def test_a_run_that_its_clock_ended_is_repeated_to_the_bit(in_process, tmp_path)
     answer = in_process("verify", str(tmp_path / "outputs"))
     assert answer.returncode == 0, answer.stdout
     assert "bit-identical" in answer.stdout
+
+
+def test_a_summary_that_asks_for_nonsense_costs_its_own_verdict_alone(in_process, run, both):
+    def crafted(summary):
+        summary["metrics"]["steps"] = -5
+        summary["notes"].append("training ended early: train.max_minutes")
+
+    change_summary(run, crafted)
+    answer = in_process("verify", str(both))
+    assert answer.returncode == 1
+    said = " ".join(answer.stdout.split())
+    assert "rnn: not verified: ValueError: max_steps must be greater than 0, got -5" in said
+    assert "second: bit-identical" in said
+    assert "1 of 2 runs could not be verified" in answer.stderr
+
+
+def test_the_time_bounds_what_is_not_training_too(in_process, run, monkeypatch):
+    """The test examples take an hour, in steps of which each is short."""
+    from attnexp.training.record.recording import Recording
+
+    finish, begun = Recording.finish, []
+
+    def slow(record, draws):
+        begun.append(record)
+        for _ in range(36_000 if len(begun) == 1 else 0):
+            time.sleep(0.1)
+        return finish(record, draws)
+
+    monkeypatch.setattr(Recording, "finish", slow)
+    start = time.monotonic()
+    answer = in_process("verify", str(run), "--seconds", "5")
+    assert time.monotonic() - start < 60
+    assert answer.returncode == 1
+    assert "rnn: not verified: it takes longer than the rest of --seconds" in answer.stdout
+    answer = in_process("verify", str(run))
+    assert answer.returncode == 0, answer.stdout + answer.stderr

@@ -1,0 +1,183 @@
+"""One run that is spoilt is a line in the notes, and all others are shown."""
+
+import json
+import re
+import shutil
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+ATTENTION, SNAPSHOTS = "attention.safetensors", "attention_snapshots.safetensors"
+
+
+def change_tensors(path, change):
+    with safe_open(path, framework="numpy") as file:
+        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+        metadata = json.loads(file.metadata()["attnexp"])
+    change(arrays, metadata)
+    arrays = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+    save_file(arrays, path, metadata={"attnexp": json.dumps(metadata)})
+
+
+def change_summary(folder, change):
+    path = folder / "summary.json"
+    summary = json.loads(path.read_text())
+    change(summary)
+    path.write_text(json.dumps(summary))
+
+
+def a_short_vocabulary(folder):
+    def change(arrays, metadata):
+        metadata["source_vocab"] = metadata["source_vocab"][:4]
+
+    change_tensors(folder / ATTENTION, change)
+
+
+def half_of_the_keys(folder):
+    def change(arrays, metadata):
+        arrays["keys"] = arrays["keys"][:, : arrays["keys"].shape[1] // 2]
+
+    change_tensors(folder / ATTENTION, change)
+
+
+def infinite_metrics(folder):
+    path = folder / "metrics.csv"
+    head, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([head, *(re.sub("[^,]+", "inf", row) for row in rows), ""]))
+
+
+def an_unknown_tensor(folder):
+    def change(arrays, metadata):
+        arrays["weights.nobody"] = arrays.pop("weights.pooling")
+
+    change_tensors(folder / ATTENTION, change)
+
+
+def an_epoch_that_is_no_number(folder):
+    def change(arrays, metadata):
+        arrays["epochs"] = arrays["epochs"] * np.nan
+
+    change_tensors(folder / SNAPSHOTS, change)
+
+
+SPOILT = [
+    (a_short_vocabulary, "rnn", "the stored cross attention does not fit the examples"),
+    (half_of_the_keys, "curve", "the stored pooling attention does not fit the examples"),
+    (infinite_metrics, "curve", "its epochs are not ascending numbers"),
+    (an_unknown_tensor, "curve", "KeyError: 'nobody'"),
+    (an_epoch_that_is_no_number, "curve", "ValueError: cannot convert float NaN to integer"),
+]
+
+
+@pytest.fixture
+def outputs(finished_runs, tmp_path):
+    """The folder of the six runs."""
+    for name, folder in finished_runs.items():
+        shutil.copytree(folder, tmp_path / "outputs" / name)
+    return tmp_path / "outputs"
+
+
+@pytest.fixture
+def content(in_process, tmp_path):
+    """The content of the page about outputs/, and what was said on the standard error."""
+
+    def read():
+        answer = in_process("report", "outputs", "--output", "page.html")
+        assert answer.returncode == 0, answer.stderr
+        text = (tmp_path / "page.html").read_text("utf-8")
+        found = re.search(r'id="content">(.*?)</script>', text, re.DOTALL)
+        return json.loads(found[1]), answer.stderr
+
+    return read
+
+
+def labels_of(page):
+    """The data and the seeds of what is shown."""
+    return {
+        (data["name"], one["label"], *one["seeds"])
+        for data in page["data"]
+        for one in data["configurations"]
+    }
+
+
+@pytest.mark.parametrize(("spoil", "name", "why"), SPOILT, ids=[s[0].__name__ for s in SPOILT])
+def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
+    content, in_process, outputs, tmp_path, spoil, name, why
+):
+    spoil(outputs / name)
+    page, said = content()
+    (note,) = [note for note in page["notes"] if note.startswith("left out of pictures")]
+    for text in (note, said):
+        assert f"outputs/{name}" in text
+        assert why in text
+    shutil.move(outputs / name, tmp_path / "aside")
+    expected, _ = content()
+    assert labels_of(page) == labels_of(expected)
+    shown = [[chart["title"] for chart in data["charts"]] for data in page["data"]]
+    assert shown == [[chart["title"] for chart in data["charts"]] for data in expected["data"]]
+    maps = [bool(data["attention"]) for data in page["data"]]
+    assert maps == [bool(data["attention"]) for data in expected["data"]]
+
+    shutil.move(tmp_path / "aside", outputs / name)
+    answer = in_process("plot", "outputs", "--kind", "loss", "--output", "pictures")
+    assert answer.returncode == 0, answer.stderr
+    assert why in answer.stderr
+    assert {path.stem for path in (tmp_path / "pictures").iterdir()} == {
+        *("loss-sine", "loss-table", "loss-reverse")
+    }
+
+
+def test_losses_that_are_all_infinite_have_no_chart_and_the_others_have(content, outputs):
+    path = outputs / "surface" / "metrics.csv"
+    head, *rows = path.read_text().splitlines()
+    place = head.split(",").index("loss")
+    cells = [row.split(",") for row in rows]
+    changed = [",".join([*row[:place], "inf", *row[place + 1 :]]) for row in cells]
+    path.write_text("\n".join([head, *changed, ""]))
+    page, _ = content()
+    shown = {d["name"]: [chart["title"] for chart in d["charts"]] for d in page["data"]}
+    assert shown["table"] == []
+    assert "Training loss" in shown["sine"]
+    assert "Training loss" in shown["reverse"]
+
+
+def test_an_error_of_runs_together_costs_one_part_of_the_page(content, outputs, monkeypatch):
+    def broken(comparison, runs):
+        raise ZeroDivisionError("as in a bug")
+
+    monkeypatch.setattr("attnexp.report.content._fit", broken)
+    page, said = content()
+    notes = [note for note in page["notes"] if "as in a bug" in note]
+    assert notes == [
+        f"no fit of {data['name']}: ZeroDivisionError: as in a bug" for data in page["data"]
+    ]
+    assert all(note in said for note in notes)
+    assert all(data["configurations"] for data in page["data"])
+    assert any(data["attention"] for data in page["data"])
+
+
+@pytest.mark.parametrize("verb", ["results", "report", "plot", "status"])
+def test_settings_that_are_nested_too_deeply_are_skipped(in_process, outputs, verb):
+    nested = 1
+    for _ in range(400):
+        nested = {"a": [nested]}
+    change_summary(outputs / "boxcar", lambda s: s["config"]["model"].update(x=nested))
+    more = {"plot": ("--kind", "loss"), "report": ("--output", "page.html")}.get(verb, ())
+    answer = in_process(verb, "outputs", *more)
+    assert answer.returncode == 0, answer.stderr
+    assert re.search(r"skipped 1 folder: outputs/boxcar/summary\.json .* levels", answer.stderr)
+
+
+@pytest.mark.parametrize("length", [300, 200_000])
+def test_a_very_long_name_is_shortened_in_pictures(in_process, outputs, tmp_path, length):
+    for group in ("model", "data"):
+        change_summary(
+            outputs / "boxcar", lambda s, group=group: s["choices"].update({group: "x" * length})
+        )
+    answer = in_process("plot", "outputs", "--kind", "fit,loss,attention", "--output", "pictures")
+    assert answer.returncode == 0, answer.stderr
+    files = [path.name for path in (tmp_path / "pictures").iterdir()]
+    assert "fit-sine.png" in files
+    assert any(re.fullmatch(r"fit-x+-[0-9a-f]{12}\.png", name) for name in files)
