@@ -62,9 +62,7 @@ def _of_row(weights: Tensor, values: Tensor, near: float) -> tuple[float, bool]:
     for bound in (low, high):
         below, above = values < bound, values > bound
         if below.any() and above.any():
-            sides = [
-                _light((values - bound)[side].abs(), shares[side]) for side in (below, above)
-            ]
+            sides = [_light((values - bound)[side].abs(), shares[side]) for side in (below, above)]
             whole = whole and all(len(reach) <= KEYS for reach, _ in sides)
             (reach, own), (other_reach, other) = (_lightest(*side) for side in sides)
             least.append(_least_overlap(reach, own, other_reach, other))

@@ -298,7 +298,8 @@ def _distances(comparison: Comparison, effects: Effects) -> Iterator[str]:
     if found is None or share is None:
         return
     exact = effects.distance(ADVERSARIAL, "exact") == 1
-    of, how = ("", "exactly") if exact else ("at least ", "at least")
+    how = "exactly" if exact else "at least"
+    of = "" if exact or share == 1 else "at least "
     seeds = effects.distance(SEEDS)
     beside = "" if seeds is None else f"; the maps of other seeds are {number_text(seeds)} away"
     yield (
