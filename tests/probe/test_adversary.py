@@ -89,6 +89,7 @@ def test_next_to_the_learned_weights_others_are_found_for_every_example(monkeypa
     run = prepared("data=reverse", "model=additive", "seed=20", "data.num_test=20")
     list(Training(run).epochs())
     run.model.eval()
+    monkeypatch.setattr(adversary, "STEPS", 250)
     both = adversarial(run).numbers
     monkeypatch.setattr(adversary, "STARTS", (FAR,))
     far = adversarial(run).numbers
