@@ -1,4 +1,4 @@
-"""Weights as far from the learned ones as possible whose answers stay where they are."""
+"""How far weights can be from the learned ones while the answers stay where they are."""
 
 import copy
 import math
@@ -11,20 +11,56 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import Batch, Points
+from attnexp.architectures.kernel_regression import KernelRegression
+from attnexp.attention.pooling import AttentionPooling
+from attnexp.batch import Batch, Points, RegressionSpec
 from attnexp.probe.effects import total_variation
+from attnexp.probe.farthest import farthest
 from attnexp.probe.passes import facts_of, main_part
 from attnexp.probe.rewriting import Rewrite, Site, rewritten
 from attnexp.runs.interventions import ADVERSARIAL, SEEDS, Probed
 from attnexp.training.prepared import PreparedRun
 
-EXAMPLES, STARTS, STEPS, RATE, PENALTY = 100, 3, 500, 0.01, 500.0
-"""The first test examples, and how weights are sought, after Jain and Wallace (2019), appendix C:
-Adam in its AMSGrad form at this rate, from starts log u + 3 N(0, 1), u from U(0, 1)."""
+EXAMPLES, STEPS = 100, 500
+"""The first test examples, and the steps of Adam in its AMSGrad form from each start."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """Scores from which weights are sought: log w + spread N(0, 1) with the learned weights w.
+
+    Where it is not `learned`, u from U(0, 1) takes the place of w. `rate` is Adam's, and `penalty`
+    is what an answer costs for each unit that it is too far.
+    """
+
+    learned: bool
+    spread: float
+    rate: float
+    penalty: float
+
+    def scores(self, weights: Tensor, generator: torch.Generator) -> Tensor:
+        """Return scores for weights, of which gradients are asked."""
+        drawn = torch.rand(weights.shape, generator=generator).to(weights)
+        noise = torch.randn(weights.shape, generator=generator).to(weights)
+        middle = (weights if self.learned else drawn).clamp(min=TINY).log()
+        return (middle + self.spread * noise).requires_grad_()
+
+
+FAR = Start(learned=False, spread=3.0, rate=0.01, penalty=500.0)
+"""That of Jain and Wallace (2019), appendix C."""
+
+CLOSE = Start(learned=True, spread=0.1, rate=0.05, penalty=20.0)
+"""Next to the learned weights, where the answers are near before the first step."""
+
+STARTS = (FAR, CLOSE, CLOSE)
+"""The starts of a search, with draws of their own."""
 
 NEAR = 0.01
 """How far an answer may move: in total variation of each symbol's probabilities, and in regression
 as a share of the standard deviation of the targets."""
+
+OTHER = 1e-6
+"""Weights that are no farther than this from the learned ones, in nats, are the same weights."""
 
 TENTHS = 10
 """How often `adversarial` says that it goes on, for each start."""
@@ -53,46 +89,88 @@ class Maps:
 def adversarial(run: PreparedRun, done: Callable[[str], None] = lambda name: None) -> Probed:
     """Return how far weights can be from the learned ones while no answer moves by more than NEAR.
 
-    Sought is, for each example, the largest
+    That is, for each example, the largest
 
-        D = mean over its rows of JSD(w, w') - 500 mean over its answers of max(0, d - NEAR)
+        D = mean over its rows of JSD(w, w')
 
-    under teacher forcing, JSD the Jensen-Shannon divergence in nats, at most log 2, of the mean map
-    over layers and heads, and d the distance of an answer. Of all steps and starts the largest JSD
-    counts at which every answer of the example was near. `distance` is its mean over the examples,
-    0 where none was found, and `succeeded` the share of examples where one was. It is sought for
-    each example by itself, so no model has such weights (Wiegreffe and Pinter 2019).
+    under teacher forcing at which d <= NEAR for all its answers, JSD the Jensen-Shannon divergence
+    in nats, at most log 2, of the mean map over layers and heads, and d the distance of an answer.
+    Where the answer is one weighted mean of numbers, as in regression with one head, `farthest` has
+    it. Otherwise it is sought: from each start, steps to a larger
 
-    `done` is called after each tenth of the steps of a start.
+        D - penalty mean over its answers of max(0, d - NEAR),
+
+    and of all steps and starts the largest D counts at which every answer of the example was near.
+    There may be weights that are farther.
+
+    `distance` is its mean over the examples, 0 where there are no other weights, `succeeded` the
+    share of examples where there are, and `exact` the share of examples whose largest D it is. It
+    is that of each example by itself, so no model has such weights (Wiegreffe and Pinter 2019).
+
+    `done` is called as often as `passes` says.
     """
     batch = run.dataset.test.select(slice(EXAMPLES))
+    with run.precision.autocast():
+        if _is_one_mean(run):
+            best, exact = _farthest(run, batch)
+            done(ADVERSARIAL)
+        else:
+            best, exact = _sought(run, batch, done), torch.zeros(len(batch))
+    columns = {"distance": best, "succeeded": best > OTHER, "exact": exact}
+    numbers = {name: float(column.double().mean()) for name, column in columns.items()}
+    return Probed("test", "teacher", ADVERSARIAL, numbers)
+
+
+def passes(run: PreparedRun) -> int:
+    """Return how often `adversarial` says that it goes on."""
+    return 1 if _is_one_mean(run) else len(STARTS) * TENTHS
+
+
+def _is_one_mean(run: PreparedRun) -> bool:
+    """Return whether an answer is the mean of numbers, weighted by the one row of weights."""
+    model, spec = run.model, run.dataset.spec
+    return (
+        type(model) is KernelRegression
+        and isinstance(model.pooling, AttentionPooling)
+        and isinstance(spec, RegressionSpec)
+        and spec.y_dim == 1
+    )
+
+
+@torch.no_grad()
+def _farthest(
+    run: PreparedRun, batch: Batch
+) -> tuple[Float[Tensor, " examples"], Bool[Tensor, " examples"]]:
+    maps, _ = learned_maps(run.model, batch, main_part(run.model))
+    near = NEAR * float(_deviation(batch))
+    return farthest(maps.weights[0][0, 0], maps.valid[0][0, 0], batch.values[0, :, 0], near)
+
+
+def _sought(
+    run: PreparedRun, batch: Batch, done: Callable[[str], None]
+) -> Float[Tensor, " examples"]:
+    """Return the largest distance that Adam comes by, of each example."""
     part = main_part(run.model)
     model = copy.deepcopy(run.model).requires_grad_(requires_grad=False)
-    with run.precision.autocast():
-        maps, outputs = learned_maps(model, batch, part)
-        best = torch.zeros(len(batch))
-        found = torch.zeros_like(best, dtype=torch.bool)
-        generator = torch.Generator().manual_seed(0)
-        for _ in range(STARTS):
-            logits = [_start(weights, generator) for weights in maps.weights]
-            optimizer = torch.optim.Adam(logits, RATE, amsgrad=True)
-            for step in range(STEPS):
-                given = [
-                    _weights(*each) for each in zip(logits, maps.weights, maps.valid, strict=True)
-                ]
-                answer = rewritten(model, partial(_given, part, given))(batch, need_weights=True)
-                moved = _moved(answer.outputs, outputs, batch)
-                distance = _by_example(divergence(_mean_map(given), maps.mean), maps.counts, batch)
-                excess = _by_example((moved - NEAR).clamp(min=0), batch.target_mask, batch)
-                better = (excess == 0) & (distance > best)
-                best, found = distance.detach().where(better, best), found | better
-                optimizer.zero_grad()
-                (PENALTY * excess - distance).sum().backward()
-                optimizer.step()
-                if (step + 1) % (STEPS // TENTHS) == 0:
-                    done(ADVERSARIAL)
-    numbers = {"distance": float(best.mean()), "succeeded": float(found.double().mean())}
-    return Probed("test", "teacher", ADVERSARIAL, numbers)
+    maps, outputs = learned_maps(model, batch, part)
+    best = torch.zeros(len(batch))
+    generator = torch.Generator().manual_seed(0)
+    for start in STARTS:
+        scores = [start.scores(weights, generator) for weights in maps.weights]
+        optimizer = torch.optim.Adam(scores, start.rate, amsgrad=True)
+        for step in range(STEPS):
+            given = [_weights(*each) for each in zip(scores, maps.weights, maps.valid, strict=True)]
+            answer = rewritten(model, partial(_given, part, given))(batch, need_weights=True)
+            moved = _moved(answer.outputs, outputs, batch)
+            distance = _by_example(divergence(_mean_map(given), maps.mean), maps.counts, batch)
+            excess = _by_example((moved - NEAR).clamp(min=0), batch.target_mask, batch)
+            best = distance.detach().where((excess == 0) & (distance > best), best)
+            optimizer.zero_grad()
+            (start.penalty * excess - distance).sum().backward()
+            optimizer.step()
+            if (step + 1) % (STEPS // TENTHS) == 0:
+                done(ADVERSARIAL)
+    return best
 
 
 @torch.no_grad()
@@ -160,13 +238,6 @@ def _mean_map(weights: Sequence[Tensor]) -> Float[Tensor, "batch rows keys"]:
     return torch.stack([each.mean(dim=1) for each in weights]).mean(dim=0)
 
 
-def _start(weights: Tensor, generator: torch.Generator) -> Tensor:
-    """Return scores from which the adversary starts."""
-    uniform = torch.rand(weights.shape, generator=generator).clamp(min=TINY).log()
-    start = uniform + 3 * torch.randn(weights.shape, generator=generator)
-    return start.to(weights).requires_grad_()
-
-
 def _weights(scores: Tensor, learned: Tensor, valid: Tensor) -> Tensor:
     """Return the softmax of scores over the valid keys, with the learned sum of each row."""
     shares = scores.masked_fill(~valid, torch.finfo(scores.dtype).min).softmax(dim=-1)
@@ -190,9 +261,13 @@ def _given(part: str, weights: Sequence[Tensor], site: Site) -> Rewrite:
 def _moved(outputs: Tensor, learned: Tensor, batch: Batch) -> Float[Tensor, "batch targets"]:
     """Return how far each answer is from the learned one."""
     if isinstance(batch, Points):
-        deviation = batch.targets.double().std(dim=1, keepdim=True).clamp(min=TINY)
-        return ((outputs - learned).abs() / deviation).amax(dim=-1)
+        return ((outputs - learned).abs() / _deviation(batch)).amax(dim=-1)
     return total_variation(outputs, learned)
+
+
+def _deviation(batch: Batch) -> Float[Tensor, "1 1 outputs"]:
+    """Return the standard deviation of the targets of a regression."""
+    return batch.targets.double().std(dim=1, keepdim=True).clamp(min=TINY)
 
 
 def _by_example(

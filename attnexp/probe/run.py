@@ -7,7 +7,7 @@ from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Batch
 from attnexp.errors import RequestError
 from attnexp.normalizers.base import Normalizer
-from attnexp.probe.adversary import STARTS, TENTHS, adversarial, between_seeds
+from attnexp.probe.adversary import adversarial, between_seeds, passes
 from attnexp.probe.effects import effects
 from attnexp.probe.interventions import named, usual
 from attnexp.probe.passes import facts_of, main_part
@@ -50,7 +50,7 @@ class Probe:
         self._heads = one_head if len(one_head) > 1 else []
         self._adversarial = ADVERSARIAL in words
         self.passes = sum(one.repetitions for one in found) + len(self._heads)
-        self.passes += STARTS * TENTHS * self._adversarial
+        self.passes += passes(run) if self._adversarial else 0
 
     def measure(
         self, done: Callable[[str], None], others: Sequence[Architecture] = ()

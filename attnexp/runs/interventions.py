@@ -36,7 +36,8 @@ class Probed:
       log-probability of the gold symbol, nats; of regression `moved`, the mean absolute change of
       an answer, in units of y. `unchanged` is the share of the rows of weights that the
       intervention leaves as they are, and `flips` the share of decoded answers that are others.
-      `distance` and `succeeded` are those of `adversarial` and of `other seeds`.
+      `distance`, `succeeded` and `exact` are those of `adversarial`, and `distance` also that of
+      `other seeds`.
     """
 
     split: str

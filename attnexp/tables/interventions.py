@@ -23,10 +23,10 @@ FACTS = {
     "flips": "flips",
     "unchanged": "unchanged rows",
 }
-
-DISTANCES = ("distance", "succeeded")
-"""The columns of adversarial weights, which sentences have."""
 """The heads of the columns that no metric has, by the names that they have in the file."""
+
+DISTANCES = ("distance", "succeeded", "exact")
+"""The columns of adversarial weights, which sentences have."""
 
 BY_EXAMPLE = "with its 95% interval over examples"
 BY_SEED = "paired by seed, tested and corrected for all rows"
@@ -289,16 +289,23 @@ def _sentences(comparison: Comparison, effects: Effects) -> Iterator[str]:
 
 
 def _distances(comparison: Comparison, effects: Effects) -> Iterator[str]:
-    """Yield how far adversarial weights are from the learned ones, next to those of seeds."""
+    """Yield how far adversarial weights are from the learned ones, next to those of seeds.
+
+    It is said exactly if it is exact for every example of every run, and is otherwise what a search
+    has found at least.
+    """
     found, share = effects.distance(ADVERSARIAL), effects.distance(ADVERSARIAL, "succeeded")
     if found is None or share is None:
         return
+    exact = effects.distance(ADVERSARIAL, "exact") == 1
+    how = "exactly" if exact else "at least"
+    of = "" if exact or share == 1 else "at least "
     seeds = effects.distance(SEEDS)
     beside = "" if seeds is None else f"; the maps of other seeds are {number_text(seeds)} away"
     yield (
-        f"{_title(comparison, effects)}: weights that leave the answers where they are were found "
-        f"for {share:.0%} of the examples, {number_text(found)} nats away on average (at most "
-        f"0.693){beside}"
+        f"{_title(comparison, effects)}: other weights leave the answers where they are for {of}"
+        f"{share:.0%} of the examples, and the farthest are {how} {number_text(found)} nats away "
+        f"on average (0.693 is as far as weights can be){beside}"
     )
 
 
