@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence
 from attnexp.console import number_text
+from attnexp.tables.statistics import ROUNDING
 
 
 class Bounded(Decision):
@@ -43,7 +44,7 @@ class Bounded(Decision):
             text = f"{named} is measured on {spread.n} seed{'s' if spread.n > 1 else ''}"
             return Verdict("cannot tell", text, FEWEST - spread.n)
         assert spread.mean is not None
-        if low == high:
+        if high - low <= ROUNDING * abs(spread.mean):
             measured = f"{number_text(low)}, the same for all {spread.n} seeds"
         else:
             ends = f"[{number_text(low)}, {number_text(high)}]"

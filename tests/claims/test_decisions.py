@@ -216,7 +216,7 @@ def test_a_bound_says_its_numbers():
     assert verdict.because == (
         "weight@64 is 0.2 [0.1061, 0.2939] over 6 seeds, and at most 0.5 is claimed"
     )
-    same = [Point(seed, "weight", 64.0, 0.25) for seed in range(6)]
+    same = [Point(seed, "weight", 64.0, 0.25 + seed * 1e-9) for seed in range(6)]
     verdict = Bounded("weight@64", at_most=0.5).decide(Evidence(points=same))
     assert verdict.because == (
         "weight@64 is 0.25, the same for all 6 seeds, and at most 0.5 is claimed"
