@@ -1,7 +1,7 @@
 """YAML files read as values whose types are checked.
 
 PyYAML, OmegaConf and msgspec go through a document by recursion, in C without a bound, and write
-an alias out wherever it stands. So the nesting and the aliases of a file are bounded before any of
+an alias out wherever it occurs. So the nesting and the aliases of a file are bounded before any of
 them reads it, by a scan of its events, which needs neither recursion nor the values.
 """
 
@@ -22,7 +22,7 @@ MOST_LEVELS = 100
 """The most lists and mappings that may lie inside each other, aliases written out."""
 
 MOST_ALIASED = 100_000
-"""The most values for which the aliases of a file may stand together, written out."""
+"""The most values for which the aliases of a file may be written out, all together."""
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """PyYAML's parser in C, where it was built with it."""
@@ -47,7 +47,7 @@ def read_bounded(path: Path) -> bytes:
 
     Raises FileNotFoundError where there is none, and RequestError where it cannot be read, is
     nested deeper than MOST_LEVELS, where its aliases stand for more than MOST_ALIASED values, or
-    where one lies inside what it stands for. A file that is not YAML is returned: its reader says
+    where one lies inside the value that it names. A file that is not YAML is returned: its reader says
     where it is not.
     """
     content = read_bytes(path)
@@ -80,7 +80,9 @@ def _check_size(path: Path, events: Iterator[yaml.Event]) -> None:
             around.append(_Value(levels=1, anchor=event.anchor))
         elif isinstance(event, yaml.AliasEvent):
             if any(value.anchor == event.anchor for value in around):
-                raise RequestError(f"{path}: *{event.anchor:.50} lies inside what it stands for")
+                raise RequestError(
+                    f"{path}: *{event.anchor:.50} lies inside the value that it names"
+                )
             alias = named.get(str(event.anchor), _Value())
             around[-1].add(alias)
             aliased += alias.values

@@ -60,7 +60,7 @@ NEAR = 0.01
 as a share of the standard deviation of the targets."""
 
 OTHER = 1e-6
-"""Weights that are no farther than this from the learned ones, in nats, are the same weights."""
+"""Weights at most this far from the learned ones, in nats, are the same weights."""
 
 TENTHS = 10
 """How often `adversarial` says that it goes on, for each start."""

@@ -241,7 +241,7 @@ def read_summary(folder: Path | str) -> Summary:
 
 
 def _is_deeper(settings: Any, levels: int) -> bool:
-    """Return whether settings and lists within each other have more than so many levels."""
+    """Return whether settings and lists within each other have more levels than that."""
     level = [settings]
     for _ in range(levels):
         inside = (each.values() if isinstance(each, dict) else each for each in level)

@@ -110,8 +110,8 @@ SWEPT = b"# @package _global_\nhydra: {sweeper: {params: {3: x}}}\n"
     ("group", "content", "sentence"),
     [
         ("experiment", b"3\n", "a YAML file of the configuration holds a single value: settings"),
-        ("experiment", b"data: &a {noise: *a}\n", "too deeply, or its values refer to each other"),
-        ("experiment", b"a: " + b"[" * 5000, "too deeply, or its values refer to each other"),
+        ("experiment", b"data: &a {noise: *a}\n", "*a lies inside the value that it names"),
+        ("experiment", b"a: " + b"[" * 5000, "more than 100 levels inside each other"),
         ("experiment", b"a: \xe9\n", "a YAML file of the configuration is not UTF-8 text"),
         ("experiment", SWEPT, "the names in hydra.sweeper.params must be text, got {3: 'x'}"),
         ("data", b"inner: {params: {3: x}}\n", "must be text, got 3 in data.inner.params"),

@@ -45,7 +45,7 @@ def test_levels_are_counted_through_aliases(written):
 
 
 def test_a_list_that_holds_itself_is_refused(written):
-    with pytest.raises(RequestError, match=r"\*a lies inside what it stands for"):
+    with pytest.raises(RequestError, match=r"\*a lies inside the value that it names"):
         read_bounded(written("a: &a [1, *a]\n"))
 
 
