@@ -84,7 +84,7 @@ def main(argv: Sequence[str]) -> None:
 
 @contextmanager
 def _within(seconds: float) -> Iterator[None]:
-    """Interrupt a block after a number of seconds, as Ctrl-C does, and raise RunFailedError then."""
+    """Interrupt a block after some seconds, as Ctrl-C does, and raise RunFailedError then."""
     ended = threading.Event()
 
     def end() -> None:

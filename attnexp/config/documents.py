@@ -47,8 +47,8 @@ def read_bounded(path: Path) -> bytes:
 
     Raises FileNotFoundError where there is none, and RequestError where it cannot be read, is
     nested deeper than MOST_LEVELS, where its aliases stand for more than MOST_ALIASED values, or
-    where one lies inside the value that it names. A file that is not YAML is returned: its reader says
-    where it is not.
+    where one lies inside the value that it names. A file that is not YAML is returned: its reader
+    says where it is not.
     """
     content = read_bytes(path)
     with suppress(yaml.YAMLError):

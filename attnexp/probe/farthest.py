@@ -32,8 +32,9 @@ def farthest(
 
     All such pairs are looked at, `PAIRS` at a time, but for keys that can be left out: for the
     same weight a key's JSD is convex in its share, and it falls with the weight, so another key
-    is no worse if keys of at most its weight have values both nearer to the bound and farther. If more than
-    `KEYS` are left on a side, the lightest of them are looked at, and the largest JSD may be more.
+    is as good if keys of at most its weight have values both nearer to the bound and farther. If
+    more than `KEYS` are left on a side, the lightest of them are looked at, and the largest JSD may
+    be more.
 
     It is 0 for a row of zeros. Memory grows with keys, and time with the square of the keys that
     are left.
@@ -76,7 +77,7 @@ def _overlap(share: Tensor, other: Tensor) -> Tensor:
 
 
 def _light(reach: Tensor, shares: Tensor) -> tuple[Tensor, Tensor]:
-    """Leave out the keys between two others, by their reach to the bound, of at least their weight."""
+    """Leave out keys that two others of at most their weight enclose by reach to the bound."""
     reach, order = reach.sort()
     shares = shares[order]
     keep = _falls(shares) | _falls(shares.flip(0)).flip(0)
