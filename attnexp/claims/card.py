@@ -38,7 +38,7 @@ def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> E
 
     Unless `trusted`, a claim that code of one's own decides is not judged.
     """
-    evidence = evidence_of(name, claim, config_dir)
+    evidence = evidence_of(name, claim, config_dir, trusted)
     if not trusted and not claim.is_own and (evidence.runs or evidence.points):
         sentence = f"code of your own decides it: attnexp claims {name}"
         verdict = Verdict("not judged", sentence)

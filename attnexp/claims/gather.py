@@ -38,12 +38,16 @@ def finished_runs(folder: Path) -> list[Run]:
     return [run for run in collect([folder]).runs if run.finished] if folder.is_dir() else []
 
 
-def evidence_of(name: str, claim: Claim, config_dir: Path | None) -> Evidence:
+NO_PACKAGES = "hydra.searchpath=[]"
+"""The word, before all others, with which Hydra imports no package to find configurations in it."""
+
+
+def evidence_of(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> Evidence:
     """Return the evidence for a claim: the runs of its jobs as they are now, and its points.
 
     A run in the folder of the claim counts if a sweep of the claim, composed at the seeds that are
-    there, has a job with its key. Runs that tuned settings do not count. No code of the user's is
-    run. Raises RequestError if a sweep cannot be composed.
+    there, has a job with its key. Runs that tuned settings do not count. Unless `trusted`, no code
+    of the user's is run. Raises RequestError if a sweep cannot be composed.
     """
     folder = FOLDER / name
     found = [
@@ -58,7 +62,8 @@ def evidence_of(name: str, claim: Claim, config_dir: Path | None) -> Evidence:
 
         for words in claim.sweeps:
             line = sweep_words(words, ",".join(map(str, seeds)), folder, config_dir)
-            keys |= {job.place.key for job in jobs_of(line)}
+            first = [] if trusted else [NO_PACKAGES]
+            keys |= {job.place.key for job in jobs_of([*first, *line])}
     own = [run for run in found if run.summary.key in keys]
     points = read_points(folder, origin_of(claim.computes)) if claim.computes else []
     decided = [point for point in points if point.seed >= claim.first_seed]

@@ -80,6 +80,7 @@ def yaml_of(name):
             {"decides": {"_target_": "attnexp.claims.bounded.Bounded", "numbr": "loo_mse"}},
             "There is no setting 'numbr' in 'decides'. Did you mean 'number'",
         ),
+        ({"sweeps": [["--config-dir=x", "model=dot"]]}, "takes settings .* got '--config-dir=x'"),
         ({"decides": {"_target_": "collections.Counter"}}, "is not a subclass of Decision"),
         ({"prediction": {"date": "2030-01-01", "says": "x"}}, "2030-01-01, is in the future"),
         ({"prediction": {"date": "soon", "says": "x"}}, "must be a date .* got 'soon'"),

@@ -344,3 +344,22 @@ def test_looks_share_the_level_of_a_claim(in_process, mine, tmp_path):
     text = COMPUTED.replace("at_most: 2.0", "at_most: 1.005")
     rewrite(tmp_path, "seeds: 6", "seeds: 6\nlooks: 5", text)
     assert "[0.9994, 1.006] over 6 seeds" in in_process("claims", "mine", *mine).stdout
+
+
+def test_the_list_imports_no_package_to_find_configurations(in_process, mine, tmp_path):
+    short = MINE.replace("seeds: 6", "seeds: 1").replace(
+        '"model.width=0.5,1.0,', '"model.width=1.0,'
+    )
+    rewrite(tmp_path, "", "", short)
+    assert in_process("claims", "mine", *mine).returncode == 0
+    package = tmp_path / "theirs"
+    (package / "conf").mkdir(parents=True)
+    (package / "__init__.py").write_text("open('imported.txt', 'w').close()\n")
+    word = "- ['hydra.searchpath=[pkg://theirs.conf]', model=gaussian_learned"
+    rewrite(tmp_path, "- [model=gaussian_learned", word, short)
+    in_process("claims", *mine)
+    assert not (tmp_path / "imported.txt").exists()
+    primary = "defaults: [_self_]\nhydra: {searchpath: ['pkg://theirs.conf']}\n"
+    (tmp_path / "my_conf" / "config.yaml").write_text(primary)
+    in_process("claims", *mine)
+    assert not (tmp_path / "imported.txt").exists()
