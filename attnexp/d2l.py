@@ -1,10 +1,13 @@
 """The names of Dive into Deep Learning for its chapters on attention, over attnexp's parts.
 
-`from attnexp import d2l` takes the place of `from d2l import torch as d2l` in a notebook of these
-chapters. Signatures, parameters by name, outputs and `attention_weights` are those of the package
-d2l 1.0.3, and of 0.17 for `NWKernelRegression`, to rounding. Two things differ: the scores that
-`masked_softmax` takes are not changed, and a row whose valid length is 0 has the weights 0, where
-the book's is uniform over keys that are masked.
+Signatures, parameters by name, outputs and `attention_weights` are those of the package d2l 1.0.3,
+and of 0.17 for `NWKernelRegression`, to rounding. Four things differ: the scores that
+`masked_softmax` takes are not changed; a row whose valid length is 0 has the weights 0, where the
+book's is uniform over keys that are masked; and valid lengths above the number of keys, or that are
+not whole numbers, raise ValueError.
+
+Data, training, plots and the encoder-decoder of the package are not here: `INSTEAD` says what does
+it in attnexp.
 """
 
 import math
@@ -16,6 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
+from attnexp.errors import nearest_text
 from attnexp.normalizers.softmax import masked_softmax
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.scaled_dot import ScaledDot
@@ -36,6 +40,35 @@ __all__ = [
     "masked_softmax",
     "show_heatmaps",
 ]
+
+INSTEAD = {
+    "MTFraEng": "`attnexp data=pairs` has sentence pairs",
+    "Seq2Seq": "`attnexp data=pairs model=additive` trains an encoder-decoder",
+    "Seq2SeqEncoder": "`arch=rnn` has the encoder",
+    "Encoder": "torch.nn.Module serves",
+    "Decoder": "torch.nn.Module serves",
+    "AttentionDecoder": "`arch=rnn` has the decoder",
+    "Module": "torch.nn.Module serves",
+    "Classifier": "torch.nn.Module serves",
+    "Trainer": "`attnexp` trains",
+    "DataModule": "`data=` chooses data",
+    "bleu": "`attnexp data=pairs` measures the metric bleu",
+    "plot": "matplotlib draws, and `attnexp plot` draws runs",
+    "plt": "matplotlib.pyplot is it",
+    "set_figsize": "matplotlib.pyplot.figure takes figsize",
+    "use_svg_display": "matplotlib_inline.backend_inline.set_matplotlib_formats does it",
+    "check_shape": "an assert on the shape serves",
+    "check_len": "an assert on the length serves",
+    "try_gpu": "`device=auto` chooses the device",
+    "init_seq2seq": "`arch=rnn` initialises itself",
+}
+"""What serves in place of names of the package that are not here."""
+
+
+def __getattr__(name: str) -> Any:
+    instead = f": {INSTEAD[name]}" if name in INSTEAD else f".{nearest_text(name, __all__)}"
+    raise AttributeError(f"attnexp.d2l has no {name}{instead.rstrip('.')}")
+
 
 ValidLens = Int[Tensor, "batch"] | Int[Tensor, "batch queries"]
 """A length for each sequence, or for each query."""

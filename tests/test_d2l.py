@@ -2,6 +2,7 @@
 
 import ast
 import math
+import re
 import subprocess
 import sys
 import zipfile
@@ -10,6 +11,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 import torch.nn.functional as F
+from conftest import ROOT
 from torch import nn
 
 from attnexp import d2l
@@ -189,3 +191,41 @@ def test_outputs_are_those_of_the_book(book, lengths, trained):
     torch.testing.assert_close(
         d2l.masked_softmax(scores, lengths), book.masked_softmax(scores.clone(), lengths)
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("MTFraEng", "attnexp.d2l has no MTFraEng: `attnexp data=pairs` has sentence pairs"),
+        ("plt", "attnexp.d2l has no plt: matplotlib.pyplot is it"),
+        (
+            "MultiheadAttention",
+            "attnexp.d2l has no MultiheadAttention. Did you mean 'MultiHeadAttention'",
+        ),
+        ("fetch", "attnexp.d2l has no fetch"),
+    ],
+)
+def test_a_name_that_is_missing_says_what_serves(name, sentence):
+    with pytest.raises(AttributeError, match=re.escape(sentence)):
+        getattr(d2l, name)
+    assert not hasattr(d2l, name)
+    assert not set(d2l.INSTEAD) & set(d2l.__all__)
+
+
+@pytest.mark.parametrize("lengths", ["[2, 9]", "[2.0, 3.0]"])
+def test_lengths_that_the_book_lets_pass_are_refused(lengths):
+    """In a process of its own: here shapes and types are checked before the function is called."""
+    code = (
+        "import torch; from attnexp import d2l\n"
+        f"d2l.masked_softmax(torch.randn(2, 3, 6), torch.tensor({lengths}))"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "ValueError: valid_lens must" in answer.stderr
+
+
+def test_the_course_names_what_there_is():
+    text = (ROOT / "docs" / "course.md").read_text()
+    (part,) = re.findall(r"They are (.*?) of release", text, re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", part)) == set(d2l.__all__)
