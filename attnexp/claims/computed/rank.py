@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -22,6 +21,9 @@ XAVIER = "attention alone, Xavier"
 ROUNDING = 1e-13
 """The residual below which there is nothing but rounding."""
 
+RATED = 2
+"""The number of layers after which a rate is taken."""
+
 
 def rank_collapse(
     seed: int, depth: int, width: int, heads: int, symbols: int
@@ -33,10 +35,10 @@ def rank_collapse(
     weights of variance 1 / (3 width) and with those of Xavier, of variance 1 / width; with skip
     connections, X <- X + MultiHead(X); and with feed-forward layers behind these.
 
-    The curves that begin with `rate` have log r(l + 1) / log r(l) of the residual r after layer l,
-    as long as r(l) is above rounding. It is 3 if r(l + 1) is proportional to r(l)^3, as in the
-    doubly exponential bound, and (l + 1) / l if each layer takes away the same share, as plain
-    averaging does.
+    The numbers that begin with `rate` are log r(3) / log r(2) of the residual r after 2 and 3
+    layers, as long as r(2) is above rounding. It is 3 if r(3) is proportional to r(2)^3, as in the
+    doubly exponential bound, and 3/2 if each layer takes away the same share, as plain averaging
+    does.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -67,10 +69,9 @@ def rank_collapse(
             residuals.append(residual(x))
         for layer_number, each in enumerate(residuals):
             yield name, layer_number, each
-        if name in (ALONE, XAVIER):
-            for layer_number, (before, after) in enumerate(pairwise(residuals)):
-                if layer_number and before > ROUNDING:
-                    yield f"rate, {name}", layer_number, math.log(after) / math.log(before)
+        if name in (ALONE, XAVIER) and depth > RATED and residuals[RATED] > ROUNDING:
+            rate = math.log(residuals[RATED + 1]) / math.log(residuals[RATED])
+            yield f"rate, {name}", RATED, rate
 
 
 def residual(x: Float[Tensor, "batch symbols width"]) -> float:
