@@ -199,8 +199,8 @@ def names(config_dir: Path | None = None) -> list[str]:
 def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     """Return a claim.
 
-    Raises RequestError for an unknown name, for a file without the fields of a claim, for flags in
-    its sweeps, and for a prediction that has no date or one in the future.
+    Raises RequestError for an unknown name, for a file without the fields of a claim, for numbers
+    of seeds that are too small, for flags in its sweeps, and for a prediction that has no date or one in the future.
     """
     paths = {choice.name: choice.path for choice in choices(GROUP, config_dir)}
     if name not in paths:
@@ -213,6 +213,10 @@ def read_claim(name: str, config_dir: Path | None = None) -> Claim:
             f"{paths[name]}: prediction.date must be a date such as 2026-11-23, got "
             f"{claim.prediction.date!r}"
         ) from error
+    least = {"seeds": 1, "first_seed": 0, "looks": 1}
+    for field, bound in least.items():
+        if (value := getattr(claim, field)) < bound:
+            raise RequestError(f"{paths[name]}: {field} must be at least {bound}, got {value}")
     for word in (word for words in claim.sweeps for word in words):
         if word.startswith("-"):
             raise RequestError(

@@ -161,11 +161,15 @@ def _misfit(error: str, kind: Any, value: Any, path: str) -> str:
         else [each.__name__ for each in options if isinstance(each, type)]
     )
     words = [WORDS.get(name, name) for name in names if not (literals and name == "str")]
-    for place in re.findall(r"\[(\d+)\]", error.partition("`$")[2]):
+    inside = ""
+    for place in re.findall(r"\[(\d+|\.\.\.)\]", error.partition("`$")[2]):
+        if place == "...":  # msgspec does not say under which name of a mapping
+            inside = "a value inside "
+            break
         path, value = f"{path}[{place}]", value[int(place)]
     shown = MASK if is_secret(path) else shortened_value(repr(value), SHOWN)
     length = (expected and expected[2]) or ""
-    where = f"the names in {path}" if "`key`" in error else path
+    where = f"the names in {path}" if "`key`" in error else f"{inside}{path}"
     return f"{where} must be {choices_text([*literals, *words])}{length}, got {shown}"
 
 
