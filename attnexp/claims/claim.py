@@ -200,7 +200,8 @@ def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     """Return a claim.
 
     Raises RequestError for an unknown name, for a file without the fields of a claim, for numbers
-    of seeds that are too small, for flags in its sweeps, and for a prediction that has no date or one in the future.
+    of seeds that are too small, for flags in its sweeps, and for a prediction that has no date or
+    one in the future.
     """
     paths = {choice.name: choice.path for choice in choices(GROUP, config_dir)}
     if name not in paths:

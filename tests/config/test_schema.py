@@ -57,5 +57,5 @@ def test_a_secret_is_not_shown():
 
 @pytest.mark.parametrize("value", [{"a": [1, "x"]}, {"a": 3}])
 def test_a_misfit_inside_a_mapping_is_refused(value):
-    with pytest.raises(RequestError, match="a value inside decides must be a (number|list), got"):
+    with pytest.raises(RequestError, match=r"a value inside decides must be a (number|list), got"):
         check_type(value, Mapping[str, Sequence[float]], "decides")
