@@ -3,6 +3,7 @@
 import _thread
 import argparse
 import os
+import signal
 import tempfile
 import threading
 import time
@@ -93,6 +94,9 @@ def _within(seconds: float) -> Iterator[None]:
 
     timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
     timer.daemon = True
+    before = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
+    if not callable(before):  # a job in the background ignores Ctrl-C, and an interrupt with it
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         try:
             timer.start()
@@ -100,6 +104,7 @@ def _within(seconds: float) -> Iterator[None]:
         finally:
             timer.cancel()
             timer.join()
+            signal.signal(signal.SIGINT, before)
     except BaseException as error:
         # An interrupt within a library may come out as an error of the library.
         if not ended.is_set():

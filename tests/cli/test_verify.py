@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import signal
 import time
 from pathlib import Path
 
@@ -208,8 +209,21 @@ def test_a_summary_that_asks_for_nonsense_costs_its_own_verdict_alone(in_process
     assert "1 of 2 runs could not be verified" in answer.stderr
 
 
+@pytest.fixture(params=["default_int_handler", "SIG_IGN"])
+def interrupts(request):
+    """SIGINT as Python handles it, and ignored."""
+    before = signal.signal(signal.SIGINT, getattr(signal, request.param))
+    yield
+    assert signal.getsignal(signal.SIGINT) == getattr(signal, request.param)
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interrupts")
 def test_the_time_bounds_what_is_not_training_too(in_process, run, monkeypatch):
-    """The test examples take an hour, in steps of which each is short."""
+    """The test examples take an hour, in steps of which each is short.
+
+    A job that a shell started in the background ignores SIGINT.
+    """
     from attnexp.training.record.recording import Recording
 
     finish, begun = Recording.finish, []
