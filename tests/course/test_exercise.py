@@ -62,7 +62,7 @@ def test_start_writes_nothing_where_a_file_cannot_be_copied(tmp_path, monkeypatc
         ("difference: 1", "missing required field `exercise`"),
         ("exercise: heads\nlow: much", "Expected `float | null`"),
         ("exercise: heads\nlowest: 1", "unknown field `lowest`"),
-        ("[" * 5000, "answer.yaml: "),
+        ("[" * 5000, "answer.yaml has lists or mappings in more than 100 levels"),
     ],
 )
 def test_an_answer_that_cannot_be_read_is_refused_in_a_sentence(tmp_path, text, sentence):

@@ -76,5 +76,5 @@ def test_a_picture_that_a_comparison_lacks_is_said_and_the_rest_is_drawn(
     names = [path.name for path in draw_comparisons(folders, tmp_path / "out")]
     assert {FIT, LOSS} <= set(names)
     assert ATTENTION not in names
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "no attention: the configurations on sine have no seed in common" in said
