@@ -177,6 +177,8 @@ def test_a_choice_of_another_class_is_not_verified(in_process, run, both):
     assert "1 of 2 runs could not be verified" in answer.stderr
 
 
+# An interrupt may come between the opening of a file and the block that closes it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_run_that_takes_longer_than_there_is_time_is_not_verified(in_process, run):
     answer = in_process("verify", str(run), "--seconds", "0")
     assert answer.returncode == 1
@@ -218,6 +220,8 @@ def interrupts(request):
     signal.signal(signal.SIGINT, before)
 
 
+# An interrupt may come between the opening of a file and the block that closes it.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("interrupts")
 def test_the_time_bounds_what_is_not_training_too(in_process, run, monkeypatch):
     """The test examples take an hour, in steps of which each is short.
