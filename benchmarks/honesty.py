@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from attnexp.console import out, plain_table
-from attnexp.tables.significance import LEVEL, Rule, compare
-from attnexp.tables.statistics import Spread
+from attnexp.stats.compare import Rule, compare
+from attnexp.stats.intervals import LEVEL, Spread
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], NDArray[np.float64]]
 """Values of a shape; in tables the last two numbers are rows and seeds."""
@@ -140,7 +140,7 @@ def by_flips(table: NDArray[np.float64], looks: int = 1, overlap: float = 0.0) -
     """Return the rows that a table of attnexp's calls worse."""
     rows = [{seed: {0: value} for seed, value in enumerate(row)} for row in table.tolist()]
     verdicts = compare(rows, Rule("lower", looks=looks, overlap=overlap))
-    return [verdict.standing == "worse" for verdict in verdicts]
+    return [verdict.word == "worse" for verdict in verdicts]
 
 
 def by_t(table: NDArray[np.float64]) -> list[bool]:
@@ -213,7 +213,7 @@ def false_equals(margin: float, seeds: int, trials: int) -> float:
     for _ in range(trials):
         rows = 1 - 0.02 * rng.random(seeds), failing(rng, (seeds,))
         values = [{seed: {0: value} for seed, value in enumerate(row.tolist())} for row in rows]
-        found += any(verdict.standing == "equal" for verdict in compare(values, rule))
+        found += any(verdict.word == "equal" for verdict in compare(values, rule))
     return found / trials
 
 
@@ -236,7 +236,7 @@ def false_verdicts_of_diverged(counted: bool, seeds: int, trials: int) -> float:
                 rows[1][seed] = {0: float(second[seed])}
             elif counted:
                 rows[1][seed] = {0: worst}
-        found += compare(rows, Rule("lower"))[0].standing == "worse"
+        found += compare(rows, Rule("lower"))[0].word == "worse"
     return found / trials
 
 

@@ -21,6 +21,7 @@ PARTS = {
     "console": "",
     "version": "",
     "writing": "",
+    "stats": "",
     "scores": "lazy",
     "normalizers": "lazy masks scores",
     "attention": "masks normalizers scores",
@@ -30,7 +31,7 @@ PARTS = {
     "tasks": "architectures attention batch data",
     "runs": "console version",
     "select": "console runs",
-    "tables": "console runs select",
+    "tables": "console runs select stats",
     "plots": "console runs select",
     "report": "console plots runs select tables",
     "trackers": "console runs",
@@ -38,13 +39,13 @@ PARTS = {
     "config": "architectures batch console data normalizers runs scores tasks trackers training",
     "sweeps": "config console plots runs select tables training",
     "notebooks": "architectures attention batch config plots runs select tables",
-    "probe": "architectures attention batch data masks normalizers runs tables tasks training",
+    "probe": "architectures attention batch data masks normalizers runs stats tasks training",
     "claims": "architectures attention config console masks normalizers plots runs scores select "
-    "sweeps tables",
+    "stats sweeps tables",
     "attend": "attention config console normalizers plots runs scores",
-    "course": "batch config console data runs scores select tables",
+    "course": "batch config console data runs scores select stats tables",
     "cli": "architectures attend attention batch claims config console course data normalizers "
-    "notebooks plots probe report runs scores select sweeps tables tasks training version",
+    "notebooks plots probe report runs scores select stats sweeps tables tasks training version",
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 

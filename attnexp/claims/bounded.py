@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence
 from attnexp.console import number_text
-from attnexp.tables.statistics import ROUNDING
+from attnexp.stats.intervals import ROUNDING
 
 
 class Bounded(Decision):

@@ -9,6 +9,8 @@ from typing import Any, Literal
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.config.schema import check_settings
 from attnexp.errors import RequestError, none_of
+from attnexp.stats.compare import fewest_seeds
+from attnexp.stats.intervals import LEVEL
 
 Word = Literal[
     "reproduced",
@@ -20,7 +22,7 @@ Word = Literal[
     "failed",
 ]
 
-FEWEST = 6
+FEWEST = fewest_seeds(LEVEL)
 """The fewest seeds of a verdict, as in tables."""
 
 

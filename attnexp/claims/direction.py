@@ -8,9 +8,10 @@ from attnexp.claims.decision import Decision, Verdict
 from attnexp.claims.evidence import Evidence, metric_of
 from attnexp.console import number_text
 from attnexp.errors import RequestError
-from attnexp.tables.power import seeds_needed
-from attnexp.tables.significance import Rule, Values, compare, seed_means
-from attnexp.tables.statistics import RANGES, UNBOUNDED
+from attnexp.stats.compare import Rule, compare
+from attnexp.stats.intervals import RANGES, UNBOUNDED
+from attnexp.stats.pairs import Values, seed_means
+from attnexp.stats.power import seeds_needed
 
 
 class Direction(Decision):
@@ -57,7 +58,7 @@ class Direction(Decision):
         (worst,) = (i for i in (0, 1) if verdicts[i].difference is not None)
         found = verdicts[worst].difference
         assert found is not None
-        standing = verdicts[worst].standing
+        standing = verdicts[worst].word
         if standing == "best" and found.pairs >= rule.least:  # their means are the same
             inside = max(abs(found.low), abs(found.high)) <= self.equal_within
             standing = "equal" if inside else "tied"

@@ -1,12 +1,12 @@
 """A decision by the share of seeds that learn, where a row of runs has two modes."""
 
 from collections.abc import Sequence
-from math import comb, sqrt
-from statistics import NormalDist, median
+from statistics import median
 
 from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence
 from attnexp.runs.folder import Run
+from attnexp.stats.exact import fisher_larger, largest_difference
 
 MOST_SEEDS = 200
 """The most seeds that are advised."""
@@ -50,7 +50,7 @@ class Escaped(Decision):
         rows = [evidence.values(self.metric, where) for where in (self.first, self.second)]
         seeds = [len(row) for row in rows]
         escaped = [sum(map(self._passes, row.values())) for row in rows]
-        p = fisher(escaped[0], seeds[0], escaped[1], seeds[1])
+        p = fisher_larger(escaped[0], seeds[0], escaped[1], seeds[1])
         shares = [
             f"{there} of {of} seeds with {where}"
             for there, of, where in zip(escaped, seeds, (self.first, self.second), strict=True)
@@ -64,7 +64,8 @@ class Escaped(Decision):
             return Verdict("cannot tell", text, FEWEST - min(seeds), shown)
         if p <= evidence.level:
             return Verdict("reproduced", text, shown=shown)
-        if _highest(escaped[0], seeds[0], escaped[1], seeds[1], evidence.level) < self.least:
+        most = largest_difference(escaped[0], seeds[0], escaped[1], seeds[1], evidence.level)
+        if most < self.least:
             return Verdict("not reproduced", text, shown=shown)
         needed = _seeds_needed(
             escaped[0] / seeds[0], escaped[1] / seeds[1], min(seeds), evidence.level
@@ -95,32 +96,10 @@ class Escaped(Decision):
         return f"{min(steps)} to {max(steps)}, median {median(steps):g}, of {len(steps)} seeds"
 
 
-def fisher(first: int, of_first: int, second: int, of_second: int) -> float:
-    """Return the one-sided p of Fisher's exact test that the first share is the larger one.
-
-    It is the probability of `first` or more of `of_first` among the first + second that there are.
-    """
-    both, there = of_first + of_second, first + second
-    ways = sum(
-        comb(of_first, k) * comb(of_second, there - k)
-        for k in range(first, min(of_first, there) + 1)
-        if there - k <= of_second
-    )
-    return ways / comb(both, there)
-
-
-def _highest(first: int, of_first: int, second: int, of_second: int, level: float) -> float:
-    """Return the upper end of the interval of the difference of two shares (Agresti and Caffo)."""
-    shares = [(first + 1) / (of_first + 2), (second + 1) / (of_second + 2)]
-    variance = shares[0] * (1 - shares[0]) / (of_first + 2)
-    variance += shares[1] * (1 - shares[1]) / (of_second + 2)
-    return shares[0] - shares[1] + NormalDist().inv_cdf(1 - level / 2) * sqrt(variance)
-
-
 def _seeds_needed(first: float, second: float, seeds: int, level: float) -> int | None:
     """Return how many seeds more would be enough if the shares stayed as they are."""
     for more in range(1, MOST_SEEDS):
         n = seeds + more
-        if fisher(round(first * n), n, round(second * n), n) <= level:
+        if fisher_larger(round(first * n), n, round(second * n), n) <= level:
             return more
     return None

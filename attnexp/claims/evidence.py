@@ -12,9 +12,8 @@ from attnexp.runs.interventions import on_test
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.probed import PREFIX, with_probed
 from attnexp.select.where import matching
+from attnexp.stats.intervals import LEVEL, Spread
 from attnexp.tables.entries import EXAMPLES, TESTED
-from attnexp.tables.significance import LEVEL
-from attnexp.tables.statistics import Spread
 
 
 class Point(msgspec.Struct, frozen=True, array_like=True):

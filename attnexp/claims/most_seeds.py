@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from attnexp.claims.decision import FEWEST, Verdict
-from attnexp.tables.statistics import share_interval
+from attnexp.stats.exact import share_interval
 
 MOST = 0.5
 """The share above which seeds are most of them."""

@@ -9,7 +9,7 @@ from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.errors import RequestError
 from attnexp.runs.folder import Run
-from attnexp.tables.statistics import COVERAGE, moments, student_quantile
+from attnexp.stats.intervals import COVERAGE, moments, student_quantile
 
 Errors = Mapping[float, Mapping[int, Mapping[int, float]]]
 """The error by width, number of points and seed."""

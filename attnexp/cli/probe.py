@@ -53,8 +53,8 @@ def main(argv: Sequence[str]) -> None:
             )
     from attnexp.select.groups import comparisons
     from attnexp.select.selection import selected
+    from attnexp.stats.compare import Rule
     from attnexp.tables.interventions import interventions_report
-    from attnexp.tables.significance import Rule
 
     found = [run for run in selected(paths, arguments.where) if run.finished]
     if not found:

@@ -13,10 +13,12 @@ from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.groups import without_repeats, without_trials
-from attnexp.tables.significance import LEVEL, Rule, compare, paired, student_reach
-from attnexp.tables.text import listed
+from attnexp.stats.compare import Rule, compare, fewest_seeds
+from attnexp.stats.intervals import LEVEL, student_reach
+from attnexp.stats.pairs import paired
+from attnexp.tables.report import listed
 
-LEAST_SEEDS = 6
+LEAST_SEEDS = fewest_seeds(LEVEL)
 
 TOLERANCE = 0.05
 """How far a stated number may be from ours, in halves of the width of Student's interval."""
@@ -130,7 +132,7 @@ def _answered(
     }
     yield _stated("difference", [answer.difference], means, reach)
     yield _stated("interval", [answer.low, answer.high], intervals, reach)
-    worse = [verdict.standing == "worse" for verdict in verdicts]
+    worse = [verdict.word == "worse" for verdict in verdicts]
     right = labels[worse.index(False)] if any(worse) else UNDECIDED
     text = "the conclusion of the paired test by which `attnexp results` compares rows"
     if answer.better == right:

@@ -10,7 +10,7 @@ from attnexp.plots.catalogue import first_figures
 from attnexp.runs.folder import Run
 from attnexp.select.groups import Comparison
 from attnexp.tables.formats import as_html
-from attnexp.tables.text import Report
+from attnexp.tables.report import Report
 
 PICTURE = Markup('<img alt="{}" src="data:image/png;base64,{}" style="max-width: 100%">')
 SENTENCE = Markup("<p>{}</p>")

@@ -72,7 +72,7 @@ class NotebookRun(Run):
     def _repr_html_(self) -> str:
         """Return the metrics, and the pictures of `SHOWN` that there are."""
         from attnexp.notebooks.display import html
-        from attnexp.tables.text import Grid, Head, Report, cell
+        from attnexp.tables.report import Grid, Head, Report, cell
 
         headline = [name for name in self.metrics if self.is_headline(name)]
         rows = [[cell(name), cell(self.metrics[name])] for name in headline]

@@ -80,7 +80,7 @@ class NotebookRuns(tuple[NotebookRun, ...]):
 
         from attnexp.notebooks.display import html
         from attnexp.select.order import sort_runs
-        from attnexp.tables.reports import runs_report
+        from attnexp.tables.build import runs_report
 
         report = runs_report(sort_runs(self._frame, None), [])
         compared = self.comparisons

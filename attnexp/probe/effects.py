@@ -13,13 +13,10 @@ from attnexp.batch import Batch, RegressionSpec
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.passes import Answers, answers
 from attnexp.runs.interventions import CHANGE, HIGH, LEARNED, LOW, Probed
-from attnexp.tables.significance import LEVEL, student_reach
+from attnexp.stats.intervals import LEVEL, matched_shares, student_reach
 from attnexp.tasks.regression import y_deviation
 from attnexp.tasks.seq2seq import gold_log_probabilities
 from attnexp.training.prepared import PreparedRun
-
-NORMAL = 1.96
-"""The quantile of the normal distribution that leaves 5% outside of both."""
 
 Fed = Literal["teacher", "decoded"]
 """What the decoder is given: the targets (teacher forcing), or its own answers."""
@@ -156,18 +153,15 @@ def _changes(one: Measured, base: Measured) -> dict[str, float]:
 def interval(differences: Float[Tensor, " examples"]) -> tuple[float, float, float]:
     """Return the mean of differences over examples, and the ends of its 95% interval.
 
-    It is Student's. Where every difference is -1, 0 or 1, as of exact match, it is that of Agresti
-    and Min (2005) for matched shares, which adds half an example to each outcome: examples that all
-    change alike do not make it a point.
+    It is Student's, and that of matched shares if every difference is -1, 0 or 1, as of exact
+    match.
     """
     n = len(differences)
     mean = float(differences.mean())
     if n < 2:
         return mean, -math.inf, math.inf
     if bool(((differences == 0) | (differences.abs() == 1)).all()):
-        changed, net = float(differences.abs().sum()) + 1, mean * n
-        reach = NORMAL * math.sqrt(changed - net**2 / (n + 2)) / (n + 2)
-        middle = net / (n + 2)
-        return mean, max(middle - reach, -1.0), min(middle + reach, 1.0)
+        changed, net = int(differences.abs().sum()), int(differences.sum())
+        return mean, *matched_shares(changed, net, n)
     reach = student_reach(differences.tolist(), LEVEL, overlap=0.0)
     return mean, mean - reach, mean + reach

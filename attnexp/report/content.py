@@ -27,7 +27,7 @@ from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.summary import Summary, error_text
 from attnexp.select.groups import Comparison, Configuration, seeds_by_epoch
-from attnexp.tables.text import Report
+from attnexp.tables.report import Report
 
 Part = TypeVar("Part")
 

@@ -69,7 +69,7 @@ def show_results(composer: Composer, plan: Plan) -> None:
     ended = [job for job in jobs if job.found.status is Status.FINISHED]
     if not ended:
         return
-    from attnexp.tables.reports import show_configurations
+    from attnexp.tables.build import show_configurations
 
     show_configurations([str(job.folder) for job in ended])
     configurations = {configuration_of(job) for job in ended}

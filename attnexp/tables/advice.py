@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from attnexp.console import number_text
 from attnexp.runs.origin.command_line import command, next_seeds
+from attnexp.stats.compare import Rule
+from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import SEEDS, Entry, Request, ResultsTable
-from attnexp.tables.modes import mode_notes
-from attnexp.tables.power import seeds_needed
+from attnexp.tables.learned import mode_notes
 from attnexp.tables.sentences import row_name
-from attnexp.tables.significance import Rule
 
 NEGLIGIBLE = 0.001
 """The part of a row's standard deviation below which a difference is worth no more seeds."""
@@ -51,19 +51,19 @@ def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Itera
             f"{'is' if common == 1 else 'are'} {common}{_command(rows, rule.least - common)}"
         )
         return
-    best = next(entry for entry in rows if entry.verdict.standing == "best")
+    best = next(entry for entry in rows if entry.standing.word == "best")
     tied = [
         (needed, entry)
         for entry in rows
-        if entry.verdict.standing == "tied"
-        and entry.verdict.difference
-        and abs(entry.verdict.difference.mean) > NEGLIGIBLE * (entry.spread.sd or 0.0)
-        and (needed := seeds_needed(entry.verdict.difference, rule)) is not None
+        if entry.standing.word == "tied"
+        and entry.standing.difference
+        and abs(entry.standing.difference.mean) > NEGLIGIBLE * (entry.spread.sd or 0.0)
+        and (needed := seeds_needed(entry.standing.difference, rule)) is not None
     ]
     if tied:
         needed, entry = min(tied, key=lambda one: one[0])
-        assert entry.verdict.difference is not None
-        size = number_text(abs(entry.verdict.difference.mean))
+        assert entry.standing.difference is not None
+        size = number_text(abs(entry.standing.difference.mean))
         line = _command([best, entry], needed - common) if table.unit is SEEDS else ""
         names = f"{row_name(table, best)} and {row_name(table, entry)}"
         yield (

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from attnexp.console import number_text
 from attnexp.tables.entries import LOST, Entry, ResultsTable
-from attnexp.tables.modes import modes_of
-from attnexp.tables.text import NOTHING, Cell, cell
+from attnexp.tables.learned import modes_of
+from attnexp.tables.report import NOTHING, Cell, cell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +87,7 @@ def _companion(head: str) -> Column:
 
 def _to_best(entry: Entry) -> str | None:
     """Return the mean difference to the best row, with its interval."""
-    found = entry.verdict.difference
+    found = entry.standing.difference
     if found is None:
         return None
     ends = ", ".join(number_text(end) for end in (found.low, found.high))
@@ -96,7 +96,7 @@ def _to_best(entry: Entry) -> str | None:
 
 def _ahead(entry: Entry) -> str | None:
     """Return on how many seeds a row is better than the best row."""
-    found = entry.verdict.difference
+    found = entry.standing.difference
     return None if found is None else f"{found.better} of {found.pairs}"
 
 
@@ -111,7 +111,7 @@ def _difference(what: str) -> Column:
     names = {"better": "better_on", "pairs": "pairs"}
     return Column(
         name=names.get(what, f"difference_{what}"),
-        value=lambda entry: getattr(entry.verdict.difference, what, None),
+        value=lambda entry: getattr(entry.standing.difference, what, None),
     )
 
 
@@ -160,7 +160,7 @@ COLUMNS = (
     Column(value=_interval, title="95% interval", shown=attrgetter("detailed")),
     Column(
         name="standing",
-        value=attrgetter("verdict.standing"),
+        value=attrgetter("standing.word"),
         title="standing",
         shown=_ranked,
         align="left",
@@ -168,7 +168,7 @@ COLUMNS = (
     Column(value=_to_best, title="difference to the best", shown=_ranked, spare=True, sparse=True),
     Column(value=_ahead, title="better on", shown=_ranked, spare=True, sparse=True),
     Column(value=_learned, title="learned", shown=_ranked, align="left", sparse=True),
-    Column(name="p", value=attrgetter("verdict.p")),
+    Column(name="p", value=attrgetter("standing.p")),
     *map(_difference, ("mean", "low", "high", "better", "pairs")),
     *map(_lost, LOST),
     _cost("parameters", _most),

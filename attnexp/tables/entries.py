@@ -15,8 +15,9 @@ from attnexp.runs.status import Status
 from attnexp.select.frame import Frame, varying
 from attnexp.select.groups import DATA_SEED, is_data, without_repeats, without_trials
 from attnexp.select.order import natural
-from attnexp.tables.significance import Rule, Values, Verdict, compare, seed_means
-from attnexp.tables.statistics import RANGES, UNBOUNDED, Spread
+from attnexp.stats.compare import Rule, Standing, compare
+from attnexp.stats.intervals import RANGES, UNBOUNDED, Spread
+from attnexp.stats.pairs import Values, seed_means
 
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
@@ -138,7 +139,7 @@ class Entry:
     row: Row
     metric: str | None = None
     values: Values = field(default_factory=dict)
-    verdict: Verdict = field(default_factory=Verdict)
+    standing: Standing = field(default_factory=Standing)
     ahead: bool = False
 
     @property
@@ -309,16 +310,16 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
     if metric is None:
         return [Entry(row) for row in panel]
     values = [row.values(metric) for row in panel]
-    verdicts = [Verdict()] * len(panel)
+    verdicts = [Standing()] * len(panel)
     if better := panel[0].runs.better.get(metric):
         way = cast(Literal["lower", "higher"], better)
         overlap = max(row.overlap for row in panel)
         rule = Rule(way, request.equal_within, request.looks, overlap, panel[0].unit.many)
         _count_diverged(panel, values, metric, better)
         verdicts = compare(values, rule)
-    shown = any(verdict.standing == "worse" for verdict in verdicts)
+    shown = any(verdict.word == "worse" for verdict in verdicts)
     return [
-        Entry(row, metric, own, verdict, shown and verdict.standing in ("best", "tied"))
+        Entry(row, metric, own, verdict, shown and verdict.word in ("best", "tied"))
         for row, own, verdict in zip(panel, values, verdicts, strict=True)
     ]
 

@@ -12,7 +12,7 @@ from attnexp.runs.status import Status
 from attnexp.select.frame import Frame
 from attnexp.select.groups import is_data
 from attnexp.tables.entries import ResultsTable, finished
-from attnexp.tables.text import count_text, listed
+from attnexp.tables.report import count_text, listed
 
 CODE = {
     "results_version": "version of the results",

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from attnexp.tables.report import Grid, Report
 from attnexp.tables.terminal import as_text
-from attnexp.tables.text import Grid, Report
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """How text begins that a spreadsheet computes."""

@@ -10,8 +10,8 @@ from attnexp.errors import RequestError, none_of
 from attnexp.runs.folder import Run
 from attnexp.runs.interventions import ADVERSARIAL, CHANGE, HIGH, LEARNED, LOW, SEEDS, on_test
 from attnexp.select.groups import Comparison, Configuration
-from attnexp.tables.significance import Difference, Rule, Verdict, against
-from attnexp.tables.text import Cell, Grid, Head, Report, cell, listed
+from attnexp.stats.compare import Difference, Rule, Standing, against
+from attnexp.tables.report import Cell, Grid, Head, Report, cell, listed
 
 CHOOSING = ("test_loss", "test_mse")
 """The losses by which the head that matters most is chosen where the metric does not tell."""
@@ -71,7 +71,7 @@ class Effects:
         return fmean(known) if known else None
 
     @cached_property
-    def verdicts(self) -> dict[str, Verdict]:
+    def verdicts(self) -> dict[str, Standing]:
         """How each intervention compares with the learned weights."""
         if not self.names:
             return {}
@@ -125,13 +125,13 @@ class Effects:
         values = zip(self.configuration.seeds, self.values(name), strict=True)
         return {seed: {0: value} for seed, value in values}
 
-    def _by_example(self, name: str) -> Verdict:
+    def _by_example(self, name: str) -> Standing:
         """Return the change in one run, with its interval over examples and no verdict."""
         low, high = (self.mean(name, self.metric + end) for end in (LOW, HIGH))
         mean = self.mean(name, self.metric + CHANGE) or 0.0
         if low is None or high is None:
-            return Verdict()
-        return Verdict(
+            return Standing()
+        return Standing(
             difference=Difference(mean, low, high, better=0, worse=0, pairs=1, sd=0.0, level=0.05)
         )
 
@@ -217,7 +217,7 @@ def _grid(comparison: Comparison, effects: Effects) -> Grid:
                 cell(name),
                 cell(fmean(effects.values(name))),
                 cell(_change_text(verdict.difference)),
-                *([cell(verdict.standing)] if several else []),
+                *([cell(verdict.word)] if several else []),
                 *(cell(effects.mean(name, fact)) for fact in facts),
             ]
         )
@@ -238,7 +238,7 @@ def _change_text(found: Difference | None) -> str | None:
 def _records(comparison: Comparison, effects: Effects) -> Iterator[dict[str, object]]:
     """Yield a mapping for each intervention, the learned weights first."""
     for name in (LEARNED, *effects.names):
-        found = effects.verdicts.get(name, Verdict())
+        found = effects.verdicts.get(name, Standing())
         numbers: Mapping[str, object] = {fact: effects.mean(name, fact) for fact in FACTS}
         yield {
             "configuration": effects.configuration.label,
@@ -251,7 +251,7 @@ def _records(comparison: Comparison, effects: Effects) -> Iterator[dict[str, obj
             "low": found.difference and found.difference.low,
             "high": found.difference and found.difference.high,
             "p": found.p,
-            "standing": found.standing,
+            "standing": found.word,
             **numbers,
         }
 
@@ -265,7 +265,7 @@ def _sentences(comparison: Comparison, effects: Effects) -> Iterator[str]:
     parts = [f"{_title(comparison, effects)}: {effects.metric} is {learned}"]
     verdicts = effects.verdicts
     for standing, words in STANDINGS.items():
-        found = [name for name in effects.names if verdicts[name].standing == standing]
+        found = [name for name in effects.names if verdicts[name].word == standing]
         if found:
             parts.append(f"{words} {listed([_named(name, verdicts[name]) for name in found])}")
     if len(parts) == 1:
@@ -318,14 +318,14 @@ STANDINGS = {
 """How a sentence says the standing of interventions."""
 
 
-def _named(name: str, verdict: Verdict) -> str:
+def _named(name: str, verdict: Standing) -> str:
     found = verdict.difference
-    if found is None or verdict.standing in ("tied", "equal"):
+    if found is None or verdict.word in ("tied", "equal"):
         return name
     return f"{name} ({found.mean:+.4g})"
 
 
-def _is_clear(verdict: Verdict) -> bool | None:
+def _is_clear(verdict: Standing) -> bool | None:
     """Return whether the interval of a change leaves out zero, None where there is none."""
     found = verdict.difference
     return None if found is None else not found.low <= 0 <= found.high

@@ -6,7 +6,7 @@ from pathlib import Path
 from attnexp import console
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
-from attnexp.tables.text import Report
+from attnexp.tables.report import Report
 
 ENDINGS = {
     ".txt": "table",

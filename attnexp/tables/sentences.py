@@ -6,12 +6,12 @@ from statistics import fmean
 
 from attnexp.console import number_text
 from attnexp.select.groups import label
+from attnexp.stats.compare import fewest_seeds
+from attnexp.stats.intervals import LEVEL, ROUNDING
+from attnexp.stats.power import detectable
 from attnexp.tables.entries import Entry, Request, ResultsTable
-from attnexp.tables.modes import modes_of
-from attnexp.tables.power import detectable
-from attnexp.tables.significance import LEVEL, fewest_seeds
-from attnexp.tables.statistics import ROUNDING
-from attnexp.tables.text import listed
+from attnexp.tables.learned import modes_of
+from attnexp.tables.report import listed
 
 STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart from it"}
 """The verdicts on a row, in the words of a sentence about the best one."""
@@ -34,7 +34,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             continue
         lower = measured[0].better == "lower"
         extreme, pick = ("lowest", min) if lower else ("highest", max)
-        several = [entry for entry in measured if entry.verdict.standing == "best"]
+        several = [entry for entry in measured if entry.standing.word == "best"]
         best = pick(several or measured, key=lambda entry: entry.spread.mean or 0.0)
         names = listed([row_name(table, entry) for entry in several or [best]])
         has = "have" if len(several) > 1 else "has"
@@ -42,7 +42,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
         parts = [f"{of}{names} {has} the {extreme} mean {best.metric}, {mean}"]
         for standing, usual in STANDINGS.items():
-            found = [entry for entry in panel if entry.verdict.standing == standing]
+            found = [entry for entry in panel if entry.standing.word == standing]
             may_fail = standing == "equal" and any(map(modes_of, found))
             words = f"{usual} if no seed fails" if may_fail else usual
             if found:
@@ -50,10 +50,10 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         few = [
             entry
             for entry in panel
-            if entry.verdict.difference and entry.verdict.standing not in ("best", *STANDINGS)
+            if entry.standing.difference and entry.standing.word not in ("best", *STANDINGS)
         ]
         if few:
-            seen = listed([f"{row_name(table, entry)} {entry.verdict.standing}" for entry in few])
+            seen = listed([f"{row_name(table, entry)} {entry.standing.word}" for entry in few])
             parts.append(f"too few seeds for a verdict: {seen}")
         yield ". ".join(
             part[0].upper() + part[1:] if n or of else part for n, part in enumerate(parts)
@@ -62,8 +62,8 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
 
 def _named(table: ResultsTable, entry: Entry) -> str:
     """Return the name of a row, with its distance from the best where it is worse."""
-    found = entry.verdict.difference
-    if found is None or entry.verdict.standing != "worse":
+    found = entry.standing.difference
+    if found is None or entry.standing.word != "worse":
         return row_name(table, entry)
     return f"{row_name(table, entry)} by {number_text(abs(found.mean))}"
 
@@ -71,9 +71,9 @@ def _named(table: ResultsTable, entry: Entry) -> str:
 def explanations(table: ResultsTable, request: Request) -> Iterator[str]:
     """Yield the reasoning behind the verdict on each row, in plain words."""
     for panel in table.panels:
-        best = next((entry for entry in panel if entry.verdict.standing == "best"), None)
+        best = next((entry for entry in panel if entry.standing.word == "best"), None)
         for entry in panel:
-            if best is not None and entry.verdict.difference is not None:
+            if best is not None and entry.standing.difference is not None:
                 yield " ".join(_reasons(table, entry, best, panel, request))
         yield from _floor(panel, request)
 
@@ -86,13 +86,13 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
     row of the panel was tested, so that more rows take a larger difference.
     """
     rows = [entry for entry in panel if entry.better and entry.spread.sd is not None]
-    paired = [found.sd for entry in rows if (found := entry.verdict.difference) is not None]
+    paired = [found.sd for entry in rows if (found := entry.standing.difference) is not None]
     alone = [math.sqrt(2) * (entry.spread.sd or 0.0) for entry in rows]
     spread = math.sqrt(fmean(sd**2 for sd in paired or alone)) if rows else 0.0
     largest = max((abs(value) for entry in rows for value in entry.spread.values), default=0.0)
     if spread <= ROUNDING * largest:
         return
-    tested = [found.level for entry in rows if (found := entry.verdict.difference) is not None]
+    tested = [found.level for entry in rows if (found := entry.standing.difference) is not None]
     level = min(tested, default=LEVEL / request.looks)
     least = fewest_seeds(level)
     overlap = max(entry.row.overlap for entry in rows)
@@ -112,7 +112,7 @@ def _reasons(
     table: ResultsTable, entry: Entry, best: Entry, panel: Sequence[Entry], request: Request
 ) -> Iterator[str]:
     """Yield the steps from the differences of a row to its verdict."""
-    found, p = entry.verdict.difference, entry.verdict.p
+    found, p = entry.standing.difference, entry.standing.p
     assert found is not None
     assert p is not None
     yield (
@@ -136,5 +136,5 @@ def _reasons(
     yield (
         f"A difference as clear as this between any two of {rows} rows comes up by chance with "
         f"p = {number_text(p)}; {'at most' if p <= level else 'more than'} {number_text(level)}: "
-        f"{entry.verdict.standing}."
+        f"{entry.standing.word}."
     )

@@ -8,7 +8,7 @@ from attnexp.claims.bounded import Bounded
 from attnexp.claims.claim import read_claim
 from attnexp.claims.decision import made
 from attnexp.claims.direction import Direction
-from attnexp.claims.escaped import Escaped, fisher
+from attnexp.claims.escaped import Escaped
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.claims.rate import Rate, errors_of, slope_of
 from attnexp.claims.same_minimum import SameMinimum, minima
@@ -315,23 +315,6 @@ def test_a_part_without_its_runs_cannot_tell():
     assert "nothing has the number y1@0 yet" in verdict.because
     with pytest.raises(RequestError, match="parts must be two decisions or more, got 1"):
         made({"_target_": "attnexp.claims.all_of.AllOf", "parts": [PART]})
-
-
-@pytest.mark.parametrize(
-    ("table", "p"),
-    [
-        # Fisher's lady: of four cups with milk first she finds four, or three
-        ((4, 4, 0, 4), 1 / 70),
-        ((3, 4, 1, 4), 17 / 70),
-        ((6, 6, 0, 6), 1 / 924),
-        ((0, 5, 0, 5), 1.0),
-        ((0, 4, 4, 4), 1.0),
-        # three of eight have escaped: C(3,2) C(5,1) + C(3,3) C(5,0) of C(8,3)
-        ((2, 3, 1, 5), (3 * 5 + 1) / 56),
-    ],
-)
-def test_fisher_by_hand(table, p):
-    assert fisher(*table) == pytest.approx(p)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from scipy import stats
 
 from attnexp.course.exercise import FOLDER, names, read_exercise
 from attnexp.select.collect import collect
-from attnexp.tables.sign_flips import interval
+from attnexp.stats.flips import interval
 
 
 @pytest.fixture

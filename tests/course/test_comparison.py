@@ -8,7 +8,7 @@ from scipy import stats
 from attnexp.course.comparison import check_comparison
 from attnexp.course.exercise import Answer, Comparison
 from attnexp.select.collect import collect
-from attnexp.tables.sign_flips import interval
+from attnexp.stats.flips import interval
 
 COMPARISON = Comparison(
     metric="test_mse",

@@ -6,7 +6,7 @@ import pytest
 import sweeping
 import yaml
 
-from attnexp.tables.significance import Rule
+from attnexp.stats.compare import Rule
 
 ONE_RUN = {"width_of_many_points"}
 """Experiments that are a recipe for one run."""

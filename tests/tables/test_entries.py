@@ -170,8 +170,8 @@ def test_data_sets_are_the_unit_of_runs_that_name_several(frame):
     assert table.unit.many == "data sets"
     assert table.only_data is None
     assert [entry.spread.n for entry in panel] == [6, 6]
-    worse = panel[1].verdict
-    assert worse.standing == "worse"
+    worse = panel[1].standing
+    assert worse.word == "worse"
     assert worse.difference.pairs == 6
     # the mean over d of 1 + d, d = 0 ... 5
     assert worse.difference.mean == pytest.approx(3.5)
@@ -198,7 +198,7 @@ def test_splits_of_a_file_by_data_seed_overlap(frame):
     assert table.unit.many == "splits"
     assert [entry.row.overlap for entry in table.firsts] == [0.25, 0.25]
     (few,) = divide(crossed(frame, range(3), (0, 1)), Request())
-    assert few.firsts[1].verdict.standing == "worse on 3 of 3 data sets"
+    assert few.firsts[1].standing.word == "worse on 3 of 3 data sets"
     assert "at least 6 data sets that every row has, and there are 3: add values of data_seed" in (
         " ".join(advice(few, Request()))
     )

@@ -14,7 +14,7 @@ from attnexp.data.mqar import MultiQueryRecall
 from attnexp.data.reverse import Reverse
 from attnexp.scores.additive import Additive
 from attnexp.scores.scaled_dot import ScaledDot
-from attnexp.tables.statistics import RANGES, UNBOUNDED
+from attnexp.stats.intervals import RANGES, UNBOUNDED
 from attnexp.tasks.base import ScoreOverflowError
 from attnexp.tasks.seq2seq import SequenceToSequence
 

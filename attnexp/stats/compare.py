@@ -8,16 +8,11 @@ from statistics import fmean
 from typing import Literal
 
 import numpy as np
-from jaxtyping import Float
 
-from attnexp.tables.sign_flips import flipped_p, interval, step_down_p
-from attnexp.tables.statistics import ROUNDING, moments, student_quantile, student_tail
-
-Values = dict[int, dict[int, float]]
-"""A metric by seed and, within a seed, by the other settings."""
-
-LEVEL = 0.05
-"""The chance that a table calls any row worse although none differs."""
+from attnexp.stats.flips import flipped_p, interval, step_down_p
+from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
+from attnexp.stats.multiple import holm
+from attnexp.stats.pairs import Values, every_pair, paired, seed_means
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +36,10 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Standing:
     """How a row compares with the best of its table.
 
-    `standing` is one of:
+    `word` is one of:
 
     - `best`: the best mean of the rows with two seeds or more, which several rows may have.
     - `equal`: the interval of the difference lies within what was said to be equal.
@@ -58,7 +53,7 @@ class Verdict:
     `p` is adjusted for all pairs of rows.
     """
 
-    standing: str | None = None
+    word: str | None = None
     p: float | None = None
     difference: Difference | None = None
 
@@ -95,7 +90,7 @@ def fewest_seeds(level: float) -> int:
     return math.ceil(1 - math.log2(level))
 
 
-def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
+def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
     """Compare every row with the best one.
 
     The best row is picked because it looks best, so the p-values are adjusted for all pairs of
@@ -105,7 +100,7 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
     able = [i for i, own in enumerate(means) if len(own) > 1]
     if len(able) < 2:
         names = {0: "no value", 1: "one seed"}
-        return [Verdict(names.get(len(own), "alone")) for own in means]
+        return [Standing(names.get(len(own), "alone")) for own in means]
     sign = 1 if rule.better == "lower" else -1
     best = min(able, key=lambda i: sign * fmean(means[i]))
     compared = [rows[i] for i in able]
@@ -115,16 +110,16 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Verdict]:
         if rule.overlap
         else step_down_p(every_pair(compared))
     )
-    verdicts = [Verdict("one seed" if own else "no value") for own in means]
-    verdicts[best] = Verdict("best")
+    standings = [Standing("one seed" if own else "no value") for own in means]
+    standings[best] = Standing("best")
     for i in able:
         if i != best:
             to_best = list(paired(rows[i], rows[best]).values())
             p = float(adjusted[min(i, best), max(i, best)])
-            found = _verdict(to_best, p, sign, rule)
+            found = _standing_of(to_best, p, sign, rule)
             same = _same(fmean(means[i]), fmean(means[best]))
-            verdicts[i] = replace(found, standing="best") if same else found
-    return verdicts
+            standings[i] = replace(found, word="best") if same else found
+    return standings
 
 
 def _same(one: float, other: float) -> bool:
@@ -132,93 +127,36 @@ def _same(one: float, other: float) -> bool:
     return abs(one - other) <= ROUNDING * max(abs(one), abs(other))
 
 
-def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Verdict]:
+def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Standing]:
     """Compare every row with a reference that was chosen before, and not for its results.
 
     The p-values are adjusted for all rows. A row may then also be `better`.
     """
     pairs = [paired(row, reference) for row in rows]
     if any(len(pair) < 2 for pair in pairs):
-        return [Verdict("one seed") for _ in rows]
+        return [Standing("one seed") for _ in rows]
     sign = 1 if rule.better == "lower" else -1
-    verdicts = []
+    standings = []
     for pair, p in zip(pairs, _adjusted(pairs, rule), strict=True):
-        found = _verdict(list(pair.values()), p, sign, rule)
+        found = _standing_of(list(pair.values()), p, sign, rule)
         assert found.difference is not None
         ahead = sign * found.difference.mean < 0
-        if found.standing == "tied" and p <= rule.level and ahead:
-            found = replace(found, standing="better")
-        verdicts.append(found)
-    return verdicts
-
-
-def seed_means(values: Values) -> list[float]:
-    """Return one number per seed: seeds are the independent units."""
-    return [fmean(blocks.values()) for blocks in values.values()]
-
-
-def paired(row: Values, other: Values) -> dict[object, float]:
-    """Return the differences of two rows, by seed and within it by block.
-
-    Where they share fewer than two seeds, seeds are paired in ascending order. Differences that are
-    nothing but the rounding of the numbers that were subtracted are 0.
-    """
-    found: dict[object, list[tuple[float, float]]] = {}
-    for seed in sorted(row.keys() & other.keys()):
-        blocks = row[seed].keys() & other[seed].keys()
-        if blocks:
-            found[seed] = [(row[seed][block], other[seed][block]) for block in blocks]
-    if len(found) < 2:
-        ordered = (seed_means(dict(sorted(values.items()))) for values in (row, other))
-        found = {("place", i): [both] for i, both in enumerate(zip(*ordered, strict=False))}
-    differences = {seed: fmean(a - b for a, b in both) for seed, both in found.items()}
-    scale = max(abs(number) for both in found.values() for each in both for number in each)
-    return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
-
-
-def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
-    """Return the differences of every two rows, of two or more, as `paired` finds them.
-
-    Pairs are in the order of `itertools.combinations`. A pair has 0 for a seed that it lacks. Pairs
-    that share fewer than two seeds have lines of their own below the others, one for each place.
-    """
-    blocks = sorted({(seed, block) for row in rows for seed, own in row.items() for block in own})
-    values = np.array([[row.get(s, {}).get(b, np.nan) for s, b in blocks] for row in rows])
-    _, starts = np.unique([seed for seed, _ in blocks], return_index=True)
-    seeds, places = len(starts), max(map(len, rows))
-    found = np.full((seeds + places, math.comb(len(rows), 2)), np.nan)
-    end = 0
-    for i, own in enumerate(values[:-1]):
-        others = values[i + 1 :]
-        first, end = end, end + len(others)
-        apart = own - others
-        both = ~np.isnan(apart)
-        shared = np.add.reduceat(both, starts, axis=1, dtype=int)
-        sums = np.add.reduceat(np.where(both, apart, 0.0), starts, axis=1)
-        means = np.divide(sums, shared, out=np.full(sums.shape, np.nan), where=shared > 0)
-        scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
-        means[abs(means) <= ROUNDING * scale] = 0.0
-        found[:seeds, first:end] = means.T
-        for j in np.flatnonzero((shared > 0).sum(axis=1) < 2).tolist():
-            by_place = list(paired(rows[i], rows[i + 1 + j]).values())
-            found[:, first + j] = np.nan
-            found[seeds : seeds + len(by_place), first + j] = by_place
-    there = ~np.isnan(found)
-    # Signs that are drawn belong to seeds in the order in which the pairs name them.
-    order = np.argsort(there.argmax(axis=1), kind="stable")
-    return np.nan_to_num(found[order[there[order].any(axis=1)]])
+        if found.word == "tied" and p <= rule.level and ahead:
+            found = replace(found, word="better")
+        standings.append(found)
+    return standings
 
 
 def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float]:
     """Return the p-value of each pair, adjusted for all of them."""
     if rule.overlap:
-        return _holm([_corrected_p(list(pair.values()), rule.overlap) for pair in pairs])
+        return holm([_corrected_p(list(pair.values()), rule.overlap) for pair in pairs])
     seeds = list(dict.fromkeys(seed for pair in pairs for seed in pair))
     matrix = np.array([[pair.get(seed, 0.0) for pair in pairs] for seed in seeds])
     return [float(p) for p in step_down_p(matrix)]
 
 
-def _verdict(differences: Sequence[float], p: float, sign: int, rule: Rule) -> Verdict:
+def _standing_of(differences: Sequence[float], p: float, sign: int, rule: Rule) -> Standing:
     """Return the verdict on a row by its differences from the best, with the adjusted p-value."""
     n, mean = len(differences), fmean(differences)
     own = _corrected_p(differences, rule.overlap) if rule.overlap else flipped_p(differences)
@@ -242,10 +180,10 @@ def _verdict(differences: Sequence[float], p: float, sign: int, rule: Rule) -> V
         sd=moments(differences)[1] if n > 1 else 0.0,
         level=level,
     )
-    return Verdict(_standing(difference, p, sign, rule), p, difference)
+    return Standing(_word(difference, p, sign, rule), p, difference)
 
 
-def _standing(difference: Difference, p: float, sign: int, rule: Rule) -> str:
+def _word(difference: Difference, p: float, sign: int, rule: Rule) -> str:
     within = rule.equal_within
     if difference.pairs < rule.least:
         return f"worse on {difference.worse} of {difference.pairs} {rule.units}"
@@ -256,17 +194,6 @@ def _standing(difference: Difference, p: float, sign: int, rule: Rule) -> str:
     return "tied"
 
 
-def student_reach(values: Sequence[float], level: float, overlap: float) -> float:
-    """Return half the width of Student's interval of a mean.
-
-    Splits of the same rows are not independent: 1/n + overlap takes the place of 1/n, where the
-    overlap is n_test / n_train (Nadeau and Bengio 2003).
-    """
-    n = len(values)
-    _, sd = moments(values)
-    return student_quantile(n - 1, 1 - level) * sd * math.sqrt(1 / n + overlap)
-
-
 def _corrected_p(differences: Sequence[float], overlap: float) -> float:
     """Return the p-value of the corrected resampled t test of Nadeau and Bengio."""
     n = len(differences)
@@ -274,13 +201,3 @@ def _corrected_p(differences: Sequence[float], overlap: float) -> float:
     if not sd:
         return 0.5 ** (n - 1) if mean else 1.0
     return student_tail(abs(mean) / (sd * math.sqrt(1 / n + overlap)), n - 1)
-
-
-def _holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted for being these tests (Holm 1979)."""
-    p = np.asarray(p_values)
-    order = np.argsort(p, kind="stable")
-    adjusted = np.empty_like(p)
-    factors = len(p) - np.arange(len(p))
-    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(factors * p[order]))
-    return [float(each) for each in adjusted]

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from attnexp.stats.compare import Difference, Rule, compare
+from attnexp.stats.power import MOST_SEEDS, detectable, seeds_needed
+from attnexp.tables.build import configurations_report
 from attnexp.tables.entries import Request
-from attnexp.tables.power import MOST_SEEDS, detectable, seeds_needed
-from attnexp.tables.reports import configurations_report
-from attnexp.tables.significance import Difference, Rule, compare
 
 LOWER = Rule("lower")
 
@@ -16,7 +16,7 @@ def found(effect: float, seeds: int, rule: Rule = LOWER) -> float:
     tables = np.random.default_rng(seeds).normal(effect, 1, (300, seeds)).tolist()
     zero = {seed: {0: 0.0} for seed in range(seeds)}
     rows = ([zero, {seed: {0: value} for seed, value in enumerate(table)}] for table in tables)
-    return sum(compare(row, rule)[1].standing == "worse" for row in rows) / 300
+    return sum(compare(row, rule)[1].word == "worse" for row in rows) / 300
 
 
 @pytest.mark.parametrize("seeds", [6, 7, 8, 10, 20])
@@ -32,7 +32,7 @@ def test_it_is_found_over_splits_as_often():
     tables = effect * np.sqrt(1.25) + common + rng.normal(size=(300, 10))
     zero = {seed: {0: 0.0} for seed in range(10)}
     rows = ([zero, dict(enumerate({0: v} for v in table))] for table in tables.tolist())
-    share = sum(compare(row, rule)[1].standing == "worse" for row in rows) / 300
+    share = sum(compare(row, rule)[1].word == "worse" for row in rows) / 300
     assert 0.7 < share < 1.0
 
 

@@ -3,7 +3,7 @@
 import math
 from statistics import NormalDist
 
-from attnexp.tables.significance import Difference, Rule
+from attnexp.stats.compare import Difference, Rule
 
 POWER = 0.8
 """The chance of a verdict that is asked for."""

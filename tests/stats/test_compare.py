@@ -5,7 +5,8 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from attnexp.tables.significance import Rule, Values, against, compare, every_pair, paired
+from attnexp.stats.compare import Rule, against, compare
+from attnexp.stats.pairs import Values, every_pair, paired
 
 LOWER = Rule("lower")
 
@@ -16,7 +17,7 @@ def rows(*several: list[float]) -> list[Values]:
 
 
 def standings(*several: list[float], rule: Rule = LOWER) -> list[str | None]:
-    return [verdict.standing for verdict in compare(rows(*several), rule)]
+    return [verdict.word for verdict in compare(rows(*several), rule)]
 
 
 ONE, TWO = [1.0, 1.1, 0.9, 1.05, 1.0, 0.95], [2.0, 2.1, 1.95, 2.1, 2.05, 1.9]
@@ -61,9 +62,9 @@ def test_rows_within_the_margin_are_equal_if_every_seed_is_a_little_worse():
     assert standings(one, two)[1] == "worse"
     assert standings(one, two, rule=Rule("lower", equal_within=0.02))[1] == "equal"
     (found,) = against(rows(one)[0], rows([v - 0.001 for v in one]), Rule("lower", 0.02))
-    assert found.standing == "equal"
+    assert found.word == "equal"
     (found,) = against(rows(one)[0], rows([v - 0.1 for v in one]), Rule("lower", 0.02))
-    assert found.standing == "better"
+    assert found.word == "better"
 
 
 def test_rows_of_equal_means_are_both_best():
@@ -79,7 +80,7 @@ def test_the_interval_leaves_out_zero_where_the_row_is_worse():
         for verdict in compare(rows(*table.tolist()), LOWER):
             found = verdict.difference
             if found is not None:
-                assert (verdict.standing == "worse") == (found.low > 0)
+                assert (verdict.word == "worse") == (found.low > 0)
                 assert found.better + found.worse == found.pairs == 8
 
 
@@ -89,7 +90,7 @@ def test_pairing_sees_what_strangers_hide():
     assert standings(ground, above) == ["best", "worse"]
     strangers = [{10 + seed: value for seed, value in rows(above[3:] + above[:3])[0].items()}]
     found = compare([*rows(ground), *strangers], LOWER)
-    assert [verdict.standing for verdict in found] == ["best", "tied"]
+    assert [verdict.word for verdict in found] == ["best", "tied"]
 
 
 def test_only_common_seeds_and_settings_are_paired():
@@ -154,7 +155,7 @@ def test_six_seeds_of_many_rows_have_an_end_of_their_interval():
     for verdict in verdicts:
         if verdict.difference is not None:
             zero = verdict.difference.low <= 0 <= verdict.difference.high
-            assert zero == (verdict.standing == "tied")
+            assert zero == (verdict.word == "tied")
     assert (found[0].worse, found[0].low) == (6, 0.0)
 
 
@@ -173,5 +174,5 @@ def test_settings_within_a_seed_do_not_pass_for_seeds():
     for luck in rng.normal(size=(500, 2, 6, 1)):
         table = luck + 0.1 * rng.normal(size=(2, 6, 4))
         values = [{s: dict(enumerate(blocks)) for s, blocks in enumerate(row)} for row in table]
-        claimed += "worse" in [verdict.standing for verdict in compare(values, LOWER)]
+        claimed += "worse" in [verdict.word for verdict in compare(values, LOWER)]
     assert claimed <= 36

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from attnexp.tables import sign_flips
-from attnexp.tables.sign_flips import flipped_p, interval, sign_vectors, step_down_p
+from attnexp.stats import flips
+from attnexp.stats.flips import flipped_p, interval, sign_vectors, step_down_p
 
 
 def by_hand(differences):
@@ -90,8 +90,8 @@ def test_a_difference_in_the_eighth_digit_is_no_tie():
 def test_blocks_of_signs_and_of_pairs_change_nothing(monkeypatch):
     differences = np.random.default_rng(5).normal(0.3, 1.0, (9, 40))
     whole = step_down_p(differences)
-    monkeypatch.setattr(sign_flips, "_SIGNS", 37)
-    monkeypatch.setattr(sign_flips, "_PRODUCTS", 37 * 9 * 7)
+    monkeypatch.setattr(flips, "_SIGNS", 37)
+    monkeypatch.setattr(flips, "_PRODUCTS", 37 * 9 * 7)
     assert step_down_p(differences).tolist() == whole.tolist()
 
 
@@ -108,7 +108,7 @@ def test_many_pairs_take_little_memory():
 def test_drawn_signs_are_near_all_of_them(monkeypatch):
     differences = np.random.default_rng(1).normal(0.5, 1, 12).tolist()
     exact = flipped_p(differences)
-    monkeypatch.setattr(sign_flips, "EXHAUSTIVE", 5)
+    monkeypatch.setattr(flips, "EXHAUSTIVE", 5)
     sign_vectors.cache_clear()
     assert flipped_p(differences) == pytest.approx(exact, abs=0.005)
     sign_vectors.cache_clear()

@@ -7,7 +7,10 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-COVERAGE = 0.95
+LEVEL = 0.05
+"""The chance of a false verdict: that a table calls any row worse although none differs."""
+
+COVERAGE = 1 - LEVEL
 """Coverage of the interval of a mean."""
 
 ROUNDING = 4 * float(np.finfo(np.float32).eps)
@@ -21,6 +24,9 @@ LEAST_SIZE = 3.0
 and not two; those that did not learn are another row."""
 
 SHARE, PERCENT, POSITIVE = (0.0, 1.0), (0.0, 100.0), (0.0, math.inf)
+
+NORMAL = 1.96
+"""The quantile of the normal distribution that leaves 5% outside of both."""
 
 RANGES: Mapping[str, tuple[float, float]] = {
     "share": SHARE,
@@ -107,33 +113,6 @@ class Spread:
         return self.interval[1]
 
 
-def student_tail(t: float, df: int) -> float:
-    """Return P(|T| > t) under Student's distribution with `df` degrees of freedom.
-
-    For whole degrees of freedom it is a finite sum (Abramowitz and Stegun 1964, 26.7.3 and 26.7.4),
-    which takes less time than the import of SciPy.
-    """
-    angle, odd = math.atan(t / math.sqrt(df)), df % 2
-    inside = angle if odd else 0.0
-    term = math.sin(angle) * (math.cos(angle) if odd else 1.0)
-    for i in range(1 + odd, df, 2):
-        inside += term
-        term *= math.cos(angle) ** 2 * i / (i + 1)
-    return 1 - inside * (2 / math.pi if odd else 1.0)
-
-
-@lru_cache(maxsize=1000)
-def student_quantile(df: int, coverage: float = COVERAGE) -> float:
-    """Return the t with P(|T| <= t) = coverage under Student's distribution, by bisection."""
-    low, high = 0.0, 1.0
-    while student_tail(high, df) > 1 - coverage:
-        low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_tail(middle, df) > 1 - coverage else (low, middle)
-    return high
-
-
 @lru_cache(maxsize=10_000)
 def _beta_binomial(
     values: tuple[float, ...], examples: int, coverage: float = COVERAGE
@@ -180,15 +159,38 @@ def moments(values: Sequence[float]) -> tuple[float, float]:
     return mean, math.sqrt(squares / (len(values) - 1))
 
 
-def share_interval(count: int, of: int, coverage: float = COVERAGE) -> tuple[float, float]:
-    """Return the exact interval of a share, `count` of `of` (Clopper and Pearson 1934).
+def student_tail(t: float, df: int) -> float:
+    """Return P(|T| > t) under Student's distribution with `df` degrees of freedom."""
+    from scipy.special import stdtr  # takes 0.2 s
 
-    Its ends are the shares at which `count` or more, and `count` or fewer, have the probability
-    (1 - coverage) / 2.
+    return 2 * float(stdtr(df, -t))
+
+
+def student_quantile(df: int, coverage: float = COVERAGE) -> float:
+    """Return the t with P(|T| <= t) = coverage under Student's distribution."""
+    from scipy.special import stdtrit  # takes 0.2 s
+
+    return float(stdtrit(df, (1 + coverage) / 2))
+
+
+def student_reach(values: Sequence[float], level: float, overlap: float) -> float:
+    """Return half the width of Student's interval of a mean.
+
+    Splits of the same rows are not independent: 1/n + overlap takes the place of 1/n, where the
+    overlap is n_test / n_train (Nadeau and Bengio 2003).
     """
-    from scipy.special import betaincinv  # takes 0.2 s
+    n = len(values)
+    _, sd = moments(values)
+    return student_quantile(n - 1, 1 - level) * sd * math.sqrt(1 / n + overlap)
 
-    tail = (1 - coverage) / 2
-    low = betaincinv(count, of - count + 1, tail) if count else 0.0
-    high = betaincinv(count + 1, of - count, 1 - tail) if count < of else 1.0
-    return float(low), float(high)
+
+def matched_shares(changed: int, net: int, n: int) -> tuple[float, float]:
+    """Return the ends of the 95% interval of a difference of two shares of the same examples.
+
+    `changed` of `n` examples have differences of -1 or 1, and `net` is the sum of these. It is that
+    of Agresti and Min (2005), which adds half an example to each outcome: examples that all change
+    alike do not make it a point.
+    """
+    reach = NORMAL * math.sqrt(changed + 1 - net**2 / (n + 2)) / (n + 2)
+    middle = net / (n + 2)
+    return max(middle - reach, -1.0), min(middle + reach, 1.0)

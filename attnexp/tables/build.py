@@ -13,9 +13,9 @@ from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import SEEDS, Entry, Request, ResultsTable, divide
 from attnexp.tables.fairness import warnings
+from attnexp.tables.report import Cell, Grid, Head, Report, cell, count_text
 from attnexp.tables.sentences import explanations, verdicts
 from attnexp.tables.terminal import show
-from attnexp.tables.text import Cell, Grid, Head, Report, cell, count_text
 
 ROWS = 40
 """Rows of a table that are printed unless more are requested."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from attnexp.console import number_text
+from attnexp.stats.exact import fisher, most_failing
+from attnexp.stats.intervals import RANGES, UNBOUNDED
+from attnexp.stats.pairs import seed_means
 from attnexp.tables.entries import Entry, ResultsTable
-from attnexp.tables.significance import LEVEL, seed_means
-from attnexp.tables.statistics import RANGES, UNBOUNDED
 
 NEAR = 1 / 3
 """The part of the way from chance to solved that still counts as one of them."""
@@ -57,22 +58,6 @@ def modes_of(entry: Entry) -> Modes | None:
     return Modes(learned, failed) if len(learned) + len(failed) == len(values) > 0 else None
 
 
-def fisher_p(learned: int, n: int, other_learned: int, other_n: int) -> float:
-    """Return the two-sided p-value of Fisher's exact test that two shares of seeds are the same."""
-    total = learned + other_learned
-    ways = [
-        math.comb(n, k) * math.comb(other_n, total - k)
-        for k in range(max(0, total - other_n), min(n, total) + 1)
-    ]
-    seen = ways[learned - max(0, total - other_n)]
-    return sum(way for way in ways if way <= seen) / sum(ways)
-
-
-def most_failing(n: int) -> float:
-    """Return the largest share of failing seeds that n seeds without a failure leave possible."""
-    return 1 - LEVEL ** (1 / n)
-
-
 def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
     """Yield how many seeds learned, for each panel of a metric that says what learning is."""
     for panel in table.panels:
@@ -93,7 +78,7 @@ def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
             if modes.are_two:
                 part += f" ({number_text(fmean(modes.learned))} where it did)"
             if modes is not best:
-                p = fisher_p(len(modes.learned), modes.n, len(best.learned), best.n)
+                p = fisher(len(modes.learned), modes.n, len(best.learned), best.n)
                 part += f", p = {number_text(p)}"
             elif not modes.failed:
                 part = f"{name[id(entry)]} {_possible(modes)}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from attnexp.tables.statistics import (
+from attnexp.stats.intervals import (
     LEAST_SIZE,
     Spread,
     _beta_binomial,
@@ -37,6 +37,14 @@ def test_students_distribution_is_that_of_scipy():
             assert student_quantile(df, coverage) == pytest.approx(expected, rel=1e-9)
         for t in (0.0, 0.3, 2.5, 40.0):
             assert student_tail(t, df) == pytest.approx(2 * stats.t.sf(t, df), abs=1e-13)
+
+
+def test_students_distribution_has_a_closed_form_at_one_and_two_degrees_of_freedom():
+    for t in (0.1, 1.0, 12.7, 300.0):
+        assert student_tail(t, 1) == pytest.approx(1 - 2 / math.pi * math.atan(t), abs=1e-14)
+        assert student_tail(t, 2) == pytest.approx(1 - t / math.sqrt(2 + t * t), abs=1e-14)
+    assert student_quantile(1) == pytest.approx(math.tan(0.475 * math.pi))
+    assert student_quantile(5) == pytest.approx(2.570581836, rel=1e-9)  # a printed table
 
 
 def test_an_interval_of_positive_numbers_is_coxs_around_the_mean():

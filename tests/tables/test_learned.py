@@ -1,11 +1,10 @@
 """Rows whose seeds learned or did not."""
 
 import pytest
-from scipy import stats
 
+from attnexp.tables.build import configurations_report
 from attnexp.tables.entries import Request, divide
-from attnexp.tables.modes import fisher_p, modes_of, most_failing
-from attnexp.tables.reports import configurations_report
+from attnexp.tables.learned import modes_of
 
 SHARES = {"units": {"test_mse": "share"}, "better": {"test_mse": "higher"}}
 
@@ -13,16 +12,6 @@ SHARES = {"units": {"test_mse": "share"}, "better": {"test_mse": "higher"}}
 def modes(runs):
     (table,) = divide(runs, Request())
     return {entry.row.labels["model"]: modes_of(entry) for entry in table.firsts}
-
-
-def test_fishers_test_is_that_of_scipy():
-    for a, b in ((10, 4), (3, 9), (0, 7), (6, 6)):
-        table = [[a, 10 - a], [b, 10 - b]]
-        assert fisher_p(a, 10, b, 10) == pytest.approx(stats.fisher_exact(table).pvalue)
-
-
-def test_ten_seeds_without_a_failure_leave_26_percent():
-    assert most_failing(10) == pytest.approx(0.259, abs=0.001)
 
 
 def test_seeds_near_chance_and_near_1_are_two_results(sweep_of):

@@ -1,0 +1,1 @@
+"""Statistics: numbers by seed in, intervals, tests and verdicts out. Knows nothing of runs."""

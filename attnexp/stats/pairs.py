@@ -1,0 +1,70 @@
+"""Rows of numbers by seed, and their differences in pairs."""
+
+import math
+from collections.abc import Sequence
+from statistics import fmean
+
+import numpy as np
+from jaxtyping import Float
+
+from attnexp.stats.intervals import ROUNDING
+
+Values = dict[int, dict[int, float]]
+"""A metric by seed and, within a seed, by the other settings."""
+
+
+def seed_means(values: Values) -> list[float]:
+    """Return one number per seed: seeds are the independent units."""
+    return [fmean(blocks.values()) for blocks in values.values()]
+
+
+def paired(row: Values, other: Values) -> dict[object, float]:
+    """Return the differences of two rows, by seed and within it by block.
+
+    Where they share fewer than two seeds, seeds are paired in ascending order. Differences that are
+    nothing but the rounding of the numbers that were subtracted are 0.
+    """
+    found: dict[object, list[tuple[float, float]]] = {}
+    for seed in sorted(row.keys() & other.keys()):
+        blocks = row[seed].keys() & other[seed].keys()
+        if blocks:
+            found[seed] = [(row[seed][block], other[seed][block]) for block in blocks]
+    if len(found) < 2:
+        ordered = (seed_means(dict(sorted(values.items()))) for values in (row, other))
+        found = {("place", i): [both] for i, both in enumerate(zip(*ordered, strict=False))}
+    differences = {seed: fmean(a - b for a, b in both) for seed, both in found.items()}
+    scale = max(abs(number) for both in found.values() for each in both for number in each)
+    return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
+
+
+def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
+    """Return the differences of every two rows, of two or more, as `paired` finds them.
+
+    Pairs are in the order of `itertools.combinations`. A pair has 0 for a seed that it lacks. Pairs
+    that share fewer than two seeds have lines of their own below the others, one for each place.
+    """
+    blocks = sorted({(seed, block) for row in rows for seed, own in row.items() for block in own})
+    values = np.array([[row.get(s, {}).get(b, np.nan) for s, b in blocks] for row in rows])
+    _, starts = np.unique([seed for seed, _ in blocks], return_index=True)
+    seeds, places = len(starts), max(map(len, rows))
+    found = np.full((seeds + places, math.comb(len(rows), 2)), np.nan)
+    end = 0
+    for i, own in enumerate(values[:-1]):
+        others = values[i + 1 :]
+        first, end = end, end + len(others)
+        apart = own - others
+        both = ~np.isnan(apart)
+        shared = np.add.reduceat(both, starts, axis=1, dtype=int)
+        sums = np.add.reduceat(np.where(both, apart, 0.0), starts, axis=1)
+        means = np.divide(sums, shared, out=np.full(sums.shape, np.nan), where=shared > 0)
+        scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
+        means[abs(means) <= ROUNDING * scale] = 0.0
+        found[:seeds, first:end] = means.T
+        for j in np.flatnonzero((shared > 0).sum(axis=1) < 2).tolist():
+            by_place = list(paired(rows[i], rows[i + 1 + j]).values())
+            found[:, first + j] = np.nan
+            found[seeds : seeds + len(by_place), first + j] = by_place
+    there = ~np.isnan(found)
+    # Signs that are drawn belong to seeds in the order in which the pairs name them.
+    order = np.argsort(there.argmax(axis=1), kind="stable")
+    return np.nan_to_num(found[order[there[order].any(axis=1)]])
