@@ -30,7 +30,7 @@ PARTS = {
     "data": "batch masks runs writing",
     "tasks": "architectures attention batch data",
     "runs": "console version",
-    "select": "console runs",
+    "select": "console runs stats",
     "tables": "console runs select stats",
     "plots": "console runs select",
     "report": "console plots runs select tables",

@@ -11,7 +11,7 @@ from attnexp.stats.intervals import ROUNDING
 class Bounded(Decision):
     """The mean of a `number` over seeds is at most `at_most`, or at least `at_least`.
 
-    For `number` and `where` see `Evidence.values`. `reproduced` if the 95% interval of the mean
+    For `number` and `where` see `Evidence.sample`. `reproduced` if the 95% interval of the mean
     lies on the side of the bound that is claimed, `not reproduced` if it lies on the other, and
     else `cannot tell`. The interval is that of the tables, by the unit of the metric (`Spread`); of
     a computed number it is Student's.
@@ -37,7 +37,7 @@ class Bounded(Decision):
         return (self.number,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        spread = evidence.spread(self.number, self.where)
+        spread = evidence.sample(self.number, self.where).spread_at(1 - evidence.level)
         named = self.number if self.where is None else f"{self.number} where {self.where}"
         low, high = spread.interval
         if spread.n < FEWEST or low is None or high is None:

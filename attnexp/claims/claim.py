@@ -63,7 +63,7 @@ class Drawn(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A number that the card shows and that does not decide; see `Evidence.values`."""
+    """A number that the card shows and that does not decide; see `Evidence.sample`."""
 
     number: str
     where: str | None = None
@@ -150,11 +150,11 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for shown in self.shown:
             named = shown.number if shown.where is None else f"{shown.number} where {shown.where}"
             try:
-                values = list(evidence.values(shown.number, shown.where).values())
+                means = evidence.sample(shown.number, shown.where).means
             except RequestError:
                 yield named, "skip"
             else:
-                yield named, f"{number_text(fmean(values))}, mean of {len(values)} seeds"
+                yield named, f"{number_text(fmean(means))}, mean of {len(means)} seeds"
 
     def missing_points(self, seeds: Sequence[int], there: Sequence[Point]) -> Iterator[list[Point]]:
         """Compute and yield the points of each seed that is not there.

@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 from statistics import fmean
-from typing import Literal
 
 from attnexp.claims.decision import Decision, Verdict
-from attnexp.claims.evidence import Evidence, metric_of
+from attnexp.claims.evidence import Evidence
 from attnexp.console import number_text
 from attnexp.errors import RequestError
-from attnexp.stats.compare import Rule, compare
-from attnexp.stats.intervals import RANGES, UNBOUNDED
-from attnexp.stats.pairs import Values, seed_means
+from attnexp.select.sample import Sample, standings
+from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
 
 
@@ -46,19 +44,19 @@ class Direction(Decision):
         return (self.metric,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        rule = Rule(self._better(evidence), self.equal_within, looks=evidence.tests)
-        rows: list[Values] = [
-            {seed: {0: value} for seed, value in evidence.values(self.metric, where).items()}
-            for where in (self.first, self.second)
-        ]
-        if min(map(len, rows)) < 2:
-            lacking = rule.least - min(map(len, rows))
-            return Verdict("cannot tell", "a row has fewer than two seeds", lacking)
-        verdicts = compare(rows, rule)
-        (worst,) = (i for i in (0, 1) if verdicts[i].difference is not None)
-        found = verdicts[worst].difference
+        samples = [evidence.sample(self.metric, where) for where in (self.first, self.second)]
+        better = samples[0].better
+        if better is None:
+            raise RequestError(f"{self.metric} does not rank: no runs are better by it")
+        rule = Rule(better, self.equal_within, looks=evidence.tests)
+        fewest = min(len(sample.values) for sample in samples)
+        if fewest < 2:
+            return Verdict("cannot tell", "a row has fewer than two seeds", rule.least - fewest)
+        compared = standings(samples, self.equal_within, evidence.tests)
+        (worst,) = (i for i in (0, 1) if compared[i].difference is not None)
+        found = compared[worst].difference
         assert found is not None
-        standing = verdicts[worst].word
+        standing = compared[worst].word
         if standing == "best" and found.pairs >= rule.least:  # their means are the same
             inside = max(abs(found.low), abs(found.high)) <= self.equal_within
             standing = "equal" if inside else "tied"
@@ -68,7 +66,7 @@ class Direction(Decision):
             f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}] over "
             f"{found.pairs} seeds: {standing}"
         )
-        if found.pairs >= rule.least and self.says == "better" and self._solved(rows, evidence):
+        if found.pairs >= rule.least and self.says == "better" and self._solved(samples):
             return Verdict("both solve it", text)
         if standing in ("worse", "equal"):
             expected = ("equal", worst) if self.says == "equal" else ("worse", 1)
@@ -79,16 +77,6 @@ class Direction(Decision):
         needed = seeds_needed(found, rule)
         return Verdict("cannot tell", text, None if needed is None else needed - found.pairs)
 
-    def _better(self, evidence: Evidence) -> Literal["lower", "higher"]:
-        """Return which values of the metric are better, for a detail, of its metric."""
-        metric = metric_of(self.metric)
-        directions = evidence.frame.better
-        if metric not in directions:
-            raise RequestError(f"{self.metric} does not rank: no runs are better by it")
-        return "lower" if directions[metric] == "lower" else "higher"
-
-    def _solved(self, rows: Sequence[Values], evidence: Evidence) -> bool:
-        """Return whether the means of all rows are within the margin of the best possible value."""
-        least, most = RANGES.get(evidence.unit(self.metric), UNBOUNDED)
-        best = least if self._better(evidence) == "lower" else most
-        return all(abs(fmean(seed_means(row)) - best) <= self.equal_within for row in rows)
+    def _solved(self, samples: Sequence[Sample]) -> bool:
+        """Return whether the means of all samples are within the margin of the best value."""
+        return all(abs(fmean(each.means) - each.best) <= self.equal_within for each in samples)

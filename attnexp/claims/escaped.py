@@ -47,9 +47,9 @@ class Escaped(Decision):
         return (self.metric,)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        rows = [evidence.values(self.metric, where) for where in (self.first, self.second)]
+        rows = [evidence.sample(self.metric, where).means for where in (self.first, self.second)]
         seeds = [len(row) for row in rows]
-        escaped = [sum(map(self._passes, row.values())) for row in rows]
+        escaped = [sum(map(self._passes, row)) for row in rows]
         p = fisher_larger(escaped[0], seeds[0], escaped[1], seeds[1])
         shares = [
             f"{there} of {of} seeds with {where}"
@@ -57,7 +57,7 @@ class Escaped(Decision):
         ]
         text = f"{shares[0]} have escaped and {shares[1]}: p = {p:.2g} by Fisher's exact test"
         shown = [
-            (f"step of escape, {where}", self._steps(evidence.chosen(where)))
+            (f"step of escape, {where}", self._steps(evidence.chosen(where).runs))
             for where in (self.first, self.second)
         ]
         if min(seeds) < FEWEST:

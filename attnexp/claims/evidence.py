@@ -1,19 +1,20 @@
 """The evidence for a claim: its runs, and points that were computed without training."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import msgspec
+import numpy as np
 
 from attnexp.errors import RequestError
 from attnexp.runs.folder import Run
-from attnexp.runs.interventions import on_test
 from attnexp.select.frame import Frame, make_frame
-from attnexp.select.probed import PREFIX, with_probed
+from attnexp.select.number import AT, numbers_of, require_number
+from attnexp.select.sample import Sample, sample_of
 from attnexp.select.where import matching
-from attnexp.stats.intervals import LEVEL, Spread
-from attnexp.tables.entries import EXAMPLES, TESTED
+from attnexp.stats.intervals import LEVEL
 
 
 class Point(msgspec.Struct, frozen=True, array_like=True):
@@ -23,12 +24,6 @@ class Point(msgspec.Struct, frozen=True, array_like=True):
     curve: str
     x: float
     y: float
-
-
-def metric_of(name: str) -> str:
-    """Return the metric that a number is measured by: `exact_match_by_length@16` is exact_match."""
-    plain = name.partition("@")[0].partition("_by_")[0]
-    return plain.rpartition(".")[2] if plain.startswith(PREFIX) else plain
 
 
 @dataclass(frozen=True)
@@ -55,65 +50,43 @@ class Evidence:
         """The runs as a table."""
         return make_frame(self.runs)
 
-    def chosen(self, where: str | None) -> Sequence[Run]:
+    def chosen(self, where: str | None) -> Frame:
         """Return the runs that fit a test, all without one. Raises RequestError where none fits."""
         if where is None:
-            return self.runs
+            return self.frame
         chosen = self.frame.only(matching(self.frame, where))
         if not len(chosen):
             raise RequestError(f"none of the {len(self.frame)} runs fits {where}")
-        return chosen.runs
+        return chosen
 
-    def values(self, name: str, where: str | None = None) -> dict[int, float]:
-        """Return a number by seed, of the seeds that have it, of the runs that fit the test.
+    def sample(self, number: str, where: str | None = None) -> Sample:
+        """Return a number by seed, of the runs that fit the test.
 
-        The number is a metric, what `attnexp probe` stored (`probe.uniform.exact_match`), or a
-        curve at a place: `exact_match_by_length@512` is a detail of a run, `largest weight@64` a
-        computed point. Raises RequestError where no run fits, where two of one seed do, and where
-        nothing has the number.
+        The number is named as `select.number` says, or is a computed point: `largest weight@64` is
+        the curve `largest weight` at 64. Raises RequestError if no run fits, if two of one seed do,
+        and if nothing has the number.
         """
-        curve, sign, place = name.partition("@")
-        points = [p for p in self.points if sign and p.curve == curve and f"{p.x:g}" == place]
-        found = {point.seed: point.y for point in points}
-        for run in () if points else with_probed(self.chosen(where), [name]):
-            details = run.summary.details.get(curve, {})
-            value = details.get(place) if sign else run.metrics.get(name)
-            if value is not None:
-                if run.seed in found:
-                    raise RequestError(
-                        f"several runs of seed {run.seed} fit {where or 'the claim'}"
-                    )
-                found[run.seed] = value
-        if not found:
-            raise RequestError(f"nothing has the number {name} yet")
-        return found
-
-    def spread(self, name: str, where: str | None = None) -> Spread:
-        """Return mean and interval of a number by the unit of its metric. Raises as `values`."""
-        values = list(self.values(name, where).values())
-        chosen = self.frame.only(matching(self.frame, where)) if where else self.frame
-        unit = "" if not self.runs else self.unit(name)
-        examples = EXAMPLES
-        if "@" not in name and TESTED in chosen.columns:
-            counts = (n for n in chosen.column(TESTED) if isinstance(n, int) and n > 0)
-            examples = min(counts, default=EXAMPLES)
-        return Spread(values, unit, examples, coverage=1 - self.level)
-
-    def unit(self, name: str) -> str:
-        """Return the unit of a number: for a detail and under an intervention, of its metric."""
-        return self.frame.units.get(metric_of(name), "")
+        curve, _, place = number.partition(AT)
+        points = {
+            point.seed: {0: point.y}
+            for point in self.points
+            if point.curve == curve and f"{point.x:g}" == place
+        }
+        if points:
+            return Sample(number, points)
+        runs = require_number(self.chosen(where), number)
+        measured = runs.only(~np.isnan(runs.column(number)))
+        seeds = Counter(measured.column("seed").tolist())
+        if several := [seed for seed, count in seeds.items() if count > 1]:
+            raise RequestError(f"several runs of seed {several[0]} fit {where or 'the claim'}")
+        return sample_of(measured, number)
 
     def names(self) -> list[str]:
-        """Return the names of all numbers that there are, as `values` takes them.
+        """Return the names of all numbers that there are, as `sample` takes them.
 
         Columns of metrics.csv are among them.
         """
         found = dict.fromkeys(f"{point.curve}@{point.x:g}" for point in self.points)
         for run in self.runs:
-            found |= dict.fromkeys(run.summary.metrics)
             found |= dict.fromkeys(run.epochs)
-            for detail, values in run.summary.details.items():
-                found |= dict.fromkeys(f"{detail}@{place}" for place in values)
-            for intervention, numbers in on_test(run.interventions).items():
-                found |= dict.fromkeys(f"{PREFIX}{intervention}.{metric}" for metric in numbers)
-        return list(found)
+        return list(found | dict.fromkeys(numbers_of(self.runs)))

@@ -29,7 +29,7 @@ class Stages(Decision):
         return (self.early, self.late)
 
     def decide(self, evidence: Evidence) -> Verdict:
-        steps = {run.seed: self._steps(run) for run in evidence.chosen(self.where)}
+        steps = {run.seed: self._steps(run) for run in evidence.chosen(self.where).runs}
         found = {seed: both for seed, both in steps.items() if both is not None}
         text = (
             f"{self.early} is small first and {self.late} afterwards on {len(found)} of "

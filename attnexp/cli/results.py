@@ -18,7 +18,8 @@ EPILOG = """examples:
   attnexp results --runs --sort test_mse       one row per run, the best first
   attnexp results --by model                   one row per model, whatever else was set
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
-  attnexp results --metric probe.hard.exact_match    what `attnexp probe` stored
+  attnexp results --metric probe.hard.exact_match    stored by `attnexp probe`
+  attnexp results --metric exact_match_by_length@5   a detail at a place
   attnexp results --output table.tex           also .csv, .md, .json and .txt
 """
 
@@ -46,15 +47,16 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     """Return the tables that the arguments ask for. Raises RequestError for unknown names."""
     from attnexp.select.frame import make_frame
     from attnexp.select.names import resolve_name
+    from attnexp.select.number import with_numbers
     from attnexp.select.order import sort_runs
-    from attnexp.select.probed import with_probed
     from attnexp.select.selection import fitting
     from attnexp.tables.build import configurations_report, runs_report
     from attnexp.tables.entries import Request
 
-    frame = make_frame(with_probed(runs, [*arguments.metric, (arguments.sort or "").lstrip("-")]))
+    frame = make_frame(runs)
     if arguments.where:
         frame = fitting(frame, arguments.where)
+    frame = with_numbers(frame, [*arguments.metric, (arguments.sort or "").removeprefix("-")])
     metrics = tuple(resolve_name(name, frame.metrics, "metric") for name in arguments.metric)
     if arguments.runs:
         return runs_report(sort_runs(frame, arguments.sort), metrics)

@@ -1,7 +1,6 @@
 """Checks the runs of an exercise, and the answer that a student has drawn from them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,9 @@ from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.groups import without_repeats, without_trials
-from attnexp.stats.compare import Rule, compare, fewest_seeds
+from attnexp.select.number import number_of, with_numbers
+from attnexp.select.sample import Sample, sample_of, standings
+from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, student_reach
 from attnexp.stats.pairs import paired
 from attnexp.tables.report import listed
@@ -36,8 +37,8 @@ def check_comparison(
     cannot be read.
     """
     metric, labels = comparison.metric, comparison.labels
-    finished = [run for run in runs if run.finished and metric in run.metrics]
-    frame, _ = without_repeats(without_trials(make_frame(finished))[0])
+    measured = [run for run in runs if run.finished and number_of(run, metric) is not None]
+    frame, _ = without_repeats(without_trials(make_frame(measured))[0])
     fits = [_fitting(frame, {**comparison.same, **side}) for side in comparison.sides]
     sides = [frame.only(rows) for rows in fits]
     missing = [label for label, side in zip(labels, sides, strict=True) if not len(side)]
@@ -75,7 +76,8 @@ def check_comparison(
     sentence = f"{len(shared)} seeds are on both sides, and at least {LEAST_SEEDS} are needed"
     yield Check("seeds", len(shared) >= LEAST_SEEDS, sentence)
     if len(shared) > 1:
-        yield from _answered(comparison, both, [first, second], answer)
+        samples = [sample_of(with_numbers(side, [metric]), metric) for side in sides]
+        yield from _answered(labels, samples, answer)
 
 
 def _check(name: str, problems: Collection[object], problem: str, fine: str) -> Check:
@@ -110,20 +112,17 @@ def _saw_the_same(one: Run, other: Run) -> bool:
 
 
 def _answered(
-    comparison: Comparison, both: Frame, sides: Sequence[Mapping[int, Run]], answer: Answer
+    labels: tuple[str, str], samples: Sequence[Sample], answer: Answer
 ) -> Iterator[Check]:
     """Yield whether the answer has the paired difference, its interval and the right verdict."""
-    metric, labels = comparison.metric, comparison.labels
-    values = [{seed: {0: run.metrics[metric]} for seed, run in side.items()} for side in sides]
-    better = cast(Literal["lower", "higher"], both.better.get(metric, "lower"))
-    overlap = float(max(both.column("overlap"), default=0.0))
-    verdicts = compare(values, Rule(better, overlap=overlap))
+    compared = standings(samples)
     # The verdict is on the side that is not the best; the exercise asks for first minus second.
-    side = next(i for i, verdict in enumerate(verdicts) if verdict.difference is not None)
-    found, sign = verdicts[side].difference, 1 - 2 * side
+    side = next(i for i, one in enumerate(compared) if one.difference is not None)
+    found, sign = compared[side].difference, 1 - 2 * side
     assert found is not None
     mean, ends = sign * found.mean, sorted([sign * found.low, sign * found.high])
-    half = student_reach(list(paired(*values).values()), LEVEL, overlap=0.0)
+    differences = list(paired(samples[0].values, samples[1].values).values())
+    half = student_reach(differences, LEVEL, overlap=0.0)
     reach = max(TOLERANCE * half, 1e-6 * abs(mean))
     means = {f"the mean of {' minus '.join(labels)}": [mean]}
     intervals = {
@@ -132,7 +131,7 @@ def _answered(
     }
     yield _stated("difference", [answer.difference], means, reach)
     yield _stated("interval", [answer.low, answer.high], intervals, reach)
-    worse = [verdict.word == "worse" for verdict in verdicts]
+    worse = [one.word == "worse" for one in compared]
     right = labels[worse.index(False)] if any(worse) else UNDECIDED
     text = "the conclusion of the paired test by which `attnexp results` compares rows"
     if answer.better == right:

@@ -3,6 +3,7 @@
     test   = both, or both, or ...
     both   = single, and single, and ...
     single = not single | (test) | name sign value | name in [value, ...] | name not in [value, ...]
+    name   = a setting, or a number as `select.number` names it; in quotes where it has an = sign
     sign   = | != | < | <= | > | >=
     value  = a number, true, false, null, a word, or text in quotes
 
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from attnexp.errors import RequestError
 from attnexp.select.frame import Frame
 from attnexp.select.names import resolve_name
+from attnexp.select.number import with_numbers
 
 Mask = NDArray[np.bool_]
 
@@ -121,8 +123,9 @@ class _Reader:
         return self._comparison()
 
     def _comparison(self) -> Mask:
-        name = self._operand("a setting or a metric").text
-        cells = self._frame.column(resolve_name(name, list(self._frame.columns))).tolist()
+        name = self._operand("a setting or a number").text
+        frame = with_numbers(self._frame, [name])
+        cells = frame.column(resolve_name(name, list(frame.columns))).tolist()
         if self._take("key", "not"):
             self._require("key", "in", "'in'")
             return ~self._among(cells)

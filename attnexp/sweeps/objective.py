@@ -3,9 +3,11 @@
 import statistics
 from collections.abc import Sequence
 
-from attnexp.errors import choices_text
+from attnexp.errors import none_of
+from attnexp.runs.folder import Run
 from attnexp.runs.status import Status
 from attnexp.runs.summary import Summary
+from attnexp.select.number import number_of, numbers_of
 from attnexp.sweeps.plan import PlannedJob
 
 
@@ -32,18 +34,18 @@ def selection_of(job: PlannedJob) -> str:
     return metric
 
 
-def mean_of(jobs: Sequence[PlannedJob], metric: str) -> float:
-    """Return the mean of a metric over jobs.
+def mean_of(jobs: Sequence[PlannedJob], number: str) -> float:
+    """Return the mean over jobs of a number, which is named as `select.number` says.
 
-    Raises NotMeasuredError where a job has not finished, or has no such metric or no number.
+    Raises NotMeasuredError where a job has not finished, or does not have the number.
     """
     values = []
-    for measured in (finished(job).metrics for job in jobs):
-        if metric not in measured:
-            raise NotMeasuredError(
-                f"there is no metric '{metric}': choose {choices_text(measured)}"
-            )
-        if (value := measured[metric]) is None:
-            raise NotMeasuredError(f"{metric} is not a number")
+    for job in jobs:
+        run = Run(str(job.folder), finished(job))
+        value = number_of(run, number)
+        if value is None:
+            if number in run.summary.metrics:
+                raise NotMeasuredError(f"{number} is not finite")
+            raise NotMeasuredError(f"metric {none_of(number, numbers_of([run]))}")
         values.append(value)
     return statistics.fmean(values)

@@ -24,6 +24,7 @@ from attnexp.runs.redaction import masked
 from attnexp.runs.status import Status
 from attnexp.runs.summary import Tuning, record_tuning
 from attnexp.select.groups import DATA_SEED
+from attnexp.select.number import metric_of
 from attnexp.sweeps.objective import NotMeasuredError, finished, mean_of, selection_of
 from attnexp.sweeps.overrides import Axis, Override, expand
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
@@ -238,7 +239,7 @@ class TunedJobs:
             try:
                 metric = metric or selection_of(jobs[0])
                 means[choice] = mean_of(jobs, metric)
-                better = finished(jobs[0]).better.get(metric, better)
+                better = finished(jobs[0]).better.get(metric_of(metric), better)
             except NotMeasuredError as reason:
                 means[choice], error = None, str(reason)
         measured = {choice: mean for choice, mean in means.items() if mean is not None}

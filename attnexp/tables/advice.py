@@ -4,9 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from attnexp.console import number_text
 from attnexp.runs.origin.command_line import command, next_seeds
+from attnexp.select.sample import SEEDS
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
-from attnexp.tables.entries import SEEDS, Entry, Request, ResultsTable
+from attnexp.tables.entries import Entry, Request, ResultsTable
 from attnexp.tables.learned import mode_notes
 from attnexp.tables.sentences import row_name
 
@@ -18,7 +19,7 @@ def advice(table: ResultsTable, request: Request) -> Iterator[str]:
     """Yield sentences about seeds that failed, about splits, and about rows without a verdict."""
     yield from mode_notes(table, {id(entry): row_name(table, entry) for entry in table.firsts})
     for panel in table.panels:
-        rows = [entry for entry in panel if entry.values and entry.better]
+        rows = [entry for entry in panel if entry.seeds and entry.better]
         if table.only_data:
             if len(rows) > 1:
                 yield (
@@ -26,7 +27,7 @@ def advice(table: ResultsTable, request: Request) -> Iterator[str]:
                     "and several values of data_seed, or none, draw others"
                 )
             continue
-        if any(entry.row.overlap for entry in rows):
+        if any(entry.overlap for entry in rows):
             yield (
                 "intervals and verdicts are over splits of this file: more splits make them "
                 "narrower only down to a floor that n_test / n_train sets (Nadeau and Bengio 2003)"
@@ -38,7 +39,7 @@ def advice(table: ResultsTable, request: Request) -> Iterator[str]:
 
 def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Iterator[str]:
     """Yield how many seeds a verdict takes at least, or the closest tie takes, with a command."""
-    common = len(set.intersection(*(set(entry.values) for entry in rows)))
+    common = len(set.intersection(*(entry.seeds for entry in rows)))
     if common < rule.least and table.unit is not SEEDS:
         yield (
             f"a verdict takes at least {rule.least} {table.unit.many} that every row has, and "
@@ -77,5 +78,5 @@ def _command(rows: Sequence[Entry], more: int) -> str:
     runs = [run for entry in rows for run in entry.row.runs.runs]
     # of runs with the same settings, which may have been typed in several ways, one is enough
     alike = {str(sorted(run.settings.items())): run.summary for run in runs}
-    line = command(alike.values(), next_seeds([set(entry.values) for entry in rows], more))
+    line = command(alike.values(), next_seeds([entry.seeds for entry in rows], more))
     return f": {line}" if line else ""

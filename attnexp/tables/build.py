@@ -9,9 +9,10 @@ from attnexp.select.collect import collect
 from attnexp.select.frame import IGNORED_CHOICES, Frame, depends_only_on, make_frame, varying
 from attnexp.select.names import short_names
 from attnexp.select.order import sort_runs
+from attnexp.select.sample import SEEDS
 from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
-from attnexp.tables.entries import SEEDS, Entry, Request, ResultsTable, divide
+from attnexp.tables.entries import Entry, Request, ResultsTable, divide
 from attnexp.tables.fairness import warnings
 from attnexp.tables.report import Cell, Grid, Head, Report, cell, count_text
 from attnexp.tables.sentences import explanations, verdicts
@@ -187,7 +188,7 @@ def _caption(table: ResultsTable) -> str:
         sentences.append(f"Means over seeds within each of the {table.unit.many}, by data_seed.")
     if table.seeded:
         sentences += [SHORT] * (len(table.metrics) > 1)
-        tested = OVER_SPLITS if any(entry.row.overlap for entry in table.firsts) else OVER_SEEDS
+        tested = OVER_SPLITS if any(entry.overlap for entry in table.firsts) else OVER_SEEDS
         sentences += [tested.format(units=table.unit.many)] * any(
             name in better for name in table.metrics
         )

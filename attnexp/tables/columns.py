@@ -77,7 +77,7 @@ def _companion(head: str) -> Column:
     """Return the column of metrics that are shown next to others, under this head."""
     return Column(
         name=head.replace(" ", "_"),
-        value=lambda entry: entry.companions.get(head),
+        value=lambda entry: entry.sample and entry.sample.companions.get(head),
         title=head,
         each=True,
         spare=True,
@@ -102,7 +102,7 @@ def _ahead(entry: Entry) -> str | None:
 
 def _learned(entry: Entry) -> str | None:
     """Return how many seeds learned, where some did and others did not."""
-    modes = modes_of(entry)
+    modes = modes_of(entry.sample)
     return str(modes) if modes is not None and modes.are_two else None
 
 

@@ -1,12 +1,10 @@
 """The entries of tables: runs gathered into rows, each with its statistics of every metric."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
-from statistics import fmean
-from typing import Any, Literal, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,38 +13,24 @@ from attnexp.runs.status import Status
 from attnexp.select.frame import Frame, varying
 from attnexp.select.groups import DATA_SEED, is_data, without_repeats, without_trials
 from attnexp.select.order import natural
-from attnexp.stats.compare import Rule, Standing, compare
-from attnexp.stats.intervals import RANGES, UNBOUNDED, Spread
-from attnexp.stats.pairs import Values, seed_means
+from attnexp.select.sample import (
+    DATA_SETS,
+    SEEDS,
+    SPLITS,
+    Sample,
+    Unit,
+    data_seeds,
+    is_finished,
+    sample_of,
+    standings,
+    with_diverged,
+)
+from attnexp.stats.compare import Standing
+from attnexp.stats.intervals import Spread
 
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
 """Why a run has no result; `missing` is a seed that other rows have and this row does not."""
-
-TESTED = "data.num_test"
-"""The setting that says on how many examples a run was tested."""
-
-EXAMPLES = 100
-"""The number of examples of a share whose runs do not say it."""
-
-
-@dataclass(frozen=True)
-class Unit:
-    """What a table averages over and pairs by: a column of the runs, and the words for its values.
-
-    Seeds are the unit if data and initial parameters come from one seed, or if all runs have the
-    same data. If runs have several values of `data_seed`, these are the unit, and what differs by
-    seed within one is averaged first.
-    """
-
-    column: str
-    one: str
-    many: str
-
-
-SEEDS = Unit("seed", "seed", "seeds")
-DATA_SETS = Unit(DATA_SEED, "data set", "data sets")
-SPLITS = Unit(DATA_SEED, "split", "splits")
 
 
 @dataclass(frozen=True)
@@ -83,82 +67,50 @@ class Row:
     lost: dict[str, int]
     unit: Unit = SEEDS
 
-    def values(self, metric: str) -> Values:
-        """Return what the finished runs measured, by unit and by block.
-
-        Runs that agree in both are averaged.
-        """
-        found: dict[int, dict[int, list[float]]] = {}
-        measured = np.where(finished(self.runs), self.runs.column(metric), np.nan).tolist()
-        runs = zip(self.runs.column(self.unit.column), self.blocks.tolist(), measured, strict=True)
-        for seed, block, value in runs:
-            if math.isfinite(value):
-                found.setdefault(seed, {}).setdefault(block, []).append(value)
-        return {
-            seed: {block: fmean(several) for block, several in blocks.items()}
-            for seed, blocks in found.items()
-        }
-
-    @property
-    def diverged(self) -> list[tuple[int, int]]:
-        """The unit and the block of each run that diverged."""
-        places = np.flatnonzero(self.runs.column("diverged").astype(bool)).tolist()
-        units: Sequence[Any] = self.runs.column(self.unit.column).tolist() if places else []
-        return [(units[place], int(self.blocks[place])) for place in places]
-
     def costs(self, name: str) -> NDArray[np.float64]:
         """Return what each finished run took, if it is known."""
         if name not in self.runs.columns:
             return np.empty(0)
-        values = self.runs.column(name)[finished(self.runs)].astype(float)
+        values = self.runs.column(name)[is_finished(self.runs)].astype(float)
         return values[~np.isnan(values)]
-
-    @property
-    def examples(self) -> int:
-        """The number of examples on which shares were measured, the smallest of the runs."""
-        if TESTED not in self.runs.columns:
-            return EXAMPLES
-        counts = (n for n in self.runs.column(TESTED) if isinstance(n, int) and n > 0)
-        return min(counts, default=EXAMPLES)
-
-    @property
-    def overlap(self) -> float:
-        """n_test / n_train if the values are of splits of one file, the largest of the runs."""
-        if self.unit is SEEDS and data_seeds(self.runs):
-            return 0.0  # the runs of a row have one split
-        return float(max(self.runs.column("overlap"), default=0.0))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A row and one metric; the metric is None if no run has a result.
+    """A row and one metric; `sample` is None if no run has a result.
 
     A row is `ahead` if it is the best or tied with it, and some other row is shown to be worse.
     """
 
     row: Row
-    metric: str | None = None
-    values: Values = field(default_factory=dict)
+    sample: Sample | None = None
     standing: Standing = field(default_factory=Standing)
     ahead: bool = False
 
     @property
+    def metric(self) -> str | None:
+        """The name of the metric."""
+        return None if self.sample is None else self.sample.name
+
+    @property
     def better(self) -> str | None:
         """The direction of a metric that ranks."""
-        return self.row.runs.better.get(self.metric or "")
+        return None if self.sample is None else self.sample.better
 
-    @cached_property
+    @property
     def spread(self) -> Spread:
         """Mean, deviation and interval over seeds."""
-        unit = self.row.runs.units.get(self.metric or "", "")
-        return Spread(seed_means(self.values), unit, self.row.examples, self.row.overlap)
+        return Spread([]) if self.sample is None else self.sample.spread
 
-    @cached_property
-    def companions(self) -> dict[str, float]:
-        """The means over seeds of the metrics shown next to this one, by their heads."""
-        others = self.row.runs.companions.get(self.metric or "", {})
-        means = {head: seed_means(self.row.values(other)) for head, other in others.items()}
-        return {head: fmean(values) for head, values in means.items() if values}
+    @property
+    def seeds(self) -> set[int]:
+        """The seeds, or other units, that have a value."""
+        return set() if self.sample is None else set(self.sample.values)
+
+    @property
+    def overlap(self) -> float:
+        """n_test / n_train if the values are of splits of one file."""
+        return 0.0 if self.sample is None else self.sample.overlap
 
 
 @dataclass(frozen=True)
@@ -234,20 +186,6 @@ def divide(frame: Frame, request: Request) -> list[ResultsTable]:
     ]
 
 
-def finished(frame: Frame) -> NDArray[np.bool_]:
-    """Return whether each run has finished."""
-    found: NDArray[np.bool_] = frame.column("status") == Status.FINISHED
-    return found
-
-
-def data_seeds(frame: Frame) -> set[int]:
-    """Return the values of `data_seed`, none if a run draws its data by its own seed."""
-    if DATA_SEED not in frame.columns:
-        return set()
-    found = set(frame.column(DATA_SEED).tolist())
-    return set() if None in found else found
-
-
 def _table(
     frame: Frame, data: str | None, wanted: Iterable[str | None], request: Request
 ) -> ResultsTable:
@@ -309,42 +247,13 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
     """Return the entry of each row of a panel for a metric, compared with the other rows."""
     if metric is None:
         return [Entry(row) for row in panel]
-    values = [row.values(metric) for row in panel]
-    verdicts = [Standing()] * len(panel)
-    if better := panel[0].runs.better.get(metric):
-        way = cast(Literal["lower", "higher"], better)
-        overlap = max(row.overlap for row in panel)
-        rule = Rule(way, request.equal_within, request.looks, overlap, panel[0].unit.many)
-        _count_diverged(panel, values, metric, better)
-        verdicts = compare(values, rule)
-    shown = any(verdict.word == "worse" for verdict in verdicts)
+    samples = with_diverged([sample_of(row.runs, metric, row.unit, row.blocks) for row in panel])
+    found = standings(samples, request.equal_within, request.looks)
+    shown = any(standing.word == "worse" for standing in found)
     return [
-        Entry(row, metric, own, verdict, shown and verdict.word in ("best", "tied"))
-        for row, own, verdict in zip(panel, values, verdicts, strict=True)
+        Entry(row, sample, standing, shown and standing.word in ("best", "tied"))
+        for row, sample, standing in zip(panel, samples, found, strict=True)
     ]
-
-
-def _count_diverged(
-    panel: Sequence[Row], values: Sequence[Values], metric: str, better: str
-) -> None:
-    """Give each run that diverged the worst value: to leave it out would favour its row.
-
-    That is the end of the range of the metric's unit, 0 for a share that should be high, and where
-    there is no end the worst value of any run of the panel.
-    """
-    lost = [row.diverged for row in panel]
-    if not any(lost):
-        return
-    least, most = RANGES.get(panel[0].runs.units.get(metric, ""), UNBOUNDED)
-    worst = least if better == "higher" else most
-    if math.isinf(worst):
-        measured = [each for own in values for blocks in own.values() for each in blocks.values()]
-        if not measured:
-            return
-        worst = min(measured) if better == "higher" else max(measured)
-    for own, places in zip(values, lost, strict=True):
-        for unit, block in places:
-            own.setdefault(unit, {}).setdefault(block, worst)
 
 
 def _sorted(entries: Sequence[tuple[Entry, ...]], request: Request) -> list[tuple[Entry, ...]]:

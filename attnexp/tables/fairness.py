@@ -11,7 +11,8 @@ from attnexp.console import setting_text
 from attnexp.runs.status import Status
 from attnexp.select.frame import Frame
 from attnexp.select.groups import is_data
-from attnexp.tables.entries import ResultsTable, finished
+from attnexp.select.sample import is_finished
+from attnexp.tables.entries import ResultsTable
 from attnexp.tables.report import count_text, listed
 
 CODE = {
@@ -101,7 +102,7 @@ def _steps(table: ResultsTable) -> Iterable[str]:
 
 def _tuning(table: ResultsTable) -> Iterable[str]:
     """Rows whose settings were not tuned alike, or not tuned, and runs that only tuned."""
-    runs = table.frame.only(finished(table.frame))
+    runs = table.frame.only(is_finished(table.frame))
     ways = set(runs.column("tuned"))
     mechanisms = runs.number(name for name in ("model", "arch") if name in table.by)
     if len(ways) > 1:
@@ -123,8 +124,8 @@ def _trained(runs: Frame) -> bool:
 def _cut(runs: Frame) -> NDArray[np.bool_]:
     """Return whether each run finished without having converged."""
     if "converged_step" not in runs.columns:
-        return finished(runs)
-    return finished(runs) & np.isnan(runs.column("converged_step"))
+        return is_finished(runs)
+    return is_finished(runs) & np.isnan(runs.column("converged_step"))
 
 
 def _left_out(table: ResultsTable) -> Iterable[str]:
@@ -146,7 +147,7 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
             "may make their rows look better than they are"
         )
     for metric in table.metrics:
-        gone = int((finished(table.frame) & ~np.isfinite(table.frame.column(metric))).sum())
+        gone = int((is_finished(table.frame) & ~np.isfinite(table.frame.column(metric))).sum())
         if gone:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
     if table.repeats:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from attnexp.console import number_text
+from attnexp.select.sample import Sample
 from attnexp.stats.exact import fisher, most_failing
-from attnexp.stats.intervals import RANGES, UNBOUNDED
-from attnexp.stats.pairs import seed_means
-from attnexp.tables.entries import Entry, ResultsTable
+from attnexp.tables.entries import ResultsTable
 
 NEAR = 1 / 3
 """The part of the way from chance to solved that still counts as one of them."""
@@ -36,7 +35,7 @@ class Modes:
         return f"{len(self.learned)} of {self.n}"
 
 
-def modes_of(entry: Entry) -> Modes | None:
+def modes_of(sample: Sample | None) -> Modes | None:
     """Return the seeds of a row that learned, and those that did not.
 
     A seed has learned if it is in the last third of the way from chance to solved, and has not if
@@ -45,13 +44,13 @@ def modes_of(entry: Entry) -> Modes | None:
     None where a seed is in between, so that there are no two modes, and for a metric without
     either.
     """
-    runs = entry.row.runs
-    least, most = RANGES.get(runs.units.get(entry.metric or "", ""), UNBOUNDED)
-    solved = most if entry.better == "higher" else least
-    chance = entry.companions.get("chance", 0.0 if entry.better == "higher" else None)
-    if not entry.better or chance is None or chance == solved or not math.isfinite(solved):
+    if sample is None or sample.better is None:
         return None
-    values = sorted(seed_means(entry.values))
+    solved = sample.best
+    chance = sample.companions.get("chance", 0.0 if sample.better == "higher" else None)
+    if chance is None or chance == solved or not math.isfinite(solved):
+        return None
+    values = sorted(sample.means)
     way = {value: (value - chance) / (solved - chance) for value in values}
     learned = [value for value in values if way[value] >= 1 - NEAR]
     failed = [value for value in values if way[value] <= NEAR]
@@ -61,7 +60,7 @@ def modes_of(entry: Entry) -> Modes | None:
 def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
     """Yield how many seeds learned, for each panel of a metric that says what learning is."""
     for panel in table.panels:
-        found = [(entry, modes) for entry in panel if (modes := modes_of(entry)) is not None]
+        found = [(entry, modes) for entry in panel if (modes := modes_of(entry.sample)) is not None]
         if not any(modes.learned for _, modes in found):
             continue
         if not any(modes.are_two for _, modes in found):

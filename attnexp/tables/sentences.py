@@ -43,7 +43,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         parts = [f"{of}{names} {has} the {extreme} mean {best.metric}, {mean}"]
         for standing, usual in STANDINGS.items():
             found = [entry for entry in panel if entry.standing.word == standing]
-            may_fail = standing == "equal" and any(map(modes_of, found))
+            may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in found)
             words = f"{usual} if no seed fails" if may_fail else usual
             if found:
                 parts.append(f"{words}: {listed([_named(table, entry) for entry in found])}")
@@ -95,7 +95,7 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
     tested = [found.level for entry in rows if (found := entry.standing.difference) is not None]
     level = min(tested, default=LEVEL / request.looks)
     least = fewest_seeds(level)
-    overlap = max(entry.row.overlap for entry in rows)
+    overlap = max(entry.overlap for entry in rows)
     seeds = [least, 2 * least - 2, 4 * least - 4]
     floors = [number_text(spread * detectable(n, level, overlap)) for n in seeds]
     counts = listed([str(n) for n in seeds])
@@ -121,7 +121,7 @@ def _reasons(
         f"{found.worse} of them, by {number_text(found.mean)} on average, and the mean difference "
         f"may be {number_text(found.low)} to {number_text(found.high)}."
     )
-    if entry.row.overlap:
+    if entry.overlap:
         yield (
             "They are of splits of the same rows, so the t test counts them as fewer (Nadeau and "
             "Bengio 2003)."

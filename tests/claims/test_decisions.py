@@ -270,13 +270,13 @@ def test_one_bound_is_given(kind):
 def test_a_detail_of_runs_is_a_number_by_its_place(write_run):
     details = {"exact_match_by_length": {"16": 0.9, "512": 0.4}}
     runs = [load_run(write_run(f"d{seed}", {"seed": seed}, details=details)) for seed in (0, 1)]
-    assert Evidence(runs).values("exact_match_by_length@512") == {0: 0.4, 1: 0.4}
-    with pytest.raises(RequestError, match="nothing has the number exact_match_by_length@7 yet"):
-        Evidence(runs).values("exact_match_by_length@7")
+    assert Evidence(runs).sample("exact_match_by_length@512").means == [0.4, 0.4]
+    with pytest.raises(RequestError, match="nothing has the number 'exact_match_by_length@7' yet"):
+        Evidence(runs).sample("exact_match_by_length@7")
     with pytest.raises(RequestError, match="several runs of seed 0 fit the claim"):
-        Evidence([runs[0], runs[0]]).values("exact_match_by_length@16")
+        Evidence([runs[0], runs[0]]).sample("exact_match_by_length@16")
     with pytest.raises(RequestError, match="none of the 2 runs fits seed=9"):
-        Evidence(runs).values("exact_match_by_length@16", "seed=9")
+        Evidence(runs).sample("exact_match_by_length@16", "seed=9")
 
 
 PART = {"_target_": "attnexp.claims.bounded.Bounded", "number": "y@0", "at_most": 1.0}
@@ -312,7 +312,7 @@ def test_a_part_without_its_runs_cannot_tell():
     decision = AllOf([{**PART, "number": "y0@0"}, {**PART, "number": "y1@0"}])
     verdict = decision.decide(Evidence(points=points))
     assert verdict.word == "cannot tell"
-    assert "nothing has the number y1@0 yet" in verdict.because
+    assert "nothing has the number 'y1@0' yet" in verdict.because
     with pytest.raises(RequestError, match="parts must be two decisions or more, got 1"):
         made({"_target_": "attnexp.claims.all_of.AllOf", "parts": [PART]})
 
@@ -456,7 +456,7 @@ def two_rows(write_run):
         runs = []
         for model, values in (("a", first), ("b", second)):
             for seed, value in enumerate(values):
-                fields = {"choices": {"model": model}, "metrics": {"test_mse": value}}
+                fields = {"choices": {"model": model}, "metrics": {"test_mse": value, "steps": 9}}
                 fields["units"] = {"test_mse": "y^2"}
                 runs.append(load_run(write_run(f"{model}{seed}", {"seed": seed}, **fields)))
         return Direction(metric, "model=a", "model=b", says, 0.05).decide(Evidence(runs))

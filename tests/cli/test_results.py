@@ -139,6 +139,18 @@ def test_only_some_runs_and_only_some_metrics(results: Results):
     assert text == "attnexp: --where: none of the 6 runs fits model=nope\n"
 
 
+def test_a_place_of_a_detail_is_a_number_as_any_other(results: Results, write_run):
+    for seed, share in enumerate((0.25, 0.75)):
+        details = {"exact_match_by_length": {"5": share, "9": 0.5}}
+        write_run(f"run{seed}", {"seed": seed}, details=details)
+    word = "exact_match_by_length@5"
+    text = results("--runs", "--metric", word, f"--sort=-{word}", "--where", f"{word} > 0.1")
+    assert [line.split()[-1] for line in text.splitlines()[2:]] == ["0.75", "0.25"]
+    assert "mean" not in results("--where", f"{word} > 0.5", "--runs")
+    text = results("--metric", "exact_match_by_lenth@5", code=2)
+    assert "Did you mean 'exact_match_by_length@5' or 'exact_match_by_length@9'?" in text
+
+
 @pytest.mark.usefixtures("sweep")
 def test_rows_and_columns_by_hand(results: Results):
     rows = json.loads(results("--by", "data", "--format", "json"))["rows"]

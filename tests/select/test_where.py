@@ -71,7 +71,7 @@ def test_runs_that_fit(runs, test: str, expected: list[int]):
     ("test", "text"),
     [
         ("modle=dot", "There is no column 'modle'. Did you mean 'model'?"),
-        ("", 'expected a setting or a metric at the end of ""'),
+        ("", 'expected a setting or a number at the end of ""'),
         ("model", "expected =, !=, <, <=, >, >= or 'in' after 'model' at the end of"),
         ("model=", 'expected a value at the end of "model="'),
         ("model=dot seed=1", "expected 'and', 'or' or the end, not \"seed=1\""),
@@ -82,7 +82,7 @@ def test_runs_that_fit(runs, test: str, expected: list[int]):
         ("(model=dot", "expected ')' at the end"),
         ("model=dot)", "expected 'and', 'or' or the end, not \")\""),
         ("model='dot", '"\'dot" is not understood'),
-        ("=dot", 'expected a setting or a metric, not "=dot"'),
+        ("=dot", 'expected a setting or a number, not "=dot"'),
         ("seed<true", "<, <=, > and >= compare numbers, or text"),
         ("(" * 1000 + "model=dot" + ")" * 1000, f"more than {DEEPEST} brackets or 'not'"),
         ("not " * 1000 + "model=dot", f"more than {DEEPEST} brackets or 'not'"),

@@ -109,7 +109,7 @@ def test_runs_that_have_finished_before_are_marked_and_those_compared_remain(the
         ((RATES, "optim.lr=0.1"), "there is nothing to tune"),
         (("hydra.sweeper.tune=[]",), "there is nothing to tune"),
         (("hydra.sweeper.tune=['optim.rate=1,2']",), "no setting 'rate' in 'optim'"),
-        ((WIDTHS, "hydra.sweeper.metric=speed", *COMPARED[5:]), "no metric 'speed'"),
+        ((WIDTHS, "hydra.sweeper.metric=speed", *COMPARED[5:]), "metric 'speed' is not a choice"),
     ],
 )
 def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):

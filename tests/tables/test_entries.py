@@ -66,7 +66,7 @@ def test_the_newest_finished_run_of_a_seed_counts(frame):
     )
     found = table_by(runs, "model")
     assert found.repeats == 2
-    assert found.firsts[0].values == {0: {0: 2.0}}
+    assert found.firsts[0].sample.values == {0: {0: 2.0}}
     assert found.firsts[0].row.lost["failed"] == 1
 
 
@@ -102,7 +102,7 @@ def test_seeds_of_other_data_are_not_missing(frame):
 
 def test_a_value_that_is_no_number_is_no_value(frame):
     found = table_by(frame(run("a", 0, None), run("a", 1, 2.0)), "model")
-    assert found.firsts[0].values == {1: {0: 2.0}}
+    assert found.firsts[0].sample.values == {1: {0: 2.0}}
 
 
 def test_rows_that_gather_settings_keep_them_apart_within_a_seed(frame):
@@ -112,7 +112,7 @@ def test_rows_that_gather_settings_keep_them_apart_within_a_seed(frame):
     )
     found = table_by(runs, "model")
     assert found.within == ["arch.heads"]
-    assert found.firsts[0].values == {
+    assert found.firsts[0].sample.values == {
         0: {0: 0.0, 1: 1.0},
         1: {0: 1.0, 1: 2.0},
     }
@@ -126,7 +126,7 @@ def test_settings_of_the_rows_own_choice_are_averaged(frame):
     )
     found = table_by(runs, "model")
     assert found.within == ["model.width"]
-    assert found.firsts[0].values == {0: {0: 2.0}}
+    assert found.firsts[0].sample.values == {0: {0: 2.0}}
 
 
 @pytest.mark.parametrize(("name", "panels"), [("arch.heads", 1), ("data.noise", 2)])
@@ -182,7 +182,7 @@ def test_one_data_set_is_said_to_be_one(frame):
     (table,) = divide(crossed(frame, (3,), range(6), overlap=0.25), Request())
     assert table.only_data == "data_seed=3"
     assert [entry.spread.n for entry in table.firsts] == [6, 6]
-    assert [entry.row.overlap for entry in table.firsts] == [0.0, 0.0]
+    assert [entry.overlap for entry in table.firsts] == [0.0, 0.0]
     (sentence,) = verdicts(table)
     assert sentence == (
         "Of this data set, data_seed=3, a has the lowest mean test_mse, 0.25. Worse: b by 4"
@@ -196,7 +196,7 @@ def test_one_data_set_is_said_to_be_one(frame):
 def test_splits_of_a_file_by_data_seed_overlap(frame):
     (table,) = divide(crossed(frame, range(6), (0, 1), overlap=0.25), Request())
     assert table.unit.many == "splits"
-    assert [entry.row.overlap for entry in table.firsts] == [0.25, 0.25]
+    assert [entry.overlap for entry in table.firsts] == [0.25, 0.25]
     (few,) = divide(crossed(frame, range(3), (0, 1)), Request())
     assert few.firsts[1].standing.word == "worse on 3 of 3 data sets"
     assert "at least 6 data sets that every row has, and there are 3: add values of data_seed" in (
@@ -215,8 +215,7 @@ def test_runs_that_draw_their_own_data_are_not_compared_with_those_of_a_data_see
 def test_splits_overlap_but_not_one_split_at_several_seeds(frame):
     for data_seed, overlap in ((None, 0.25), (0, 0.0)):
         runs = (run("a", s, 1.0, settings={"data_seed": data_seed}, overlap=0.25) for s in (1, 2))
-        (row,) = rows_by(frame(*runs), "model")
-        assert row.overlap == overlap
+        assert table_by(frame(*runs), "model").firsts[0].overlap == overlap
 
 
 def diverging(frame, unit, better, values):

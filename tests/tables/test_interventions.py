@@ -1,13 +1,10 @@
 """The table of interventions: one run by example, several by seed, the head chosen before."""
 
 import pytest
-from stored_runs import make_summary
 
 from attnexp.errors import RequestError
-from attnexp.runs.folder import Run
 from attnexp.runs.interventions import LEARNED, Probed, read_probed, write_probed
 from attnexp.select.groups import comparisons
-from attnexp.select.probed import with_probed
 from attnexp.tables.interventions import interventions_report
 
 CHANGES = {"hard": -0.5, "gold": 0.0, "zero=cross.1.1": -0.1, "zero=cross.1.2": -0.2}
@@ -176,16 +173,3 @@ def test_text_of_a_file_steers_no_terminal(write_run):
     *_, last = read_probed(folder)
     assert "\x1b" not in last.intervention
     assert last.numbers == {}
-
-
-def test_results_have_what_was_probed_as_metrics(probed):
-    runs = [*probed(1.0, 0.9), Run("elsewhere", make_summary())]
-    names = ["probe.hard.exact_match", "probe.zero=cross.1.2.exact_match", "exact_match"]
-    one, two, other = with_probed(runs, names)
-    assert one.summary.metrics["probe.hard.exact_match"] == pytest.approx(0.5)
-    assert two.summary.metrics["probe.zero=cross.1.2.exact_match"] == pytest.approx(0.71)
-    assert one.summary.better["probe.hard.exact_match"] == "higher"
-    assert one.summary.units["probe.hard.exact_match"] == "share"
-    assert "probe.hard.exact_match" not in other.summary.metrics
-    with pytest.raises(RequestError, match="`attnexp probe RUN hart` measures what it can"):
-        with_probed(runs, ["probe.hart.exact_match"])

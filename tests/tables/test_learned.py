@@ -11,7 +11,7 @@ SHARES = {"units": {"test_mse": "share"}, "better": {"test_mse": "higher"}}
 
 def modes(runs):
     (table,) = divide(runs, Request())
-    return {entry.row.labels["model"]: modes_of(entry) for entry in table.firsts}
+    return {entry.row.labels["model"]: modes_of(entry.sample) for entry in table.firsts}
 
 
 def test_seeds_near_chance_and_near_1_are_two_results(sweep_of):

@@ -1,0 +1,110 @@
+"""A number of a run by one word: a metric, `probe.INTERVENTION.METRIC`, or `DETAIL@PLACE`.
+
+Whatever takes a number takes these words: `--metric`, `--sort`, `--where`, claims, exercises and
+`hydra/sweeper=tuned`. `exact_match_by_length@16` is exact match at sources of 16 symbols.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from attnexp.errors import RequestError, nearest_text
+from attnexp.runs.folder import Run
+from attnexp.runs.interventions import on_test
+from attnexp.select.frame import Frame
+
+PROBED = "probe."
+"""The beginning of the words for numbers that `attnexp probe` stored."""
+
+AT = "@"
+"""What divides a detail from a place in it."""
+
+
+def is_compound(word: str) -> bool:
+    """Return whether a word names a number that is not a metric of summary.json."""
+    return word.startswith(PROBED) or AT in word
+
+
+def metric_of(word: str) -> str:
+    """Return the metric whose unit and direction a number has.
+
+    It is `exact_match` for `exact_match`, `probe.hard.exact_match` and `exact_match_by_length@16`.
+    """
+    if word.startswith(PROBED):
+        return word.rpartition(".")[2]
+    detail, at, _ = word.partition(AT)
+    return detail.partition("_by_")[0] if at else word
+
+
+def number_of(run: Run, word: str) -> float | None:
+    """Return a number of a run; None if the run does not have it or if it is not finite."""
+    if word.startswith(PROBED):
+        intervention, _, metric = word.removeprefix(PROBED).rpartition(".")
+        value = on_test(run.interventions).get(intervention, {}).get(metric)
+    elif AT in word:
+        detail, _, place = word.partition(AT)
+        value = run.summary.details.get(detail, {}).get(place)
+    else:
+        value = run.metrics.get(word)
+    return value if value is not None and math.isfinite(value) else None
+
+
+def numbers_of(runs: Iterable[Run]) -> list[str]:
+    """Return the words for all numbers that some run has."""
+    found: dict[str, None] = {}
+    for run in runs:
+        found |= dict.fromkeys(run.metrics)
+        for detail, values in run.summary.details.items():
+            found |= dict.fromkeys(f"{detail}{AT}{place}" for place in values)
+        for intervention, numbers in on_test(run.interventions).items():
+            found |= dict.fromkeys(f"{PROBED}{intervention}.{metric}" for metric in numbers)
+    return list(found)
+
+
+def with_numbers(frame: Frame, words: Sequence[str]) -> Frame:
+    """Return a frame in which the numbers that compound words name are metrics, too.
+
+    Each has the unit and the direction of its metric. Raises RequestError for one that no run of
+    the frame has.
+    """
+    asked = [word for word in dict.fromkeys(words) if is_compound(word)]
+    for word in asked:
+        if word in frame.columns:
+            continue
+        values = [number_of(run, word) for run in frame.loaded]
+        column = np.array([math.nan if value is None else value for value in values])
+        if np.isnan(column[frame.rows]).all():
+            raise RequestError(_missing(frame.runs, word))
+        metric = metric_of(word)
+        frame = replace(
+            frame,
+            columns={**frame.columns, word: column},
+            metrics=(*frame.metrics, word),
+            better=frame.better | _declared(frame.better, metric, word),
+            units=frame.units | _declared(frame.units, metric, word),
+        )
+    return frame
+
+
+def require_number(frame: Frame, word: str) -> Frame:
+    """Return `with_numbers` of one word. Raises RequestError too for a metric that no run has."""
+    frame = with_numbers(frame, [word])
+    if word not in frame.metrics or np.isnan(frame.column(word)).all():
+        raise RequestError(_missing(frame.runs, word))
+    return frame
+
+
+def _declared(known: dict[str, str], metric: str, word: str) -> dict[str, str]:
+    return {word: known[metric]} if metric in known else {}
+
+
+def _missing(runs: Sequence[Run], word: str) -> str:
+    """Return that no run has a number, which names are similar, and what would measure it."""
+    sentence = f"nothing has the number '{word}' yet."
+    sentence += nearest_text(word, numbers_of(runs))
+    if word.startswith(PROBED):
+        intervention = word.removeprefix(PROBED).rpartition(".")[0] or "INTERVENTION"
+        sentence += f" `attnexp probe RUN {intervention}` measures what it can."
+    return sentence.removesuffix(".")

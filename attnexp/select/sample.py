@@ -1,0 +1,205 @@
+"""Samples: one number by seed, from the runs of a configuration."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from statistics import fmean
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from attnexp.runs.status import Status
+from attnexp.select.frame import Frame
+from attnexp.select.groups import DATA_SEED
+from attnexp.select.number import AT
+from attnexp.stats.compare import Rule, Standing, compare
+from attnexp.stats.intervals import COVERAGE, RANGES, UNBOUNDED, Spread
+from attnexp.stats.pairs import Values, seed_means
+
+TESTED = "data.num_test"
+"""The setting that says on how many examples a run was tested."""
+
+EXAMPLES = 100
+"""The number of examples of a share whose runs do not say it."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The units of averages and pairs: a column of the runs, and the words for its values.
+
+    Seeds are the unit if data and initial parameters come from one seed, or if all runs have the
+    same data. If runs have several values of `data_seed`, these are the unit, and what differs by
+    seed within one is averaged first.
+    """
+
+    column: str
+    one: str
+    many: str
+
+
+SEEDS = Unit("seed", "seed", "seeds")
+DATA_SETS = Unit(DATA_SEED, "data set", "data sets")
+SPLITS = Unit(DATA_SEED, "split", "splits")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One number by seed.
+
+    - `values` are by unit and, within a unit, by block: the other settings that differ.
+    - `unit` is that of the number, such as `share`; `better` is None if the number does not rank.
+    - `companions` are the means of the metrics that are shown next to it, such as `chance`.
+    - A share was measured on `examples` examples each time.
+    - `overlap` is n_test / n_train if the values are of splits of one file.
+    - `over` says what the values are of, and `diverged` has the unit and the block of each run that
+      diverged and has no value.
+    """
+
+    name: str
+    values: Values
+    unit: str = ""
+    better: Literal["lower", "higher"] | None = None
+    companions: Mapping[str, float] = field(default_factory=dict)
+    examples: int = EXAMPLES
+    overlap: float = 0.0
+    over: Unit = SEEDS
+    diverged: Sequence[tuple[int, int]] = ()
+
+    @property
+    def means(self) -> list[float]:
+        """One value per unit."""
+        return seed_means(self.values)
+
+    @cached_property
+    def spread(self) -> Spread:
+        """Mean, deviation and 95% interval over units."""
+        return self.spread_at(COVERAGE)
+
+    def spread_at(self, coverage: float) -> Spread:
+        """Return mean, deviation and an interval with this coverage."""
+        return Spread(self.means, self.unit, self.examples, self.overlap, coverage)
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the largest value that the number can have."""
+        return RANGES.get(self.unit, UNBOUNDED)
+
+    @property
+    def best(self) -> float:
+        """The best value that the number can have; infinite if there is none."""
+        least, most = self.range
+        return most if self.better == "higher" else least
+
+
+def sample_of(
+    runs: Frame, name: str, over: Unit = SEEDS, blocks: NDArray[np.int64] | None = None
+) -> Sample:
+    """Return what the finished runs measured of a metric of the frame.
+
+    `blocks` numbers the settings that differ between runs of one unit, none by default. Runs that
+    agree in unit and block are averaged.
+    """
+    places: list[tuple[int, int]] = list(
+        zip(
+            runs.column(over.column).tolist(),
+            [0] * len(runs) if blocks is None else blocks.tolist(),
+            strict=True,
+        )
+    )
+    others = runs.companions.get(name, {})
+    next_to_it = {head: seed_means(_values(runs, other, places)) for head, other in others.items()}
+    return Sample(
+        name,
+        _values(runs, name, places),
+        runs.units.get(name, ""),
+        cast(Literal["lower", "higher"] | None, runs.better.get(name)),
+        {head: fmean(means) for head, means in next_to_it.items() if means},
+        _examples(runs, name),
+        overlap_of(runs, over),
+        over,
+        [places[i] for i in np.flatnonzero(runs.column("diverged").astype(bool))],
+    )
+
+
+def is_finished(runs: Frame) -> NDArray[np.bool_]:
+    """Return whether each run has finished."""
+    found: NDArray[np.bool_] = runs.column("status") == Status.FINISHED
+    return found
+
+
+def data_seeds(runs: Frame) -> set[int]:
+    """Return the values of `data_seed`, none if a run draws its data by its own seed."""
+    if DATA_SEED not in runs.columns:
+        return set()
+    found = set(runs.column(DATA_SEED).tolist())
+    return set() if None in found else found
+
+
+def overlap_of(runs: Frame, over: Unit) -> float:
+    """Return n_test / n_train if the values are of splits of one file, the largest of the runs."""
+    if over is SEEDS and data_seeds(runs):
+        return 0.0  # the runs have one split
+    return float(max(runs.column("overlap"), default=0.0))
+
+
+def with_diverged(samples: Sequence[Sample]) -> list[Sample]:
+    """Return samples in which each run that diverged has the worst value.
+
+    To leave it out would favour its row. The worst value is the end of the range of the unit, 0 for
+    a share that should be high, and if there is no end that of any run of these samples.
+    """
+    first = samples[0]
+    if first.better is None or not any(sample.diverged for sample in samples):
+        return list(samples)
+    least, most = first.range
+    worst = least if first.better == "higher" else most
+    if math.isinf(worst):
+        known = [value for one in samples for own in one.values.values() for value in own.values()]
+        if not known:
+            return list(samples)
+        worst = min(known) if first.better == "higher" else max(known)
+    return [_filled(sample, worst) for sample in samples]
+
+
+def standings(
+    samples: Sequence[Sample], equal_within: float | None = None, looks: int = 1
+) -> list[Standing]:
+    """Return how each sample compares with the best one, without a word if the number does not
+    rank.
+    """
+    better = samples[0].better
+    if better is None:
+        return [Standing()] * len(samples)
+    overlap = max(sample.overlap for sample in samples)
+    rule = Rule(better, equal_within, looks, overlap, samples[0].over.many)
+    return compare([sample.values for sample in samples], rule)
+
+
+def _values(runs: Frame, name: str, places: Sequence[tuple[int, int]]) -> Values:
+    """Return a metric of the finished runs, whose unit and block are their `places`."""
+    found: dict[int, dict[int, list[float]]] = {}
+    measured = np.where(is_finished(runs), runs.column(name), np.nan).tolist()
+    for (unit, block), value in zip(places, measured, strict=True):
+        if math.isfinite(value):
+            found.setdefault(unit, {}).setdefault(block, []).append(value)
+    return {
+        unit: {block: fmean(several) for block, several in own.items()}
+        for unit, own in found.items()
+    }
+
+
+def _filled(sample: Sample, worst: float) -> Sample:
+    values = {unit: dict(own) for unit, own in sample.values.items()}
+    for unit, block in sample.diverged:
+        values.setdefault(unit, {}).setdefault(block, worst)
+    return replace(sample, values=values)
+
+
+def _examples(runs: Frame, name: str) -> int:
+    """Return the number of examples of a share, the smallest of the runs; a place has some."""
+    if AT in name or TESTED not in runs.columns:
+        return EXAMPLES
+    counts = (n for n in runs.column(TESTED) if isinstance(n, int) and n > 0)
+    return min(counts, default=EXAMPLES)
