@@ -22,6 +22,8 @@ def test_the_signatures_of_sacrebleu_are_those_that_are_told():
     for metric in (BLEU(), CHRF()):
         metric.corpus_score(["a b c d"], [["a b c d"]])
         assert str(metric.get_signature()).partition("|version")[0] in page
+        metric.corpus_score(["a", "b"], [["a", "b"], ["c", None]])
+        assert str(metric.get_signature()).startswith("nrefs:var|")
 
 
 @pytest.mark.parametrize("task", ["regression", "seq2seq"])

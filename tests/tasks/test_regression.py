@@ -169,6 +169,18 @@ def test_errors_of_a_table_are_in_its_units(table):
     }
 
 
+def test_the_loss_and_the_bandwidth_of_a_table_are_in_standard_deviations(table):
+    metrics = evaluate(Average, table).metrics
+    gaps = table.test.queries[0].unsqueeze(1) - table.train.keys[0]
+    reach = gaps.square().sum(dim=-1).mean(dim=-1).sqrt().mean()
+    assert metrics["bandwidth"] == pytest.approx(reach.item(), rel=1e-4)
+    with torch.no_grad():
+        prediction = KernelRegression(table.spec, Average)(table.train)
+        loss = Regression().loss(prediction, table.train).item()
+    (y,) = table.spec.y
+    assert loss * y.deviation**2 == pytest.approx(metrics["loo_mse"], rel=1e-4)
+
+
 def test_what_is_kept_of_a_table_is_in_its_units(table):
     evaluation = evaluate(Average, table)
     assert {row["x.b"] for row in evaluation.rows} <= {5.0, 6.0, 9.0, 7.0}
