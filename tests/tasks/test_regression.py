@@ -57,6 +57,8 @@ def test_neighbours_and_bandwidth_by_hand(data):
     reach = [math.sqrt(sum(gaps[q][near[q]] ** 2) / near[q].sum()) for q in range(50)]
     assert metrics["neighbours"] == pytest.approx(near.sum(dim=1).float().mean().item(), rel=1e-4)
     assert metrics["bandwidth"] == pytest.approx(sum(reach) / 50, rel=1e-4)
+    assert metrics["support"] == pytest.approx(near.sum(dim=1).float().mean().item(), rel=1e-6)
+    assert metrics["sink_mass"] == 0
 
 
 def test_collapse_to_average_pooling_is_said(data):
@@ -158,6 +160,9 @@ def test_errors_of_a_table_are_in_its_units(table):
     y, truth = (in_units(each, spec.y).flatten() for each in (train.values, test.targets))
     assert evaluation.metrics["test_mse"] == pytest.approx(
         (y.mean() - truth).square().mean().item(), rel=1e-4
+    )
+    assert evaluation.metrics["test_mae"] == pytest.approx(
+        (y.mean() - truth).abs().mean().item(), rel=1e-4
     )
     others = (y.sum() - y) / (len(y) - 1)
     assert evaluation.metrics["loo_mse"] == pytest.approx(
