@@ -71,9 +71,10 @@ def test_decode_says_which_symbols_it_does_not_know(train, in_process):
 def test_other_architectures_and_scripts_leave_pictures_and_predictions(train, arch, more):
     lines = [f"{n} chats\t{n}只猫。" for n in "一二三四五六"]
     words = (f"arch={arch}", "data.level=character", "figures=true")
-    _, (folder,) = train(lines, *words)
+    answer, (folder,) = train(lines, *words)
     drawn = {path.name for path in (folder / "figures").glob("attention*")}
     assert drawn == {"attention.png", *more}
+    assert all(f"{folder.name}/figures/{name}\n" in answer.stdout for name in drawn)
     assert "猫" in (folder / "predictions.csv").read_text(encoding="utf-8")
 
 
