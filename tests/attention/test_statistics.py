@@ -16,6 +16,9 @@ def test_rows_that_sum_to_one_up_to_rounding_keep_every_bit():
     assert (rows.sum(dim=-1) != 1).any()
     assert torch.equal(shares(rows), rows)
     assert (sink_mass(rows) == 0).all()
+    near = torch.tensor([[0.5, 0.499995], [0.5, 0.49998]])
+    assert sink_mass(near).tolist() == pytest.approx([0, 2e-5], abs=1e-6)
+    assert sink_mass(near)[0] == 0
 
 
 def test_support_and_sink_mass_by_hand():

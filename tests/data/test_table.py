@@ -42,6 +42,15 @@ def test_columns_are_found_by_name_and_split_at_random(table):
     torch.testing.assert_close(rows[:, 2], rows[:, 0], atol=1e-5, rtol=0)
 
 
+def test_a_fifth_of_the_rows_is_held_out_by_the_seed(table):
+    first, same, other = (
+        in_units(data.test.queries, data.spec.x).flatten().round().tolist()
+        for data in (table("a,b\n" + GOOD, seed=seed) for seed in (0, 0, 1))
+    )
+    assert len(first) == 2
+    assert first == same != other
+
+
 def test_columns_are_standardised_by_the_training_rows(table):
     data = table("a,b\n" + GOOD)
     for numbers, (column,) in ((data.train.keys, data.spec.x), (data.train.values, data.spec.y)):
@@ -107,6 +116,10 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
         (
             f"a,b\n{GOOD}1\n",
             ", line 12: it has 1 cells, and the first line 2; cells are separated by commas",
+        ),
+        (
+            f"a,b\n{GOOD}1,2,3\n",
+            ", line 12: it has 3 cells, and the first line 2; cells are separated by commas",
         ),
         (
             "a,b,c\n" + GOOD.replace("\n", ',"x\ny"\n') + "1,?,\n",

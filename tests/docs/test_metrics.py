@@ -22,10 +22,28 @@ def test_the_signatures_of_sacrebleu_are_those_that_are_told():
     for metric in (BLEU(), CHRF()):
         metric.corpus_score(["a b c d"], [["a b c d"]])
         assert str(metric.get_signature()).partition("|version")[0] in page
+        metric.corpus_score(["a", "b"], [["a", "b"], ["c", None]])
+        assert str(metric.get_signature()).startswith("nrefs:var|")
 
 
-@pytest.mark.parametrize("task", ["regression", "seq2seq"])
-def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task):
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        ("regression", {"test_mse": {"chance": "baseline_mse"}}),
+        (
+            "seq2seq",
+            {
+                "exact_match": {"chance": "exact_match_chance"},
+                "token_accuracy": {"chance": "baseline_token_accuracy"},
+                "alignment_accuracy": {
+                    "all heads": "alignment_accuracy_mean",
+                    "chance": "alignment_accuracy_chance",
+                },
+            },
+        ),
+    ],
+)
+def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task, told):
     from attnexp.tables.columns import COLUMNS
     from attnexp.tasks import regression, seq2seq
 
@@ -33,4 +51,4 @@ def test_what_stands_beside_a_metric_is_a_metric_and_has_its_column(task):
     companions = [pair for metric in metrics for pair in metric.companions.items()]
     assert {name for _, name in companions} <= {metric.name for metric in metrics}
     assert {head for head, _ in companions} <= {column.title for column in COLUMNS}
-    assert companions
+    assert {metric.name: metric.companions for metric in metrics if metric.companions} == told

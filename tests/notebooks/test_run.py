@@ -1,6 +1,7 @@
 """A run in Python: pictures by name, the model, its HTML."""
 
 import re
+import shutil
 import sys
 
 import numpy as np
@@ -28,6 +29,7 @@ def test_a_picture_by_its_name_or_the_first(regression_run, sequence_run):
     assert {"head 1", "head 3"} <= text_of(run.plot("attention"))
     only = text_of(run.plot("attention", head=2))
     assert any(text.startswith("pooling attention, head 2") for text in only)
+    assert "lr" in text_of(run.plot("loss", metric="lr"))
     sequences = attnexp.load_run(sequence_run("other"))
     chosen = text_of(sequences.plot("attention", examples=(2, 4)))
     assert {"example 2", "example 4"} <= chosen
@@ -78,3 +80,18 @@ def test_code_of_others_is_not_imported(regression_run):
     run = attnexp.load_run(regression_run(settings={"model._target_": "foreign_score.Mine"}))
     with pytest.raises(RequestError, match=r"'foreign_score\.Mine', which is not attnexp's own"):
         run.trained_model()
+
+
+def test_code_of_a_module_that_is_named_is_built(tmp_path, monkeypatch):
+    folder = tmp_path / "run"
+    shutil.copytree(STORED / "gaussian_learned-sine", folder)
+    summary = folder / files.SUMMARY
+    own = summary.read_text().replace("attnexp.scores.gaussian.Gaussian", "named_kernel.Mine")
+    summary.write_text(own)
+    code = "from attnexp.scores.gaussian import Gaussian\nclass Mine(Gaussian):\n    pass\n"
+    (tmp_path / "named_kernel.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    run = attnexp.load_run(folder)
+    with pytest.raises(RequestError, match=r"'named_kernel\.Mine', which is not attnexp's own"):
+        run.trained_model()
+    assert type(run.trained_model("named_kernel").pooling.score).__name__ == "Mine"

@@ -1,13 +1,15 @@
 """The picture of interventions."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from attnexp.plots.base import Options
 from attnexp.plots.interventions import draw_interventions
 from attnexp.runs.folder import load_run
-from attnexp.runs.interventions import LEARNED, Probed, write_probed
-from attnexp.select.groups import comparisons
+from attnexp.runs.interventions import HIGH, LEARNED, LOW, Probed, write_probed
+from attnexp.select.groups import Comparison, comparisons
 
 FIELDS = {"primary": "exact_match", "status": "finished"}
 
@@ -48,6 +50,17 @@ def test_a_row_for_each_intervention_and_a_line_where_the_metric_was(drawn):
     bars, dots = lines[::2], lines[1::2]
     assert [list(bar.get_xdata()) for bar in bars] == [[0.1, 0.1], [0.6, 0.8]]
     assert [float(np.squeeze(dot.get_xdata())) for dot in dots] == pytest.approx([0.1, 0.7])
+
+
+def test_one_run_has_the_interval_of_its_change_over_examples(write_run):
+    folder = write_run("one", {"seed": 0}, choices={"data": "reverse"}, **FIELDS)
+    learned, hard = rows({LEARNED: 1.0, "hard": 0.6})
+    ends = {f"exact_match{LOW}": -0.5, f"exact_match{HIGH}": -0.2}
+    write_probed(folder, [learned, replace(hard, numbers={**hard.numbers, **ends})])
+    ((_, figure),) = draw_interventions(Comparison.of(load_run(folder)), Options())
+    _, interval, dot = figure.axes[0].lines
+    assert list(interval.get_xdata()) == pytest.approx([0.5, 0.8])
+    assert float(np.squeeze(dot.get_xdata())) == 0.6
 
 
 def test_heads_of_one_configuration_are_a_grid_of_layers_and_heads(drawn):

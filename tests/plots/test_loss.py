@@ -36,6 +36,19 @@ def test_epochs_are_whole_numbers(regression_run, losses):
     assert axes.lines[0].get_marker() == ("o" if len(losses) == 1 else "")
 
 
+def test_a_line_is_the_mean_over_seeds_and_its_band_reaches_to_the_ends(regression_run, tmp_path):
+    for seed, losses in enumerate([(4.0, 3.0), (3.0, 1.0), (3.5, 2.6)]):
+        regression_run(f"s{seed}", seed=seed, losses=losses)
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    ((_, figure),) = draw_losses(comparison, Options())
+    (axes,) = figure.axes
+    assert axes.lines[0].get_ydata().tolist() == pytest.approx([3.5, 2.2])
+    (band,) = axes.collections
+    corners = {tuple(corner) for corner in band.get_paths()[0].vertices.tolist()}
+    assert corners == {(1, 3), (1, 4), (2, 1), (2, 3)}
+    assert "Training loss of gaussian on sine" in {text.get_text() for text in figure.texts}
+
+
 @pytest.mark.parametrize(
     ("models", "names"),
     [

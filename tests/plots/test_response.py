@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 
 from attnexp.errors import RequestError
+from attnexp.plots.base import Options
 from attnexp.plots.catalogue import draw_run
+from attnexp.plots.fit import draw_fit
 from attnexp.plots.lines import fitted_curve, held_out_points, responses, training_points
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.summary import read_summary
+from attnexp.select.groups import Comparison
 
 
 @pytest.fixture
@@ -69,3 +72,11 @@ def test_a_response_that_is_not_a_number_is_named(table_run):
     files.write_rows(folder / files.RESPONSE, [{"varied": "a", "x": 1, "prediction": "?"}])
     with pytest.raises(RequestError, match=r"response\.csv does not hold numbers"):
         responses(load_run(folder))
+
+
+def test_tables_of_several_inputs_are_not_compared(table_run):
+    runs = [load_run(table_run(["a", "b"], name=name)) for name in ("one", "two")]
+    configurations = tuple(Comparison.of(run).configurations[0] for run in runs)
+    assert list(draw_fit(Comparison("table", configurations), Options())) == []
+    ((name, _),) = draw_fit(Comparison.of(runs[0]), Options())
+    assert name == "fit"

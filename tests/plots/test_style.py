@@ -82,3 +82,11 @@ def test_characters_are_drawn_in_the_next_font_or_named_once(tmp_path, capsys):
     said = capsys.readouterr().out
     assert said.startswith(f"note: no installed font has {hieroglyph}, drawn as boxes: install one")
     assert said.count("note:") == 1
+
+
+def test_fonts_of_a_pdf_are_truetype(tmp_path):
+    with style.style():
+        style.save(style.new_figure(2, 2, "title"), [tmp_path / "title.pdf"])
+    content = (tmp_path / "title.pdf").read_bytes()
+    assert b"/FontFile2" in content
+    assert b"/Type3" not in content

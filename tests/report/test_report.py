@@ -54,6 +54,25 @@ def test_the_page_holds_tables_curves_fits_and_attention(regression_run, tmp_pat
     assert len(each["rows"]) == 2
 
 
+def test_a_page_holds_24_configurations_8_examples_and_8_epochs_of_attention(
+    regression_run, sequence_run, tmp_path, written
+):
+    for i in range(25):
+        kept = range(0, 90, 10) if i == 0 else ()
+        regression_run(f"w{i}", settings={"model.width": i + 1.0}, losses=(), snapshots=kept)
+    sequence_run("words", examples=9)
+    by_name = {data["name"]: data for data in content_of(written(tmp_path))["data"]}
+    curves, words = by_name["sine"], by_name["reverse"]
+    assert len(curves["configurations"]) == 25
+    assert len(curves["attention"]["configurations"]) == 24
+    assert curves["attention"]["omitted"] == 1
+    frames = curves["attention"]["configurations"][0]["attentions"]["pooling"]["frames"]
+    assert [frame["epoch"] for frame in frames] == [0, 10, 20, 30, 50, 60, 70, 80, None]
+    assert ["model.width", "1"] in curves["configurations"][0]["settings"]
+    (shown,) = words["attention"]["configurations"]
+    assert len(shown["attentions"]["cross"]["frames"][0]["maps"]) == 8
+
+
 def test_weights_arrive_to_one_part_in_255(sequence_run, tmp_path, written):
     folder = sequence_run(layers=2, heads=3)
     attention = content_of(written(tmp_path))["data"][0]["attention"]

@@ -62,3 +62,7 @@ def test_each_way_to_read_is_found_with_its_line(text, what):
 )
 def test_what_reads_nothing_is_not_named(text):
     assert found(text) == []
+
+
+def test_a_call_behind_another_name_is_not_found():
+    assert found("import os\ngetattr(os, 'getenv')('W')") == []

@@ -7,7 +7,6 @@ import torch
 from torch.func import functional_call
 
 from attnexp.scores.biweight import Biweight
-from attnexp.scores.distance import NARROW
 from attnexp.scores.gaussian import Gaussian
 
 
@@ -49,7 +48,7 @@ def test_the_first_width_is_drawn_between_0_and_1_or_given(kernel):
 
 
 def test_widths_of_dimensions_start_narrow_or_where_they_are_told(kernel):
-    assert kernel(3, 3, width="learned", per_dimension=True).width.tolist() == [NARROW] * 3
+    assert kernel(3, 3, width="learned", per_dimension=True).width.tolist() == [2.0] * 3
     given = kernel(3, 3, width="learned", initial_width=5, per_dimension=True).width
     assert given.tolist() == [5.0, 5.0, 5.0]
 

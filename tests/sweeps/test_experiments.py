@@ -93,6 +93,18 @@ def test_any_sweep_ends_with_its_table_and_its_pictures(in_process, tmp_path):
     assert len([*tmp_path.glob("outputs/gaussian-*/figures/fit.png")]) == 1
 
 
+def test_too_many_configurations_are_not_drawn_and_that_is_said(in_process, monkeypatch, tmp_path):
+    from attnexp.sweeps import report
+
+    assert report.MOST_COMPARED == 32
+    monkeypatch.setattr(report, "MOST_COMPARED", 1)
+    answer = in_process("-m", "model=average,gaussian")
+    assert answer.returncode == 0, answer.stderr
+    said = " ".join(answer.stdout.split())
+    assert "2 configurations are too many for one picture: attnexp plot --where draws some" in said
+    assert not (tmp_path / "outputs" / "figures").exists()
+
+
 def test_a_comparison_that_cannot_be_drawn_fails_no_sweep(in_process, monkeypatch):
     from attnexp.plots import catalogue
 

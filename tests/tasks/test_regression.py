@@ -57,6 +57,8 @@ def test_neighbours_and_bandwidth_by_hand(data):
     reach = [math.sqrt(sum(gaps[q][near[q]] ** 2) / near[q].sum()) for q in range(50)]
     assert metrics["neighbours"] == pytest.approx(near.sum(dim=1).float().mean().item(), rel=1e-4)
     assert metrics["bandwidth"] == pytest.approx(sum(reach) / 50, rel=1e-4)
+    assert metrics["support"] == pytest.approx(near.sum(dim=1).float().mean().item(), rel=1e-6)
+    assert metrics["sink_mass"] == 0
 
 
 def test_collapse_to_average_pooling_is_said(data):
@@ -159,6 +161,9 @@ def test_errors_of_a_table_are_in_its_units(table):
     assert evaluation.metrics["test_mse"] == pytest.approx(
         (y.mean() - truth).square().mean().item(), rel=1e-4
     )
+    assert evaluation.metrics["test_mae"] == pytest.approx(
+        (y.mean() - truth).abs().mean().item(), rel=1e-4
+    )
     others = (y.sum() - y) / (len(y) - 1)
     assert evaluation.metrics["loo_mse"] == pytest.approx(
         (others - y).square().mean().item(), rel=1e-4
@@ -167,6 +172,18 @@ def test_errors_of_a_table_are_in_its_units(table):
         "mean": {column.name: column.mean for column in (*spec.x, *spec.y)},
         "deviation": {column.name: column.deviation for column in (*spec.x, *spec.y)},
     }
+
+
+def test_the_loss_and_the_bandwidth_of_a_table_are_in_standard_deviations(table):
+    metrics = evaluate(Average, table).metrics
+    gaps = table.test.queries[0].unsqueeze(1) - table.train.keys[0]
+    reach = gaps.square().sum(dim=-1).mean(dim=-1).sqrt().mean()
+    assert metrics["bandwidth"] == pytest.approx(reach.item(), rel=1e-4)
+    with torch.no_grad():
+        prediction = KernelRegression(table.spec, Average)(table.train)
+        loss = Regression().loss(prediction, table.train).item()
+    (y,) = table.spec.y
+    assert loss * y.deviation**2 == pytest.approx(metrics["loo_mse"], rel=1e-4)
 
 
 def test_what_is_kept_of_a_table_is_in_its_units(table):

@@ -160,6 +160,21 @@ def test_metrics_stay_within_the_range_of_their_units(data, normalizer):
         assert least <= value <= most, name
 
 
+def test_the_weight_on_gold_is_told_by_the_length_of_the_source(data, model):
+    with torch.no_grad():
+        details = SequenceToSequence().evaluate(model, data).details
+        weights = model(data.test, need_weights=True).weights["cross"][:, 0, 0]
+    gold = data.test.alignment
+    lengths = data.test.mask.squeeze(1).sum(dim=1) - 1
+    on_gold = weights.gather(2, gold.clamp(min=0).unsqueeze(-1)).squeeze(-1)
+    expected = {
+        str(length): on_gold[lengths == length][gold[lengths == length] >= 0].mean().item()
+        for length in lengths.unique().tolist()
+    }
+    assert len(expected) > 1
+    assert details["gold_mass_by_length"] == pytest.approx(expected, rel=1e-4)
+
+
 def test_the_head_is_chosen_on_the_validation_set(data):
     """On the test set the chosen head is one of equals, and not the best of eight."""
     task, model = SequenceToSequence(), Drawn(data.spec, Additive, embed_dim=5, hidden_dim=6).eval()
@@ -212,7 +227,7 @@ def test_an_alignment_without_any_gold_key_is_no_alignment(data, model):
         validated = task.validate(model, data.validation)
     card = {field.name for field in fields(Scorecard)}
     assert not card & {name.partition(".")[0] for name in (*measured, *validated)}
-    assert {"exact_match", "test_loss", "val_exact_match"} <= set(measured)
+    assert {"exact_match", "test_loss", "val_loss", "val_exact_match"} <= set(measured)
 
 
 def test_refuses_to_keep_nothing():

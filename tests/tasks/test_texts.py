@@ -54,6 +54,10 @@ def test_bleu_of_text_without_spaces_needs_its_own_words():
         ("Python 3.14 我 喜 Zürich", "13a"),
         ("私は黒い猫が好きです。", "char"),
         ("ฉันชอบแมวดำ", "char"),
+        ("ຂ້ອຍມັກແມວດໍາ", "char"),
+        ("ខ្ញុំចូលចិត្តឆ្មាខ្មៅ", "char"),
+        ("ကျွန်တော်ကြောင်အမည်းကိုကြိုက်တယ်", "char"),
+        ("ང་བྱི་ལ་ནག་པོ་ལ་དགའ།", "char"),
         ("1 2 3", "13a"),
     ],
 )
@@ -65,6 +69,15 @@ def test_the_words_of_bleu_follow_the_script_of_the_targets(text, tokenize):
     assert [named in note for note in Translation().text_notes(texts)] == [True] * (
         tokenize != "13a"
     )
+
+
+@pytest.mark.parametrize("tokenize", ["intl", "zh", "char", "none"])
+def test_words_that_were_asked_for_are_used_and_named(tokenize):
+    task, texts = Translation(tokenize=tokenize), Texts(["a, b c d"], [("a , b c d",)])
+    expected = corpus_bleu(["a, b c d"], [["a , b c d"]], tokenize=tokenize).score
+    assert task.measure_texts(texts)["bleu"] == expected
+    (note,) = task.text_notes(texts)
+    assert note == f"bleu is that of task.tokenize={tokenize}: compare it with no other"
 
 
 def test_chinese_that_is_nearly_right_has_nearly_all_of_bleu():

@@ -98,3 +98,32 @@ def test_a_library_that_is_not_there_is_said_before_anything_is_written(
     assert done.returncode == 2
     assert "pip install 'attnexp[tensorboard]'" in done.stderr
     assert not (tmp_path / "outputs").exists()
+
+
+OWN = """
+from attnexp.trackers.base import Tracker
+
+class Mine(Tracker):
+    def begin(self, folder, summary):
+        self.told = [summary.config["model"]["initial_width"]]
+
+    def epoch(self, row):
+        self.told.append(row["epoch"])
+
+    def end(self, folder, summary):
+        drawn = sorted(path.name for path in (folder / "figures").iterdir())
+        print("told", self.told, "test_mse" in summary.metrics, drawn)
+"""
+
+
+def test_a_tracker_of_ones_own_is_told_settings_epochs_metrics_and_pictures(in_process, tmp_path):
+    (tmp_path / "my_tracker.py").write_text(OWN)
+    (tmp_path / "my_conf" / "tracker").mkdir(parents=True)
+    (tmp_path / "my_conf" / "tracker" / "mine.yaml").write_text(
+        "# My own.\n_target_: my_tracker.Mine\n"
+    )
+    words = ("--config-dir", "my_conf", "tracker=mine", "model.initial_width=0.5")
+    done = in_process(*QUICK, *words)
+    assert done.returncode == 0, done.stderr
+    pictures = ["attention.png", "fit.png", "loss.png"]
+    assert f"told [0.5, 1, 2, 3] True {pictures}" in done.stdout

@@ -1,0 +1,100 @@
+"""Pictures of attention: of one run, as it grows, and of configurations compared."""
+
+import numpy as np
+import pytest
+
+from attnexp.errors import RequestError
+from attnexp.plots.attention import compare_attention, draw_attention, draw_growth, maps_of
+from attnexp.plots.base import Options
+from attnexp.plots.heatmap_grid import draw_grid
+from attnexp.runs.attention import Axis, Map, View
+from attnexp.runs.folder import load_run
+from attnexp.select.collect import collect
+from attnexp.select.groups import Comparison, comparisons
+
+
+def panels(figure):
+    """The axes of maps, without that of the colour bar."""
+    return [axes for axes in figure.axes if axes.images]
+
+
+def titles(figure):
+    return [title for axes in panels(figure) if (title := axes.get_title())]
+
+
+def test_a_panel_for_each_head_of_each_layer(sequence_run):
+    run = load_run(sequence_run(layers=2, heads=3))
+    ((name, figure),) = draw_attention(run, Options())
+    assert name == "attention"
+    assert titles(figure) == ["head 1", "head 2", "head 3"]
+    rows = [words for axes in panels(figure) if "layer" in (words := axes.get_ylabel())]
+    assert [row.split("\n")[:2] for row in rows[:3]] == [
+        ["example 1", "layer 1"],
+        ["example 1", "layer 2"],
+        ["example 2", "layer 1"],
+    ]
+
+
+def test_one_head_has_three_examples_next_to_each_other_with_gold_outlined(sequence_run):
+    run = load_run(sequence_run())
+    ((_, figure),) = draw_attention(run, Options())
+    assert titles(figure) == ["example 1", "example 2", "example 3"]
+    for axes, one in zip(panels(figure), maps_of(run.attention, View()), strict=True):
+        (outlines,) = axes.collections
+        places = [path.vertices[:4].mean(axis=0).tolist() for path in outlines.get_paths()]
+        assert places == [[gold, at] for at, gold in enumerate(one.gold) if gold >= 0]
+
+
+def test_growth_has_a_row_for_each_configuration_and_at_most_six_epochs(regression_run, tmp_path):
+    for width in (1.0, 2.0):
+        regression_run(f"w{width}", settings={"model.width": width}, snapshots=range(0, 80, 10))
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    ((_, figure),) = draw_growth(comparison, Options())
+    assert titles(figure) == [f"epoch {epoch}" for epoch in (0, 10, 30, 40, 60, 70)]
+    assert len(panels(figure)) == 2 * 6
+
+
+def test_compared_regressions_have_their_seeds_in_columns(regression_run, tmp_path):
+    for width in (1.0, 2.0):
+        for seed in (0, 1):
+            settings = {"model.width": width}
+            regression_run(f"w{width}-{seed}", seed=seed, settings=settings)
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    ((_, figure),) = compare_attention(comparison, Options())
+    assert titles(figure) == ["seed 0", "seed 1"]
+    assert len(panels(figure)) == 2 * 2
+
+
+def test_compared_sequences_have_the_same_examples_in_columns(sequence_run, tmp_path):
+    for model in ("additive", "dot"):
+        sequence_run(model, choices={"model": model, "data": "reverse", "arch": "rnn"})
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    ((_, figure),) = compare_attention(comparison, Options())
+    assert titles(figure) == ["example 1", "example 2", "example 3"]
+    assert len(panels(figure)) == 2 * 3
+    other = load_run(sequence_run("other", seed=3, settings={"seed": 0, "model.hidden_dim": 9}))
+    one = comparison.configurations[0]
+    (another,) = Comparison.of(other).configurations
+    with pytest.raises(RequestError, match="were looked at on different examples"):
+        list(compare_attention(Comparison("reverse", (one, another)), Options()))
+
+
+def test_compared_heads_are_the_mean_of_the_last_layer_unless_named(sequence_run):
+    attention = load_run(sequence_run(layers=2, heads=3)).attention
+    last = [attention.map("cross", 0, 1, head).weights for head in range(3)]
+    np.testing.assert_allclose(maps_of(attention, View())[0].weights, np.mean(last, axis=0))
+    named = maps_of(attention, View(layer=0, head=2))[0]
+    assert named.weights.tolist() == attention.map("cross", 0, 0, 2).weights.tolist()
+
+
+@pytest.mark.parametrize(("far", "extend", "end"), [(1, "max", 0.1), (3, "neither", 0.9)])
+def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend, end):
+    """Of 1,000 weights one is 0.1 per cent, and three are 0.3 per cent."""
+    weights = np.full((20, 50), 0.1)
+    weights[0, :far] = 0.9
+    rows, columns = (Axis("x", np.arange(n), numbers=np.arange(float(n))) for n in weights.shape)
+    figure = draw_grid([[Map(weights, rows, columns)]], [""], [""], "t", "s")
+    (image,) = panels(figure)[0].images
+    assert (image.cmap.name, image.norm.vmin, image.norm.vmax) == ("viridis", 0, end)
+    (bar,) = [axes for axes in figure.axes if not axes.images]
+    assert bar._colorbar.extend == extend
