@@ -122,7 +122,7 @@ FIGURES = {
         ("dropout", {}, "exact_match", 1, 0.005),
     ],
 }
-"""Means that the pages state: folder, runs, metric, mean, and by how much a processor changes it."""
+"""Means that the pages state: folder, runs, metric, mean, and what another processor may change."""
 
 
 def check_figures(chapter, outputs):
