@@ -1,10 +1,10 @@
 """The names of Dive into Deep Learning for its chapters on attention, over attnexp's parts.
 
 Signatures, parameters by name, outputs and `attention_weights` are those of the package d2l 1.0.3,
-and of 0.17 for `NWKernelRegression`, to rounding. Four things differ: the scores that
-`masked_softmax` takes are not changed; a row whose valid length is 0 has the weights 0, where the
-book's is uniform over keys that are masked; and valid lengths above the number of keys, or that are
-not whole numbers, raise ValueError.
+and of 0.17 for `NWKernelRegression`, to rounding. Five things differ: the first argument of
+`masked_softmax` is called `scores`, where the book's is `X`; the scores are not changed; a row
+whose valid length is 0 has the weights 0, where the book's is uniform over keys that are masked;
+and valid lengths above the number of keys, or that are not whole numbers, raise ValueError.
 
 Data, training, plots and the encoder-decoder of the package are not here: `INSTEAD` says what does
 it in attnexp.

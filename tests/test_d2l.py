@@ -1,6 +1,7 @@
 """The book's names over attnexp's parts: formulas, and the book's own package as the oracle."""
 
 import ast
+import inspect
 import math
 import re
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from conftest import ROOT
+from documented import blocks
 from torch import nn
 
 from attnexp import d2l
@@ -184,13 +186,39 @@ def test_outputs_are_those_of_the_book(book, lengths, trained):
             if trained and outputs.requires_grad:
                 outputs.square().sum().backward()
             gradients = [p.grad for p in model.parameters() if p.grad is not None]
-            results.append([outputs, *gradients])
+            weights = [vars(module).get("attention_weights") for module in model.modules()]
+            maps = [found for found in weights if isinstance(found, torch.Tensor)]
+            results.append([outputs, *gradients, *maps])
         for one, other in zip(*results, strict=True):
             torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
     scores = torch.randn(2, 3, 6)
     torch.testing.assert_close(
         d2l.masked_softmax(scores, lengths), book.masked_softmax(scores.clone(), lengths)
     )
+
+
+def parameters_of(function):
+    """The names and defaults of what a function takes, without **kwargs."""
+    taken = inspect.signature(function).parameters.values()
+    return [(each.name, each.default) for each in taken if each.kind != each.VAR_KEYWORD]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*BOOK[1:], *BLOCKS, "TransformerEncoder"])
+def test_signatures_are_those_of_the_book(book, name):
+    ours, theirs = getattr(d2l, name), getattr(book, name)
+    for method in ("__init__", "forward"):
+        taken = [parameters_of(getattr(one, method)) for one in (ours, theirs)]
+        assert taken[0] == taken[1]
+
+
+def test_masked_softmax_leaves_its_scores_and_an_empty_row_has_no_weight():
+    scores = torch.randn(2, 3, 6)
+    before = scores.clone()
+    weights = d2l.masked_softmax(scores=scores, valid_lens=torch.tensor([0, 2]))
+    assert scores.equal(before)
+    assert not weights[0].any()
+    assert weights[1].count_nonzero(dim=-1).tolist() == [2, 2, 2]
 
 
 @pytest.mark.parametrize(
@@ -229,3 +257,10 @@ def test_the_course_names_what_there_is():
     text = (ROOT / "docs" / "course.md").read_text()
     (part,) = re.findall(r"They are (.*?) of release", text, re.DOTALL)
     assert set(re.findall(r"`(\w+)`", part)) == set(d2l.__all__)
+
+
+def test_the_example_of_the_course_is_one():
+    names = {}
+    exec(blocks("docs/course.md", "python")[0], names)
+    queries, keys, _ = inputs()
+    assert names["attention"](queries, keys, keys, None).shape == (2, 3, 100)

@@ -183,6 +183,23 @@ def test_positions_tell_the_order_of_the_source(placed, name, batch):
     assert difference.abs().max() > 1e-4
 
 
+def test_without_positions_a_source_is_a_bag_of_symbols(placed, batch):
+    """Equal symbols have equal columns, bit for bit; a shuffled source has the same outputs."""
+    keys = batch.keys[:1, [0, 1, 0, 2, 3, 4, 6]]
+    order = [3, 0, 5, 1, 6, 4, 2]
+    source = replace(batch.select(slice(1)), keys=keys, values=keys)
+    shuffled = replace(source, keys=keys[:, order], values=keys[:, order])
+    model = placed("Transformer-none")
+    found, other = model(source, need_weights=True), model(shuffled, need_weights=True)
+    columns = found.weights["cross"].unbind(dim=-1)
+    assert columns[0].equal(columns[2])
+    torch.testing.assert_close(other.outputs, found.outputs)
+    ours, theirs = found.weights["encoder"], other.weights["encoder"]
+    torch.testing.assert_close(theirs, ours[..., order, :][..., order])
+    ordered = placed("Transformer-sinusoidal")(source, need_weights=True).weights["cross"]
+    assert not ordered[..., 0].equal(ordered[..., 2])
+
+
 def test_copies_with_stacked_parameters_train_as_one(kind, spec, scored, batch):
     models = [MODELS[kind](spec, scored("additive")).double() for _ in range(2)]
     parameters, buffers = stack_module_state(models)

@@ -98,6 +98,30 @@ def test_an_example_is_shown_with_its_shapes_and_drawn(in_process, tmp_path):
     assert (tmp_path / "map.svg").read_bytes().startswith(b"<?xml")
 
 
+def test_what_a_tensor_draws_does_not_depend_on_the_others(attended):
+    words = ("--keys", "normal:2x5x3", "model=additive")
+    first = attended(*words, "--queries", "normal:2x1x4")
+    second = attended(*words, "--queries", "ones:2x7x4", "--values", "uniform:5")
+    assert first["keys"] == second["keys"]
+    assert first["keys"] != attended(*words, "--queries", "ones:2x7x4", "seed=1")["keys"]
+
+
+def test_the_maps_of_six_sequences_are_shown(in_process):
+    printed = in_process("attend", "--scores", "normal:8x2x3").stdout
+    assert printed.count("\nweights of sequence ") == 6
+    assert "and 2 more sequences; --format json has all" in printed
+
+
+def test_the_scale_spreads_the_weights_of_long_queries(attended):
+    """An answer of the course: docs/course/scoring.md."""
+    words = ("--queries", "normal:1x1x256", "--keys", "normal:1x6x256")
+    plain, scaled = (attended(*words, f"model={name}") for name in ("dot", "scaled_dot"))
+    assert sum(sorted(plain["weights"][0][0])[:4]) == pytest.approx(1e-6, rel=0.5)
+    weights = scaled["weights"][0][0]
+    assert (round(min(weights), 2), round(max(weights), 2)) == (0.06, 0.32)
+    np.testing.assert_allclose(plain["scores"], 16 * np.array(scaled["scores"]), rtol=1e-5)
+
+
 def test_a_normalizer_that_learns(attended):
     record = attended("--scores", "1,2,3;0,0,0", "normalizer=sink")
     assert (record["score"], record["normalizer"]) == (None, "sink")

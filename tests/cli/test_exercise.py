@@ -3,12 +3,15 @@
 import json
 import re
 import shlex
+import subprocess
+import textwrap
 from statistics import fmean
 
 import pytest
 from documented import blocks
 from scipy import stats
 
+from attnexp.cli.exercise import parse
 from attnexp.course.exercise import FOLDER, names, read_exercise
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval
@@ -78,6 +81,34 @@ def test_code_is_not_run_unless_it_is_trusted(in_process, verdict, tmp_path):
     assert found["checks"][0]["name"] == "code"
     assert "--trust" in found["checks"][0]["sentence"]
     assert not (folder / "was_run").exists()
+
+
+def test_trusted_code_is_stopped_after_the_seconds_that_are_given(in_process, verdict, tmp_path):
+    in_process("exercise", "start", "new_pooling")
+    (tmp_path / "new_pooling" / "my_scores.py").write_text("import time\ntime.sleep(60)\n")
+    code, found = verdict("new_pooling", "--trust", "--seconds", "1")
+    assert code == 1
+    assert found["checks"][0]["sentence"] == "the tests were stopped after 1 seconds"
+    assert parse(["check", "new_pooling"]).seconds == 120
+
+
+def test_the_program_for_gradescope_writes_a_test_per_check(in_process, tmp_path, monkeypatch):
+    in_process("exercise", "start", "bandwidth")
+    program = textwrap.dedent(blocks("docs/exercises.md", "python")[-1])
+    for path, ours in (("submission", "bandwidth"), ("results/results.json", "results.json")):
+        assert f"/autograder/{path}" in program
+        program = program.replace(f"/autograder/{path}", str(tmp_path / ours))
+    real = subprocess.run
+
+    def run(command, **options):
+        ours = command[0] == "attnexp"
+        return in_process(*command[1:]) if ours else real(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    exec(program, {})
+    (found,) = json.loads((tmp_path / "results.json").read_text())["tests"]
+    assert (found["name"], found["score"], found["max_score"]) == ("comparison", 0, 1)
+    assert found["output"].startswith("no finished run of model=gaussian model.width=1 and of")
 
 
 @pytest.mark.parametrize(

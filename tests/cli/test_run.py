@@ -3,12 +3,14 @@
 import csv
 import json
 import re
+import socket
 import sys
 
 import pytest
 import torch
 from command_outcome import run_here
 
+from attnexp.cli.verbs import VERBS
 from attnexp.runs import files
 from attnexp.runs.summary import read_summary
 
@@ -260,6 +262,31 @@ def test_help_lists_every_choice_with_its_line(in_process):
             assert choice.line in text
             assert choice.line.endswith((".", "?")), choice.path
     assert text.count("\n  attnexp") >= 5
+    assert [verb for verb in VERBS if f"\n  attnexp {verb} --help" not in text] == []
+
+
+def test_help_lists_choices_of_ones_own(in_process, tmp_path):
+    (tmp_path / "conf" / "model").mkdir(parents=True)
+    (tmp_path / "conf" / "model" / "mine.yaml").write_text("# My own score.\n_target_: mine.Mine\n")
+    text = in_process("--help", "--config-dir", "conf").stdout
+    assert re.search(r"\bmine +My own score\.", text)
+
+
+def test_a_run_connects_to_nothing(in_process, monkeypatch):
+    def refuse(*arguments):
+        raise AssertionError(f"a connection to {arguments[1:]}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    answer = in_process("train.max_epochs=2", "figures=false")
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_hydra_says_what_a_run_is_composed_of(in_process, tmp_path):
+    answer = in_process("data=reverse", "--info", "defaults")
+    assert answer.returncode == 0, answer.stderr
+    assert "arch/rnn" in answer.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_completion_offers_the_choices(in_process, monkeypatch):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from attnexp.cli.verbs import VERBS
 from attnexp.course.chapter import FOLDER, names, read_chapter, title
 from attnexp.errors import RequestError
 
@@ -19,8 +20,14 @@ def test_a_chapter_has_all_that_is_said_of_it(name):
     assert 0 < chapter.minutes <= 10
     for step in chapter.steps:
         assert step.command.startswith("attnexp ")
+        trains = step.command.split()[1] not in VERBS
+        assert (f"output_dir=outputs/{name}/" in step.command) == trains
         for picture in step.pictures:
             assert picture.startswith(f"outputs/{name}/")
+
+
+def test_all_chapters_take_less_than_a_quarter_of_an_hour():
+    assert sum(read_chapter(name).minutes for name in names()) < 15
 
 
 def test_another_name_is_refused_with_the_nearest():

@@ -7,6 +7,7 @@ from scipy import stats
 
 from attnexp.course.comparison import check_comparison
 from attnexp.course.exercise import Answer, Comparison
+from attnexp.runs.summary import Tuning
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval
 
@@ -103,6 +104,16 @@ def test_the_answer(write, verdict):
         assert set(verdict(**missing)) == {"difference", "interval", "conclusion"}
 
 
+def test_a_number_may_be_off_by_a_twentieth_of_half_the_interval(write, verdict):
+    write("gaussian", FIRST)
+    write("dot", SECOND)
+    answer = student_answer()
+    half = (answer["high"] - answer["low"]) / 2
+    assert verdict(**{**answer, "difference": answer["difference"] + 0.049 * half}) == {}
+    for name, check in (("difference", "difference"), ("low", "interval"), ("high", "interval")):
+        assert set(verdict(**{**answer, name: answer[name] - 0.051 * half})) == {check}
+
+
 def test_students_interval_is_right_and_so_is_that_of_the_tables(write, checked):
     # One seed is far off, which makes the two intervals differ by more than what is allowed.
     first = [*FIRST[:-1], 0.95]
@@ -128,6 +139,14 @@ def test_another_setting_that_differs_is_named(write, verdict):
     write("gaussian", FIRST, settings={"arch.heads": 4})
     write("dot", SECOND)
     assert "arch.heads" in verdict(**right_answer())["one difference"]
+
+
+def test_a_setting_that_was_tuned_for_each_side_may_differ(write, verdict):
+    rates = {"optim.lr": ["0.01", "0.1"]}
+    for model, errors, rate in (("gaussian", FIRST, 0.1), ("dot", SECOND, 0.01)):
+        tuning = Tuning(values=rates, seeds=[8, 9], metric="loo_mse", trial=False)
+        write(model, errors, settings={"optim.lr": rate}, tuning=tuning)
+    assert verdict(**right_answer()) == {}
 
 
 def test_two_configurations_of_a_side_are_one_too_many(write, verdict):

@@ -3,11 +3,13 @@
 import re
 import shlex
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from documented import ROOT, compose, script
 
 from attnexp.course import chapter as chapters
+from attnexp.select.collect import collect
 
 DOCS = ROOT / "docs"
 draw = script("draw")
@@ -80,9 +82,64 @@ def test_no_picture_is_left_over():
     assert drawn == {path.name for path in (DOCS / "images" / "course").glob("*")}
 
 
+FIGURES = {
+    "pooling": [
+        ("kernels", {"model": "gaussian_learned"}, "pooling.score.width", 2.4, 0.1),
+        ("points", {"data.num_train": 25}, "test_mse", 0.12, 0.01),
+        ("points", {"data.num_train": 100}, "test_mse", 0.04, 0.01),
+        ("points", {"data.num_train": 400}, "test_mse", 0.01, 0.005),
+        ("points", {"data.num_train": 25}, "bandwidth", 0.4, 0.05),
+        ("points", {"data.num_train": 400}, "bandwidth", 0.15, 0.02),
+        ("points", {"data.num_train": 25}, "neighbours", 8, 1),
+        ("points", {"data.num_train": 400}, "neighbours", 47, 3),
+    ],
+    "scoring": [
+        ("normalizers", {"normalizer": "softmax"}, "support", 50, 0),
+        ("normalizers", {"normalizer": "sparsemax"}, "support", 13, 5),
+        ("normalizers", {"normalizer": "entmax15"}, "support", 18, 5),
+    ],
+    "bahdanau": [
+        ("reverse", {"model": "average"}, "exact_match", 0.56, 0.1),
+        ("reverse", {"model": "average"}, "alignment_accuracy", 0.13, 0.02),
+        ("reverse", {"model": "additive"}, "exact_match", 1, 0.005),
+        ("reverse", {"model": "additive"}, "alignment_accuracy", 1, 0.01),
+        ("dates", {}, "exact_match", 1, 0.02),
+        ("dates", {}, "alignment_accuracy", 0.7, 0.1),
+        ("pairs", {}, "bleu", 83, 5),
+        ("pairs", {}, "exact_match", 0.71, 0.06),
+    ],
+    "heads": [
+        ("pooling", {"model": "additive", "arch.heads": 1}, "test_mse", 0.09, 0.02),
+        ("pooling", {"model": "additive", "arch.heads": 4}, "test_mse", 0.10, 0.02),
+        ("pooling", {"model": "scaled_dot", "arch.heads": 4}, "test_mse", 0.75, 0.05),
+        ("pooling", {"model": "scaled_dot", "arch.heads": 1}, "test_mse", 1.66, 0.02),
+        ("reverse", {"model": "additive"}, "alignment_accuracy_mean", 0.98, 0.02),
+        ("reverse", {"model": "scaled_dot"}, "alignment_accuracy_mean", 0.97, 0.02),
+    ],
+    "transformer": [
+        ("positions", {"arch.positions": "sinusoidal"}, "exact_match", 1, 0.005),
+        ("positions", {"arch.positions": "none"}, "exact_match", 0.04, 0.03),
+        ("dropout", {}, "exact_match", 1, 0.005),
+    ],
+}
+"""Means that the pages state: folder, runs, metric, mean, and what another processor may change."""
+
+
+def check_figures(chapter, outputs):
+    """Hold what a page states against the runs of its chapter."""
+    for part, wanted, metric, stated, reach in FIGURES[chapter]:
+        runs = [
+            run
+            for run in collect([outputs / chapter / part]).runs
+            if wanted.items() <= (run.settings | run.choices).items()
+        ]
+        mean = fmean(run.metrics[metric] for run in runs)
+        assert mean == pytest.approx(stated, abs=reach), (part, wanted, metric)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_a_chapter_runs_and_draws_its_pictures(path, tmp_path):
+def test_a_chapter_runs_draws_its_pictures_and_reaches_its_figures(path, tmp_path):
     """In full: minutes each."""
     page = tmp_path / "course" / path.name
     page.parent.mkdir()
@@ -91,3 +148,4 @@ def test_a_chapter_runs_and_draws_its_pictures(path, tmp_path):
     folder.mkdir()
     draw.draw(page, folder)
     assert all((page.parent / name).exists() for name, _ in draw.pictures(page.read_text()))
+    check_figures(path.stem, folder / "outputs")

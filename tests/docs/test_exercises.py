@@ -1,5 +1,6 @@
 """docs/exercises.md lists every chapter and exercise, and its examples work."""
 
+import math
 import re
 
 import numpy as np
@@ -16,6 +17,12 @@ def test_every_chapter_and_every_exercise_is_on_the_page():
     assert re.findall(r"^\| `(\w+)` \| .* \| \d+ \|$", PAGE, re.MULTILINE) == chapter.names()
     section = PAGE[PAGE.index("## Exercises") : PAGE.index("## What is checked")]
     assert sorted(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)) == exercise.names()
+
+
+def test_the_seconds_of_a_chapter_are_the_minutes_that_it_says():
+    measured = dict(re.findall(r"^\| `(\w+)` \| .* \| (\d+) \|$", PAGE, re.MULTILINE))
+    for name, seconds in measured.items():
+        assert chapter.read_chapter(name).minutes == math.ceil(int(seconds) / 60)
 
 
 def test_the_example_gives_students_interval(write_run, tmp_path, monkeypatch, capsys):

@@ -1,8 +1,44 @@
-"""What a run sets up on the processor."""
+"""The device of a run, and what a run sets up on the processor."""
 
+import pytest
 import torch
 
-from attnexp.training.device import prepare_processor
+from attnexp.errors import RequestError
+from attnexp.training.device import choose_device, prepare_processor
+
+
+@pytest.fixture
+def there(monkeypatch):
+    """Says how many CUDA devices and Apple GPUs PyTorch finds."""
+
+    def set_up(cuda, mps):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
+        monkeypatch.setattr(torch.cuda, "device_count", lambda: cuda)
+        monkeypatch.setattr(torch.backends.mps, "is_available", lambda: mps > 0)
+
+    return set_up
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "device"), [(2, 0, "cuda:0"), (1, 1, "cuda:0"), (0, 1, "mps"), (0, 0, "cpu")]
+)
+def test_auto_takes_what_is_there(there, cuda, mps, device):
+    there(cuda, mps)
+    assert choose_device("auto")[0] == torch.device(device)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "name", "why"),
+    [
+        (0, "cuda", "device=cuda is not there: PyTorch finds no CUDA device"),
+        (2, "cuda:2", "device=cuda:2 is not there: PyTorch finds only cuda:0 to cuda:1"),
+        (2, "mps", "device=mps is not there: PyTorch finds no Apple GPU"),
+    ],
+)
+def test_a_device_that_is_not_there_is_refused(there, cuda, name, why):
+    there(cuda, mps=0)
+    with pytest.raises(RequestError, match=why):
+        choose_device(name)
 
 
 def test_the_processor_is_prepared():
