@@ -53,7 +53,6 @@ def main(argv: Sequence[str]) -> None:
             )
     from attnexp.select.groups import comparisons
     from attnexp.select.selection import selected
-    from attnexp.stats.compare import Rule
     from attnexp.tables.interventions import interventions_report
 
     found = [run for run in selected(paths, arguments.where) if run.finished]
@@ -65,9 +64,10 @@ def main(argv: Sequence[str]) -> None:
     runs = [run for own in several for run in own]
     for own in several:
         _probe(own, words, trust, console.progress if on_screen or arguments.output else quiet)
-    rule = Rule("lower", arguments.equal_within, arguments.looks)
     compared = comparisons([load_run(run.path) for run in runs])
-    report = interventions_report(compared, arguments.metric, rule)
+    report = interventions_report(
+        compared, arguments.metric, arguments.equal_within, arguments.looks
+    )
     emit(report, form, arguments.output, limit=0)
     if on_screen:
         _draw(compared, runs, paths if len(paths) == 1 else [])

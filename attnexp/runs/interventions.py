@@ -15,6 +15,15 @@ LEARNED = "learned"
 ADVERSARIAL, SEEDS = "adversarial", "other seeds"
 """The rows with the distance of adversarial weights, and with that of the maps of other seeds."""
 
+FACTS = {
+    "total_variation": "total variation",
+    "gold_log_probability": "log p of gold",
+    "moved": "answers moved",
+    "flips": "flips",
+    "unchanged": "unchanged rows",
+}
+"""The heads of the numbers that are not metrics, by their names in the file."""
+
 CHANGE, LOW, HIGH = "_change", "_low", "_high"
 """What follows the name of a metric in the columns of its change and of the interval of it."""
 

@@ -14,7 +14,7 @@ from attnexp.runs.status import Status
 from attnexp.select.frame import Frame
 from attnexp.select.groups import DATA_SEED
 from attnexp.select.number import AT
-from attnexp.stats.compare import Rule, Standing, compare
+from attnexp.stats.compare import Rule, Standing, against, compare
 from attnexp.stats.intervals import COVERAGE, RANGES, UNBOUNDED, Spread
 from attnexp.stats.pairs import Values, seed_means
 
@@ -164,17 +164,27 @@ def with_diverged(samples: Sequence[Sample]) -> list[Sample]:
 
 
 def standings(
-    samples: Sequence[Sample], equal_within: float | None = None, looks: int = 1
+    samples: Sequence[Sample],
+    equal_within: float | None = None,
+    looks: int = 1,
+    reference: int | None = None,
 ) -> list[Standing]:
-    """Return how each sample compares with the best one, without a word if the number does not
-    rank.
+    """Return how each sample compares with the best one, or with the one at `reference`.
+
+    The reference itself has no word, and no sample has one if the number does not rank.
     """
     better = samples[0].better
     if better is None:
         return [Standing()] * len(samples)
     overlap = max(sample.overlap for sample in samples)
     rule = Rule(better, equal_within, looks, overlap, samples[0].over.many)
-    return compare([sample.values for sample in samples], rule)
+    values = [sample.values for sample in samples]
+    if reference is None:
+        return compare(values, rule)
+    others = [i for i in range(len(samples)) if i != reference]
+    found = against(values[reference], [values[i] for i in others], rule) if others else []
+    by_place = dict(zip(others, found, strict=True))
+    return [by_place.get(i, Standing()) for i in range(len(samples))]
 
 
 def _values(runs: Frame, name: str, places: Sequence[tuple[int, int]]) -> Values:

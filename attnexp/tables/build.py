@@ -93,16 +93,18 @@ def configurations_report(frame: Frame, request: Request) -> Report:
     tables = divide(frame, request)
     grids = []
     for table in tables:
-        grids.append(_grid(table, "results", _title(table), _caption(table)))
-        grids.append(_grid(table, "costs", "", COSTS))
+        grids.append(grid_of(table, "results", _title(table), _caption(table)))
+        grids.append(grid_of(table, "costs", "", COSTS))
     found = _texts(tables, verdicts)
     if request.explain:
         found += _texts(tables, partial(explanations, request=request))
     notes = _texts(tables, warnings) + _texts(tables, partial(advice, request=request))
-    return Report(grids, _records(tables), list(dict.fromkeys(notes)), found)
+    return Report(grids, records_of(tables), list(dict.fromkeys(notes)), found)
 
 
-def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, caption: str) -> Grid:
+def grid_of(
+    table: ResultsTable, kind: Literal["results", "costs"], title: str, caption: str
+) -> Grid:
     """Return a table with one row per configuration: its labels, and the columns of its kind."""
     short = short_names(table.by)
     heads = [
@@ -120,6 +122,7 @@ def _grid(table: ResultsTable, kind: Literal["results", "costs"], title: str, ca
     for column, i in chosen:
         title_text = column.title.replace("{metric}", table.metrics[i] if table.metrics else "")
         title_text = title_text.replace("{units}", table.unit.many)
+        title_text = title_text.replace("{reference}", table.reference or "the best")
         heads.append(Head(title_text, column.align == "right", column.spare))
 
     def row(entries: Sequence[Entry]) -> list[Cell]:
@@ -138,13 +141,20 @@ def _label_cell(entry: Entry, name: str) -> Cell:
     return cell("null" if asked else value)
 
 
-def _records(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
+def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
     """Return the entries for programs: a mapping per row and metric."""
     entries = [entry for table in tables for own in table.entries for entry in own]
     labels = dict.fromkeys(name for entry in entries for name in entry.row.labels)
 
+    kept = [
+        column
+        for column in COLUMNS
+        if column.name
+        and not (column.rare and all(column.value(entry) is None for entry in entries))
+    ]
+
     def record(entry: Entry) -> dict[str, object]:
-        columns = {column.name: column.value(entry) for column in COLUMNS if column.name}
+        columns = {column.name: column.value(entry) for column in kept}
         return {label: entry.row.labels.get(label) for label in labels} | columns
 
     return LazyRows(entries, record)

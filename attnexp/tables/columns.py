@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.console import number_text
+from attnexp.runs.interventions import FACTS
 from attnexp.tables.entries import LOST, Entry, ResultsTable
 from attnexp.tables.learned import modes_of
 from attnexp.tables.report import NOTHING, Cell, cell
@@ -29,7 +30,8 @@ class Column:
       the column is not printed. `table` is the table that shows it.
     - `shown` returns whether a table has the column at all.
     - `each` repeats the column for every metric of the table.
-    - A `sparse` column is left out if no row has a value in it.
+    - A `sparse` column is left out if no row has a value in it, and a `rare` one is then left out
+      of CSV and JSON, too.
     - `align` is the side on which it is set. A `spare` column is the first to be left out if the
       table is too wide.
     """
@@ -44,6 +46,7 @@ class Column:
     align: Literal["left", "right"] = "right"
     spare: bool = False
     sparse: bool = False
+    rare: bool = False
 
 
 def _mean(entry: Entry) -> Cell:
@@ -69,13 +72,18 @@ def _ranked(table: ResultsTable) -> bool:
     return table.detailed and table.metrics[0] in table.frame.better
 
 
+def _one_metric(table: ResultsTable) -> bool:
+    return len(table.metrics) == 1
+
+
 def _several(table: ResultsTable) -> bool:
     return bool(table.metrics) and not table.detailed
 
 
-def _companion(head: str) -> Column:
+def _companion(head: str, rare: bool = False) -> Column:
     """Return the column of metrics that are shown next to others, under this head."""
     return Column(
+        rare=rare,
         name=head.replace(" ", "_"),
         value=lambda entry: entry.sample and entry.sample.companions.get(head),
         title=head,
@@ -85,8 +93,8 @@ def _companion(head: str) -> Column:
     )
 
 
-def _to_best(entry: Entry) -> str | None:
-    """Return the mean difference to the best row, with its interval."""
+def _difference_text(entry: Entry) -> str | None:
+    """Return the mean difference to the best row or to the reference, with its interval."""
     found = entry.standing.difference
     if found is None:
         return None
@@ -165,9 +173,16 @@ COLUMNS = (
         shown=_ranked,
         align="left",
     ),
-    Column(value=_to_best, title="difference to the best", shown=_ranked, spare=True, sparse=True),
+    Column(
+        value=_difference_text,
+        title="difference to {reference}",
+        shown=_one_metric,
+        spare=True,
+        sparse=True,
+    ),
     Column(value=_ahead, title="better on", shown=_ranked, spare=True, sparse=True),
     Column(value=_learned, title="learned", shown=_ranked, align="left", sparse=True),
+    *(_companion(head, rare=True) for head in FACTS.values()),
     Column(name="p", value=attrgetter("standing.p")),
     *map(_difference, ("mean", "low", "high", "better", "pairs")),
     *map(_lost, LOST),

@@ -39,14 +39,16 @@ class Request:
 
     Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
     default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
-    or smallest first. `equal_within` and `looks` are those of `Rule`; `explain` adds the reasoning
-    behind each verdict.
+    or smallest first. Rows are compared with the best one, or with the one whose label is
+    `reference`, in which case they keep their order. `equal_within` and `looks` are those of
+    `Rule`; `explain` adds the reasoning behind each verdict.
     """
 
     by: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     sort: str | None = None
     reverse: bool = False
+    reference: str | None = None
     equal_within: float | None = None
     looks: int = 1
     explain: bool = False
@@ -122,7 +124,8 @@ class ResultsTable:
     row with an entry per metric, and `panels` the first of these in portions that are compared with
     each other; `metrics` are those that some run has measured, and may be empty.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
-    seeds, `unit` what rows are averaged over, and `same` what was requested alike for all runs.
+    seeds, `unit` what rows are averaged over, `reference` the row that they are compared with if it
+    is not the best one, and `same` what was requested alike for all runs.
     """
 
     frame: Frame
@@ -136,6 +139,7 @@ class ResultsTable:
     trials: int
     repeats: int
     unit: Unit = SEEDS
+    reference: str | None = None
 
     @property
     def only_data(self) -> str | None:
@@ -213,7 +217,18 @@ def _table(
         entries = _sorted(entries, request)
     firsts = [[own[0] for own in panel] for panel in compared]
     return ResultsTable(
-        frame, data, by, within, same, metrics, entries, firsts, trials, repeats, unit
+        frame,
+        data,
+        by,
+        within,
+        same,
+        metrics,
+        entries,
+        firsts,
+        trials,
+        repeats,
+        unit,
+        request.reference,
     )
 
 
@@ -248,7 +263,7 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
     if metric is None:
         return [Entry(row) for row in panel]
     samples = with_diverged([sample_of(row.runs, metric, row.unit, row.blocks) for row in panel])
-    found = standings(samples, request.equal_within, request.looks)
+    found = standings(samples, request.equal_within, request.looks, _reference(panel, request))
     shown = any(standing.word == "worse" for standing in found)
     return [
         Entry(row, sample, standing, shown and standing.word in ("best", "tied"))
@@ -256,8 +271,17 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
     ]
 
 
+def _reference(panel: Sequence[Row], request: Request) -> int | None:
+    """Return the place of the row that others are compared with, None for the best one."""
+    if request.reference is None:
+        return None
+    return next(i for i, row in enumerate(panel) if request.reference in row.labels.values())
+
+
 def _sorted(entries: Sequence[tuple[Entry, ...]], request: Request) -> list[tuple[Entry, ...]]:
     """Return the rows best first, or as requested; missing values come last."""
+    if request.reference is not None:
+        return list(entries)
     by = request.sort or entries[0][0].metric or ""
     better = entries[0][0].row.runs.better.get(by)
     descending = (better == "higher") != request.reverse

@@ -22,8 +22,10 @@ def show(report: Report, limit: int, screen: Console = console.out) -> None:
     """Print a report, at most `limit` rows a table; 0 prints all.
 
     Where a table is too wide, spare columns are left out; where that is not enough, each column has
-    a line of its own below the name of its row. Nothing is cut.
+    a line of its own below the name of its row. Nothing is cut. The verdicts are above the tables.
     """
+    for verdict in report.verdicts:
+        screen.print(Text(verdict, "bold"), soft_wrap=True)
     for grid in report.grids:
         if grid.title:
             _say(screen, grid.title, "bold")
@@ -43,8 +45,6 @@ def show(report: Report, limit: int, screen: Console = console.out) -> None:
             _say(screen, f"{len(grid.rows) - len(rows)} more rows: --limit 0 shows all.")
         if grid.caption:
             _say(screen, grid.caption, "dim")
-    for verdict in report.verdicts:
-        screen.print(Text(verdict, "bold"), soft_wrap=True)
     for note in report.notes:
         screen.print(Text.assemble(("note:", "yellow"), " ", note), soft_wrap=True)
 

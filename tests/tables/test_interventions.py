@@ -75,7 +75,7 @@ def test_one_run_has_intervals_over_examples_and_no_verdict(probed):
     found = report(probed(1.0))
     rows = table(found)
     assert list(rows) == [LEARNED, *CHANGES]
-    assert rows["hard"]["change"] == "-0.5 [-0.6, -0.4]"
+    assert rows["hard"]["difference to learned"] == "-0.5 [-0.6, -0.4]"
     assert "standing" not in rows["hard"]
     assert "hard (-0.5)" in found.verdicts[0]
     assert "not by gold" in found.verdicts[0]
@@ -86,8 +86,8 @@ def test_several_runs_are_paired_by_seed_and_tested(probed):
     rows = table(found)
     assert rows["hard"]["standing"] == "worse"
     assert rows["gold"]["standing"] == "tied"
-    assert rows["gold"]["change"] == "0 [0, 0]"
-    assert rows["hard"]["change"].startswith("-0.475 [-0.5, -0.45]")
+    assert rows["gold"]["difference to learned"] == "0 [0, 0]"
+    assert rows["hard"]["difference to learned"].startswith("-0.475 [-0.5, -0.45]")
     assert "worse under hard (-0.475)" in found.verdicts[0]
     assert "not told apart under gold" in found.verdicts[0]
 
@@ -98,7 +98,9 @@ def test_an_intervention_may_be_better(probed):
 
 
 def test_five_seeds_have_no_verdict(probed):
-    assert table(report(probed(*[1.0] * 5)))["hard"]["standing"] == "worse on 5 of 5 seeds"
+    found = report(probed(*[1.0] * 5))
+    assert table(found)["hard"]["standing"] == "worse on 5 of 5 seeds"
+    assert "too few seeds for a verdict: hard (-0.48), gold" in found.verdicts[0]
 
 
 def test_the_head_is_chosen_where_the_test_is_not(probed):
@@ -131,9 +133,31 @@ def test_the_distance_of_an_adversary_is_told_with_that_of_seeds(probed, exact, 
 def test_records_hold_what_the_table_holds(probed):
     records = report(probed(1.0, 0.9)).records
     hard = next(record for record in records if record["intervention"] == "hard")
-    assert hard["seeds"] == 2
-    assert hard["change"] == pytest.approx(-0.495)
+    assert hard["n"] == 2
+    assert hard["difference_mean"] == pytest.approx(-0.495)
     assert hard["standing"] == "worse on 2 of 2 seeds"
+
+
+def test_interventions_have_the_columns_of_any_row(probed):
+    more = [row("topk=2", 0.9, total_variation=0.125, unchanged=0.5)]
+    found = report(probed(*[1.0, 0.9, 0.95, 0.97, 0.99, 0.93], more=more))
+    rows = table(found)
+    assert {"seeds", "exact_match", "sd", "95% interval", "better on"} <= rows["hard"].keys()
+    assert rows["hard"]["better on"] == "0 of 6"
+    assert rows["topk=2"]["total variation"] == "0.125"
+    assert rows["hard"]["unchanged rows"] == "\N{EN DASH}"
+    (record,) = (each for each in found.records if each["intervention"] == "topk=2")
+    assert (record["total_variation"], record["unchanged_rows"]) == (0.125, 0.5)
+    assert "flips" not in record
+    assert (record["configuration"], record["data"]) == ("dot", "reverse")
+
+
+def test_heads_that_changed_nothing_are_one_line_below_the_table(probed):
+    changes = {"hard": -0.5, "zero=cross.1.1": -0.1, "zero=cross.1.2": 0.0, "zero=self.2.1": 0.0}
+    found = report(probed(*[1.0] * 6, changes=changes))
+    assert list(table(found)) == [LEARNED, "hard", "zero=cross.1.1"]
+    assert found.grids[0].caption.endswith("without these heads: cross.1.2, self.2.1.")
+    assert len(found.records) == 5
 
 
 def test_a_metric_that_was_not_measured_is_refused(probed):
