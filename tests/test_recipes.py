@@ -82,6 +82,15 @@ def test_a_recipe_is_the_one_that_is_told(name):
     assert (config.optim.lr, config.schedule.warmup) == (0.002, 0.1)
 
 
+def test_many_points_take_adam_in_units_of_the_width():
+    config = composed("experiment=width_of_many_points")
+    assert (config.optim._target_, config.optim.lr) == ("torch.optim.Adam", 1)
+    assert (config.train.batch_size, config.train.max_steps, config.data.num_train) == (
+        *(512, 120, 20000),
+    )
+    assert "Cosine" in config.schedule._target_
+
+
 def test_recall_as_published_has_the_sizes_that_are_told():
     config = composed("experiment=recall_as_published")
     assert (config.data.max_pairs, config.data.num_train, config.data.num_test) == (4, 100000, 1000)

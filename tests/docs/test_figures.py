@@ -1,6 +1,7 @@
 """Bounds and sizes that a page gives are those of the code."""
 
 import pytest
+from composed import composed
 from documented import ROOT
 
 from attnexp.architectures.seq2seq import UNSEEN
@@ -9,6 +10,11 @@ from attnexp.config.build import STEP_PAIRS
 from attnexp.probe import adversary, farthest, interventions
 from attnexp.runs import files, lock
 from attnexp.tasks import regression
+
+
+def batched():
+    return composed("hydra/launcher=batched").hydra.launcher
+
 
 TOLD = {
     "docs/cluster.md": [
@@ -26,6 +32,7 @@ TOLD = {
     "docs/performance.md": [
         f"From 2^{pooling.LARGE.bit_length() - 1} numbers on (128 MB of float32)",
         f"and {4 * streaming.TILE >> 20} MB of float32",
+        f"`hydra.launcher.size` is {batched().size} by default",
         f"Greedy decoding asks every {UNSEEN} symbols",
         f"A step of more than 2^{STEP_PAIRS.bit_length() - 1} pairs is refused",
         f"| `loo_mse` | 2^{regression.LEFT_OUT.bit_length() - 1} pairs",
