@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from composed import composed
 
 SHIPPED = {
     "reverse": (("data=reverse", "model=additive"), 0.99, 0.85),
@@ -60,3 +61,40 @@ def test_recall_as_published_takes_a_second_layer(in_process, tmp_path):
         assert summary["peak_memory_mb"] < 2000  # it does not grow with the steps
     assert 0.2 <= found[1] <= 0.3
     assert found[2] >= 0.99
+
+
+SHORT = {"max_epochs": 3, "batch_size": 32, "stop_metric": "exact_match", "stop_at": 1.0}
+SETTINGS = {
+    "copy": SHORT | {"stop_epochs": 2},
+    "reverse": SHORT | {"stop_epochs": 2},
+    "dates": SHORT | {"stop_epochs": 2},
+    "sort": {"max_epochs": 15, "batch_size": 64, "stop_metric": None},
+    "recall": SHORT | {"max_epochs": 60, "batch_size": 128, "stop_epochs": 1},
+}
+"""The settings of training that docs/recipes.md gives for each data set of sequences."""
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_a_recipe_is_the_one_that_is_told(name):
+    config = composed(f"data={name}", "model=additive")
+    assert {key: config.train[key] for key in SETTINGS[name]} == SETTINGS[name]
+    assert (config.train.clip_norm, config.optim._target_) == (1.0, "torch.optim.Adam")
+    assert (config.optim.lr, config.schedule.warmup) == (0.002, 0.1)
+
+
+def test_many_points_take_adam_in_units_of_the_width():
+    config = composed("experiment=width_of_many_points")
+    assert (config.optim._target_, config.optim.lr) == ("torch.optim.Adam", 1)
+    assert (config.train.batch_size, config.train.max_steps, config.data.num_train) == (
+        *(512, 120, 20000),
+    )
+    assert "Cosine" in config.schedule._target_
+
+
+def test_recall_as_published_has_the_sizes_that_are_told():
+    config = composed("experiment=recall_as_published")
+    assert (config.data.max_pairs, config.data.num_train, config.data.num_test) == (4, 100000, 1000)
+    assert (config.train.max_epochs, config.train.batch_size, config.optim.lr) == (2, 128, 0.003)
+    arch = config.arch
+    assert (arch.heads, arch.dim, arch.feed_forward, arch.positions) == (1, 64, False, "learned")
+    assert config.hydra.sweeper.params["arch.layers"] == "1,2"

@@ -11,7 +11,7 @@ from attnexp.cli.arguments import Arguments, add_trust, add_where, count, fracti
 from attnexp.errors import RequestError, none_of, writable
 from attnexp.runs import files, lock
 from attnexp.runs.folder import Run, load_run
-from attnexp.runs.interventions import write_probed
+from attnexp.runs.interventions import ADVERSARIAL, LEARNED, SEEDS, write_probed
 from attnexp.tables.output import FORMATS, chosen_format, emit
 
 if TYPE_CHECKING:
@@ -111,9 +111,12 @@ def quiet(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
 
 
 def _draw(compared: "Sequence[Comparison]", runs: Sequence[Run], paths: Sequence[str]) -> None:
-    """Draw what was stored, of several runs compared, and say where."""
+    """Draw what was stored, of several runs compared, and say where. Distances are not drawn."""
     from attnexp.plots.catalogue import drawn
 
+    stored = {row.intervention for run in runs for row in load_run(run.path).interventions}
+    if stored <= {LEARNED, ADVERSARIAL, SEEDS}:
+        return
     folder = (runs[0].folder if len(runs) == 1 else Path(*paths[:1])) / files.FIGURES
     subjects = [load_run(runs[0].path)] if len(runs) == 1 else compared
     with writable("figures", folder):

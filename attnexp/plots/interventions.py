@@ -39,7 +39,7 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     A dot is the mean over the seeds of a configuration. Its line is, of one run, the interval over
     examples, and else from the smallest to the largest. The upright line is the metric with the
     learned weights. Where single heads of one configuration were taken out, a grid for each part
-    has a row for each layer and a column for each head.
+    has a row for each layer and a column for each head, unless nothing else was probed.
     """
     probed = [
         (one, name, line, numbers)
@@ -53,11 +53,13 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     names = [name for name in probed[0][3][0] if name in common and name != LEARNED]
     runs = [run for _, _, _, numbers in probed for run in numbers]
     names = [name for name in names if all(metric in run[name] for run in runs)]
+    if not names:
+        return
     heads = {name: head for name in names if (head := head_of(name)) is not None}
     rows = [name for name in names if name not in heads]
     grids = _grids(probed[0][3], metric, heads) if len(probed) == 1 else {}
-    if not grids:
-        rows = names
+    if not grids or not rows:
+        grids, rows = {}, names
     labels = [label + one.seeds_text for one, label, _, _ in probed]
     figure, axes, squares = _figure(title_of(comparison, "Interventions"), rows, labels, grids)
     for place, (_, _, line, numbers) in enumerate(probed):

@@ -210,11 +210,16 @@ def learned_maps(
         return rewrite
 
     outputs = rewritten(model, keep)(batch, need_weights=True).outputs
+    counts = facts_of(model, batch)[part].counts
+    rows = counts.shape[1]  # those of a kernel that may reach no key are asked for once more
     weights, valid = (
-        [torch.cat([each[i] for each in seen[layer]], dim=-2) for layer in sorted(seen)]
+        [
+            torch.cat([each[i] for each in seen[layer]], dim=-2)[..., :rows, :]
+            for layer in sorted(seen)
+        ]
         for i in range(2)
     )
-    return Maps(weights, valid, facts_of(model, batch)[part].counts), outputs
+    return Maps(weights, valid, counts), outputs
 
 
 def divergence(
@@ -252,8 +257,9 @@ def _given(part: str, weights: Sequence[Tensor], site: Site) -> Rewrite:
         nonlocal come
         if site.part != part:
             return own
-        first, come = come, come + own.shape[-2]
-        return weights[site.layer][..., first:come, :].to(own.dtype)
+        first, count = come % weights[site.layer].shape[-2], own.shape[-2]
+        come += count
+        return weights[site.layer][..., first : first + count, :].to(own.dtype)
 
     return rewrite
 

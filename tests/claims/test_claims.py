@@ -38,6 +38,26 @@ def test_each_claim_says_what_it_has_to(name):
     assert (UNREAD in printed) == (not claim.source.read)
 
 
+def test_the_page_has_each_claim_as_its_file_has_it():
+    page = (ROOT / "docs" / "claims.md").read_text()
+    found = re.findall(r"^\| `(\w+)`[^|]*\| ([^|]*) \|.*\| (\d+) \| [\d.]+ \|$", page, re.MULTILINE)
+    assert sorted(name for name, *_ in found) == sorted(NAMES)
+    for name, verdict, seeds in found:
+        claim = read_claim(name)
+        assert ("changed after" in verdict) == bool(claim.amended), name
+        assert ("carry over" in verdict or "carries over" in verdict) == (not claim.same_task)
+        assert int(seeds) == claim.seeds, name
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_seeds_that_chose_the_sizes_do_not_decide(name):
+    claim = read_claim(name)
+    chosen = re.search(r"izes were chosen by .*?(?:seeds? 0(?: and (\d+))?)", claim.changed)
+    assert ("izes were chosen" in claim.changed) == (chosen is not None)
+    if chosen is not None:
+        assert claim.first_seed > int(chosen[1] or 0)
+
+
 @pytest.fixture
 def own(tmp_path):
     """Writes a claim of one's own, with some fields changed, and returns its configuration."""

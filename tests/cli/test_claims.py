@@ -1,6 +1,9 @@
 """`attnexp claims`: the list, a claim of one's own from its runs to its card, and wrong words."""
 
+import hashlib
+import json
 import re
+from datetime import UTC, datetime
 
 import pytest
 
@@ -363,3 +366,89 @@ def test_the_list_imports_no_package_to_find_configurations(in_process, mine, tm
     (tmp_path / "my_conf" / "config.yaml").write_text(primary)
     in_process("claims", *mine)
     assert not (tmp_path / "imported.txt").exists()
+
+
+PROBED = """# Does a map matter?
+claims: it does
+source: {paper: a paper, place: page 1, printed: "1"}
+setup: theirs
+changed: ours
+prediction: {date: "2026-11-23", says: it will}
+sweeps: [[model=gaussian_learned, train.max_epochs=2, data.num_train=10]]
+probe: [uniform]
+picture: {kind: loss, metric: loss}
+seeds: 2
+minutes: 0.1
+faults: [it had one seed]
+decides:
+  _target_: attnexp.claims.bounded.Bounded
+  number: probe.uniform.test_mse
+  at_least: 0.0
+shown: [{number: test_mse, where: seed=1}]
+"""
+
+
+def test_runs_of_a_claim_are_probed_and_drawn_and_are_ordinary_runs(in_process, mine, tmp_path):
+    rewrite(tmp_path, "", "", PROBED)
+    words = ("model=gaussian_learned", "train.max_epochs=2", "data.num_train=10", "figures=false")
+    for seed in range(2):
+        place = "output_dir=outputs/claims/mine"
+        assert in_process(*words, f"seed={seed}", place).returncode == 0
+    answer = in_process("claims", "mine", *mine)
+    assert answer.returncode == 0, answer.stderr
+    assert re.search(r"^verdict +cannot tell: 4 more seeds$", answer.stdout, re.MULTILINE)
+    assert re.search(r"^known fault +it had one seed$", answer.stdout, re.MULTILINE)
+    assert re.search(r"test_mse where seed=1: .*, mean of 1 seeds", answer.stdout)
+    assert re.findall(r"^skipped +([0-9]+)$", answer.stdout, re.MULTILINE) == ["2"]
+    folder = tmp_path / "outputs" / "claims" / "mine"
+    assert len(list(folder.glob("*/interventions.csv"))) == 2
+    assert list(folder.glob("figures/loss*.png"))
+    assert "gaussian_learned" in in_process("results").stdout
+
+
+def test_a_prediction_is_stored_before_the_first_run(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text("def halves(seed, of):\n    1 / 0\n")
+    rewrite(tmp_path, "", "", COMPUTED)
+    assert in_process("claims", "mine", *mine).returncode == 2
+    (stored,) = json.loads((tmp_path / "outputs/claims/mine/prediction.json").read_text())
+    assert (stored["date"], stored["says"]) == ("2026-11-23", "it will")
+    assert stored["digest"] == hashlib.sha256(b"2026-11-23\nit will").hexdigest()
+    assert stored["time"].startswith(str(datetime.now(UTC).year))
+    assert stored["after_runs"] is False
+
+
+def test_all_claims_are_judged_although_one_cannot_be(in_process, mine, tmp_path, monkeypatch):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    rewrite(tmp_path, "", "", COMPUTED)
+    (tmp_path / "my_conf" / "claim" / "bare.yaml").write_text("# Is it?\nclaims: it is\n")
+    monkeypatch.setattr("attnexp.cli.claims.names", lambda config_dir: ["bare", "mine"])
+    answer = in_process("claims", "--all", *mine, "--output", "page.md")
+    assert answer.returncode == 1
+    assert "bare could not be judged" in answer.stderr
+    assert line_of(answer, "bare").split()[1] == "failed"
+    assert line_of(answer).split()[1] == "reproduced"
+    page = (tmp_path / "page.md").read_text()
+    assert re.findall("^## (.*)$", page, re.MULTILINE) == ["bare", "mine"]
+
+
+def test_a_decision_of_ones_own_names_the_numbers_that_it_needs(in_process, mine, tmp_path):
+    more = "\n    def numbers(self):\n        return ['half@2', 'third@2']\n"
+    (tmp_path / "my_decisions.py").write_text(OWN + more)
+    (tmp_path / "my_points.py").write_text(POINTS)
+    text = COMPUTED.replace("attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0", "{}")
+    rewrite(tmp_path, "{}", "my_decisions.Always", text)
+    answer = in_process("claims", "mine", *mine)
+    assert answer.returncode == 2
+    assert "the first job of the claim has no number 'third@2'" in answer.stderr
+    assert (tmp_path / "computed.txt").read_text().split() == ["0"]
+
+
+def test_points_of_another_results_version_are_computed_again(in_process, mine, tmp_path):
+    (tmp_path / "my_points.py").write_text(POINTS)
+    rewrite(tmp_path, "", "", COMPUTED)
+    assert in_process("claims", "mine", *mine).returncode == 0
+    stored = tmp_path / "outputs" / "claims" / "mine" / "computed.json"
+    content = json.loads(stored.read_text())
+    content["origin"]["results"] -= 1
+    stored.write_text(json.dumps(content))
+    assert line_of(in_process("claims", *mine)).split()[1:3] == ["not", "run"]

@@ -97,3 +97,21 @@ def test_the_ending_of_a_file_names_its_format(in_process, curve, tmp_path):
     refused = in_process("probe", str(curve), "uniform", "--output", "rows.xls")
     assert refused.returncode == 2
     assert "rows.xls ends with none of" in refused.stderr
+
+
+def test_a_head_of_a_regression_is_chosen_on_its_training_points(in_process):
+    words = ("model=scaled_dot", "arch.features=4", "arch.heads=2", "train.max_epochs=2")
+    assert in_process(*words, "figures=false").returncode == 0
+    heads = ("zero=pooling.1.1", "zero=pooling.1.2")
+    answer = in_process("probe", "outputs", *heads, "--metric", "test_mae")
+    assert answer.returncode == 0, answer.stderr
+    assert "costs most on the train set (test_mae" in " ".join(answer.stdout.split())
+    assert "change: test_mae minus that of the learned weights" in answer.stdout
+
+
+def test_an_adversary_alone_is_told_and_not_drawn(in_process, curve):
+    answer = in_process("probe", str(curve), "adversarial")
+    assert answer.returncode == 0, answer.stderr
+    assert "nats away" in answer.stdout
+    assert (curve / "interventions.csv").exists()
+    assert not (curve / "figures").exists()

@@ -88,6 +88,13 @@ def test_the_seed_of_the_data_leaves_the_first_parameters_as_they_are():
     assert not torch.equal(other_parameters, parameters)
 
 
+def test_data_and_first_parameters_are_the_same_in_every_precision():
+    plain = drawn("precision=fp32")
+    for precision in ("fp64", "bf16"):
+        for one, other in zip(plain, drawn(f"precision={precision}"), strict=True):
+            assert torch.equal(one.double(), other.double())
+
+
 def test_the_order_of_training_is_of_the_seed_of_the_run():
     orders = [
         torch.randperm(50, generator=prepared("data.num_train=20", *words).order).tolist()

@@ -1,6 +1,7 @@
 """Every command of the documents is one: parsed or composed here, executed by `make test-all`.
 
-The course's chapters and exercises are executed by tests of their own.
+The course's chapters and exercises, and probes, are executed by tests of their own. A claim takes
+minutes.
 """
 
 import shutil
@@ -28,7 +29,8 @@ PAGES = [
 ]
 COURSE = ["docs/exercises.md", *(f"docs/course/{page.name}" for page in ROOT.glob("docs/course/*"))]
 LINES = sorted({line for page in PAGES for line in commands(page)})
-COMPOSED = sorted({*LINES, *(line for page in COURSE for line in commands(page))})
+PARSED = ["docs/claims.md", "docs/probe.md", *COURSE]
+COMPOSED = sorted({*LINES, *(line for page in PARSED for line in commands(page))})
 ON_RUNS = [line for line in LINES if verb_of(line.split()[1:])]
 TRAINED = sorted({*commands("README.md"), *commands("docs/tour.md"), *commands("docs/data.md")})
 LITTLE = ("train.max_epochs=2", "figures=false")

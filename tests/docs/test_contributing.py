@@ -32,3 +32,15 @@ def test_nothing_is_missing_and_nothing_is_made_up():
 
 def test_every_line_says_what_is_there():
     assert [path for path, phrase in tree().items() if not phrase] == []
+
+
+def test_targets_of_make_that_are_named_are_there():
+    (phony,) = re.findall(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    named = set(re.findall(r"`make ([\w-]+)", (ROOT / "CONTRIBUTING.md").read_text()))
+    assert {"test", "check", "bench"} <= named <= set(phony.split())
+
+
+def test_what_holds_before_a_change_lands_is_what_is_told():
+    (sentence,) = re.findall(r"`\.ci/run` runs (.*)", (ROOT / "CONTRIBUTING.md").read_text())
+    commands = re.findall(r"^make (\w+)$", (ROOT / ".ci" / "run").read_text(), re.MULTILINE)
+    assert re.findall(r"`make (\w+)`", sentence) == commands

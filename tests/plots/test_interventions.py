@@ -83,5 +83,13 @@ def test_of_several_configurations_heads_are_rows(drawn):
     assert names == ["bilinear", "dot"]
 
 
-def test_nothing_is_drawn_of_runs_that_were_not_probed(drawn):
-    assert drawn(("dot", 0, {})) == []
+def test_heads_alone_are_rows(drawn):
+    ((_, figure),) = drawn(("dot", 0, {LEARNED: 1.0} | HEADS))
+    (axes,) = figure.axes
+    assert [label.get_text() for label in axes.get_yticklabels()] == list(HEADS)
+
+
+@pytest.mark.parametrize("values", [{}, {LEARNED: 1.0}])
+def test_nothing_is_drawn_of_runs_that_were_not_probed(drawn, values):
+    """The distance of an adversary has no metric."""
+    assert drawn(("dot", 0, values)) == []

@@ -116,3 +116,14 @@ def test_seeds_are_as_far_apart_as_their_maps():
     assert 0 < found < math.log(2)
     assert found == pytest.approx(float(expected.mean()), rel=0.2)  # the mean is over examples
     assert between_seeds(run, [run.model]).numbers["distance"] == pytest.approx(0, abs=1e-6)
+
+
+@pytest.mark.parametrize("heads", [1, 2])
+def test_a_kernel_that_may_reach_nothing_has_one_map(heads, fast):
+    """Its rows are asked for twice: the second time for whether they reach a key."""
+    words = ("model=boxcar", f"arch.heads={heads}", "data.num_train=20", "data.num_test=12")
+    run = prepared(*words)
+    maps, _ = learned_maps(run.model, run.dataset.test, main_part(run.model))
+    assert maps.mean.shape == (1, 12, 20)
+    assert 0 <= adversarial(run).numbers["distance"] < math.log(2)
+    assert between_seeds(run, [run.model]).numbers["distance"] == pytest.approx(0, abs=1e-6)

@@ -67,6 +67,7 @@ def test_the_usual_ones_replace_the_map_and_take_out_each_head():
         ("zero=cross.a", "is not of the form NAME=PART.LAYER.HEAD"),
         ("interpolate=uniform", "is not of the form interpolate=NAME:0..1"),
         ("interpolate=unit_zero:0..1", "'unit_zero' is not a choice"),
+        ("unit_shuffled", "'unit_shuffled' is not a choice"),
         ("hart=cross", "'hart' is not a choice"),
     ],
 )

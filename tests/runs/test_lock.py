@@ -5,6 +5,7 @@ import fcntl
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from attnexp.runs import files, lock
+from attnexp.runs.folder import load_run
 from attnexp.runs.lock import TakenOverError
 
 HOLD = """
@@ -99,6 +101,23 @@ def test_the_lock_of_a_dead_process_is_free(tmp_path, holder, collected):
         assert lock.is_held(tmp_path / "run")
 
 
+@pytest.mark.parametrize("locks", [True, False])
+def test_a_process_of_before_a_restart_is_gone(tmp_path, holder, locks, monkeypatch, request):
+    if not locks:
+        request.getfixturevalue("no_locks")
+    holder.kill()
+    holder.wait()
+    monkeypatch.setattr(lock, "boot", lambda: "a later boot")
+    assert not lock.is_held(tmp_path / "run")
+
+
+def test_a_lease_names_its_process_and_lasts_a_minute(tmp_path):
+    with lock.hold(tmp_path):
+        lines = (tmp_path / lock.LEASE).read_text().splitlines()
+        assert {f"pid={os.getpid()}", "duration=60.0"} <= set(lines)
+        assert any(line.startswith(f"host={socket.gethostname()}") for line in lines)
+
+
 def test_waiting_ends_when_the_holder_is_gone(tmp_path, holder, monkeypatch):
     monkeypatch.setattr(lock, "RETRY", 0.01)
     busy = []
@@ -141,6 +160,14 @@ def test_a_lease_of_another_machine_holds_until_it_was_not_renewed_for_long(else
         with lock.hold(elsewhere, on_busy=lambda _: None):
             assert lock.holder(elsewhere).startswith(f"process {os.getpid()}")
     assert not lock.is_held(elsewhere)
+
+
+def test_a_run_of_a_machine_that_is_gone_is_running_until_somebody_has_looked(elsewhere, summary):
+    summary(status="running").write(elsewhere)
+    time.sleep(0.25)
+    assert load_run(elsewhere).status == "running"
+    time.sleep(0.25)
+    assert load_run(elsewhere).status == "died"
 
 
 @pytest.mark.parametrize("content", ["", ELSEWHERE])
@@ -201,6 +228,7 @@ WORK = """
 import errno, fcntl, os, random, socket, sys, time
 from pathlib import Path
 from attnexp.runs import files, lock
+from attnexp.runs.folder import load_run
 
 name, root, count = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
 socket.gethostname = lambda: name

@@ -38,6 +38,18 @@ def test_ctrl_c_keeps_what_has_finished_and_says_how_to_go_on(start, home):
     assert sorted(ends(home)) == ["finished"] * 3 + ["interrupted"]
 
 
+def test_sigterm_to_all_its_processes_interrupts_each_job(start, home):
+    """As a queue sends it at the time limit of a task."""
+    command = start("-m", "hydra/launcher=parallel", "model.seconds=60", "seed=0,1")
+    until(lambda: len(begun(home)) == 2)
+    os.killpg(command.process.pid, signal.SIGTERM)
+    code, out, err = command.end(timeout=20)
+    assert code == 143, out + err
+    assert "the same command goes on with the rest" in err
+    until(lambda: marked(start.mark) == [], seconds=20)
+    assert statuses(home) == {"fine-0": "interrupted", "fine-1": "interrupted"}
+
+
 def test_an_interrupt_before_the_first_job_leaves_nothing(start, home):
     command = start("-m", "seed=0,1")
     until(lambda: len(marked(start.mark)) > 1)  # the process for jobs imports torch

@@ -11,6 +11,7 @@ from attnexp.scores.base import Score
 from attnexp.training.base import Epoch, NotReplicableError, TrainingDivergedError
 from attnexp.training.loop import Training
 from attnexp.training.replicas.group import Replicas
+from attnexp.training.replicas.optimizer import SharedOptimizer
 from attnexp.training.replicas.structure import structure
 
 SMALL = ("data.num_train=37", "arch.features=7", "train.max_epochs=3", "train.tolerance=null")
@@ -132,6 +133,14 @@ def test_plain_numbers_may_differ():
         assert [row.lr for row in rows(events[seed])] == [row.lr for row in epochs]
         losses = [row.loss for row in epochs]
         assert [row.loss for row in rows(events[seed])] == pytest.approx(losses, rel=1e-4)
+
+
+def test_no_update_of_replicas_is_fused():
+    """It would round the last numbers of a tensor otherwise."""
+    parameter = torch.zeros(3, requires_grad=True)
+    optimizer = torch.optim.Adam([parameter], fused=True)
+    SharedOptimizer(optimizer, [parameter])
+    assert [group["fused"] for group in optimizer.param_groups] == [False]
 
 
 def test_one_that_diverges_does_not_touch_the_others():

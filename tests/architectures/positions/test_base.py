@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from hydra.utils import instantiate
 
-from attnexp.architectures.positions import positions_named
+from attnexp.architectures.positions import KINDS, positions_named
 from attnexp.architectures.positions.base import Positions
+from attnexp.attention.multihead import MultiHead
 
 
 def test_hooks_that_are_not_used_change_nothing():
@@ -19,3 +21,15 @@ def test_unknown_positions_are_refused():
     message = "must be one of sinusoidal, learned, none, rotary, alibi, nape, t5, got 'relative'"
     with pytest.raises(ValueError, match=message):
         positions_named("relative")
+
+
+def test_every_kind_works_with_every_score(model_name, settings_of):
+    build = instantiate(settings_of("model", model_name), _partial_=True)
+    attention = MultiHead(build, 12, 12, 12, 12, heads=2, head_dim=6)
+    x, places = torch.randn(3, 5, 12), torch.arange(5)
+    for kind, positions in KINDS.items():
+        order = positions(12, 2, 5).order(places, places)
+        memory = attention.remember(x, x, None, order.turn)
+        context, weights = attention.attend(x, memory, True, order.turn, order.bias)
+        assert context.isfinite().all(), kind
+        assert weights.shape == (3, 2, 5, 5), kind
