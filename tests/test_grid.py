@@ -16,8 +16,9 @@ from omegaconf import OmegaConf
 
 from attnexp.batch import Seq2SeqSpec
 from attnexp.config.settings import register_resolvers
-from attnexp.probe import laws
 from attnexp.probe.interventions import Intervention
+from attnexp.probe.laws.topk import TopK
+from attnexp.probe.laws.uniform import Uniform
 from attnexp.probe.passes import answers, main_part
 from attnexp.runs import files
 from attnexp.training.base import TrainSettings
@@ -179,11 +180,11 @@ def check_interventions(model, data):
     """All keys change nothing; even weights change the rows that are not even, and no number."""
     before = answers(model, data.test, data.spec, free=False).outputs
     part = main_part(model)
-    every = Intervention("", laws.topk(10_000), part)
+    every = Intervention("", TopK(10_000), part)
     same = answers(model, data.test, data.spec, every, free=False)
     torch.testing.assert_close(same.outputs, before, atol=1e-4, rtol=1e-3)
     assert same.unchanged == 1
-    even = answers(model, data.test, data.spec, Intervention("", laws.uniform, part), free=False)
+    even = answers(model, data.test, data.spec, Intervention("", Uniform(), part), free=False)
     assert even.outputs.isfinite().all()
 
 

@@ -19,6 +19,7 @@ PARTS = {
     "masks": "",
     "batch": "masks writing",
     "console": "",
+    "seeds": "",
     "version": "",
     "writing": "",
     "stats": "",
@@ -36,13 +37,15 @@ PARTS = {
     "report": "console plots runs select tables",
     "trackers": "console runs",
     "training": "architectures batch console data plots runs scores tasks trackers",
-    "config": "architectures batch console data normalizers runs scores tasks trackers training",
+    "config": "architectures batch console data normalizers probe runs scores seeds tasks trackers "
+    "training",
     "sweeps": "config console plots runs select tables training",
     "notebooks": "architectures attention batch config plots runs select tables",
-    "probe": "architectures attention batch data masks normalizers runs stats tasks training",
+    "probe": "architectures attention batch data masks normalizers runs scores seeds stats tasks "
+    "training",
     "claims": "architectures attention config console masks normalizers plots runs scores select "
     "stats sweeps tables",
-    "attend": "attention config console normalizers plots runs scores",
+    "attend": "attention config console normalizers plots runs scores seeds",
     "course": "batch config console data runs scores select stats tables",
     "cli": "architectures attend attention batch claims config console course data normalizers "
     "notebooks plots probe report runs scores select stats sweeps tables tasks training version",

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
-from importlib import import_module
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -16,6 +15,7 @@ from attnexp.claims.stored import is_finite
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices, first_line
 from attnexp.config.schema import check_settings
+from attnexp.config.target import TARGET, import_target
 from attnexp.console import number_text
 from attnexp.errors import RequestError, nearest_text, none_of
 
@@ -162,16 +162,9 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises RequestError if there is no such function, if it does not take the arguments, if it
         fails, and for a point that is not finite.
         """
-        arguments = {name: value for name, value in self.computes.items() if name != "_target_"}
-        target = str(self.computes.get("_target_", ""))
-        module, _, name = target.rpartition(".")
-        try:
-            compute = getattr(import_module(module), name, None)
-        except Exception as error:  # a module of the user's may raise anything
-            why = f"{target!r} cannot be imported: {error}" if target else "there is no _target_"
-            raise RequestError(f"computes: {why}") from error
-        if not callable(compute):
-            raise RequestError(f"computes: there is no function {name} in {module}")
+        arguments = {name: value for name, value in self.computes.items() if name != TARGET}
+        compute = import_target(self.computes, "computes")
+        name = compute.__name__
         check_settings(arguments, compute, "computes", given=("seed",))
         known = {point.seed for point in there}
         for seed in seeds:

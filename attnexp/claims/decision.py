@@ -3,12 +3,12 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, Literal
 
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.config.schema import check_settings
-from attnexp.errors import RequestError, none_of
+from attnexp.config.target import TARGET, import_target
+from attnexp.errors import RequestError
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL
 
@@ -92,18 +92,11 @@ def made(decides: Mapping[str, Any], path: str = "decides") -> Decision:
     The class is imported, and called only if it is a subclass of Decision. Raises RequestError for
     a class or arguments that do not fit.
     """
-    target = str(decides.get("_target_", ""))
-    module, _, name = target.rpartition(".")
-    try:
-        found = getattr(import_module(module), name)
-    except Exception as error:  # a module of the user's may raise anything
-        if target.startswith("attnexp."):
-            raise RequestError(f"{path}: decision {none_of(target, OWN)}") from error
-        where = f"{target!r} cannot be imported: {error}" if target else "there is no _target_"
-        raise RequestError(f"{path}: {where}") from error
+    target, name = decides.get(TARGET), str(decides.get(TARGET)).rpartition(".")[2]
+    found = import_target(decides, path, OWN)
     if not (isinstance(found, type) and issubclass(found, Decision)):
         raise RequestError(f"{path}: {target!r} is not a subclass of Decision")
-    arguments = {key: value for key, value in decides.items() if key != "_target_"}
+    arguments = {key: value for key, value in decides.items() if key != TARGET}
     check_settings(arguments, found, path)
     try:
         return found(**arguments)
@@ -116,5 +109,5 @@ def made(decides: Mapping[str, Any], path: str = "decides") -> Decision:
 def is_own(decides: Any) -> bool:
     """Return whether a decision, and each part of it, is of attnexp's own."""
     if isinstance(decides, Mapping):
-        return decides.get("_target_", OWN[0]) in OWN and all(map(is_own, decides.values()))
+        return decides.get(TARGET, OWN[0]) in OWN and all(map(is_own, decides.values()))
     return not isinstance(decides, list) or all(map(is_own, decides))

@@ -1,4 +1,4 @@
-"""`attnexp new`: writes a score, normalizer, data set or architecture of one's own to fill in."""
+"""`attnexp new`: writes a score, normalizer, data set, law or the like of one's own to fill in."""
 
 import builtins
 import importlib.util
@@ -22,6 +22,7 @@ KINDS = {
     "data": ("data", "truth"),
     "sequences": ("data", "places"),
     "arch": ("arch", "forward"),
+    "law": ("law", "replace"),
 }
 """The group that each kind is a choice of, and the method that is to be filled in."""
 
@@ -35,6 +36,7 @@ EPILOG = """examples:
   attnexp new score laplace            laplace.py, conf/model/laplace.yaml, test_laplace.py
   attnexp new data steps --into mine   the same below mine/, for a noisy curve
   attnexp new sequences rotate         sequences, with the architecture and recipe for them
+  attnexp new law blurred              a law of `attnexp probe`
 """
 
 
@@ -61,7 +63,9 @@ def main(argv: Sequence[str]) -> None:
     console.say(f"wrote {files['class']}, {files['choice']} and {files['test']}")
     console.say(f"fill in `{method}` in {files['class']}, and the worked case of the test; then")
     console.say(f"  python -m pytest {files['test']}")
-    console.say(f"  attnexp --config-dir {folder / 'conf'} {group}={name}")
+    own = f"--config-dir {folder / 'conf'}"
+    line = f"probe RUN {name} {own}" if group == "law" else f"{own} {group}={name}"
+    console.say(f"  attnexp {line}")
 
 
 def _check_name(name: str, group: str) -> None:

@@ -3,12 +3,14 @@
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, add_where, count, fraction
-from attnexp.errors import RequestError, none_of, writable
+from attnexp.config.groups import choices
+from attnexp.errors import RequestError, choices_text, none_of, writable
 from attnexp.runs import files, lock
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.interventions import ADVERSARIAL, LEARNED, SEEDS, write_probed
@@ -16,7 +18,9 @@ from attnexp.tables.output import FORMATS, chosen_format, emit
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
+    from attnexp.probe.run import Probe
     from attnexp.select.groups import Comparison
+    from attnexp.training.prepared import PreparedRun
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int, str], None]]]
 """Shows how far work has come, as `console.progress` does."""
@@ -42,14 +46,17 @@ def main(argv: Sequence[str]) -> None:
     form = chosen_format(arguments.format, arguments.output)
     on_screen = form == "table" and arguments.output is None
     with console.status("loading PyTorch"):
+        from attnexp.config.laws import read_laws
         from attnexp.config.trust import read_trust
-        from attnexp.probe.interventions import is_intervention, known
-    words = [word for word in arguments.names if is_intervention(word)]
-    paths = [word for word in arguments.names if not is_intervention(word)]
+        from attnexp.probe.interventions import forms, is_intervention
+        from attnexp.probe.run import Probe
+    laws = read_laws(arguments.config_dir)
+    words = [word for word in arguments.names if is_intervention(word, laws)]
+    paths = [word for word in arguments.names if not is_intervention(word, laws)]
     for path in paths:
         if not Path(path).exists():
             raise RequestError(
-                f"{path} is neither a folder nor an intervention: {none_of(path, known())}"
+                f"{path} is neither a folder nor an intervention: {none_of(path, forms(laws))}"
             )
     from attnexp.select.groups import comparisons
     from attnexp.select.selection import selected
@@ -63,7 +70,8 @@ def main(argv: Sequence[str]) -> None:
     several = [one.runs for each in compared for one in each.configurations]
     runs = [run for own in several for run in own]
     for own in several:
-        _probe(own, words, trust, console.progress if on_screen or arguments.output else quiet)
+        probes = partial(Probe, words=words, laws=laws)
+        _probe(own, probes, trust, console.progress if on_screen or arguments.output else quiet)
     compared = comparisons([load_run(run.path) for run in runs])
     report = interventions_report(
         compared, arguments.metric, arguments.equal_within, arguments.looks
@@ -73,13 +81,17 @@ def main(argv: Sequence[str]) -> None:
         _draw(compared, runs, paths if len(paths) == 1 else [])
 
 
-def _probe(runs: Sequence[Run], words: Sequence[str], trust: "Trust", progress: Progress) -> None:
+def _probe(
+    runs: Sequence[Run],
+    make: "Callable[[PreparedRun], Probe]",
+    trust: "Trust",
+    progress: Progress,
+) -> None:
     """Measure the runs of a configuration, and store the numbers in their folders."""
     from attnexp.config.restore import restore
-    from attnexp.probe.run import Probe
 
     prepared = [restore(run.summary, run.folder, trust) for run in runs]
-    probes = [Probe(each, words) for each in prepared]
+    probes = [make(each) for each in prepared]
     for run, own, probe in zip(runs, prepared, probes, strict=True):
         others = [
             other.model
@@ -129,21 +141,27 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser = Arguments(
         "probe", "Replace the attention weights of trained runs, and measure what changes.", EPILOG
     )
+    laws = [choice.name for choice in choices("law")]
     parser.add_argument(
         "names",
         nargs="*",
         metavar="RUN|INTERVENTION",
-        help="runs, or folders of runs, and interventions: uniform, gold, hard, shuffled, random, "
-        "topk=K, without_topk=K, zero=PART.LAYER.HEAD, uniform=PART.LAYER.HEAD, "
-        "interpolate=NAME:0..1, adversarial",
+        help=f"runs, or folders of runs, and interventions: {choices_text(laws)}; one with "
+        "=PART.LAYER.HEAD, such as zero=cross.1.2; topk=COUNT, without_topk=COUNT, unit_NAME, "
+        "interpolate=NAME:0..1 and adversarial",
     )
     add_where(parser)
-    parser.add_argument("--metric", metavar="NAME", help="default: the one runs are compared by")
     parser.add_argument(
-        "--equal-within", type=fraction, metavar="X", help="a change that nobody needs"
+        "--metric", metavar="NAME", help="default: the one that runs are compared by"
     )
     parser.add_argument(
-        "--looks", type=count, default=1, metavar="N", help="how often runs are added and looked at"
+        "--equal-within",
+        type=fraction,
+        metavar="X",
+        help="the smallest change that matters; smaller ones count as equal",
+    )
+    parser.add_argument(
+        "--looks", type=count, default=1, metavar="N", help="planned interim looks (default 1)"
     )
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
     parser.add_argument(

@@ -99,14 +99,14 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--equal-within",
         type=fraction,
         metavar="X",
-        help="a difference that nobody needs: rows closer than that are equal",
+        help="the smallest difference that matters; smaller ones count as equal",
     )
     parser.add_argument(
         "--looks",
         type=count,
         default=1,
         metavar="N",
-        help="how often the table is looked at while seeds are added (1)",
+        help="planned interim looks (default 1)",
     )
     parser.add_argument("--explain", action="store_true", help="the reasoning behind each verdict")
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")

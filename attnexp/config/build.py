@@ -8,7 +8,6 @@ import traceback
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import import_module
 from typing import Any, cast, get_type_hints
 
 import torch
@@ -20,8 +19,8 @@ from attnexp.batch import Points
 from attnexp.config.groups import choices
 from attnexp.config.model_memory import check_model_memory
 from attnexp.config.schema import check_finite, check_settings
-from attnexp.config.seeds import generator, seeded
 from attnexp.config.settings import resolved
+from attnexp.config.target import TARGET, import_target
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
 from attnexp.normalizers.base import Normalizer
@@ -29,6 +28,7 @@ from attnexp.runs.key import identity
 from attnexp.runs.summary import Summary, error_text
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.scores.base import Score
+from attnexp.seeds import generator, seeded
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.base import TrainSettings
@@ -284,19 +284,11 @@ def _holds_objects(value: Any) -> bool:
 def target_of(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:
     """Return the class or function that a group's settings are for.
 
-    Raises RequestError where they name none, or one that cannot be imported.
+    Raises RequestError if they name none, or one that cannot be imported.
     """
-    name = node.get("_target_")
-    if name is None:
-        raise RequestError(f"{group} has no _target_: choose one with {group}=NAME")
-    try:
-        module, _, attribute = str(name).rpartition(".")
-        found = getattr(import_module(module), attribute)
-    except Exception as error:  # a module of the user's may raise anything
-        raise RequestError(f"{group}._target_: '{name}' cannot be imported: {error}") from error
-    if not callable(found):
-        raise RequestError(f"{group}._target_: '{name}' is not a class or a function")
-    return found
+    if node.get(TARGET) is None:
+        raise RequestError(f"{group} has no {TARGET}: choose one with {group}=NAME")
+    return import_target(node, group)
 
 
 def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:

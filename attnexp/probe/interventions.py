@@ -1,11 +1,13 @@
 """Interventions by name: a law, and the heads whose weights it replaces."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from attnexp.errors import RequestError, none_of
-from attnexp.probe import laws
-from attnexp.probe.laws import Law
+from attnexp.probe.laws.base import Law
+from attnexp.probe.laws.interpolate import Interpolate
+from attnexp.probe.laws.unit import Unit
+from attnexp.probe.laws.zero import Zero
 from attnexp.probe.rewriting import Site
 from attnexp.runs.interventions import ADVERSARIAL
 
@@ -15,24 +17,33 @@ PERMUTATIONS = 100
 RUNGS = (0.25, 0.5, 0.75, 1.0)
 """The shares of the law at which `interpolate` measures."""
 
-ON_HEADS: Mapping[str, Law] = {
-    "uniform": laws.uniform,
-    "gold": laws.gold,
-    "hard": laws.hard,
-    "shuffled": laws.shuffled,
-    "random": laws.random,
-    "zero": laws.zero,
-}
-"""The laws that may name heads, by their names."""
-
-DRAWN = ("shuffled", "random")
-"""The laws that draw."""
-
 UNIT = "unit_"
 """The prefix of a law whose rows sum to 1."""
 
-COUNTED = {"topk": laws.topk, "without_topk": laws.without_topk}
-"""The laws with a number of keys."""
+LADDER = "interpolate"
+"""The name of a ladder from the learned weights to a law."""
+
+
+@dataclass(frozen=True)
+class NamedLaw:
+    """A law by its name on the command line.
+
+    `make` returns it, from the text that a word gives as its `argument`: `topk=2`. It raises
+    RequestError for a text that does not fit. A law without an argument is made from None.
+    """
+
+    name: str
+    argument: str | None
+    make: Callable[[str | None], Law]
+
+    @property
+    def form(self) -> str:
+        """How it is written: `topk=COUNT`."""
+        return self.name if self.argument is None else f"{self.name}={self.argument.upper()}"
+
+
+Laws = Mapping[str, NamedLaw]
+"""Laws by their names."""
 
 
 @dataclass(frozen=True)
@@ -56,67 +67,55 @@ class Intervention:
     @property
     def takes_out_a_head(self) -> bool:
         """Whether it leaves nothing of one head alone."""
-        return self.law is laws.zero and self.head is not None and self.layer is not None
-
-    @property
-    def needs_gold(self) -> bool:
-        """Whether its law asks for the gold key of each query."""
-        return "gold" in self.name
+        return isinstance(self.law, Zero) and self.head is not None and self.layer is not None
 
     def at(self, site: Site) -> bool:
         """Return whether it replaces weights of an attention."""
         return site.part == self.part and self.layer in (None, site.layer)
 
 
-def known() -> list[str]:
-    """Return the forms of a name."""
-    unit = [f"{UNIT}{name}" for name in ON_HEADS if name not in ("zero", "shuffled")]
-    return [
-        *ON_HEADS,
-        *unit,
-        *(f"{name}=K" for name in COUNTED),
-        "interpolate=NAME:0..1",
-        ADVERSARIAL,
-    ]
+def forms(laws: Laws) -> list[str]:
+    """Return the forms of a word."""
+    own = [law.form for law in laws.values()]
+    return [*own, f"{UNIT}NAME", f"{LADDER}=NAME:0..1", ADVERSARIAL]
 
 
-def is_intervention(word: str) -> bool:
+def is_intervention(word: str, laws: Laws) -> bool:
     """Return whether a word of the command line names an intervention, and not a folder."""
-    name = word.partition("=")[0]
-    return name in {form.partition("=")[0] for form in known()} or "=" in word
+    return "=" in word or word == ADVERSARIAL or word.removeprefix(UNIT) in laws
 
 
-def named(word: str, heads: Mapping[str, Sequence[int]], main: str) -> list[Intervention]:
+def named(
+    word: str, laws: Laws, heads: Mapping[str, Sequence[int]], main: str
+) -> list[Intervention]:
     """Return the interventions that a word names, several for a ladder.
 
     `heads` has the number of heads of each layer of each part, and `main` is the part that is meant
-    where the word names none. Raises RequestError for a word that names none.
+    if the word names none. Raises RequestError for a word that names none.
     """
     name, separated, rest = word.partition("=")
-    if name in COUNTED:
-        if not rest.isdecimal() or int(rest) < 1:
-            raise RequestError(f"{word}: {name} takes a number of keys from 1 on, as {name}=2")
-        return [Intervention(word, COUNTED[name](int(rest)), main)]
-    if name == "interpolate":
+    if name == LADDER:
         target, _, ends = rest.partition(":")
         if ends != "0..1":
-            raise RequestError(f"{word} is not of the form interpolate=NAME:0..1")
-        law, number = _law(target), _repetitions(target)
+            raise RequestError(f"{word} is not of the form {LADDER}=NAME:0..1")
+        law = _law(target, laws)
         return [
             Intervention(
                 f"{name}={target}:{share:g}",
-                laws.interpolate(law, share),
+                Interpolate(law, share),
                 main,
-                repetitions=number,
+                repetitions=_repetitions(law),
                 ladder=word,
                 share=share,
             )
             for share in RUNGS
         ]
-    law, number = _law(name), _repetitions(name)
-    if not separated:
-        return [Intervention(word, law, main, repetitions=number)]
-    return [Intervention(word, law, *_heads(word, rest, heads), number)]
+    if name in laws and laws[name].argument is not None:
+        law = laws[name].make(rest)
+        return [Intervention(word, law, main, repetitions=_repetitions(law))]
+    law = _law(name, laws)
+    place = _heads(word, rest, heads) if separated else (main, None, None)
+    return [Intervention(word, law, *place, _repetitions(law))]
 
 
 def usual(
@@ -141,16 +140,24 @@ def usual(
     return names
 
 
-def _law(name: str) -> Law:
-    """Return the law of a name. Raises RequestError for a name that is none."""
+def _law(name: str, laws: Laws) -> Law:
+    """Return the law of a name, which may begin with `unit_`.
+
+    Raises RequestError for a name without a law.
+    """
     bare = name.removeprefix(UNIT)
-    if bare not in ON_HEADS or (bare != name and bare in ("zero", "shuffled")):
-        raise RequestError(f"{none_of(name, known())}")
-    return ON_HEADS[bare] if bare == name else laws.unit(ON_HEADS[bare])
+    if bare not in laws:
+        raise RequestError(none_of(name, forms(laws)))
+    law = laws[bare].make(None)
+    if bare == name:
+        return law
+    if not law.has_unit:
+        raise RequestError(none_of(name, forms(laws)))
+    return Unit(law)
 
 
-def _repetitions(name: str) -> int:
-    return PERMUTATIONS if name.removeprefix(UNIT) in DRAWN else 1
+def _repetitions(law: Law) -> int:
+    return PERMUTATIONS if law.draws else 1
 
 
 def _heads(

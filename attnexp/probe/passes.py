@@ -12,9 +12,11 @@ from torch import Tensor
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.batch import Batch, Points, Seq2SeqSpec
+from attnexp.errors import RequestError
 from attnexp.probe.interventions import Intervention
-from attnexp.probe.laws import Rows
+from attnexp.probe.laws.base import Law, Rows
 from attnexp.probe.rewriting import Rewrite, Site, rewritten
+from attnexp.seeds import generator
 from attnexp.tasks.decoding import decode, portions
 
 PAIRS = 2**24
@@ -76,14 +78,15 @@ class Pass:
         ) -> Float[Tensor, "batch heads queries keys"]:
             nonlocal come
             first, come = come, come + weights.shape[-2]
-            seed = hash((*self.key, site.layer, first)) % 2**63
+            stream = f"intervention {self.key} {site.layer} {first}"
             gold = None if facts is None else _rows(facts.gold, first, come, -1)
 
             def random() -> Tensor:
-                generator = torch.Generator().manual_seed(seed)
-                return torch.rand(weights.shape, generator=generator).to(weights)
+                drawn = torch.rand(weights.shape, generator=generator(0, stream))
+                return drawn.to(weights)
 
-            found = self.intervention.law(Rows(weights, valid, gold, random)).to(weights.dtype)
+            rows = Rows(weights, valid, gold, random)
+            found = _replaced(self.intervention.law, rows).to(weights.dtype)
             heads = torch.arange(weights.shape[1], device=weights.device)[:, None]
             chosen = heads == (heads if self.intervention.head is None else self.intervention.head)
             found = found.where(chosen.unsqueeze(-1), weights)
@@ -96,6 +99,18 @@ class Pass:
             return found
 
         return rewrite
+
+
+def _replaced(law: Law, rows: Rows) -> Tensor:
+    """Return the weights of a law. Raises RequestError for one that fails, and for other shapes."""
+    try:
+        found = law.replace(rows)
+        if found.shape != rows.weights.shape:
+            raise ValueError(f"weights of {[*rows.weights.shape]} became {[*found.shape]}")
+    except Exception as error:  # a class of the user's may raise anything
+        name = type(law).__name__
+        raise RequestError(f"the law {name} failed: {type(error).__name__}: {error}") from error
+    return found
 
 
 def answers(

@@ -9,7 +9,7 @@ from attnexp.errors import RequestError
 from attnexp.normalizers.base import Normalizer
 from attnexp.probe.adversary import adversarial, between_seeds, passes
 from attnexp.probe.effects import effects
-from attnexp.probe.interventions import named, usual
+from attnexp.probe.interventions import Laws, named, usual
 from attnexp.probe.passes import facts_of, main_part
 from attnexp.runs.interventions import ADVERSARIAL, Probed
 from attnexp.training.prepared import PreparedRun
@@ -22,7 +22,7 @@ class Probe:
     none, and for `gold` where no query has a gold key.
     """
 
-    def __init__(self, run: PreparedRun, words: Sequence[str]) -> None:
+    def __init__(self, run: PreparedRun, words: Sequence[str], laws: Laws) -> None:
         self._run = run
         heads = heads_of(run)
         main = main_part(run.model)
@@ -37,10 +37,10 @@ class Probe:
             intervention
             for word in dict.fromkeys(words or usual(heads, main, has_gold, sums_to_one))
             if word != ADVERSARIAL
-            for intervention in named(word, heads, main)
+            for intervention in named(word, laws, heads, main)
         ]
         for intervention in found:
-            if intervention.needs_gold and not (has_gold and intervention.part == main):
+            if intervention.law.needs_gold and not (has_gold and intervention.part == main):
                 raise RequestError(
                     f"{intervention.name} needs to know which key each answer comes from, and "
                     f"data={run.chosen['data']} does not say it of {intervention.part}"

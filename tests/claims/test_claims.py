@@ -87,7 +87,7 @@ def yaml_of(name):
         ({"prediction": None}, "missing required field `prediction`"),
         ({"seeds": "ten"}, "Expected `int`, got `str` - at `\\$.seeds`"),
         ({"verdict": "true"}, "contains unknown field `verdict`"),
-        ({"decides": {"metric": "x"}}, "decides: there is no _target_"),
+        ({"decides": {"metric": "x"}}, "decides has no _target_"),
         (
             {"decides": {"_target_": "attnexp.claims.bounded.Gone"}},
             "decision 'attnexp.claims.bounded.Gone' is not a choice. Did you mean ",

@@ -153,7 +153,7 @@ def test_what_computes_must_be_there(in_process, mine, tmp_path):
     (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 2
-    assert "computes: there is no function thirds in my_points" in answer.stderr
+    assert "computes._target_: 'my_points.thirds' cannot be imported" in answer.stderr
 
 
 def rewrite(tmp_path, old, new, text=MINE):

@@ -1,6 +1,8 @@
 """`attnexp new`: what it writes passes its test and runs, and nothing existing is overwritten."""
 
+import json
 import runpy
+import shutil
 import subprocess
 import sys
 
@@ -10,6 +12,7 @@ from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
 from attnexp.cli.new import KINDS
 from attnexp.data.contract import DATA_CONTRACT
 from attnexp.normalizers.contract import NORMALIZER_CONTRACT
+from attnexp.probe.laws.contract import LAW_CONTRACT
 from attnexp.scores.contract import SCORE_CONTRACT
 
 CONTRACTS = {
@@ -18,6 +21,7 @@ CONTRACTS = {
     "data": DATA_CONTRACT,
     "sequences": DATA_CONTRACT,
     "arch": ARCHITECTURE_CONTRACT,
+    "law": LAW_CONTRACT,
 }
 
 
@@ -48,7 +52,27 @@ def test_a_test_runs_the_contract_of_its_kind(kind, in_process, tmp_path, monkey
     assert mark.args == ("check", CONTRACTS[kind])
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_a_law_of_ones_own_is_an_intervention(in_process, finished_runs, tmp_path):
+    said = in_process("new", "law", "blurred", "--into", "mine").stdout
+    command = said.splitlines()[-1]
+    assert command == "  attnexp probe RUN blurred --config-dir mine/conf"
+    run = shutil.copytree(finished_runs["curve"], tmp_path / "run")
+    answer = in_process(*command.replace("RUN", str(run)).split()[1:], "--format", "json")
+    assert answer.returncode == 0, answer.stderr
+    learned, blurred = json.loads(answer.stdout)["rows"]
+    assert blurred["intervention"] == "blurred"
+    assert blurred["mean"] != learned["mean"]
+    short = (tmp_path / "mine" / "blurred.py").read_text().replace("/ 2\n", "[..., 1:]\n")
+    (tmp_path / "mine" / "blurred.py").write_text(short)
+    sys.modules.pop("blurred")
+    answer = in_process(*command.replace("RUN", str(run)).split()[1:])
+    assert answer.returncode == 2
+    assert "the law Blurred failed: ValueError: weights of " in answer.stderr
+    answer = in_process("probe", str(run), "blurred")
+    assert "blurred is neither a folder nor an intervention" in answer.stderr
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"law"}))
 def test_the_next_command_runs(kind, in_process):
     said = in_process("new", kind, f"own_{kind}", "--into", "mine").stdout
     method = KINDS[kind][1]

@@ -65,7 +65,7 @@ def test_rerunning_a_run_forgets_what_was_probed(in_process, tmp_path):
         (["gold"], "data=sine does not say it of pooling"),
         (["unifrom"], "unifrom is neither a folder nor an intervention"),
         (["zero=cross"], "'cross' is not a choice: choose pooling"),
-        (["topk=-1"], "topk takes a number of keys from 1 on"),
+        (["topk=-1"], "law=topk: count must be at least 1, got -1"),
         (["--metric", "bleu", "uniform"], "metric 'bleu' is not a choice"),
         (["uniform", "--where", "data=reverse"], "none of the 1 runs fits data=reverse"),
     ],

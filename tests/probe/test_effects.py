@@ -7,12 +7,15 @@ import pytest
 import torch
 from composed import prepared
 
+from attnexp.config.laws import read_laws
 from attnexp.errors import RequestError
 from attnexp.probe.effects import interval
 from attnexp.probe.run import Probe
 from attnexp.runs.interventions import CHANGE, HIGH, LEARNED, LOW, on_test
 
 SMALL = ("data.num_train=20", "data.num_validation=10", "data.num_test=12")
+
+LAWS = read_laws()
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +35,7 @@ def curve():
 
 def measured(run, *words, others=()):
     passes = []
-    probe = Probe(run, words)
+    probe = Probe(run, words, LAWS)
     rows = probe.measure(passes.append, others)
     assert len(passes) == probe.passes
     return rows
@@ -96,9 +99,9 @@ def test_heads_are_measured_on_validation_too_and_nothing_else_is(transformer):
 
 def test_gold_is_refused_where_no_answer_has_a_gold_key(curve, transformer):
     with pytest.raises(RequestError, match="data=sine does not say it of pooling"):
-        Probe(curve, ["gold"])
+        Probe(curve, ["gold"], LAWS)
     with pytest.raises(RequestError, match="does not say it of encoder"):
-        Probe(transformer, ["gold=encoder"])
+        Probe(transformer, ["gold=encoder"], LAWS)
 
 
 def test_an_interval_over_examples_is_students():

@@ -2,14 +2,16 @@
 
 import pytest
 
+from attnexp.config.laws import read_laws
 from attnexp.errors import RequestError
 from attnexp.probe.interventions import is_intervention, named, usual
 
+LAWS = read_laws()
 HEADS = {"encoder": [2, 2], "cross": [4, 4]}
 
 
 def the(word):
-    (one,) = named(word, HEADS, "cross")
+    (one,) = named(word, LAWS, HEADS, "cross")
     return one
 
 
@@ -40,7 +42,7 @@ def test_laws_that_draw_are_repeated():
 
 
 def test_a_ladder_has_rungs():
-    rungs = named("interpolate=uniform:0..1", HEADS, "cross")
+    rungs = named("interpolate=uniform:0..1", LAWS, HEADS, "cross")
     assert [rung.share for rung in rungs] == [0.25, 0.5, 0.75, 1.0]
     assert {rung.ladder for rung in rungs} == {"interpolate=uniform:0..1"}
 
@@ -58,8 +60,9 @@ def test_the_usual_ones_replace_the_map_and_take_out_each_head():
 @pytest.mark.parametrize(
     ("word", "sentence"),
     [
-        ("topk=0", "topk takes a number of keys from 1 on, as topk=2"),
-        ("topk", "topk takes a number of keys from 1 on"),
+        ("topk=0", "law=topk: count must be at least 1, got 0"),
+        ("topk", "topk takes a value: write topk=COUNT"),
+        ("topk=two", "topk.count must be a whole number, got 'two'"),
         ("zero=self", "'self' is not a choice: choose cross or encoder"),
         ("zero=cross.0.1", "cross has 2 layers, counted from 1"),
         ("zero=cross.3.1", "cross has 2 layers, counted from 1"),
@@ -73,9 +76,9 @@ def test_the_usual_ones_replace_the_map_and_take_out_each_head():
 )
 def test_a_word_that_names_none_is_refused(word, sentence):
     with pytest.raises(RequestError, match=sentence.replace(".", r"\.")):
-        named(word, HEADS, "cross")
+        named(word, LAWS, HEADS, "cross")
 
 
 def test_words_are_told_from_folders():
     words = ["uniform", "topk=2", "zero=cross.1.2", "adversarial", "outputs", "./uniform", "hart"]
-    assert [is_intervention(word) for word in words] == [True] * 4 + [False] * 3
+    assert [is_intervention(word, LAWS) for word in words] == [True] * 4 + [False] * 3

@@ -10,12 +10,19 @@ from torch.testing import assert_close
 from attnexp.architectures.base import Architecture
 from attnexp.attention.multihead import MultiHead
 from attnexp.batch import Points, Prediction, RegressionSpec
-from attnexp.probe import laws
+from attnexp.config.laws import read_laws
 from attnexp.probe.interventions import Intervention, named
+from attnexp.probe.laws.base import Law
+from attnexp.probe.laws.hard import Hard
+from attnexp.probe.laws.shuffled import Shuffled
+from attnexp.probe.laws.topk import TopK
+from attnexp.probe.laws.uniform import Uniform
+from attnexp.probe.laws.zero import Zero
 from attnexp.probe.passes import answers, main_part
 from attnexp.probe.run import heads_of
 from attnexp.scores.scaled_dot import ScaledDot
 
+LAWS = read_laws()
 SIZES = ("data.num_train=20", "data.num_validation=10", "data.num_test=12")
 RUNS = {
     "rnn": ("data=reverse", "model=additive", "arch.hidden_dim=8", *SIZES),
@@ -62,7 +69,7 @@ def test_without_a_head_exactly_its_share_is_missing(two_heads):
     model, batch = two_heads
     whole = answers(model, batch, SPEC).outputs
     for head in (0, 1):
-        (one,) = named(f"zero=attention.1.{head + 1}", {"attention": [2]}, "attention")
+        (one,) = named(f"zero=attention.1.{head + 1}", LAWS, {"attention": [2]}, "attention")
         found = answers(model, batch, SPEC, one).outputs
         assert (found[..., head] == 0).all()
         assert (found[..., 1 - head] == whole[..., 1 - head]).all()
@@ -70,7 +77,7 @@ def test_without_a_head_exactly_its_share_is_missing(two_heads):
 
 def test_uniform_weights_of_a_head_give_the_mean_of_its_values(two_heads):
     model, batch = two_heads
-    (one,) = named("uniform=attention.1.2", {"attention": [2]}, "attention")
+    (one,) = named("uniform=attention.1.2", LAWS, {"attention": [2]}, "attention")
     found = answers(model, batch, SPEC, one).outputs
     assert_close(found[..., 1], torch.full((1, 7), 5.0))
     assert_close(found[..., 0], answers(model, batch, SPEC).outputs[..., 0])
@@ -94,23 +101,23 @@ def with_law(run, law, **given):
 @torch.no_grad()
 def test_all_keys_change_nothing_and_the_model_stays_as_it_is(run):
     before = answers(run.model, run.dataset.test, run.dataset.spec)
-    same = with_law(run, laws.topk(1000))
+    same = with_law(run, TopK(1000))
     assert_close(same.outputs, before.outputs, atol=1e-5, rtol=1e-4)
     assert same.unchanged == 1
-    with_law(run, laws.zero)
+    with_law(run, Zero())
     after = answers(run.model, run.dataset.test, run.dataset.spec)
     assert (after.outputs == before.outputs).all()
 
 
 def test_hard_is_topk_of_one(run):
-    hard, top = with_law(run, laws.hard), with_law(run, laws.topk(1))
+    hard, top = with_law(run, Hard()), with_law(run, TopK(1))
     assert (hard.outputs == top.outputs).all()
     assert hard.unchanged == top.unchanged < 1
 
 
 def test_decoding_and_teacher_forcing_see_the_same_weights(run):
     """While all symbols so far are the targets, both answer alike: so the first one is the same."""
-    found = with_law(run, laws.uniform)
+    found = with_law(run, Uniform())
     if found.decoded is not None:
         assert (found.decoded[:, 0] == found.outputs[:, 0].argmax(dim=-1)).all()
 
@@ -118,7 +125,7 @@ def test_decoding_and_teacher_forcing_see_the_same_weights(run):
 def test_draws_are_the_same_for_the_same_repetition_alone(run):
     part = main_part(run.model)
     draw = partial(answers, run.model, run.dataset.test, run.dataset.spec)
-    shuffled = Intervention("", laws.shuffled, part, repetitions=100)
+    shuffled = Intervention("", Shuffled(), part, repetitions=100)
     with torch.no_grad():
         one, again, other = (draw(shuffled, number).outputs for number in (3, 3, 4))
     assert (one == again).all()
@@ -128,7 +135,7 @@ def test_draws_are_the_same_for_the_same_repetition_alone(run):
 def test_shuffling_even_weights_changes_no_row():
     even = prepared("data=reverse", "model=average", "arch.hidden_dim=8", *SIZES)
     even.model.eval()
-    assert with_law(even, laws.shuffled).unchanged == 1
+    assert with_law(even, Shuffled()).unchanged == 1
 
 
 def test_gold_needs_the_row_of_each_answer(run):
@@ -138,12 +145,13 @@ def test_gold_needs_the_row_of_each_answer(run):
         return
     seen = []
 
-    def look(rows):
-        seen.append(rows.gold)
-        return rows.weights
+    class Look(Law):
+        def replace(self, rows):
+            seen.append(rows.gold)
+            return rows.weights
 
     with torch.no_grad():
-        run_once = Intervention("", look, part)
+        run_once = Intervention("", Look(), part)
         answers(run.model, batch, run.dataset.spec, run_once, free=False)
     layers = len(run.model.attentions[part])
     gold = torch.cat(seen, dim=1)[:, : sum(each.shape[1] for each in seen) // layers]

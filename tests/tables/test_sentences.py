@@ -42,17 +42,20 @@ def test_the_reasoning_is_told_where_it_is_asked_for(sweep_of):
 def test_a_tie_names_the_seeds_that_would_find_its_difference(sweep_of):
     one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     runs = sweep_of({"a": one, "c": [0.13, 0.19, 0.16, 0.11, 0.21, 0.14]})
-    (note,) = (note for note in told(runs).notes if "if at all" in note)
-    assert "a and c differ by 0.01333" in note
-    assert "seeds in all find it in 4 of 5 tables" in note
+    (note,) = (note for note in told(runs).notes if "80% power" in note)
+    assert "a and c are not told apart" in note
+    assert "seeds would detect a difference of this size (0.01333) with 80% power" in note
 
 
 def test_a_tie_that_so_many_seeds_mostly_find_takes_one_more(sweep_of):
     """The third row is as clear under another choice of signs, so six seeds are not enough."""
     near = [1.0, 1.5, 2.0, 1.0, 1.2, 1.1]
     runs = sweep_of({"a": [0.0] * 6, "b": near, "c": [9.0, -5.0, 9.0, -5.0, 9.0, -5.0]})
-    (note,) = (note for note in told(runs).notes if "if at all" in note)
-    assert "a and b differ by 1.3, if at all: 7 seeds in all" in note
+    (note,) = (note for note in told(runs).notes if "80% power" in note)
+    assert (
+        "a and b are not told apart; about 7 seeds would detect a difference of this size (1.3)"
+        in note
+    )
 
 
 def test_rows_of_equal_means_are_named_together(sweep_of):
@@ -81,7 +84,7 @@ def test_a_setting_that_is_null_is_named(frame):
 def test_a_negligible_difference_gets_no_advice(sweep_of):
     one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     other = [v + gap for v, gap in zip(one, [4e-5, -2e-5, 1e-5, -1e-5, 2e-5, -3e-5], strict=True)]
-    assert not any("if at all" in note for note in told(sweep_of({"a": one, "b": other})).notes)
+    assert not any("80% power" in note for note in told(sweep_of({"a": one, "b": other})).notes)
 
 
 def test_the_floor_is_that_of_the_level_at_which_rows_were_tested(sweep_of):

@@ -1,0 +1,1 @@
+"""The laws of interventions: pure functions from the weights of rows to those that replace them."""

@@ -1,0 +1,65 @@
+"""The contract of a law: from the weights of rows to those that replace them.
+
+A row is a query of a head.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+Weights = Float[Tensor, "batch heads queries keys"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Weights of rows, and the facts that a law may use.
+
+    - `valid` says which keys each row may attend to.
+    - `gold` is the key that each query was made from, -1 where there is none.
+    - `random` returns numbers from U(0, 1), one for each weight, the same ones whenever the same
+      rows of the same repetition are asked for.
+    """
+
+    weights: Weights
+    valid: Bool[Tensor, "batch heads queries keys"]
+    gold: Int[Tensor, "batch queries"] | None
+    random: Callable[[], Weights]
+
+    @property
+    def sums(self) -> Float[Tensor, "batch heads queries 1"]:
+        """The sum of each row."""
+        return self.weights.sum(dim=-1, keepdim=True)
+
+    def shared(self, shares: Weights) -> Weights:
+        """Return the sum of each row divided in proportion to `shares`; without any, the row."""
+        sums = shares.sum(dim=-1, keepdim=True)
+        return (shares * (self.sums / sums.where(sums > 0, 1.0))).where(sums > 0, self.weights)
+
+    def largest(self, count: int) -> Bool[Tensor, "batch heads queries keys"]:
+        """Return whether each weight is one of the `count` largest of its row, or ties with one."""
+        count = min(count, self.weights.shape[-1])
+        least = self.weights.topk(count, dim=-1).values[..., -1:]
+        return (self.weights >= least) & (self.weights > 0)
+
+
+class Law(ABC):
+    """A pure function of the weights of rows. A constructor's arguments are settings of its YAML.
+
+    - `draws`: it calls `rows.random`, so that it is applied 100 times and the results are averaged.
+    - `needs_gold`: it reads `rows.gold`, so that it is refused if the data do not say it.
+    - `has_unit`: `unit_NAME` is an intervention too, with rows that sum to 1.
+    - `keeps_sum`: each row keeps its sum, so that if rows do not sum to 1 a context changes its
+      direction and not its size.
+    """
+
+    draws: bool = False
+    needs_gold: bool = False
+    has_unit: bool = True
+    keeps_sum: bool = True
+
+    @abstractmethod
+    def replace(self, rows: Rows) -> Weights:
+        """Return the weights that replace those of the rows: 0 at keys that are not valid."""

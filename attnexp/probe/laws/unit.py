@@ -1,0 +1,18 @@
+"""A law with rows that sum to 1."""
+
+from attnexp.probe.laws.base import Law, Rows, Weights
+
+
+class Unit(Law):
+    """The weights of a law, divided by the sum of their row. Rows of zeros stay as they are."""
+
+    keeps_sum = False
+
+    def __init__(self, law: Law) -> None:
+        self.law = law
+        self.draws, self.needs_gold = law.draws, law.needs_gold
+
+    def replace(self, rows: Rows) -> Weights:
+        found = self.law.replace(rows)
+        sums = found.sum(dim=-1, keepdim=True)
+        return found / sums.where(sums > 0, 1.0)

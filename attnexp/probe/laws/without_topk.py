@@ -1,0 +1,21 @@
+"""All weights but the largest."""
+
+from attnexp.probe.laws.base import Law, Rows, Weights
+
+
+class WithoutTopK(Law):
+    """w'_i = 0 at the `count` largest, and s w_i / (the sum over the others) elsewhere.
+
+    The loss of the answer is the comprehensiveness of DeYoung et al. (2020), ERASER. A row without
+    another weight above 0 stays as it is. Raises ValueError for a count below 1.
+    """
+
+    has_unit = False
+
+    def __init__(self, count: int) -> None:
+        if count < 1:
+            raise ValueError(f"count must be at least 1, got {count}")
+        self.count = count
+
+    def replace(self, rows: Rows) -> Weights:
+        return rows.shared(rows.weights.where(~rows.largest(self.count), 0.0))
