@@ -17,14 +17,14 @@ from attnexp.errors import RequestError, writable
 TEMPLATES = Path(__file__).parent / "templates"
 
 KINDS = {
-    "score": ("model", "compare"),
-    "normalizer": ("normalizer", "normalize"),
-    "data": ("data", "truth"),
-    "sequences": ("data", "places"),
-    "arch": ("arch", "forward"),
-    "law": ("law", "replace"),
+    "score": ("model", "`compare`"),
+    "normalizer": ("normalizer", "`normalize`"),
+    "data": ("data", "`truth`"),
+    "sequences": ("data", "`families` and `batch_of`"),
+    "arch": ("arch", "`forward`"),
+    "law": ("law", "`replace`"),
 }
-"""The group that each kind is a choice of, and the method that is to be filled in."""
+"""The group that each kind is a choice of, and the methods that are to be filled in."""
 
 OF_YAML = ("none", "null", "true", "false", "yes", "no", "on", "off", "nan", "inf")
 """Names that YAML or a command line may read as values."""
@@ -35,8 +35,15 @@ DEVICE = re.compile(r"con|prn|aux|nul|com\d|lpt\d")
 EPILOG = """examples:
   attnexp new score laplace            laplace.py, conf/model/laplace.yaml, test_laplace.py
   attnexp new data steps --into mine   the same below mine/, for a noisy curve
-  attnexp new sequences rotate         sequences, with the architecture and recipe for them
+  attnexp new sequences lookup         sequences, with the architecture and recipe for them
   attnexp new law blurred              a law of `attnexp probe`
+
+The test runs the contract of the kind. Its worked case fails until you have written your own.
+A normalizer declares `sums_to_one` and `shift_invariant`, and a score `compact`: the contract fails
+if a declaration is wrong. A run believes it.
+
+`attnexp new sequences lookup` writes this class:
+
 """
 
 
@@ -46,13 +53,14 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for a name that cannot be used, for a file that exists already and for one
     that cannot be written.
     """
-    parser = Arguments("new", "Write a class, a YAML file and a test of your own.", EPILOG)
+    epilog = EPILOG + _filled("sequences", "class", "lookup")
+    parser = Arguments("new", "Write a class, a YAML file and a test of your own.", epilog)
     parser.add_argument("kind", choices=list(KINDS), help="what to write")
     parser.add_argument("name", metavar="NAME", help="its name on the command line")
     parser.add_argument("--into", type=Path, default=Path(), metavar="DIR", help="default: here")
     arguments = parser.parse_args(argv)
     name, folder = arguments.name, arguments.into
-    group, method = KINDS[arguments.kind]
+    group, methods = KINDS[arguments.kind]
     _check_name(name, group)
     files = {
         "class": folder / f"{name}.py",
@@ -61,7 +69,8 @@ def main(argv: Sequence[str]) -> None:
     }
     _write({path: _filled(arguments.kind, part, name) for part, path in files.items()})
     console.say(f"wrote {files['class']}, {files['choice']} and {files['test']}")
-    console.say(f"fill in `{method}` in {files['class']}, and the worked case of the test; then")
+    console.say(f"fill in {methods} in {files['class']}, and write the worked case of the test,")
+    console.say("which fails until then; then")
     console.say(f"  python -m pytest {files['test']}")
     own = f"--config-dir {folder / 'conf'}"
     line = f"probe RUN {name} {own}" if group == "law" else f"{own} {group}={name}"

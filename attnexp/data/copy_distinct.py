@@ -1,8 +1,12 @@
 """Copying symbols that are all different, such as permutations."""
 
+from collections.abc import Sequence
+
+import torch
+
 from attnexp.batch import Batch
 from attnexp.data.copy import Copy
-from attnexp.data.sequences import Drawn, Families, arrangements
+from attnexp.data.sequences import Drawn, Families, arrangements, arranging
 
 
 class CopyDistinct(Copy):
@@ -20,17 +24,18 @@ class CopyDistinct(Copy):
     Settings and errors: see `Rearrangement`. Raises ValueError for lengths above `vocab_size`, too.
     """
 
-    @classmethod
-    def families(cls, lengths: range, vocab_size: int) -> Families:
-        if lengths[-1] > vocab_size:
+    def families(self, numbers: Sequence[int]) -> Families:
+        vocab_size = self._vocab_size
+        if numbers[-1] > vocab_size:
             raise ValueError(
-                f"vocab_size must be at least {lengths[-1]}, the largest length, because all "
+                f"vocab_size must be at least {numbers[-1]}, the largest length, because all "
                 f"symbols of a source are different, got {vocab_size}"
             )
         return Families(
-            {length: [vocab_size - i for i in range(length)] for length in lengths},
-            f"lengths {lengths[0]} to {lengths[-1]} over {vocab_size} different symbols",
+            {length: arranging(vocab_size, length) for length in numbers},
+            f"lengths {numbers[0]} to {numbers[-1]} over {vocab_size} different symbols",
         )
 
-    def _batch(self, drawn: Drawn) -> Batch:
-        return super()._batch({length: arrangements(block) for length, block in drawn.items()})
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        arranged = {length: arrangements(block) for length, block in drawn.items()}
+        return super().batch_of(arranged, generator)

@@ -1,27 +1,25 @@
 """The first symbol of a sequence, whatever follows."""
 
+from collections.abc import Sequence
+
 import torch
 
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.batch import Batch
+from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import (
-    FIRST,
     Drawn,
     Families,
-    check_memory,
-    check_range,
-    check_sizes,
-    draw_sets,
+    contents,
+    numbered,
     question_batch,
-    sequence_spec,
-    stack,
-    tested_range,
+    ranges,
+    uniform,
 )
 
 BITS = 2
 
 
-class First(Dataset):
+class First(DrawnSequences):
     """source = ^b_1 b_2 ... b_n, random bits of which the first is marked; target = b_1.
 
     The language FIRST of Chiang and Cholak (2022), section 4: the n - 1 symbols behind the first
@@ -41,8 +39,6 @@ class First(Dataset):
     more examples than there are different sources.
     """
 
-    spec: Seq2SeqSpec
-
     def __init__(
         self,
         generator: torch.Generator,
@@ -54,37 +50,24 @@ class First(Dataset):
         test_min_length: int | None = None,
         test_max_length: int | None = None,
     ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        check_range("min_length", min_length, "max_length", max_length)
-        tested = tested_range("length", min_length, max_length, test_min_length, test_max_length)
-        check_memory((num_train, num_validation, 0), max_length, max_length - min_length + 1, 4)
-        if tested is not None:
-            check_memory((0, 0, num_test), tested[-1], len(tested), 4)
-        self.train, self.validation, self.test = draw_sets(
-            (num_train, num_validation, num_test),
-            _families(range(min_length, max_length + 1)),
-            None if tested is None else _families(tested),
-            _marked,
+        bits = numbered(BITS)
+        super().__init__(
             generator,
+            (num_train, num_validation, num_test),
+            *ranges("length", min_length, max_length, test_min_length, test_max_length),
+            source_symbols=[*bits, *numbered(BITS, "^{}".format)],
+            target_symbols=bits,
         )
-        bits = [str(bit) for bit in range(BITS)]
-        symbols = [*bits, *(f"^{bit}" for bit in bits)]
-        self.spec = sequence_spec(symbols, bits, self.train, self.test)
         self.chance = {"exact_match": 1 / BITS}
 
+    def families(self, numbers: Sequence[int]) -> Families:
+        return uniform(numbers, BITS)
 
-def _families(lengths: range) -> Families:
-    return Families(
-        {length: [BITS] * length for length in lengths}, f"lengths {lengths[0]} to {lengths[-1]}"
-    )
-
-
-def _marked(drawn: Drawn) -> Batch:
-    """Return the batch of the bits that the digits are."""
-    bits = stack([block + FIRST for block in drawn.values()], max(drawn))
-    marked = bits[:, :1] + BITS
-    return question_batch(
-        source=torch.cat([marked, bits[:, 1:]], dim=1),
-        target=bits[:, 0],
-        alignment=torch.zeros(len(bits), dtype=torch.int64),
-    )
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        bits = contents(drawn)
+        marked = bits[:, :1] + BITS
+        return question_batch(
+            source=torch.cat([marked, bits[:, 1:]], dim=1),
+            target=bits[:, 0],
+            alignment=torch.zeros(len(bits), dtype=torch.int64),
+        )

@@ -14,6 +14,7 @@ from attnexp.data.sequences import (
     check_positive,
     check_sizes,
     given_batch,
+    numbered,
     sequence_spec,
 )
 
@@ -48,12 +49,12 @@ class MarkovChains(Dataset):
         check_positive("length", length)
         if states < 2:
             raise ValueError(f"states must be at least 2, got {states}")
-        check_memory((num_train, num_validation, num_test), length, 1, states)
+        symbols = numbered(states)
+        check_memory(num_train + num_validation + num_test, length, shapes=1)
         self._length, self._states = length, states
         self.train, self.validation, self.test = (
             self._draw(size, generator) for size in (num_train, num_validation, num_test)
         )
-        symbols = [str(state) for state in range(states)]
         self.spec = sequence_spec(symbols, symbols, self.train, self.test)
 
     def epoch(self, generator: torch.Generator) -> Batch:

@@ -1,29 +1,26 @@
 """The class of the largest item of a set."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import torch
 
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.batch import Batch
+from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
-    check_memory,
     check_positive,
-    check_range,
-    check_sizes,
-    draw_sets,
+    numbered,
     question_batch,
-    sequence_spec,
+    ranges,
     stack,
 )
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-class Maximum(Dataset):
+class Maximum(DrawnSequences):
     """source = n items, each a priority and a class; target = the class of the largest priority.
 
     Max retrieval, after Veličković et al. (2025), "Softmax is not enough (for Sharp Size
@@ -45,8 +42,6 @@ class Maximum(Dataset):
     are different sources.
     """
 
-    spec: Seq2SeqSpec
-
     def __init__(
         self,
         generator: torch.Generator,
@@ -59,62 +54,51 @@ class Maximum(Dataset):
         classes: int = 10,
         test_items: Sequence[int] | None = None,
     ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        check_range("min_items", min_items, "max_items", max_items)
+        trained, _ = ranges("items", min_items, max_items)
         if priorities < 2:
             raise ValueError(f"priorities must be at least 2, got {priorities}")
         if not 1 <= classes <= len(LETTERS):
             raise ValueError(f"classes must be within 1 to {len(LETTERS)}, got {classes}")
-        numbers = range(min_items, max_items + 1)
-        symbols = priorities * classes
-        shapes = len(numbers) * (priorities - 1)
-        check_memory((num_train, num_validation, num_test), max_items, shapes, symbols)
         tested = None if test_items is None else sorted(set(test_items))
         if tested is not None:
             if not tested:
                 raise ValueError("test_items must be at least one number of items, got none")
             check_positive("test_items", tested[0])
-            check_memory((0, 0, num_test), tested[-1], len(tested) * (priorities - 1), symbols)
-
-        def families(several: Iterable[int]) -> Families:
-            named = f"{', '.join(map(str, several))} items of {priorities} priorities"
-            return Families(
-                {
-                    (items, largest): [items] + [largest] * (items - 1) + [classes] * items
-                    for items in several
-                    for largest in range(1, priorities)
-                },
-                f"{named} and {classes} classes",
-            )
-
-        def batch_of(drawn: Drawn) -> Batch:
-            return _items(drawn, classes)
-
-        self.train, self.validation, self.test = draw_sets(
-            (num_train, num_validation, num_test),
-            families(numbers),
-            None if tested is None else families(tested),
-            batch_of,
-            generator,
-        )
+        self._priorities, self._classes = priorities, classes
         letters = LETTERS[:classes]
-        names = [f"{letter}{priority}" for priority in range(priorities) for letter in letters]
-        self.spec = sequence_spec(names, list(letters), self.train, self.test)
+        super().__init__(
+            generator,
+            (num_train, num_validation, num_test),
+            trained,
+            tested,
+            numbered(priorities * classes, lambda i: f"{letters[i % classes]}{i // classes}"),
+            list(letters),
+            shapes=priorities - 1,
+        )
         self.chance = {"exact_match": 1 / classes}
 
+    def families(self, numbers: Sequence[int]) -> Families:
+        named = f"{', '.join(map(str, numbers))} items of {self._priorities} priorities"
+        return Families(
+            {
+                (items, largest): [items] + [largest] * (items - 1) + [self._classes] * items
+                for items in numbers
+                for largest in range(1, self._priorities)
+            },
+            f"{named} and {self._classes} classes",
+        )
 
-def _items(drawn: Drawn, classes: int) -> Batch:
-    """Return the batch of the items that the digits mean."""
-    sources, targets, places = [], [], []
-    for (items, largest), digits in drawn.items():
-        place, lower, kinds = digits.split([1, items - 1, items], dim=1)
-        # the place of the largest splits the others in two
-        column = torch.arange(items).expand(len(digits), -1)
-        rank = column - (column > place).long()
-        priority = torch.cat([lower, lower.new_zeros(len(digits), 1)], dim=1).gather(1, rank)
-        priority = priority.where(column != place, largest)
-        sources.append(FIRST + priority * classes + kinds)
-        targets.append(FIRST + kinds.gather(1, place).squeeze(1))
-        places.append(place.squeeze(1))
-    most = max(items for items, _ in drawn)
-    return question_batch(stack(sources, most), torch.cat(targets), torch.cat(places))
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        sources, targets, places = [], [], []
+        for (items, largest), digits in drawn.items():
+            place, lower, kinds = digits.split([1, items - 1, items], dim=1)
+            # the place of the largest splits the others in two
+            column = torch.arange(items).expand(len(digits), -1)
+            rank = column - (column > place).long()
+            priority = torch.cat([lower, lower.new_zeros(len(digits), 1)], dim=1).gather(1, rank)
+            priority = priority.where(column != place, largest)
+            sources.append(FIRST + priority * self._classes + kinds)
+            targets.append(FIRST + kinds.gather(1, place).squeeze(1))
+            places.append(place.squeeze(1))
+        most = max(items for items, _ in drawn)
+        return question_batch(stack(sources, most), torch.cat(targets), torch.cat(places))

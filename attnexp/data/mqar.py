@@ -1,31 +1,28 @@
 """Multi-query associative recall."""
 
-from functools import partial
+from collections.abc import Sequence
 
 import torch
 
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.batch import Batch
+from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
     arrangements,
-    check_memory,
-    check_range,
-    check_sizes,
-    draw_sets,
+    arranging,
     given_batch,
-    sequence_spec,
+    numbered,
+    ranges,
     stack,
-    tested_range,
 )
 
 FILLER = FIRST
 """Id of the symbol that fills places where no key is asked for."""
 
 
-class MultiQueryRecall(Dataset):
+class MultiQueryRecall(DrawnSequences):
     """k_1 v_1 ... k_n v_n, then a stream in which each key is asked for once: say its value there.
 
     Multi-query associative recall (MQAR) of Arora et al. (2023), "Zoology", section 3 and the code
@@ -64,8 +61,6 @@ class MultiQueryRecall(Dataset):
     and more examples than there are different lists of pairs.
     """
 
-    spec: Seq2SeqSpec
-
     def __init__(
         self,
         generator: torch.Generator,
@@ -80,10 +75,8 @@ class MultiQueryRecall(Dataset):
         test_min_pairs: int | None = None,
         test_max_pairs: int | None = None,
     ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        check_range("min_pairs", min_pairs, "max_pairs", max_pairs)
-        tested = tested_range("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
-        most = max_pairs if tested is None else max(max_pairs, tested[-1])
+        trained, tested = ranges("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
+        most = max(max_pairs, (tested or trained)[-1])
         if length % 2 or length < 4 * most:
             raise ValueError(
                 f"length must be even and at least {4 * most}, because {most} pairs and as many "
@@ -96,60 +89,51 @@ class MultiQueryRecall(Dataset):
             )
         if not 0 <= power <= 1:
             raise ValueError(f"power must be within 0 to 1, got {power}")
+        self._length, self._power = length, power
+        self._num_values = vocab_size // 2
+        self._num_keys = vocab_size - self._num_values - 1
+        symbols = [".", *numbered(self._num_keys, "k{}".format), *numbered(self._num_values)]
         sizes = (num_train, num_validation, num_test)
-        check_memory(sizes, length, most - min_pairs + 1, vocab_size)
-        num_values = vocab_size // 2
-        num_keys = vocab_size - num_values - 1
-
-        def families(numbers: range) -> Families:
-            return Families(
-                {
-                    pairs: [num_keys - i for i in range(pairs)]
-                    + [num_values - i for i in range(pairs)]
-                    for pairs in numbers
-                },
-                f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
-            )
-
-        self.train, self.validation, self.test = draw_sets(
-            sizes,
-            families(range(min_pairs, max_pairs + 1)),
-            None if tested is None else families(tested),
-            partial(_streams, length=length, num_keys=num_keys, power=power, generator=generator),
-            generator,
-        )
-        keys, values = [f"k{i}" for i in range(num_keys)], [str(i) for i in range(num_values)]
-        symbols = [".", *keys, *values]
-        self.spec = sequence_spec(symbols, symbols, self.train, self.test)
+        super().__init__(generator, sizes, trained, tested, symbols, symbols)
         self.chance = guessed(self.test)
 
+    def longest(self, number: int) -> int:
+        return self._length
 
-def _streams(
-    drawn: Drawn, length: int, num_keys: int, power: float, generator: torch.Generator
-) -> Batch:
-    """Return the batch of the pairs that the digits mean, each list of pairs with a stream."""
-    sources, streams, targets, alignments, places = [], [], [], [], []
-    for pairs, digits in drawn.items():
-        key_digits, value_digits = digits.split(pairs, dim=1)
-        keys = FILLER + 1 + arrangements(key_digits)
-        values = FILLER + 1 + num_keys + arrangements(value_digits)
-        free = length - 2 * pairs
-        chances = torch.arange(1.0, free // 2 + 1).pow(power - 1).expand(len(digits), -1)
-        slots = torch.multinomial(chances, pairs, generator=generator) if len(digits) else keys
-        asked, order = (2 * slots).sort(dim=1)
-        stream = torch.full((len(digits), free), FILLER)
-        sources.append(torch.stack([keys, values], dim=2).flatten(1))
-        streams.append(stream.scatter(1, asked, keys.gather(1, order)))
-        targets.append(values.gather(1, order))
-        alignments.append(2 * order + 1)
-        places.append(asked)
-    most = max(drawn)
-    return given_batch(
-        queries=stack(streams, length - 2 * min(drawn)),
-        source=stack(sources, 2 * most),
-        target=stack(targets, most),
-        asked=stack(places, most, fill=0),
-        alignment=stack(alignments, most, fill=-1),
+    def families(self, numbers: Sequence[int]) -> Families:
+        return pair_families(numbers, self._num_keys, self._num_values)
+
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        sources, streams, targets, alignments, places = [], [], [], [], []
+        for pairs, digits in drawn.items():
+            key_digits, value_digits = digits.split(pairs, dim=1)
+            keys = FILLER + 1 + arrangements(key_digits)
+            values = FILLER + 1 + self._num_keys + arrangements(value_digits)
+            free = self._length - 2 * pairs
+            chances = torch.arange(1.0, free // 2 + 1).pow(self._power - 1).expand(len(digits), -1)
+            slots = torch.multinomial(chances, pairs, generator=generator) if len(digits) else keys
+            asked, order = (2 * slots).sort(dim=1)
+            stream = torch.full((len(digits), free), FILLER)
+            sources.append(torch.stack([keys, values], dim=2).flatten(1))
+            streams.append(stream.scatter(1, asked, keys.gather(1, order)))
+            targets.append(values.gather(1, order))
+            alignments.append(2 * order + 1)
+            places.append(asked)
+        most = max(drawn)
+        return given_batch(
+            queries=stack(streams, self._length - 2 * min(drawn)),
+            source=stack(sources, 2 * most),
+            target=stack(targets, most),
+            asked=stack(places, most, fill=0),
+            alignment=stack(alignments, most, fill=-1),
+        )
+
+
+def pair_families(numbers: Sequence[int], num_keys: int, num_values: int) -> Families:
+    """Return the lists of these numbers of pairs, in which no key and no value comes twice."""
+    return Families(
+        {pairs: arranging(num_keys, pairs) + arranging(num_values, pairs) for pairs in numbers},
+        f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
     )
 
 

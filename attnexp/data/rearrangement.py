@@ -1,31 +1,28 @@
 """Sequences of symbols to be put into another order."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.batch import Batch
+from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import (
-    FIRST,
     PAD,
     Drawn,
     Families,
-    check_memory,
     check_positive,
-    check_range,
-    check_sizes,
-    draw_sets,
+    contents,
+    numbered,
+    ranges,
     sequence_batch,
-    sequence_spec,
-    stack,
-    tested_range,
+    uniform,
 )
 
 
-class Rearrangement(Dataset):
+class Rearrangement(DrawnSequences):
     """Sources of uniform length and uniform symbols; target[t] = source[p(t)], p a permutation.
 
     The gold alignment is p itself. Symbols are named 0, 1, ..., vocab_size - 1, and source and
@@ -43,8 +40,6 @@ class Rearrangement(Dataset):
     lengths that is empty, and more examples than there are different sources.
     """
 
-    spec: Seq2SeqSpec
-
     def __init__(
         self,
         generator: torch.Generator,
@@ -57,34 +52,22 @@ class Rearrangement(Dataset):
         test_min_length: int | None = None,
         test_max_length: int | None = None,
     ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        check_range("min_length", min_length, "max_length", max_length)
         check_positive("vocab_size", vocab_size)
-        lengths = range(min_length, max_length + 1)
-        tested = tested_range("length", min_length, max_length, test_min_length, test_max_length)
-        longest = max(max_length, tested[-1] if tested else 0)
-        shapes = len(lengths) + (len(tested) if tested else 0)
-        check_memory((num_train, num_validation, num_test), longest, shapes, vocab_size)
-        self.train, self.validation, self.test = draw_sets(
-            (num_train, num_validation, num_test),
-            self.families(lengths, vocab_size),
-            None if tested is None else self.families(tested, vocab_size),
-            self._batch,
+        self._vocab_size = vocab_size
+        symbols = numbered(vocab_size)
+        super().__init__(
             generator,
-        )
-        symbols = [str(number) for number in range(vocab_size)]
-        self.spec = sequence_spec(symbols, symbols, self.train, self.test)
-
-    @classmethod
-    def families(cls, lengths: range, vocab_size: int) -> Families:
-        """Return the sources that may be drawn, by their length."""
-        return Families(
-            {length: [vocab_size] * length for length in lengths},
-            f"lengths {lengths[0]} to {lengths[-1]} over {vocab_size} symbols",
+            (num_train, num_validation, num_test),
+            *ranges("length", min_length, max_length, test_min_length, test_max_length),
+            source_symbols=symbols,
+            target_symbols=symbols,
         )
 
-    def _batch(self, drawn: Drawn) -> Batch:
-        source = stack([block + FIRST for block in drawn.values()], max(drawn))
+    def families(self, numbers: Sequence[int]) -> Families:
+        return uniform(numbers, self._vocab_size)
+
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        source = contents(drawn)
         present = source != PAD
         places = self.places(source, present.sum(dim=1, keepdim=True))
         places = places.where(present, torch.zeros_like(places))

@@ -1,30 +1,27 @@
 """Associative recall: the source gives pairs of keys and values, then asks for values."""
 
-from functools import partial
+from collections.abc import Sequence
 
 import torch
 
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.batch import Batch
+from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import (
     EOS,
     FIRST,
     Drawn,
     Families,
     arrangements,
-    check_memory,
+    arranging,
     check_positive,
-    check_range,
-    check_sizes,
-    draw_sets,
+    numbered,
+    ranges,
     sequence_batch,
-    sequence_spec,
     stack,
-    tested_range,
 )
 
 
-class Recall(Dataset):
+class Recall(DrawnSequences):
     """source = k_1 v_1 ... k_n v_n, then m of the keys again; target = the values of those m.
 
     Multi-query associative recall as a task of an encoder and a decoder, easier than the published
@@ -52,8 +49,6 @@ class Recall(Dataset):
     different sources.
     """
 
-    spec: Seq2SeqSpec
-
     def __init__(
         self,
         generator: torch.Generator,
@@ -68,12 +63,10 @@ class Recall(Dataset):
         test_min_pairs: int | None = None,
         test_max_pairs: int | None = None,
     ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        check_range("min_pairs", min_pairs, "max_pairs", max_pairs)
-        tested = tested_range("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
+        trained, tested = ranges("pairs", min_pairs, max_pairs, test_min_pairs, test_max_pairs)
         check_positive("max_queries", max_queries)
         check_positive("num_values", num_values)
-        most = max_pairs if tested is None else max(max_pairs, tested[-1])
+        most = max(max_pairs, (tested or trained)[-1])
         if num_keys < most:
             raise ValueError(
                 f"num_keys must be at least the number of pairs, up to {most}, because the keys of "
@@ -84,51 +77,44 @@ class Recall(Dataset):
                 f"max_queries must be at most max_pairs ({max_pairs}), because no key is asked "
                 f"for twice, got {max_queries}"
             )
-        shapes = (most - min_pairs + 1) * max_queries
+        self._max_queries, self._num_keys, self._num_values = max_queries, num_keys, num_values
+        symbols = [*numbered(num_keys, "k{}".format), *numbered(num_values)]
         sizes = (num_train, num_validation, num_test)
-        check_memory(sizes, 3 * most, shapes, num_keys + num_values)
-
-        def families(numbers: range) -> Families:
-            return Families(
-                {
-                    (pairs, queries): [num_keys - i for i in range(pairs)]
-                    + [pairs - i for i in range(queries)]
-                    + [num_values] * pairs
-                    for pairs in numbers
-                    for queries in range(1, min(pairs, max_queries) + 1)
-                },
-                f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
-            )
-
-        self.train, self.validation, self.test = draw_sets(
-            sizes,
-            families(range(min_pairs, max_pairs + 1)),
-            None if tested is None else families(tested),
-            partial(_questions, num_keys=num_keys),
-            generator,
-        )
-        symbols = [f"k{i}" for i in range(num_keys)] + [str(i) for i in range(num_values)]
-        self.spec = sequence_spec(symbols, symbols, self.train, self.test)
+        super().__init__(generator, sizes, trained, tested, symbols, symbols, shapes=max_queries)
         self.chance = {"exact_match": guessed_exact_match(self.test)}
 
+    def longest(self, number: int) -> int:
+        return 2 * number + min(number, self._max_queries)
 
-def _questions(drawn: Drawn, num_keys: int) -> Batch:
-    """Return the batch of the pairs and queries that the digits mean."""
-    sources, targets, alignments = [], [], []
-    for (pairs, queries), block in drawn.items():
-        key_digits, asked_digits, values = block.split([pairs, queries, pairs], dim=1)
-        keys = FIRST + arrangements(key_digits)
-        values = FIRST + num_keys + values
-        asked = arrangements(asked_digits)
-        stated = torch.stack([keys, values], dim=2).flatten(1)
-        sources.append(torch.cat([stated, keys.gather(1, asked)], dim=1))
-        targets.append(values.gather(1, asked))
-        alignments.append(2 * asked + 1)
-    longest = max(2 * pairs + queries for pairs, queries in drawn)
-    most = max(queries for _, queries in drawn)
-    return sequence_batch(
-        stack(sources, longest), stack(targets, most), stack(alignments, most, fill=-1)
-    )
+    def families(self, numbers: Sequence[int]) -> Families:
+        num_keys, num_values = self._num_keys, self._num_values
+        return Families(
+            {
+                (pairs, queries): arranging(num_keys, pairs)
+                + arranging(pairs, queries)
+                + [num_values] * pairs
+                for pairs in numbers
+                for queries in range(1, min(pairs, self._max_queries) + 1)
+            },
+            f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
+        )
+
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        sources, targets, alignments = [], [], []
+        for (pairs, queries), block in drawn.items():
+            key_digits, asked_digits, values = block.split([pairs, queries, pairs], dim=1)
+            keys = FIRST + arrangements(key_digits)
+            values = FIRST + self._num_keys + values
+            asked = arrangements(asked_digits)
+            stated = torch.stack([keys, values], dim=2).flatten(1)
+            sources.append(torch.cat([stated, keys.gather(1, asked)], dim=1))
+            targets.append(values.gather(1, asked))
+            alignments.append(2 * asked + 1)
+        longest = max(2 * pairs + queries for pairs, queries in drawn)
+        most = max(queries for _, queries in drawn)
+        return sequence_batch(
+            stack(sources, longest), stack(targets, most), stack(alignments, most, fill=-1)
+        )
 
 
 def guessed_exact_match(batch: Batch) -> float:

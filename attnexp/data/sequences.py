@@ -150,46 +150,53 @@ def check_positive(name: str, value: int) -> None:
         raise ValueError(f"{name} must be at least 1, got {value}")
 
 
-def check_range(low_name: str, low: int, high_name: str, high: int) -> None:
-    """Raise ValueError unless 1 <= low <= high."""
+def ranges(
+    name: str, low: int, high: int, test_low: int | None = None, test_high: int | None = None
+) -> tuple[range, range | None]:
+    """Return the numbers of training and those of the test set, None if they are the same.
+
+    The ends are the settings `min_NAME`, `max_NAME`, `test_min_NAME` and `test_max_NAME`; an end of
+    the test set that is None is that of training. Raises ValueError for an empty range.
+    """
+    trained = _range(f"min_{name}", low, f"max_{name}", high)
+    if test_low is None and test_high is None:
+        return trained, None
+    low = low if test_low is None else test_low
+    high = high if test_high is None else test_high
+    return trained, _range(f"test_min_{name}", low, f"test_max_{name}", high)
+
+
+def _range(low_name: str, low: int, high_name: str, high: int) -> range:
     check_positive(low_name, low)
     if low > high:
         raise ValueError(
             f"{low_name} must be at most {high_name}, got {low_name} {low} and {high_name} {high}"
         )
-
-
-def tested_range(
-    name: str, low: int, high: int, test_low: int | None, test_high: int | None
-) -> range | None:
-    """Return the lengths of a test set with a range of its own, None where it has none.
-
-    The ends of the range are `test_min_NAME` and `test_max_NAME`; one that is None is that of
-    training. Raises ValueError for an empty range.
-    """
-    if test_low is None and test_high is None:
-        return None
-    low = low if test_low is None else test_low
-    high = high if test_high is None else test_high
-    check_range(f"test_min_{name}", low, f"test_max_{name}", high)
     return range(low, high + 1)
 
 
-def check_memory(sizes: tuple[int, int, int], longest: int, shapes: int, symbols: int) -> None:
+def numbered(count: int, name: Callable[[int], str] = str) -> list[str]:
+    """Return the names of the numbers 0 to `count` - 1, as the symbols of a vocabulary.
+
+    Raises ValueError for more than fit in memory.
+    """
+    require_memory(f"{count:,} symbols", BYTES_A_NAME * count)
+    return [name(number) for number in range(count)]
+
+
+def check_memory(examples: int, longest: int, shapes: int) -> None:
     """Raise ValueError for examples that do not fit in memory, or too many shapes to count.
 
-    `longest` is the number of symbols of the longest example, `shapes` that of its different
-    shapes, such as lengths, and `symbols` the size of the vocabulary.
+    `longest` is the number of symbols of the longest example, and `shapes` that of the different
+    shapes, such as lengths.
     """
     if longest * shapes > MOST_DIGITS:
         raise ValueError(
             f"examples of up to {longest:,} symbols in {shapes:,} shapes are more than can be "
             f"counted: choose shorter ones, so that their product is at most {MOST_DIGITS:,}"
         )
-    require_memory(f"{symbols:,} symbols", BYTES_A_NAME * symbols)
     require_memory(
-        f"{sum(sizes):,} examples of up to {longest:,} symbols",
-        BYTES_A_SYMBOL * sum(sizes) * longest,
+        f"{examples:,} examples of up to {longest:,} symbols", BYTES_A_SYMBOL * examples * longest
     )
 
 
@@ -210,8 +217,21 @@ class Families:
         return {shape: math.prod(radices) for shape, radices in self.radices.items()}
 
 
+def uniform(lengths: Sequence[int], symbols: int) -> Families:
+    """Return the families of all sequences over some symbols, by their lengths."""
+    return Families(
+        {length: [symbols] * length for length in lengths},
+        f"lengths {lengths[0]} to {lengths[-1]} over {symbols} symbols",
+    )
+
+
 Drawn = Mapping[Any, Int[Tensor, "_ _"]]
 """Rows of digits by the shape of their family."""
+
+
+def contents(drawn: Drawn) -> Int[Tensor, "examples longest"]:
+    """Return the sequences of the symbols that the digits of `uniform` families are."""
+    return stack([block + FIRST for block in drawn.values()], max(drawn))
 
 
 def draw_sets(
@@ -300,13 +320,18 @@ def even_shares(total: int, limits: Sequence[int]) -> list[int]:
     return shares
 
 
+def arranging(items: int, chosen: int) -> list[int]:
+    """Return the radices of the digits that `arrangements` reads."""
+    return [items - i for i in range(chosen)]
+
+
 def arrangements(digits: Int[Tensor, "examples chosen"]) -> Int[Tensor, "examples chosen"]:
     """Return ordered choices without repetition out of some items, one for each row of digits.
 
     The i-th digit says which of the remaining items comes next, so that of n items it is below
-    n - i: the shuffle of Fisher and Yates with given draws. Different rows make different choices.
-    Step i swaps place i with the place it draws. Followed back from the last step, what a place
-    holds is known without the other items, whose number does not matter.
+    n - i, as in `arranging`: the shuffle of Fisher and Yates with given draws. Different rows make
+    different choices. Step i swaps place i with the place it draws. Followed back from the last
+    step, what a place holds is known without the other items, whose number does not matter.
     """
     drawn = digits + torch.arange(digits.shape[1])
     items = drawn.clone()

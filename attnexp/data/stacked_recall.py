@@ -1,29 +1,26 @@
 """Associative recall with each pair in one symbol."""
 
-from functools import partial
+from collections.abc import Sequence
 
 import torch
 
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
-from attnexp.data.mqar import guessed
+from attnexp.batch import Batch
+from attnexp.data.drawn import DrawnSequences
+from attnexp.data.mqar import guessed, pair_families
 from attnexp.data.sequences import (
     FIRST,
     PAD,
     Drawn,
     Families,
     arrangements,
-    check_memory,
-    check_range,
-    check_sizes,
-    draw_sets,
     given_batch,
-    sequence_spec,
+    numbered,
+    ranges,
     stack,
 )
 
 
-class StackedRecall(Dataset):
+class StackedRecall(DrawnSequences):
     """source = n pairs of a key and a value, each pair one symbol; say the value of each key.
 
     The control of multi-query associative recall (`MultiQueryRecall`), after data/stacked_mqar.py
@@ -45,8 +42,6 @@ class StackedRecall(Dataset):
     pairs, and more examples than there are different lists of pairs.
     """
 
-    spec: Seq2SeqSpec
-
     def __init__(
         self,
         generator: torch.Generator,
@@ -58,53 +53,38 @@ class StackedRecall(Dataset):
         num_keys: int = 16,
         num_values: int = 16,
     ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        check_range("min_pairs", min_pairs, "max_pairs", max_pairs)
+        trained, tested = ranges("pairs", min_pairs, max_pairs)
         if min(num_keys, num_values) < max_pairs:
             raise ValueError(
                 f"num_keys and num_values must be at least max_pairs ({max_pairs}), because those "
                 f"of an example are all different, got {num_keys} and {num_values}"
             )
-        numbers = range(min_pairs, max_pairs + 1)
+        self._num_keys, self._num_values = num_keys, num_values
+        pairs = numbered(num_keys * num_values, lambda i: f"k{i // num_values}={i % num_values}")
+        targets = [*numbered(num_keys, "k{}".format), *numbered(num_values)]
         sizes = (num_train, num_validation, num_test)
-        check_memory(sizes, max_pairs, len(numbers), num_keys * num_values)
-        self.train, self.validation, self.test = draw_sets(
-            sizes,
-            Families(
-                {
-                    pairs: [num_keys - i for i in range(pairs)]
-                    + [num_values - i for i in range(pairs)]
-                    for pairs in numbers
-                },
-                f"{min_pairs} to {max_pairs} pairs of {num_keys} keys and {num_values} values",
-            ),
-            None,
-            partial(_asked, num_keys=num_keys, num_values=num_values, generator=generator),
-            generator,
-        )
-        keys, values = [f"k{i}" for i in range(num_keys)], [str(i) for i in range(num_values)]
-        pairs = [f"{key}={value}" for key in keys for value in values]
-        self.spec = sequence_spec(pairs, [*keys, *values], self.train, self.test)
+        super().__init__(generator, sizes, trained, tested, pairs, targets)
         self.chance = guessed(self.test)
 
+    def families(self, numbers: Sequence[int]) -> Families:
+        return pair_families(numbers, self._num_keys, self._num_values)
 
-def _asked(drawn: Drawn, num_keys: int, num_values: int, generator: torch.Generator) -> Batch:
-    """Return the batch of the pairs that the digits mean, the keys of each in random order."""
-    sources, queries, targets, orders = [], [], [], []
-    for pairs, digits in drawn.items():
-        key_digits, value_digits = digits.split(pairs, dim=1)
-        keys, values = arrangements(key_digits), arrangements(value_digits)
-        order = torch.rand(keys.shape, generator=generator).argsort(dim=1)
-        sources.append(FIRST + keys * num_values + values)
-        queries.append(FIRST + keys.gather(1, order))
-        targets.append(FIRST + num_keys + values.gather(1, order))
-        orders.append(order)
-    most = max(drawn)
-    target = stack(targets, most)
-    return given_batch(
-        queries=stack(queries, most),
-        source=stack(sources, most),
-        target=target,
-        asked=torch.arange(most).where(target != PAD, 0),
-        alignment=stack(orders, most, fill=-1),
-    )
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        sources, queries, targets, orders = [], [], [], []
+        for pairs, digits in drawn.items():
+            key_digits, value_digits = digits.split(pairs, dim=1)
+            keys, values = arrangements(key_digits), arrangements(value_digits)
+            order = torch.rand(keys.shape, generator=generator).argsort(dim=1)
+            sources.append(FIRST + keys * self._num_values + values)
+            queries.append(FIRST + keys.gather(1, order))
+            targets.append(FIRST + self._num_keys + values.gather(1, order))
+            orders.append(order)
+        most = max(drawn)
+        target = stack(targets, most)
+        return given_batch(
+            queries=stack(queries, most),
+            source=stack(sources, most),
+            target=target,
+            asked=torch.arange(most).where(target != PAD, 0),
+            alignment=stack(orders, most, fill=-1),
+        )

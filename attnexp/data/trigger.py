@@ -1,27 +1,27 @@
 """A question that must be answered from all symbols, and one to which the answer is nothing."""
 
+from collections.abc import Sequence
+
 import torch
 
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.data.base import Dataset
+from attnexp.batch import Batch
+from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import (
     FIRST,
     Drawn,
     Families,
-    check_memory,
     check_positive,
-    check_range,
-    check_sizes,
-    draw_sets,
+    contents,
     given_batch,
-    sequence_spec,
-    stack,
+    numbered,
+    ranges,
+    uniform,
 )
 
 START, TRIGGER, REST, NOTHING = "^", "?", ".", "-"
 
 
-class Trigger(Dataset):
+class Trigger(DrawnSequences):
     """source = ^ x_1 ... x_n; at the query ? say the symbol that is there most often, at . nothing.
 
     After the task of Ran-Milo (2026, arXiv 2603.11487), where at a trigger the mean of the vectors
@@ -47,8 +47,6 @@ class Trigger(Dataset):
     examples than there are different sources.
     """
 
-    spec: Seq2SeqSpec
-
     def __init__(
         self,
         generator: torch.Generator,
@@ -59,45 +57,33 @@ class Trigger(Dataset):
         max_length: int = 15,
         vocab_size: int = 8,
     ) -> None:
-        check_sizes(num_train, num_validation, num_test)
-        check_range("min_length", min_length, "max_length", max_length)
         check_positive("vocab_size", vocab_size)
-        lengths, sizes = range(min_length, max_length + 1), (num_train, num_validation, num_test)
-        check_memory(sizes, max_length + 1, len(lengths), vocab_size)
-
-        def batch_of(drawn: Drawn) -> Batch:
-            return _questions(drawn, vocab_size, generator)
-
-        self.train, self.validation, self.test = draw_sets(
-            sizes,
-            Families(
-                {length: [vocab_size] * length for length in lengths},
-                f"lengths {min_length} to {max_length} over {vocab_size} symbols",
-            ),
-            None,
-            batch_of,
+        self._vocab_size = vocab_size
+        symbols = numbered(vocab_size)
+        super().__init__(
             generator,
-        )
-        symbols = [str(number) for number in range(vocab_size)]
-        self.spec = sequence_spec(
-            [*symbols, START], [*symbols, TRIGGER, REST, NOTHING], self.train, self.test
+            (num_train, num_validation, num_test),
+            *ranges("length", min_length, max_length),
+            source_symbols=[*symbols, START],
+            target_symbols=[*symbols, TRIGGER, REST, NOTHING],
         )
 
+    def families(self, numbers: Sequence[int]) -> Families:
+        return uniform(numbers, self._vocab_size)
 
-def _questions(drawn: Drawn, vocab_size: int, generator: torch.Generator) -> Batch:
-    """Return the batch of the symbols that the digits are, each with both queries."""
-    symbols = stack([block + FIRST for block in drawn.values()], max(drawn))
-    examples, past = len(symbols), FIRST + vocab_size
-    source = torch.cat([symbols.new_full((examples, 1), past), symbols], dim=1)
-    counts = torch.stack([(symbols == FIRST + i).sum(dim=1) for i in range(vocab_size)], dim=1)
-    most = FIRST + counts.argmax(dim=1)
-    first = torch.rand(examples, 1, generator=generator) < 0.5
-    asked = torch.cat([first, ~first], dim=1)
-    trigger, rest, nothing = (past + i for i in range(3))
-    return given_batch(
-        queries=torch.full((examples, 2), rest).masked_fill(asked, trigger),
-        source=source,
-        target=most.unsqueeze(1).where(asked, nothing),
-        asked=torch.arange(2).expand(examples, -1),
-        alignment=-asked.long(),
-    )
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        symbols = contents(drawn)
+        examples, past = len(symbols), FIRST + self._vocab_size
+        source = torch.cat([symbols.new_full((examples, 1), past), symbols], dim=1)
+        counts = torch.stack([(symbols == i).sum(dim=1) for i in range(FIRST, past)], dim=1)
+        most = FIRST + counts.argmax(dim=1)
+        first = torch.rand(examples, 1, generator=generator) < 0.5
+        asked = torch.cat([first, ~first], dim=1)
+        trigger, rest, nothing = (past + i for i in range(3))
+        return given_batch(
+            queries=torch.full((examples, 2), rest).masked_fill(asked, trigger),
+            source=source,
+            target=most.unsqueeze(1).where(asked, nothing),
+            asked=torch.arange(2).expand(examples, -1),
+            alignment=-asked.long(),
+        )

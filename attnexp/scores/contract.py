@@ -143,6 +143,16 @@ def takes_unequal_dimensions_or_says_no(make: ScoreMaker) -> None:
     _require_shape(score(*vectors(query_dim=2, key_dim=DIM)), (QUERIES, KEYS))
 
 
+def declares_minus_infinity(make: ScoreMaker) -> None:
+    """`compact` is true if keys far away, or zero vectors, have the score minus infinity."""
+    score = _double(make)
+    queries, keys = vectors()
+    none = torch.zeros(1, DIM, dtype=torch.float64)
+    scores = score(torch.cat([queries, none]), torch.cat([1e3 * keys, none]))
+    found = bool((scores == -torch.inf).any())
+    require(score.compact or not found, "compact must be True: a score is minus infinity")
+
+
 def agrees_with_its_dot_product(make: ScoreMaker) -> None:
     """The dot product form, where a score has one, gives the same weights."""
     score = _double(make)
@@ -171,6 +181,7 @@ SCORE_CONTRACT: tuple[Callable[[ScoreMaker], None], ...] = (
     loads_what_it_saved,
     works_in_one_dimension,
     takes_unequal_dimensions_or_says_no,
+    declares_minus_infinity,
     agrees_with_its_dot_product,
 )
 """The checks that every score passes."""

@@ -68,8 +68,8 @@ def _more_seeds(table: ResultsTable, rows: Sequence[Entry], rule: Rule) -> Itera
         line = _command([best, entry], needed - common) if table.unit is SEEDS else ""
         names = f"{row_name(table, best)} and {row_name(table, entry)}"
         yield (
-            f"{names} are not told apart; about {needed} {table.unit.many} would detect a difference "
-            f"of this size ({size}) with 80% power{line}"
+            f"{names} are not told apart; about {needed} {table.unit.many} would detect a "
+            f"difference of this size ({size}) with 80% power{line}"
         )
 
 

@@ -1,5 +1,6 @@
 """`attnexp new`: what it writes passes its test and runs, and nothing existing is overwritten."""
 
+import csv
 import json
 import runpy
 import shutil
@@ -7,8 +8,10 @@ import subprocess
 import sys
 
 import pytest
+from documented import blocks
 
 from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
+from attnexp.cli import new
 from attnexp.cli.new import KINDS
 from attnexp.data.contract import DATA_CONTRACT
 from attnexp.normalizers.contract import NORMALIZER_CONTRACT
@@ -33,15 +36,77 @@ def written(in_process, tmp_path):
     return tmp_path
 
 
-def test_the_tests_pass_at_once(written):
-    answer = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(written)],
+def outcome_of(folder):
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+
+
+def test_the_tests_fail_until_the_worked_cases_are_ones_own(written):
+    answer = outcome_of(written)
+    assert f"{len(KINDS)} failed" in answer.stdout
+    for kind in KINDS:
+        assert f"FAILED test_written_{kind}.py::test_worked_case" in answer.stdout
+    assert answer.stdout.count("Failed: nothing is filled in yet: write a case") == len(KINDS)
+    for path in written.glob("test_*.py"):
+        lines = path.read_text().splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if "nothing is filled in" not in line))
+    answer = outcome_of(written)
     assert answer.returncode == 0, answer.stdout
+
+
+def test_the_test_of_a_class_with_a_wrong_declaration_fails(in_process, tmp_path):
+    mean = "difference.square().mean(dim=-1)"
+    wrong = {
+        "sums": ("normalizer", "sums_to_one = True", "sums_to_one = False"),
+        "shift": ("normalizer", "shift_invariant = True", "shift_invariant = False"),
+        "near": ("score", f"return -self.scale * {mean}", f"return (1 - {mean}).relu().log()"),
+    }
+    for name, (kind, line, other) in wrong.items():
+        assert in_process("new", kind, name).returncode == 0
+        path = tmp_path / f"{name}.py"
+        text = path.read_text()
+        assert line in text
+        path.write_text(text.replace(line, other))
+    said = outcome_of(tmp_path).stdout
+    assert "AssertionError: sums_to_one must be True" in said
+    assert "AssertionError: shift_invariant must be True" in said
+    assert "AssertionError: compact must be True: a score is minus infinity" in said
+
+
+def test_the_help_shows_the_class_of_the_document(capsys):
+    (text,) = (code for code in blocks("docs/own_code.md", "python") if "Lookup" in code)
+    with pytest.raises(SystemExit):
+        new.main(["--help"])
+    shown = text.replace("\n\n\n", "\n\n")  # argparse leaves one empty line of two
+    assert shown in capsys.readouterr().out
+
+
+def test_the_document_shows_the_sequences_that_are_written(in_process, tmp_path):
+    assert in_process("new", "sequences", "lookup").returncode == 0
+    assert (tmp_path / "lookup.py").read_text() in blocks("docs/own_code.md", "python")
+
+
+def test_an_order_of_ones_own_is_one_method(in_process, tmp_path):
+    (code,) = (code for code in blocks("docs/own_code.md", "python") if "Rotate" in code)
+    (choice,) = blocks("docs/own_code.md", "yaml")
+    (tmp_path / "rotate.py").write_text(code)
+    (tmp_path / "conf" / "data").mkdir(parents=True)
+    (tmp_path / "conf" / "data" / "rotate.yaml").write_text(choice)
+    few = ["figures=false", "train.max_epochs=1", "data.num_train=20", "data.num_test=5"]
+    answer = in_process("--config-dir", "conf", "data=rotate", *few)
+    assert answer.returncode == 0, answer.stderr
+    (path,) = tmp_path.glob("outputs/*/predictions.csv")
+    with path.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 5
+    for row in rows:
+        first, *others = row["source"].split()
+        assert row["target"].split() == [*others, first]
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -75,8 +140,8 @@ def test_a_law_of_ones_own_is_an_intervention(in_process, finished_runs, tmp_pat
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"law"}))
 def test_the_next_command_runs(kind, in_process):
     said = in_process("new", kind, f"own_{kind}", "--into", "mine").stdout
-    method = KINDS[kind][1]
-    assert f"fill in `{method}` in mine/own_{kind}.py" in said
+    methods = KINDS[kind][1]
+    assert f"fill in {methods} in mine/own_{kind}.py" in said
     command = said.splitlines()[-1].split()
     assert command[0] == "attnexp"
     few = ["figures=false", "train.max_epochs=1", "data.num_train=20", "data.num_test=5"]

@@ -124,6 +124,7 @@ BREAKERS = {
     "loads_what_it_saved": Forgetful,
     "works_in_one_dimension": compared(lambda q, k: (q @ k.mT)[..., : 1 + q.shape[-1]]),
     "takes_unequal_dimensions_or_says_no": Silent,
+    "declares_minus_infinity": compared(lambda q, k: (q @ k.mT).relu().log()),
     "agrees_with_its_dot_product": Halved,
 }
 

@@ -1,0 +1,76 @@
+"""The base of data sets of sequences that are drawn without repetition."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+
+from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.data.base import Dataset
+from attnexp.data.sequences import (
+    Drawn,
+    Families,
+    check_memory,
+    check_sizes,
+    draw_sets,
+    sequence_spec,
+)
+
+
+class DrawnSequences(Dataset):
+    """Draws training, validation and test sets that have no example in common.
+
+    Each example has a number, such as its length or the number of its pairs. A subclass says in
+    `families` which examples of given numbers there are, as rows of digits, and in `batch_of` how
+    digits become sources and targets. Its constructor checks its settings, keeps those that the two
+    methods read, and ends with the call of this one:
+
+    - `sizes` are the numbers of examples of training, validation and test.
+    - `trained` are the numbers that examples of training and validation have, in ascending order,
+      and `tested` those of the test set, None if they are the same. `ranges` makes both.
+    - `source_symbols` and `target_symbols` are the vocabularies, without the special symbols; the
+      id of the first is `FIRST`. `numbered` makes them.
+    - `shapes` is the number of families for each number, at most.
+
+    Raises ValueError for a set without examples, for more examples than there are different ones,
+    and for those that do not fit in memory.
+    """
+
+    spec: Seq2SeqSpec
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        sizes: tuple[int, int, int],
+        trained: Sequence[int],
+        tested: Sequence[int] | None,
+        source_symbols: Sequence[str],
+        target_symbols: Sequence[str],
+        shapes: int = 1,
+    ) -> None:
+        check_sizes(*sizes)
+        fitted = sum(sizes if tested is None else sizes[:2])
+        check_memory(fitted, self.longest(trained[-1]), shapes * len(trained))
+        if tested is not None:
+            check_memory(sizes[2], self.longest(tested[-1]), shapes * len(tested))
+        self.train, self.validation, self.test = draw_sets(
+            sizes,
+            self.families(trained),
+            None if tested is None else self.families(tested),
+            partial(self.batch_of, generator=generator),
+            generator,
+        )
+        self.spec = sequence_spec(source_symbols, target_symbols, self.train, self.test)
+
+    def longest(self, number: int) -> int:
+        """Return the symbols of an example with this number; by default they are as many."""
+        return number
+
+    @abstractmethod
+    def families(self, numbers: Sequence[int]) -> Families:
+        """Return the examples with these numbers that may be drawn."""
+
+    @abstractmethod
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        """Return the batch that the digits mean, drawing the rest from the generator."""
