@@ -90,7 +90,7 @@ def yaml_of(name):
         ({"decides": {"metric": "x"}}, "decides has no _target_"),
         (
             {"decides": {"_target_": "attnexp.claims.bounded.Gone"}},
-            "decision 'attnexp.claims.bounded.Gone' is not a choice. Did you mean ",
+            "decides._target_: 'attnexp.claims.bounded.Gone' is not a choice. Did you mean ",
         ),
         (
             {"decides": {"_target_": "attnexp.claims.bounded.Bounded", "number": "loo_mse"}},
