@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from attnexp.attention.multihead import MultiHead
     from attnexp.attention.pooling import AttentionPooling
     from attnexp.normalizers.softmax import masked_softmax
-    from attnexp.notebooks.run import load_run
+    from attnexp.notebooks.notebook_run import load_run
     from attnexp.notebooks.runs import load_runs
     from attnexp.select.frame import load_results
 else:
@@ -25,7 +25,7 @@ else:
             "AttentionPooling": "attnexp.attention.pooling:AttentionPooling",
             "MultiHead": "attnexp.attention.multihead:MultiHead",
             "load_results": "attnexp.select.frame:load_results",
-            "load_run": "attnexp.notebooks.run:load_run",
+            "load_run": "attnexp.notebooks.notebook_run:load_run",
             "load_runs": "attnexp.notebooks.runs:load_runs",
             "masked_softmax": "attnexp.normalizers.softmax:masked_softmax",
             "normalizers": "attnexp.normalizers",

@@ -31,7 +31,7 @@ from attnexp.console import out, plain_table, say
 from attnexp.scores.scaled_dot import ScaledDot
 from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.graphs import CudaRecorder
-from attnexp.training.steps import CapturedStep, EagerStep, Gradient, keeps_to_the_device
+from attnexp.training.updates import CapturedStep, EagerStep, Gradient, keeps_to_the_device
 
 AGREEMENT_STEPS, TOLERANCE = 20, 1e-3
 PROFILED_STEPS = 10

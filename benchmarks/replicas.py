@@ -20,11 +20,11 @@ from rows import Row
 from attnexp.config import build
 from attnexp.config.groups import conf_dir
 from attnexp.config.job import Job, identified
-from attnexp.config.settings import register_resolvers
+from attnexp.config.resolved import register_resolvers
 from attnexp.console import out, plain_table
 from attnexp.runs.place import Place
 from attnexp.training.loop import Training
-from attnexp.training.prepared import PreparedRun
+from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.replicas.group import Replicas
 
 FEW_UPDATES = (

@@ -29,8 +29,8 @@ from pathlib import Path
 import hydra
 from hydra.core.hydra_config import HydraConfig
 from attnexp.config import build
-from attnexp.training import run
-from attnexp.config.settings import chosen_of, register_resolvers, resolved
+from attnexp.training import execute
+from attnexp.config.resolved import chosen_of, register_resolvers, resolved
 from attnexp.runs.summary import first_summary
 
 register_resolvers()
@@ -39,7 +39,7 @@ register_resolvers()
 def main(config):
     node = HydraConfig.get().runtime
     opening = first_summary('key', resolved(config), chosen_of(node.choices))
-    run.execute(build.prepare(config, opening), Path(node.output_dir))
+    execute.execute(build.prepare(config, opening), Path(node.output_dir))
 
 main()
 """

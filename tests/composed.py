@@ -11,13 +11,13 @@ from omegaconf import DictConfig
 from attnexp.config import build
 from attnexp.config.groups import conf_dir
 from attnexp.config.job import Job, identified
-from attnexp.config.settings import register_resolvers
+from attnexp.config.resolved import register_resolvers
 from attnexp.runs.place import Place
 from attnexp.runs.summary import Summary
 from attnexp.trackers.none import NoTracker
 from attnexp.training.loop import Training
 from attnexp.training.precision import choose_precision
-from attnexp.training.prepared import PreparedRun
+from attnexp.training.prepared_run import PreparedRun
 
 
 def composed(*words: str) -> DictConfig:

@@ -19,7 +19,7 @@ def make_summary(settings=None, **fields):
     import msgspec
 
     from attnexp.runs.origin.provenance import GitState
-    from attnexp.runs.status import Status
+    from attnexp.runs.run_status import Status
     from attnexp.runs.summary import Summary
 
     config = {

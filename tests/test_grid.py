@@ -15,9 +15,9 @@ from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from attnexp.batch import Seq2SeqSpec
-from attnexp.config.settings import register_resolvers
+from attnexp.config.resolved import register_resolvers
 from attnexp.probe.interventions import Intervention
-from attnexp.probe.laws.topk import TopK
+from attnexp.probe.laws.largest import TopK
 from attnexp.probe.laws.uniform import Uniform
 from attnexp.probe.passes import answers, main_part
 from attnexp.runs import files

@@ -11,7 +11,7 @@ import torch
 from conftest import ROOT, choice_names
 
 import attnexp
-from attnexp.notebooks.run import NotebookRun
+from attnexp.notebooks.notebook_run import NotebookRun
 from attnexp.notebooks.runs import NotebookRuns
 
 CALLS = {

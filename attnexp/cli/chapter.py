@@ -7,7 +7,7 @@ from pathlib import Path
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments
-from attnexp.course.chapter import names, read_chapter, title
+from attnexp.course.chapter_file import names, read_chapter, title
 
 EPILOG = """examples:
   attnexp chapter                       the chapters

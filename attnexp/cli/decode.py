@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.plots.terminal import Terminal, draw_attention, print_line
     from attnexp.runs.attention import Attention, View
     from attnexp.tasks.decoding import ask
-    from attnexp.training.record.tensors import arrays
+    from attnexp.training.record.stored_tensors import arrays
 
     trust = read_trust(arguments.trust, arguments.config_dir)
     run = restore(stored.summary, arguments.run, trust)

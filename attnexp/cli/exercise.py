@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments, count
-from attnexp.course import exercise as exercises
+from attnexp.course import exercise_file as exercises
 from attnexp.errors import RequestError, RunFailedError, choices_text
 
 HELP = "Begin an exercise of the course, and check it."

@@ -15,7 +15,7 @@ from attnexp.plots.style import FORMATS
 from attnexp.runs import files
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run, load_run
-from attnexp.select.groups import comparisons
+from attnexp.select.configurations import comparisons
 from attnexp.select.selection import selected
 
 KINDS = [picture.name for picture in PICTURES]

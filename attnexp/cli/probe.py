@@ -13,14 +13,14 @@ from attnexp.config.groups import choices
 from attnexp.errors import RequestError, choices_text, none_of, writable
 from attnexp.runs import files, lock
 from attnexp.runs.folder import Run, load_run
-from attnexp.runs.interventions import ADVERSARIAL, LEARNED, SEEDS, write_probed
+from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
 from attnexp.tables.output import FORMATS, chosen_format, emit
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
-    from attnexp.probe.run import Probe
-    from attnexp.select.groups import Comparison
-    from attnexp.training.prepared import PreparedRun
+    from attnexp.probe.measure import Probe
+    from attnexp.select.configurations import Comparison
+    from attnexp.training.prepared_run import PreparedRun
 
 Progress = Callable[[str, int], AbstractContextManager[Callable[[int, str], None]]]
 """Shows how far work has come, as `console.progress` does."""
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> None:
         from attnexp.config.laws import read_laws
         from attnexp.config.trust import read_trust
         from attnexp.probe.interventions import forms, is_intervention
-        from attnexp.probe.run import Probe
+        from attnexp.probe.measure import Probe
     laws = read_laws(arguments.config_dir)
     words = [word for word in arguments.names if is_intervention(word, laws)]
     paths = [word for word in arguments.names if not is_intervention(word, laws)]
@@ -58,9 +58,9 @@ def main(argv: Sequence[str]) -> None:
             raise RequestError(
                 f"{path} is neither a folder nor an intervention: {none_of(path, forms(laws))}"
             )
-    from attnexp.select.groups import comparisons
+    from attnexp.select.configurations import comparisons
     from attnexp.select.selection import selected
-    from attnexp.tables.interventions import interventions_report
+    from attnexp.tables.probe_report import interventions_report
 
     found = [run for run in selected(paths, arguments.where) if run.finished]
     if not found:

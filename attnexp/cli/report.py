@@ -13,7 +13,7 @@ from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
-    from attnexp.tables.report import Report
+    from attnexp.tables.grid import Report
 
 EPILOG = """examples:
   attnexp report                                   all runs below outputs/, into report.html
@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> None:
         raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
     from attnexp.report.content import report_content
     from attnexp.report.render import page
-    from attnexp.select.groups import comparisons
+    from attnexp.select.configurations import comparisons
 
     sound, left_out = intact(runs)
     content = report_content(arguments.title, tables(runs), comparisons(sound), left_out)
@@ -48,8 +48,8 @@ def tables(runs: Sequence["Run"]) -> "Report":
     """Return the configurations with their statistics and costs, and then every run."""
     from attnexp.select.frame import make_frame
     from attnexp.select.order import sort_runs
-    from attnexp.tables.build import configurations_report, runs_report
     from attnexp.tables.entries import Request
+    from attnexp.tables.reports import configurations_report, runs_report
 
     frame = sort_runs(make_frame(runs), None)
     compared = configurations_report(frame, Request())

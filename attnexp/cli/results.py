@@ -11,7 +11,7 @@ from attnexp.tables.output import FORMATS, chosen_format, emit
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
-    from attnexp.tables.report import Report
+    from attnexp.tables.grid import Report
 
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
@@ -50,8 +50,8 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     from attnexp.select.number import with_numbers
     from attnexp.select.order import sort_runs
     from attnexp.select.selection import fitting
-    from attnexp.tables.build import configurations_report, runs_report
     from attnexp.tables.entries import Request
+    from attnexp.tables.reports import configurations_report, runs_report
 
     frame = make_frame(runs)
     if arguments.where:

@@ -11,17 +11,17 @@ from attnexp import console
 from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, finished_before, run_in_context
 from attnexp.config.messages import ComposeErrors
-from attnexp.config.unused import check_unused, say_unused_alone
+from attnexp.config.without_effect import check_unused, say_unused_alone
 from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
 from attnexp.runs.files import FIGURES, SUMMARY
 from attnexp.runs.lock import TakenOverError, hold
 from attnexp.runs.redaction import MASK
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary, error_text
 from attnexp.runs.user_code import warn_of_reads
 
 if TYPE_CHECKING:
-    from attnexp.training.prepared import PreparedRun
+    from attnexp.training.prepared_run import PreparedRun
 
 
 def main(argv: Sequence[str]) -> None:
@@ -85,7 +85,7 @@ def run_once(line: CommandLine, job: Job) -> None:
 
 
 def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
-    from attnexp.training.run import execute
+    from attnexp.training.execute import execute
 
     try:
         return execute(prepared, folder, draws=prepared.config["figures"] is not False)

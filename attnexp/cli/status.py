@@ -12,7 +12,7 @@ from rich.markup import escape
 
 from attnexp import console
 from attnexp.cli.arguments import Arguments
-from attnexp.select.progress import Progress, Row, progress_of
+from attnexp.select.overview import Progress, Row, progress_of
 from attnexp.select.selection import warn_skipped
 
 EVERY = 5.0

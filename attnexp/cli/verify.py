@@ -25,7 +25,7 @@ from attnexp.select.selection import selected
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
-    from attnexp.training.prepared import PreparedRun
+    from attnexp.training.prepared_run import PreparedRun
 
 EPILOG = """examples:
   attnexp verify outputs/RUN                          one run
@@ -120,7 +120,7 @@ def _repeated(
     Raises RequestError where it cannot be built, and RunFailedError where it cannot be repeated.
     """
     from attnexp.config.restore import check_choices, rebuild
-    from attnexp.training.run import execute
+    from attnexp.training.execute import execute
 
     check_choices(run.summary, run.folder, config_dir)
     needed = run.summary.seconds or 0.0

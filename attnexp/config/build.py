@@ -18,8 +18,8 @@ from attnexp.architectures.base import Architecture
 from attnexp.batch import Points
 from attnexp.config.groups import choices
 from attnexp.config.model_memory import check_model_memory
+from attnexp.config.resolved import resolved
 from attnexp.config.schema import check_finite, check_settings
-from attnexp.config.settings import resolved
 from attnexp.config.target import TARGET, import_target
 from attnexp.data.base import Dataset
 from attnexp.errors import RequestError, choices_text
@@ -36,7 +36,7 @@ from attnexp.training.device import choose_device, prepare_processor
 from attnexp.training.early_stopping import Target
 from attnexp.training.optimizers import reads_rate_once
 from attnexp.training.precision import choose_precision
-from attnexp.training.prepared import PreparedRun, trainable
+from attnexp.training.prepared_run import PreparedRun, trainable
 from attnexp.training.schedules import Constant
 
 STEP_PAIRS = 2**36

@@ -37,8 +37,8 @@ from attnexp.config.hydra_internals import (
 )
 from attnexp.config.job import Job, identified
 from attnexp.config.messages import ComposeErrors, explanation, override_name
+from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
-from attnexp.config.settings import HYDRA, register_resolvers
 from attnexp.config.trust import search_user_modules
 from attnexp.errors import RequestError
 from attnexp.runs.place import Place

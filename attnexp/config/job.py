@@ -12,7 +12,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.utils import configure_log, env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from attnexp.config.settings import chosen_of, recorded, resolved
+from attnexp.config.resolved import chosen_of, recorded, resolved
 from attnexp.errors import RequestError
 from attnexp.runs.files import CHECKPOINT
 from attnexp.runs.key import identity, run_key

@@ -11,15 +11,15 @@ from attnexp import console
 from attnexp.config.build import prepare
 from attnexp.config.documents import read_bounded
 from attnexp.config.groups import choices
-from attnexp.config.settings import recorded, register_resolvers, resolved
+from attnexp.config.resolved import recorded, register_resolvers, resolved
 from attnexp.config.trust import VARIABLE, Trust, checked_config
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import identity, run_key
 from attnexp.runs.summary import Summary, error_text, first_summary
 from attnexp.runs.user_code import changed_modules, user_code
-from attnexp.training.prepared import PreparedRun
-from attnexp.training.record.tensors import read_parameters
+from attnexp.training.prepared_run import PreparedRun
+from attnexp.training.record.stored_tensors import read_parameters
 
 REPEATED = {
     "figures": False,

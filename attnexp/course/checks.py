@@ -7,7 +7,7 @@ from pathlib import Path
 from attnexp import console
 from attnexp.course.code import check_code
 from attnexp.course.comparison import check_comparison
-from attnexp.course.exercise import Check, read_exercise
+from attnexp.course.exercise_file import Check, read_exercise
 from attnexp.select.collect import Collected, collect
 from attnexp.select.selection import warn_skipped
 

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
-from attnexp.course.exercise import Check
+from attnexp.course.exercise_file import Check
 from attnexp.errors import RequestError, shortened
 
 PLACE = re.compile(r'([\w.]+\.py)(?::|", line )(\d+)')

@@ -6,18 +6,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.console import number_text
-from attnexp.course.exercise import ANSWER, Answer, Check, Comparison, Setting, settings_text
+from attnexp.course.exercise_file import ANSWER, Answer, Check, Comparison, Setting, settings_text
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
+from attnexp.select.configurations import without_repeats, without_trials
 from attnexp.select.frame import Frame, make_frame
-from attnexp.select.groups import without_repeats, without_trials
 from attnexp.select.number import number_of, with_numbers
 from attnexp.select.sample import Sample, sample_of, standings
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, student_reach
-from attnexp.stats.pairs import paired
-from attnexp.tables.report import listed
+from attnexp.stats.paired import paired
+from attnexp.tables.grid import listed
 
 LEAST_SEEDS = fewest_seeds(LEVEL)
 

@@ -5,15 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp.errors import RequestError, choices_text
-from attnexp.notebooks.run import NotebookRun
+from attnexp.notebooks.notebook_run import NotebookRun
 from attnexp.select.collect import collect
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+    from attnexp.select.configurations import Comparison
     from attnexp.select.frame import Frame
-    from attnexp.select.groups import Comparison
 
 SHOWN = ("attention", "loss")
 """Pictures that a notebook shows of several runs, where all are on the same data."""
@@ -64,7 +64,7 @@ class NotebookRuns(tuple[NotebookRun, ...]):
     @cached_property
     def comparisons(self) -> "list[Comparison]":
         """The finished runs gathered by their data, and then by configuration."""
-        from attnexp.select.groups import comparisons
+        from attnexp.select.configurations import comparisons
 
         return comparisons(self)
 
@@ -78,9 +78,9 @@ class NotebookRuns(tuple[NotebookRun, ...]):
         """Return a table with one row per run, and the pictures of `SHOWN` if they share data."""
         from dataclasses import replace
 
-        from attnexp.notebooks.display import html
+        from attnexp.notebooks.html import html
         from attnexp.select.order import sort_runs
-        from attnexp.tables.build import runs_report
+        from attnexp.tables.reports import runs_report
 
         report = runs_report(sort_runs(self._frame, None), [])
         compared = self.comparisons

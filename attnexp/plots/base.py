@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run
-from attnexp.select.groups import Comparison
+from attnexp.select.configurations import Comparison
 
 Subject = Run | Comparison | Sequence[Comparison]
 """A run, configurations on the same data, or those on all data together."""

@@ -8,19 +8,19 @@ from matplotlib.figure import Figure
 from attnexp import console
 from attnexp.errors import RequestError, none_of
 from attnexp.plots import style
-from attnexp.plots.attention import compare_attention, draw_attention, draw_growth
 from attnexp.plots.base import Options, Picture, Subject
-from attnexp.plots.consistency import compare_sizes
-from attnexp.plots.encoding import draw_encodings
 from attnexp.plots.fit import draw_fit
-from attnexp.plots.interventions import draw_interventions
 from attnexp.plots.lengths import draw_lengths
 from attnexp.plots.loss import draw_losses
+from attnexp.plots.maps import compare_attention, draw_attention, draw_growth
+from attnexp.plots.positions import draw_encodings
+from attnexp.plots.probe_picture import draw_interventions
+from attnexp.plots.rate import compare_sizes
 from attnexp.runs import files
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.summary import Summary
-from attnexp.select.groups import Comparison, comparisons
+from attnexp.select.configurations import Comparison, comparisons
 
 PICTURES = (
     Picture(

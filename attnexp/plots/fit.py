@@ -9,10 +9,10 @@ from attnexp.plots.lines import (
     runs_of,
     training_points,
 )
-from attnexp.plots.response import TESTED, TRAINED, draw_partial, draw_points, draw_surface
+from attnexp.plots.response_curves import TESTED, TRAINED, draw_partial, draw_points, draw_surface
 from attnexp.plots.style import INK, draw_band, line_axes, lines_of, name_lines
 from attnexp.runs.attention import same_examples
-from attnexp.select.groups import Comparison
+from attnexp.select.configurations import Comparison
 
 
 def draw_fit(comparison: Comparison, options: Options) -> Figures:

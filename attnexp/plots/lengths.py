@@ -11,7 +11,7 @@ from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import WIDE, runs_of, spans_powers
 from attnexp.plots.style import INK, draw_band, line_axes, lines_of, name_lines
 from attnexp.runs.folder import Run
-from attnexp.select.groups import Comparison
+from attnexp.select.configurations import Comparison
 
 SHARES, TRAINED = "exact_match_by_length", "lengths_in_training"
 """The details of a summary that the picture shows."""

@@ -17,7 +17,7 @@ from attnexp.runs.attention import Attention
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import clean
 from attnexp.runs.summary import error_text
-from attnexp.select.groups import Comparison
+from attnexp.select.configurations import Comparison
 from attnexp.select.selection import warn_skipped
 
 LOG_FROM = 10.0

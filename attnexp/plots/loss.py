@@ -19,7 +19,7 @@ from attnexp.plots.style import (
     lines_of,
     name_lines,
 )
-from attnexp.select.groups import Comparison, seeds_by_epoch
+from attnexp.select.configurations import Comparison, seeds_by_epoch
 
 
 def draw_losses(comparison: Comparison, options: Options) -> Figures:

@@ -28,7 +28,7 @@ from attnexp import console
 from attnexp.errors import shortened_value
 from attnexp.plots.lines import names_of
 from attnexp.runs.files import DRAWN, write_bytes
-from attnexp.select.groups import Comparison, Configuration
+from attnexp.select.configurations import Comparison, Configuration
 
 INK, FAINT = "#222222", "#8a8a8a"
 """The colours of content and of helper lines."""

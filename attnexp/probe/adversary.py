@@ -18,8 +18,8 @@ from attnexp.probe.effects import total_variation
 from attnexp.probe.farthest import farthest
 from attnexp.probe.passes import facts_of, main_part
 from attnexp.probe.rewriting import Rewrite, Site, rewritten
-from attnexp.runs.interventions import ADVERSARIAL, SEEDS, Probed
-from attnexp.training.prepared import PreparedRun
+from attnexp.runs.probed import ADVERSARIAL, SEEDS, Probed
+from attnexp.training.prepared_run import PreparedRun
 
 EXAMPLES, STEPS = 100, 500
 """The first test examples, and the steps of Adam in its AMSGrad form from each start."""

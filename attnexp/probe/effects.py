@@ -12,11 +12,11 @@ from torch import Tensor
 from attnexp.batch import Batch, RegressionSpec
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.passes import Answers, answers
-from attnexp.runs.interventions import CHANGE, HIGH, LEARNED, LOW, Probed
+from attnexp.runs.probed import CHANGE, HIGH, LEARNED, LOW, Probed
 from attnexp.stats.intervals import LEVEL, matched_shares, student_reach
 from attnexp.tasks.regression import y_deviation
 from attnexp.tasks.seq2seq import gold_log_probabilities
-from attnexp.training.prepared import PreparedRun
+from attnexp.training.prepared_run import PreparedRun
 
 Fed = Literal["teacher", "decoded"]
 """What the decoder is given: the targets (teacher forcing), or its own answers."""

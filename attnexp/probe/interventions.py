@@ -9,7 +9,7 @@ from attnexp.probe.laws.interpolate import Interpolate
 from attnexp.probe.laws.unit import Unit
 from attnexp.probe.laws.zero import Zero
 from attnexp.probe.rewriting import Site
-from attnexp.runs.interventions import ADVERSARIAL
+from attnexp.runs.probed import ADVERSARIAL
 
 PERMUTATIONS = 100
 """Repetitions of a law that draws: one permutation is noise."""

@@ -26,8 +26,8 @@ from attnexp.runs.attention import Attention, Axis, same_examples, scale_end
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.summary import Summary, error_text
-from attnexp.select.groups import Comparison, Configuration, seeds_by_epoch
-from attnexp.tables.report import Report
+from attnexp.select.configurations import Comparison, Configuration, seeds_by_epoch
+from attnexp.tables.grid import Report
 
 Part = TypeVar("Part")
 

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from attnexp.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.attention import Attention, as_attention, as_snapshots
-from attnexp.runs.interventions import Probed, read_probed
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.place import status_of
+from attnexp.runs.probed import Probed, read_probed
+from attnexp.runs.run_status import Status
 from attnexp.runs.settings import Value, cells, clean
-from attnexp.runs.status import Status
 from attnexp.runs.summary import Summary, error_text, read_summary
 
 if TYPE_CHECKING:

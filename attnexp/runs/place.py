@@ -12,8 +12,8 @@ from attnexp.runs import files, lock
 from attnexp.runs.files import FIGURES, SUMMARY, WRITTEN, UnreadableRunError, finite
 from attnexp.runs.key import RESULTS_VERSION, identity
 from attnexp.runs.redaction import masked
+from attnexp.runs.run_status import Status
 from attnexp.runs.settings import leaves
-from attnexp.runs.status import Status
 from attnexp.runs.summary import Summary, read_summary
 from attnexp.runs.user_code import changed_modules
 

@@ -2,7 +2,7 @@
 
 A setting is a secret by its name, such as `api_key`: a run records its value as `***`. A value that
 comes from the environment is recorded as the interpolation `${oc.env:NAME}`, see
-`attnexp.config.settings.recorded`.
+`attnexp.config.resolved.recorded`.
 """
 
 import re

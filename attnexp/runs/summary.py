@@ -21,8 +21,8 @@ from attnexp.runs.files import SUMMARY, UnreadableRunError, finite, read_bytes, 
 from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.origin.provenance import GitState, host, now, processor, system, versions
 from attnexp.runs.origin.provenance import code as code_state
+from attnexp.runs.run_status import Status
 from attnexp.runs.settings import clean
-from attnexp.runs.status import Status
 
 Direction = Literal["lower", "higher"]
 """Which values of a metric are better."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from attnexp.errors import RequestError, nearest_text
 from attnexp.runs.folder import Run
-from attnexp.runs.interventions import on_test
+from attnexp.runs.probed import on_test
 from attnexp.select.frame import Frame
 
 PROBED = "probe."

@@ -10,13 +10,13 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
+from attnexp.select.configurations import DATA_SEED
 from attnexp.select.frame import Frame
-from attnexp.select.groups import DATA_SEED
 from attnexp.select.number import AT
 from attnexp.stats.compare import Rule, Standing, against, compare
 from attnexp.stats.intervals import COVERAGE, RANGES, UNBOUNDED, Spread
-from attnexp.stats.pairs import Values, seed_means
+from attnexp.stats.paired import Values, seed_means
 
 TESTED = "data.num_test"
 """The setting that says on how many examples a run was tested."""

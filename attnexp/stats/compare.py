@@ -12,7 +12,7 @@ import numpy as np
 from attnexp.stats.flips import flipped_p, interval, step_down_p
 from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
 from attnexp.stats.multiple import holm
-from attnexp.stats.pairs import Values, every_pair, paired, seed_means
+from attnexp.stats.paired import Values, every_pair, paired, seed_means
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from attnexp.errors import none_of
 from attnexp.runs.folder import Run
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary
 from attnexp.select.number import number_of, numbers_of
 from attnexp.sweeps.plan import PlannedJob

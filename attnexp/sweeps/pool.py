@@ -30,10 +30,10 @@ from attnexp.errors import RunFailedError
 from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text, read_summary
 from attnexp.sweeps import worker
-from attnexp.sweeps.outcome import GRACE, Outcome
+from attnexp.sweeps.job_outcome import GRACE, Outcome
 
 FORKED = sys.platform == "linux"
 """Whether workers are forked by a server."""

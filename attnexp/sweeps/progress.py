@@ -19,9 +19,9 @@ from attnexp import console
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import read_summary
-from attnexp.sweeps.outcome import Outcome, first_line
+from attnexp.sweeps.job_outcome import Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob
 
 INTERVAL = 0.25

@@ -6,15 +6,15 @@ from functools import partial
 
 from attnexp.config.job import Job, JobContext, finished_before, run_in_context, set_folder
 from attnexp.runs import lock
-from attnexp.runs.status import Status
-from attnexp.sweeps.outcome import Outcome
-from attnexp.sweeps.single import Report, build, build_and_train, outcome_of, output_to_log
+from attnexp.runs.run_status import Status
+from attnexp.sweeps.job_outcome import Outcome
+from attnexp.sweeps.run_job import Report, build, build_and_train, outcome_of, output_to_log
 from attnexp.training.base import Epoch, NotReplicableError
-from attnexp.training.prepared import PreparedRun
+from attnexp.training.execute import ALONE
+from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.recording import Recording
 from attnexp.training.replicas.group import Replicas
 from attnexp.training.replicas.structure import structure
-from attnexp.training.run import ALONE
 from attnexp.training.state import State, restored_on_error
 from attnexp.training.stop import Stop
 

@@ -10,27 +10,27 @@ from pathlib import Path
 from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
-from attnexp.config.unused import check_unused
+from attnexp.config.without_effect import check_unused
 from attnexp.errors import RequestError, RunFailedError, writable
 from attnexp.runs import lock
 from attnexp.runs.place import stamp
 from attnexp.runs.plan_file import StoredPlan
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
+from attnexp.sweeps.job_outcome import Outcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.launchers.batched import BatchedExecutor
 from attnexp.sweeps.launchers.hydra import HydraLauncherExecutor
 from attnexp.sweeps.launchers.local import LocalExecutor
-from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import BATCHED, Composer, Plan, PlannedJob, make_plan, require_places
 from attnexp.sweeps.pool import record_end
-from attnexp.sweeps.progress import SweepProgress, displayed
-from attnexp.sweeps.report import (
+from attnexp.sweeps.printed import (
     show_notes,
     show_outcomes,
     show_plan,
     show_results,
     warn_of_code,
 )
+from attnexp.sweeps.progress import SweepProgress, displayed
 
 PARALLEL = f"{LocalExecutor.__module__}.{LocalExecutor.__name__}"
 """The target of hydra/launcher=parallel."""

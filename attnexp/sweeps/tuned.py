@@ -21,14 +21,14 @@ from attnexp.config.build import target_of
 from attnexp.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
 from attnexp.runs.redaction import masked
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Tuning, record_tuning
-from attnexp.select.groups import DATA_SEED
+from attnexp.select.configurations import DATA_SEED
 from attnexp.select.number import metric_of
 from attnexp.sweeps.objective import NotMeasuredError, finished, mean_of, selection_of
 from attnexp.sweeps.overrides import Axis, Override, expand
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob, plan_of, require_places
-from attnexp.sweeps.report import show_notes, show_plan, warn_of_code
+from attnexp.sweeps.printed import show_notes, show_plan, warn_of_code
 from attnexp.sweeps.schedule import choose_executor, run_compared, run_plan
 
 SEED = "seed"

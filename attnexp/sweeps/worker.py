@@ -17,10 +17,10 @@ from typing import Any
 
 from attnexp import console
 from attnexp.config.job import Job
-from attnexp.config.settings import register_resolvers
-from attnexp.runs.status import Status
-from attnexp.sweeps.outcome import GRACE, Outcome
-from attnexp.sweeps.single import Report, run_job
+from attnexp.config.resolved import register_resolvers
+from attnexp.runs.run_status import Status
+from attnexp.sweeps.job_outcome import GRACE, Outcome
+from attnexp.sweeps.run_job import Report, run_job
 
 
 def main(pipe: Connection, lifeline: Connection, environment: Mapping[str, str]) -> None:

@@ -8,7 +8,7 @@ from attnexp.select.sample import SEEDS
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import Entry, Request, ResultsTable
-from attnexp.tables.learned import mode_notes
+from attnexp.tables.learning import mode_notes
 from attnexp.tables.sentences import row_name
 
 NEGLIGIBLE = 0.001

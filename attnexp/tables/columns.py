@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.console import number_text
-from attnexp.runs.interventions import FACTS
+from attnexp.runs.probed import FACTS
 from attnexp.tables.entries import LOST, Entry, ResultsTable
-from attnexp.tables.learned import modes_of
-from attnexp.tables.report import NOTHING, Cell, cell
+from attnexp.tables.grid import NOTHING, Cell, cell
+from attnexp.tables.learning import modes_of
 
 
 @dataclass(frozen=True, kw_only=True)

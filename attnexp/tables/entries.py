@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
+from attnexp.select.configurations import DATA_SEED, is_data, without_repeats, without_trials
 from attnexp.select.frame import Frame, varying
-from attnexp.select.groups import DATA_SEED, is_data, without_repeats, without_trials
 from attnexp.select.order import natural
 from attnexp.select.sample import (
     DATA_SETS,

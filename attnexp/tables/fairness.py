@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.console import setting_text
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
+from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
-from attnexp.select.groups import is_data
 from attnexp.select.sample import is_finished
 from attnexp.tables.entries import ResultsTable
-from attnexp.tables.report import count_text, listed
+from attnexp.tables.grid import count_text, listed
 
 CODE = {
     "results_version": "version of the results",

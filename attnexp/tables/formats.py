@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attnexp.tables.report import Grid, Report
-from attnexp.tables.terminal import as_text
+from attnexp.tables.grid import Grid, Report
+from attnexp.tables.screen import as_text
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """How text begins that a spreadsheet computes."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from attnexp import console
 from attnexp.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
-from attnexp.tables.report import Report
+from attnexp.tables.grid import Report
 
 ENDINGS = {
     ".txt": "table",
@@ -35,7 +35,7 @@ def chosen_format(form: str | None, output: Path | None) -> str:
 def emit(report: Report, form: str, output: Path | None, limit: int) -> None:
     """Print a report or write it to a file."""
     if form == "table" and output is None:
-        from attnexp.tables.terminal import show
+        from attnexp.tables.screen import show
 
         show(report, limit)
         return

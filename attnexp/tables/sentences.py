@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from attnexp.console import number_text
-from attnexp.select.groups import label
+from attnexp.select.configurations import label
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.tables.entries import Entry, Request, ResultsTable
-from attnexp.tables.learned import modes_of
-from attnexp.tables.report import listed
+from attnexp.tables.grid import listed
+from attnexp.tables.learning import modes_of
 
 STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart from it"}
 """The verdicts on a row, in the words of a sentence about the best one."""

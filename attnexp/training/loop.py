@@ -19,7 +19,7 @@ from attnexp.training.early_stopping import (
     Target,
     reason_to_end,
 )
-from attnexp.training.prepared import PreparedRun
+from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.measures import measure
 from attnexp.training.state import (
     State,
@@ -28,7 +28,7 @@ from attnexp.training.state import (
     random_states,
     set_random_states,
 )
-from attnexp.training.steps import Gradient, training_step
+from attnexp.training.updates import Gradient, training_step
 
 
 class Training:

@@ -16,7 +16,7 @@ from attnexp.claims.stages import Stages
 from attnexp.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
-from attnexp.runs.interventions import LEARNED, Probed, write_probed
+from attnexp.runs.probed import LEARNED, Probed, write_probed
 
 X = np.linspace(0, 5, 51)
 RATE = {"expected": -0.8, "tolerance": 0.05, "low": 1, "high": 4, "shown": {"whole": [0, 5]}}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnexp.course import chapter as chapters
+from attnexp.course import chapter_file as chapters
 
 SMALL = """# A small chapter.
 number: 1

@@ -82,7 +82,7 @@ def test_no_verb_runs_what_a_summary_names(place, put):
     summary = json.loads(path.read_text())
     put(summary["config"])
     path.write_text(json.dumps(summary))
-    __import__("attnexp.training.run")  # imports what verify imports, also to refuse
+    __import__("attnexp.training.execute")  # imports what verify imports, also to refuse
     for verb in ("results", "show", "report", "status", "plot"):
         check(place, verb, "run")
     assert check(place, "decode", "run", "3 1") == 2

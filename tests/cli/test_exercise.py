@@ -12,7 +12,7 @@ from documented import blocks
 from scipy import stats
 
 from attnexp.cli.exercise import parse
-from attnexp.course.exercise import FOLDER, names, read_exercise
+from attnexp.course.exercise_file import FOLDER, names, read_exercise
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval
 

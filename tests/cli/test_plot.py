@@ -10,7 +10,7 @@ from attnexp.cli.plot import main
 from attnexp.errors import RequestError
 from attnexp.runs import files
 from attnexp.select.collect import collect
-from attnexp.select.groups import comparisons, seeds_by_epoch
+from attnexp.select.configurations import comparisons, seeds_by_epoch
 
 PNG, PDF = b"\x89PNG\r\n\x1a\n", b"%PDF-"
 

@@ -13,7 +13,7 @@ from composed import prepared
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.origin.repeat import compare
-from attnexp.training.run import execute
+from attnexp.training.execute import execute
 
 SMALL = (
     *("data=reverse", "model=additive", "arch.hidden_dim=8", "figures=false"),

@@ -7,7 +7,7 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.messages import explanation
-from attnexp.config.settings import register_resolvers
+from attnexp.config.resolved import register_resolvers
 
 FILE = {"path": "???", "sha256": "${sha256:${.path}}"}
 

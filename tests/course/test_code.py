@@ -3,7 +3,7 @@
 import pytest
 
 from attnexp.course import code as code_module
-from attnexp.course import exercise as exercises
+from attnexp.course import exercise_file as exercises
 from attnexp.course.code import check_code
 from attnexp.data.contract import DATA_CONTRACT
 from attnexp.errors import RequestError

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from attnexp.course.comparison import check_comparison
-from attnexp.course.exercise import Answer, Comparison
+from attnexp.course.exercise_file import Answer, Comparison
 from attnexp.runs.summary import Tuning
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval

@@ -14,7 +14,7 @@ from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from attnexp.batch import Seq2SeqSpec
-from attnexp.config.settings import register_resolvers
+from attnexp.config.resolved import register_resolvers
 from attnexp.data import Dataset
 from attnexp.data.contract import DATA_CONTRACT, splits
 from attnexp.data.copy import Copy

@@ -8,7 +8,7 @@ from statistics import fmean
 import pytest
 from documented import ROOT, compose, script
 
-from attnexp.course import chapter as chapters
+from attnexp.course import chapter_file as chapters
 from attnexp.select.collect import collect
 
 DOCS = ROOT / "docs"

@@ -8,7 +8,8 @@ import pytest
 from documented import ROOT, blocks
 from scipy import stats
 
-from attnexp.course import chapter, exercise
+from attnexp.course import chapter_file as chapter
+from attnexp.course import exercise_file as exercise
 
 PAGE = (ROOT / "docs" / "exercises.md").read_text()
 

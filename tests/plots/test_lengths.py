@@ -7,7 +7,7 @@ from attnexp.plots.catalogue import drawn
 from attnexp.plots.lengths import draw_lengths
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
-from attnexp.select.groups import Comparison, comparisons
+from attnexp.select.configurations import Comparison, comparisons
 
 TRAINED = {"shortest": 3.0, "longest": 5.0}
 

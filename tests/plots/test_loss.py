@@ -6,7 +6,7 @@ from attnexp.plots.lines import wants_log
 from attnexp.plots.loss import draw_losses
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
-from attnexp.select.groups import Comparison, comparisons
+from attnexp.select.configurations import Comparison, comparisons
 
 WIDE = np.array([0.01, 0.5, 1.0])
 

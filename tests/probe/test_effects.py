@@ -10,8 +10,8 @@ from composed import prepared
 from attnexp.config.laws import read_laws
 from attnexp.errors import RequestError
 from attnexp.probe.effects import interval
-from attnexp.probe.run import Probe
-from attnexp.runs.interventions import CHANGE, HIGH, LEARNED, LOW, on_test
+from attnexp.probe.measure import Probe
+from attnexp.runs.probed import CHANGE, HIGH, LEARNED, LOW, on_test
 
 SMALL = ("data.num_train=20", "data.num_validation=10", "data.num_test=12")
 

@@ -8,12 +8,12 @@ from attnexp.probe.laws.base import Rows
 from attnexp.probe.laws.gold import Gold
 from attnexp.probe.laws.hard import Hard
 from attnexp.probe.laws.interpolate import Interpolate
+from attnexp.probe.laws.largest import TopK
 from attnexp.probe.laws.random import Random
 from attnexp.probe.laws.shuffled import Shuffled
-from attnexp.probe.laws.topk import TopK
 from attnexp.probe.laws.uniform import Uniform
 from attnexp.probe.laws.unit import Unit
-from attnexp.probe.laws.without_topk import WithoutTopK
+from attnexp.probe.laws.without_largest import WithoutTopK
 from attnexp.probe.laws.zero import Zero
 
 WEIGHTS = torch.tensor([[0.5, 0.25, 0.25, 0.0], [0.2, 0.2, 0.1, 0.0], [0.0, 0.0, 0.0, 0.0]])

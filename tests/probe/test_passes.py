@@ -14,12 +14,12 @@ from attnexp.config.laws import read_laws
 from attnexp.probe.interventions import Intervention, named
 from attnexp.probe.laws.base import Law
 from attnexp.probe.laws.hard import Hard
+from attnexp.probe.laws.largest import TopK
 from attnexp.probe.laws.shuffled import Shuffled
-from attnexp.probe.laws.topk import TopK
 from attnexp.probe.laws.uniform import Uniform
 from attnexp.probe.laws.zero import Zero
+from attnexp.probe.measure import heads_of
 from attnexp.probe.passes import answers, main_part
-from attnexp.probe.run import heads_of
 from attnexp.scores.scaled_dot import ScaledDot
 
 LAWS = read_laws()

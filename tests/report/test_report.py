@@ -13,7 +13,7 @@ from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.origin.command_line import command
 from attnexp.select.collect import collect
-from attnexp.select.groups import comparisons
+from attnexp.select.configurations import comparisons
 
 HOSTILE = "</script><script>document.title='taken'</script>\u2028&amp;"
 

@@ -10,7 +10,7 @@ from attnexp.runs.key import run_key
 from attnexp.runs.lock import hold
 from attnexp.runs.place import Found, OccupiedError, Place
 from attnexp.runs.redaction import masked
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import first_summary, read_summary
 
 CONFIG = {"seed": 0, "model": {"_target_": "a.B", "width": 1.0}, "train": {"clip_norm": 1.0}}

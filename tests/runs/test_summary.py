@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attnexp.runs.files import SUMMARY, UnreadableRunError
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text, first_summary, read_summary
 
 

@@ -46,7 +46,7 @@ def test_metrics_and_settings_may_be_called_anything(frame):
     [
         ("", {"torch", "pandas", "numpy", "rich", "hydra"}),
         ("attnexp.load_results('.')", {"torch", "matplotlib", "scipy", "hydra"}),
-        ("import attnexp.tables.build", {"torch", "pandas", "scipy", "hydra"}),
+        ("import attnexp.tables.reports", {"torch", "pandas", "scipy", "hydra"}),
     ],
 )
 def test_the_doors_open_only_what_they_need(tmp_path: Path, code: str, heavy: set[str]):

@@ -6,7 +6,7 @@ import pytest
 
 from attnexp.errors import RequestError
 from attnexp.runs.folder import load_run
-from attnexp.runs.interventions import LEARNED, Probed, write_probed
+from attnexp.runs.probed import LEARNED, Probed, write_probed
 from attnexp.select.frame import make_frame
 from attnexp.select.number import metric_of, number_of, numbers_of, with_numbers
 from attnexp.select.where import matching

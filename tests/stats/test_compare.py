@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from attnexp.stats.compare import Rule, against, compare
-from attnexp.stats.pairs import Values, every_pair, paired
+from attnexp.stats.paired import Values, every_pair, paired
 
 LOWER = Rule("lower")
 

@@ -5,8 +5,8 @@ import pytest
 
 from attnexp.stats.compare import Difference, Rule, compare
 from attnexp.stats.power import MOST_SEEDS, detectable, seeds_needed
-from attnexp.tables.build import configurations_report
 from attnexp.tables.entries import Request
+from attnexp.tables.reports import configurations_report
 
 LOWER = Rule("lower")
 

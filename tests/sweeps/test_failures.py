@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from sweeping import begun, folder_of, statuses, summaries
 
-from attnexp.select.progress import progress_of
+from attnexp.select.overview import progress_of
 
 WAYS = {
     "raise": "ZeroDivisionError: division by zero",

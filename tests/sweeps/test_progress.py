@@ -11,8 +11,8 @@ from sweeping import ARGUMENTS, ROOT
 
 from attnexp import console
 from attnexp.runs.place import Place
-from attnexp.runs.status import Status
-from attnexp.sweeps.outcome import Outcome
+from attnexp.runs.run_status import Status
+from attnexp.sweeps.job_outcome import Outcome
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.progress import SweepProgress
 

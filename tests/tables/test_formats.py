@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from attnexp.tables.formats import WRITERS, as_html, latex_text, markdown_text
-from attnexp.tables.report import NOTHING, Cell, Grid, Head, Report
+from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report
 
 HOSTILE = (
     "plain",

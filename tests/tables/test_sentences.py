@@ -5,8 +5,8 @@ import re
 
 import numpy as np
 
-from attnexp.tables.build import configurations_report
 from attnexp.tables.entries import Request
+from attnexp.tables.reports import configurations_report
 
 
 def told(runs, **request):

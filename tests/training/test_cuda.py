@@ -17,7 +17,7 @@ from attnexp.scores.additive import Additive
 from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.graphs import WARM_UPS, Captured, CudaRecorder
 from attnexp.training.precision import choose_precision
-from attnexp.training.steps import CapturedStep, EagerStep, Gradient, training_step
+from attnexp.training.updates import CapturedStep, EagerStep, Gradient, training_step
 
 pytestmark = [
     pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device"),

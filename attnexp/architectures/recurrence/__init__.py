@@ -3,4 +3,4 @@
 Importing the package registers the derivatives of scores, a module for each.
 """
 
-from attnexp.architectures.recurrence import additive as additive
+from attnexp.architectures.recurrence import additive_derivative as additive_derivative

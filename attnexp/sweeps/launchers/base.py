@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 
 from attnexp.config.job import Job
-from attnexp.sweeps.outcome import Outcome
+from attnexp.sweeps.job_outcome import Outcome
 from attnexp.sweeps.plan import PlannedJob
 
 JobOf = Callable[[PlannedJob], Job]

@@ -8,9 +8,9 @@ from typing import Any
 from attnexp import console
 from attnexp.errors import RequestError
 from attnexp.runs.settings import leaves
+from attnexp.sweeps.job_outcome import Outcome
 from attnexp.sweeps.launchers.base import JobOf
 from attnexp.sweeps.launchers.local import LocalExecutor, uses_gpu, visible_gpus
-from attnexp.sweeps.outcome import Outcome
 from attnexp.sweeps.plan import PlannedJob
 
 MAY_DIFFER = ("model", "data", "optim")

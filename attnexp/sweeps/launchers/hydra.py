@@ -30,16 +30,16 @@ from attnexp import console
 from attnexp.config.compose import require_plugin
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import Job
-from attnexp.config.settings import register_resolvers
+from attnexp.config.resolved import register_resolvers
 from attnexp.config.trust import without_user_modules
 from attnexp.errors import RequestError
 from attnexp.runs import lock
 from attnexp.runs.redaction import masked
+from attnexp.runs.run_status import Status
 from attnexp.runs.settings import leaves
-from attnexp.runs.status import Status
 from attnexp.runs.summary import error_text
+from attnexp.sweeps.job_outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.launchers.base import Executor, JobOf
-from attnexp.sweeps.outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob, make_portable
 from attnexp.sweeps.pool import WorkerProcess
 

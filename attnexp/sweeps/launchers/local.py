@@ -12,8 +12,8 @@ from pathlib import Path
 from attnexp import console
 from attnexp.config.job import Job
 from attnexp.errors import RequestError
+from attnexp.sweeps.job_outcome import GRACE, Outcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
-from attnexp.sweeps.outcome import GRACE, Outcome
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.pool import WorkerProcess, ended_jobs
 

@@ -13,7 +13,7 @@ from attnexp.data.base import Dataset
 from attnexp.scores.base import Score
 from attnexp.tasks.base import Task
 from attnexp.training.base import Epoch, TrainingDivergedError
-from attnexp.training.prepared import PreparedRun
+from attnexp.training.prepared_run import PreparedRun
 
 Measured = TypeVar("Measured")
 

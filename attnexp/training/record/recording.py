@@ -16,13 +16,13 @@ from attnexp.errors import refusal
 from attnexp.runs import files, lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.origin.provenance import differences, now
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Attempt, Summary, error_text
 from attnexp.tasks.base import Attended
 from attnexp.training.base import Epoch
 from attnexp.training.device import device_name
 from attnexp.training.loop import is_finite
-from attnexp.training.prepared import PreparedRun, nothing_to_train
+from attnexp.training.prepared_run import PreparedRun, nothing_to_train
 from attnexp.training.record.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from attnexp.training.record.measures import (
     columns,
@@ -33,7 +33,11 @@ from attnexp.training.record.measures import (
     require_finite,
 )
 from attnexp.training.record.pictures import draw
-from attnexp.training.record.tensors import write_attention, write_parameters, write_snapshots
+from attnexp.training.record.stored_tensors import (
+    write_attention,
+    write_parameters,
+    write_snapshots,
+)
 from attnexp.training.state import State, WrongStateError, restored_on_error
 from attnexp.training.stop import Stop
 

@@ -34,8 +34,8 @@ from attnexp.training.base import Epoch, NotReplicableError
 from attnexp.training.early_stopping import ParameterMotion
 from attnexp.training.loop import EpochLosses, RunProgress, portions
 from attnexp.training.optimizers import Rprop, is_elementwise
-from attnexp.training.prepared import PreparedRun
-from attnexp.training.replicas.attention import FoldedAttention
+from attnexp.training.prepared_run import PreparedRun
+from attnexp.training.replicas.fused_attention import FoldedAttention
 from attnexp.training.replicas.optimizer import SharedOptimizer, clip
 from attnexp.training.replicas.structure import attributes, state_of
 from attnexp.training.state import State

@@ -9,7 +9,7 @@ from torch import Generator, Tensor, nn
 from attnexp.runs.summary import error_text
 from attnexp.scores.base import Score
 from attnexp.training.base import NotReplicableError
-from attnexp.training.prepared import PreparedRun, trainable
+from attnexp.training.prepared_run import PreparedRun, trainable
 
 
 def structure(run: PreparedRun) -> Hashable:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sweeping import Started, until
 
-from attnexp.config.settings import resolved
+from attnexp.config.resolved import resolved
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.place import Place
 from attnexp.runs.summary import read_summary

@@ -17,17 +17,17 @@ import torch
 from composed import composed, prepared
 
 from attnexp.config.job import Job
-from attnexp.config.settings import resolved
+from attnexp.config.resolved import resolved
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import identity, run_key
 from attnexp.runs.place import Place
 from attnexp.runs.summary import Summary, read_summary
-from attnexp.sweeps.outcome import Outcome
+from attnexp.sweeps.job_outcome import Outcome
 from attnexp.sweeps.replicas import run_group
-from attnexp.training import run
+from attnexp.training import execute
 from attnexp.training.base import TrainingDivergedError
-from attnexp.training.prepared import PreparedRun
+from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record import recording
 from attnexp.training.record.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from attnexp.training.stop import Stopped
@@ -73,7 +73,7 @@ def _a_checkpoint_after_each_update(monkeypatch):
 
 def executed(words: tuple[str, ...], folder: Path) -> Summary:
     folder.mkdir(parents=True, exist_ok=True)
-    return run.execute(prepared(*words), folder)
+    return execute.execute(prepared(*words), folder)
 
 
 def numbers(folder: Path) -> dict[str, object]:
@@ -100,7 +100,7 @@ def in_child(fresh: PreparedRun, folder: Path, seconds: float | None) -> bool:
         os.dup2(1, 2)
         code = 1
         try:
-            run.execute(fresh, folder)
+            execute.execute(fresh, folder)
             code = 0
         finally:
             os._exit(code)
@@ -138,7 +138,7 @@ def undisturbed(tmp_path_factory) -> Callable[[str], tuple[dict[str, object], fl
     def of_case(case: str) -> tuple[dict[str, object], float]:
         ready, folder = prepared(*CASES[case]), tmp_path_factory.mktemp("whole")
         began = time.perf_counter()
-        run.execute(ready, folder)
+        execute.execute(ready, folder)
         return numbers(folder), time.perf_counter() - began
 
     return of_case

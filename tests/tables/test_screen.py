@@ -6,10 +6,10 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from attnexp.tables.build import configurations_report
 from attnexp.tables.entries import Request
-from attnexp.tables.report import Cell, Grid, Head, Report
-from attnexp.tables.terminal import fitting, show
+from attnexp.tables.grid import Cell, Grid, Head, Report
+from attnexp.tables.reports import configurations_report
+from attnexp.tables.screen import fitting, show
 
 
 def printed(report: Report, width: int) -> str:

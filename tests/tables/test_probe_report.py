@@ -3,9 +3,9 @@
 import pytest
 
 from attnexp.errors import RequestError
-from attnexp.runs.interventions import LEARNED, Probed, read_probed, write_probed
-from attnexp.select.groups import comparisons
-from attnexp.tables.interventions import interventions_report
+from attnexp.runs.probed import LEARNED, Probed, read_probed, write_probed
+from attnexp.select.configurations import comparisons
+from attnexp.tables.probe_report import interventions_report
 
 CHANGES = {"hard": -0.5, "gold": 0.0, "zero=cross.1.1": -0.1, "zero=cross.1.2": -0.2}
 FIELDS = {

@@ -2,9 +2,9 @@
 
 import pytest
 
-from attnexp.tables.build import configurations_report
 from attnexp.tables.entries import Request, divide
-from attnexp.tables.learned import modes_of
+from attnexp.tables.learning import modes_of
+from attnexp.tables.reports import configurations_report
 
 SHARES = {"units": {"test_mse": "share"}, "better": {"test_mse": "higher"}}
 

@@ -14,7 +14,7 @@ from attnexp.plots.lines import names_of, runs_of
 from attnexp.plots.style import file_word, title_of
 from attnexp.runs.attention import Attention, Map, View, same_examples
 from attnexp.runs.folder import Run
-from attnexp.select.groups import Comparison
+from attnexp.select.configurations import Comparison
 
 EXAMPLES = 3
 """The number of examples in a picture unless they are named."""

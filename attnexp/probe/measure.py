@@ -11,8 +11,8 @@ from attnexp.probe.adversary import adversarial, between_seeds, passes
 from attnexp.probe.effects import effects
 from attnexp.probe.interventions import Laws, named, usual
 from attnexp.probe.passes import facts_of, main_part
-from attnexp.runs.interventions import ADVERSARIAL, Probed
-from attnexp.training.prepared import PreparedRun
+from attnexp.runs.probed import ADVERSARIAL, Probed
+from attnexp.training.prepared_run import PreparedRun
 
 
 class Probe:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from attnexp.plots.base import Options
-from attnexp.plots.encoding import draw_encodings, sinusoids
+from attnexp.plots.positions import draw_encodings, sinusoids
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 

@@ -23,8 +23,8 @@ from attnexp.plots.style import (
     title_of,
 )
 from attnexp.runs.folder import Run
-from attnexp.runs.interventions import HIGH, LEARNED, LOW, head_of, on_test
-from attnexp.select.groups import Comparison
+from attnexp.runs.probed import HIGH, LEARNED, LOW, head_of, on_test
+from attnexp.select.configurations import Comparison
 
 ROW, CELL = 0.24, 0.5
 """Inches of a row of the left panel, and of a cell of the grid of heads."""

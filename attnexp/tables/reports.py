@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Literal
 
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.select.collect import collect
 from attnexp.select.frame import IGNORED_CHOICES, Frame, depends_only_on, make_frame, varying
 from attnexp.select.names import short_names
@@ -14,9 +14,9 @@ from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
 from attnexp.tables.fairness import warnings
-from attnexp.tables.report import Cell, Grid, Head, Report, cell, count_text
+from attnexp.tables.grid import Cell, Grid, Head, Report, cell, count_text
+from attnexp.tables.screen import show
 from attnexp.tables.sentences import explanations, verdicts
-from attnexp.tables.terminal import show
 
 ROWS = 40
 """Rows of a table that are printed unless more are requested."""

@@ -14,7 +14,7 @@ import msgspec
 from attnexp.console import number_text
 from attnexp.errors import RequestError, none_of
 from attnexp.runs.folder import Run
-from attnexp.runs.interventions import (
+from attnexp.runs.probed import (
     ADVERSARIAL,
     CHANGE,
     FACTS,
@@ -25,13 +25,13 @@ from attnexp.runs.interventions import (
     head_of,
     on_test,
 )
+from attnexp.select.configurations import Comparison, Configuration
 from attnexp.select.frame import make_frame
-from attnexp.select.groups import Comparison, Configuration
 from attnexp.stats.compare import Difference, Standing
 from attnexp.stats.intervals import LEVEL
-from attnexp.tables.build import grid_of, records_of
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
-from attnexp.tables.report import Grid, Report, listed
+from attnexp.tables.grid import Grid, Report, listed
+from attnexp.tables.reports import grid_of, records_of
 
 COLUMN = "intervention"
 """The label of the rows."""

@@ -1,7 +1,7 @@
 """Runs, gathered for pictures and reports."""
 
 from attnexp.select.collect import collect
-from attnexp.select.groups import comparisons
+from attnexp.select.configurations import comparisons
 
 
 def test_configurations_come_in_order_of_their_settings(write_run, tmp_path):

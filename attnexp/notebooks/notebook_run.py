@@ -71,8 +71,8 @@ class NotebookRun(Run):
 
     def _repr_html_(self) -> str:
         """Return the metrics, and the pictures of `SHOWN` that there are."""
-        from attnexp.notebooks.display import html
-        from attnexp.tables.report import Grid, Head, Report, cell
+        from attnexp.notebooks.html import html
+        from attnexp.tables.grid import Grid, Head, Report, cell
 
         headline = [name for name in self.metrics if self.is_headline(name)]
         rows = [[cell(name), cell(self.metrics[name])] for name in headline]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from attnexp.plots.base import Options
-from attnexp.plots.interventions import draw_interventions
+from attnexp.plots.probe_picture import draw_interventions
 from attnexp.runs.folder import load_run
-from attnexp.runs.interventions import HIGH, LEARNED, LOW, Probed, write_probed
-from attnexp.select.groups import Comparison, comparisons
+from attnexp.runs.probed import HIGH, LEARNED, LOW, Probed, write_probed
+from attnexp.select.configurations import Comparison, comparisons
 
 FIELDS = {"primary": "exact_match", "status": "finished"}
 

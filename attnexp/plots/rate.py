@@ -19,7 +19,7 @@ from attnexp.plots.style import (
     plot_axes,
 )
 from attnexp.runs.folder import Run
-from attnexp.select.groups import Comparison
+from attnexp.select.configurations import Comparison
 
 SEVERAL = 3
 """The fewest sizes that show a rate."""

@@ -4,8 +4,8 @@ import shutil
 
 import pytest
 
-from attnexp.course import exercise as exercises
-from attnexp.course.exercise import ANSWER, DESCRIPTION, FOLDER
+from attnexp.course import exercise_file as exercises
+from attnexp.course.exercise_file import ANSWER, DESCRIPTION, FOLDER
 from attnexp.errors import RequestError
 
 

@@ -24,7 +24,7 @@ from attnexp.training.graphs import WARM_UPS, Captured
 from attnexp.training.optimizers import Rprop
 from attnexp.training.precision import choose_precision
 from attnexp.training.schedules import Cosine
-from attnexp.training.steps import (
+from attnexp.training.updates import (
     CapturedStep,
     EagerStep,
     Gradient,

@@ -3,7 +3,7 @@
 import pytest
 
 from attnexp.cli.verbs import VERBS
-from attnexp.course.chapter import FOLDER, names, read_chapter, title
+from attnexp.course.chapter_file import FOLDER, names, read_chapter, title
 from attnexp.errors import RequestError
 
 

@@ -8,9 +8,9 @@ from markupsafe import Markup
 from attnexp.plots import style
 from attnexp.plots.catalogue import first_figures
 from attnexp.runs.folder import Run
-from attnexp.select.groups import Comparison
+from attnexp.select.configurations import Comparison
 from attnexp.tables.formats import as_html
-from attnexp.tables.report import Report
+from attnexp.tables.grid import Report
 
 PICTURE = Markup('<img alt="{}" src="data:image/png;base64,{}" style="max-width: 100%">')
 SENTENCE = Markup("<p>{}</p>")

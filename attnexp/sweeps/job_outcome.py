@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 
 GRACE = 10.0
 """Seconds that an interrupted job has to record its interruption."""

@@ -11,7 +11,7 @@ from attnexp.plots.lines import fitted_curve, held_out_points, responses, traini
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.summary import read_summary
-from attnexp.select.groups import Comparison
+from attnexp.select.configurations import Comparison
 
 
 @pytest.fixture

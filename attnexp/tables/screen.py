@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp import console
-from attnexp.tables.report import Cell, Head, Report
+from attnexp.tables.grid import Cell, Head, Report
 
 GAP = 3
 """Blanks between two columns."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from attnexp.runs import files, lock
 from attnexp.runs.folder import Run
 from attnexp.runs.plan_file import StoredPlan, read_plans
+from attnexp.runs.run_status import Status
 from attnexp.runs.settings import clean
-from attnexp.runs.status import Status
 from attnexp.select.collect import collect
 
 LONGEST = 1e8

@@ -12,10 +12,10 @@ from rich.markup import escape
 from attnexp import console
 from attnexp.runs.files import FIGURES
 from attnexp.runs.plan_file import StoredPlan
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text
 from attnexp.runs.user_code import warn_of_reads
-from attnexp.sweeps.outcome import Outcome, first_line
+from attnexp.sweeps.job_outcome import Outcome, first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
 
 log = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def show_results(composer: Composer, plan: Plan) -> None:
     ended = [job for job in jobs if job.found.status is Status.FINISHED]
     if not ended:
         return
-    from attnexp.tables.build import show_configurations
+    from attnexp.tables.reports import show_configurations
 
     show_configurations([str(job.folder) for job in ended])
     configurations = {configuration_of(job) for job in ended}

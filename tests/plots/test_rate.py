@@ -3,9 +3,9 @@ import pytest
 from attnexp.errors import RequestError
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import drawn
-from attnexp.plots.consistency import compare_sizes
+from attnexp.plots.rate import compare_sizes
 from attnexp.select.collect import collect
-from attnexp.select.groups import comparisons
+from attnexp.select.configurations import comparisons
 
 
 @pytest.fixture

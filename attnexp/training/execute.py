@@ -8,7 +8,7 @@ from attnexp import console
 from attnexp.runs.summary import Summary
 from attnexp.training.base import Epoch, NotReplicableError
 from attnexp.training.loop import Training
-from attnexp.training.prepared import PreparedRun
+from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.measures import headline
 from attnexp.training.record.recording import Recording
 from attnexp.training.stop import Stop

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from attnexp.errors import RequestError
-from attnexp.plots.attention import compare_attention, draw_attention, draw_growth, maps_of
 from attnexp.plots.base import Options
 from attnexp.plots.heatmap_grid import draw_grid
+from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, maps_of
 from attnexp.runs.attention import Axis, Map, View
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
-from attnexp.select.groups import Comparison, comparisons
+from attnexp.select.configurations import Comparison, comparisons
 
 
 def panels(figure):

@@ -6,9 +6,9 @@ import pytest
 from attnexp.runs.folder import load_run
 from attnexp.runs.origin.provenance import GitState
 from attnexp.select.frame import make_frame
-from attnexp.tables.build import configurations_report
 from attnexp.tables.entries import Request
-from attnexp.tables.report import Grid, Report
+from attnexp.tables.grid import Grid, Report
+from attnexp.tables.reports import configurations_report
 
 LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
 HIGH = [2.0, 2.15, 1.9, 2.05, 2.1, 2.0, 1.95, 2.0]

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from attnexp.config.job import Job, finished_before, run_in_context
 from attnexp.runs import files, lock
-from attnexp.runs.status import Status
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary, error_text
-from attnexp.sweeps.outcome import Outcome
+from attnexp.sweeps.job_outcome import Outcome
 
 if TYPE_CHECKING:
-    from attnexp.training.prepared import PreparedRun
+    from attnexp.training.prepared_run import PreparedRun
 
 Report = Callable[[int, Outcome], None]
 """Is called with the number of a job that has ended, and its outcome."""
@@ -60,7 +60,7 @@ def build(job: Job) -> "PreparedRun":
 
 def build_and_train(job: Job, run: "PreparedRun | None" = None) -> Summary:
     """Train a job, which is built unless its run is given. The caller holds the folder's lock."""
-    from attnexp.training.run import execute
+    from attnexp.training.execute import execute
 
     return execute(run or build(job), job.folder, draws=job.settings["figures"] is True)
 
