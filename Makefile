@@ -9,7 +9,7 @@ TESTS := -m pytest -n 3 --dist loadfile
 PYTEST := $(BIN)/python $(TESTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check test-all test-ray test-lowest snapshots lint types format docs course bench clean
+.PHONY: help install run test check test-all test-ray test-lowest coverage snapshots lint types format docs course bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,6 +34,9 @@ test-ray: .venv-ray/tested ## run the tests of Ray's launcher, in an environment
 
 test-lowest: .venv-lowest/tested ## run make test with the lowest versions that pyproject.toml allows
 	.venv-lowest/bin/python $(TESTS)
+
+coverage: .venv/tested ## run the tests of make test, and print which lines none of them executes
+	$(PYTEST) --cov=attnexp --cov-report=term-missing:skip-covered
 
 snapshots: .venv/tested ## write the golden files of the tests anew
 	$(BIN)/python -m pytest --snapshot-update tests/tables
@@ -60,7 +63,7 @@ bench: .venv/tested ## measure speed beside named rivals: one table of all bench
 	$(BIN)/python benchmarks/table.py
 
 clean: ## remove .venv and what tools left behind
-	rm -rf .venv .venv-ray .venv-lowest dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-ray .venv-lowest dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/created:
 	$(PYTHON) -m venv .venv
