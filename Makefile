@@ -5,10 +5,11 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # Three on two cores: tests that start processes or wait take a third of the time. The tests of a
 # file share what it trains, so they run in one process.
-PYTEST := $(BIN)/python -m pytest -n 3 --dist loadfile
+TESTS := -m pytest -n 3 --dist loadfile
+PYTEST := $(BIN)/python $(TESTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check test-all test-ray snapshots lint types format docs course bench clean
+.PHONY: help install run test check test-all test-ray test-lowest coverage snapshots lint types format docs course bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +31,12 @@ test-all: .venv/tested test-ray ## run all tests, the slow ones too
 
 test-ray: .venv-ray/tested ## run the tests of Ray's launcher, in an environment of its own
 	.venv-ray/bin/python -m pytest -m "" tests/sweeps/test_launchers.py -k ray
+
+test-lowest: .venv-lowest/tested ## run make test with the lowest versions that pyproject.toml allows
+	.venv-lowest/bin/python $(TESTS)
+
+coverage: .venv/tested ## run the tests of make test, and print which lines none of them executes
+	$(PYTEST) --cov=attnexp --cov-report=term-missing:skip-covered
 
 snapshots: .venv/tested ## write the golden files of the tests anew
 	$(BIN)/python -m pytest --snapshot-update tests/tables
@@ -56,7 +63,7 @@ bench: .venv/tested ## measure speed beside named rivals: one table of all bench
 	$(BIN)/python benchmarks/table.py
 
 clean: ## remove .venv and what tools left behind
-	rm -rf .venv .venv-ray dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-ray .venv-lowest dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/created:
 	$(PYTHON) -m venv .venv
@@ -82,4 +89,10 @@ clean: ## remove .venv and what tools left behind
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/python -m pip install --quiet --constraint constraints-ray.txt --editable '.[ray]' \
 		pytest beartype
+	touch $@
+
+.venv-lowest/tested: pyproject.toml constraints-lowest.txt
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
+		--editable '.[test]'
 	touch $@

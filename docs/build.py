@@ -12,7 +12,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,7 +20,6 @@ from latex2mathml.converter import convert
 
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "docs" / "zensical.toml"
-FORGE = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["urls"]["Repository"]
 
 OUTSIDE = {
     "README.md": "index.md",
@@ -45,8 +43,8 @@ def place(path: str) -> str | None:
     return OUTSIDE.get(path) or (inside if inside != path else None)
 
 
-def moved(link: str, page: str) -> str:
-    """Return where a link on a page leads in the site: to a page of it, else to the forge."""
+def moved(link: str, page: str) -> str | None:
+    """Return where a link on a page leads in the site, or None if that is not a part of it."""
     path, mark, anchor = link.partition("#")
     if not path or re.match(r"[a-z]+:", path):
         return link
@@ -54,16 +52,20 @@ def moved(link: str, page: str) -> str:
     if not (ROOT / target).exists():
         raise SystemExit(f"{page} links to {link}, which is not there.")
     if (there := place(target)) is None:
-        return f"{FORGE}/blob/main/{target}{mark}{anchor}"
+        return None
     return os.path.relpath(there, Path(place(page) or "").parent) + mark + anchor
 
 
 def laid_out(page: str) -> str:
-    """Return the Markdown of a page with its links moved, those in blocks of code left alone."""
+    """Return the Markdown of a page, links moved or reduced to their text, blocks of code alone."""
+
+    def linked(found: re.Match) -> str:
+        there = moved(found[2], page)
+        return found[1] if there is None else f"[{found[1]}]({there}{found[3]})"
+
     parts = re.split(r"(^```.*?^```$)", (ROOT / page).read_text(), flags=re.DOTALL | re.MULTILINE)
-    parts[::2] = [
-        re.sub(r"(?<=\]\()[^)\s]+", lambda link: moved(link[0], page), text) for text in parts[::2]
-    ]
+    link = r"\[([^\[\]]*)\]\(([^)\s]+)([^)]*)\)"  # text, target, title
+    parts[::2] = [re.sub(link, linked, text) for text in parts[::2]]
     return "".join(parts)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from imported import IMPORTED
 
 # Two test processes with two threads each would spend their time waiting for each other.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -85,7 +86,7 @@ def attnexp(tmp_path: Path) -> Command:
     """Runs `python -m attnexp` in a process of its own, in an empty folder."""
 
     def command(*arguments: str, cwd: Path = tmp_path, **options: object) -> object:
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": IMPORTED}
         return subprocess.run(
             [sys.executable, "-W", "error", "-m", "attnexp", *arguments],
             check=False,

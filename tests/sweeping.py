@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
+from imported import IMPORTED
+
 ROOT = Path(__file__).resolve().parent.parent
 
 FRAGILE = '''
@@ -121,7 +123,7 @@ class Started:
         **more: str,
     ) -> None:
         """`within` are words before the command, `more` environment variables besides ours."""
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "ATTNEXP_TEST": mark, **more}
+        environment = {**os.environ, "PYTHONPATH": IMPORTED, "ATTNEXP_TEST": mark, **more}
         self._out = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self._err = tempfile.TemporaryFile("w+")  # noqa: SIM115
         self.process = subprocess.Popen(

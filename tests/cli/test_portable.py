@@ -3,9 +3,8 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from imported import IMPORTED
 
 MODULES = ("fcntl", "resource", "termios", "pwd", "grp", "tty", "pty")
 SIGNALS = ("SIGHUP", "SIGALRM", "SIGKILL", "SIGPIPE", "SIGUSR1", "setitimer", "alarm")
@@ -61,7 +60,7 @@ def test_nothing_needs_what_windows_lacks(tmp_path):
         [sys.executable, "-c", code],
         check=False,
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": IMPORTED},
         capture_output=True,
         text=True,
         timeout=300,

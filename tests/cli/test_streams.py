@@ -3,11 +3,9 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from imported import IMPORTED
 
 full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
 
@@ -23,7 +21,7 @@ def shell(tmp_path):
             cwd=tmp_path,
             env={
                 **os.environ,
-                "PYTHONPATH": str(ROOT),
+                "PYTHONPATH": IMPORTED,
                 "A": f"{sys.executable} -W error -m attnexp",
                 **environment,
             },

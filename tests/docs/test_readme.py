@@ -14,6 +14,10 @@ def test_it_is_read_in_three_minutes():
     assert len(README.encode()) <= 7000
 
 
+def test_the_first_command_is_on_the_first_screen():
+    assert [line for line in README.splitlines()[:30] if re.match("attnexp( |$)", line)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("lines", "shown"), SHOWN)
 def test_what_it_shows_is_printed(lines, shown, in_process):

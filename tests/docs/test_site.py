@@ -111,16 +111,17 @@ def test_pages_say_their_language_and_have_headings_in_order_and_words_for_pictu
         ("docs/course/heads.md", "README.md", "course/heads.md"),
         ("../recipes.md#sequences", "docs/course/heads.md", "../recipes.md#sequences"),
         ("../images/course/dates.png", "docs/course/bahdanau.md", "../images/course/dates.png"),
-        (
-            "../benchmarks/",
-            "docs/sweeps.md",
-            "https://github.com/attnexp/attnexp/blob/main/benchmarks",
-        ),
+        ("../benchmarks/", "docs/sweeps.md", None),
         ("https://hydra.cc", "README.md", "https://hydra.cc"),
     ],
 )
 def test_links_work_on_a_forge_and_in_the_site(link, page, there):
     assert script("build").moved(link, page) == there
+
+
+def test_a_link_to_a_file_outside_the_site_becomes_its_text():
+    text = script("build").laid_out("README.md")
+    assert "[CONTRIBUTING.md](contributing.md), [CHANGELOG.md](changelog.md), LICENSE (MIT)" in text
 
 
 def test_a_link_to_nothing_is_refused():

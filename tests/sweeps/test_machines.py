@@ -14,7 +14,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from sweeping import MACHINE, ROOT, Started, begun, marked, statuses, until
+from imported import IMPORTED
+from sweeping import MACHINE, Started, begun, marked, statuses, until
 
 EXPIRY = 2.0
 """Seconds without a sign of life after which a machine is given up here."""
@@ -37,7 +38,7 @@ class Machines:
         return self._start(
             *arguments,
             within=own if namespaces else (),
-            PYTHONPATH=f"{self._home / 'machine'}:{ROOT}",
+            PYTHONPATH=f"{self._home / 'machine'}:{IMPORTED}",
             MACHINE=name,
             LOCKS=self._locks,
             AUDIT=str(self._home / "finished.txt"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import sweeping
+from imported import IMPORTED
 from omegaconf import OmegaConf, open_dict
 
 MASTERS = [
@@ -125,7 +126,7 @@ def test_the_same_job_twice_is_one(plan):
 
 
 def test_keys_are_the_same_in_every_process(tmp_path, plan):
-    environment = os.environ | {"PYTHONPATH": str(sweeping.ROOT), "PYTHONHASHSEED": "1"}
+    environment = os.environ | {"PYTHONPATH": IMPORTED, "PYTHONHASHSEED": "1"}
     command = [sys.executable, "-m", "attnexp", "-m", "model=dot,additive", "seed=1", "--dry-run"]
     shown = subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True

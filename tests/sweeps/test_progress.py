@@ -6,8 +6,9 @@ import sys
 
 import pexpect
 import pytest
+from imported import IMPORTED
 from stored_runs import make_summary
-from sweeping import ARGUMENTS, ROOT
+from sweeping import ARGUMENTS
 
 from attnexp import console
 from attnexp.runs.place import Place
@@ -99,7 +100,7 @@ def test_piped_there_are_plain_lines(fragile, monkeypatch):
 @pytest.fixture
 def terminal(home):
     """Starts a command on the score that breaks, in a terminal."""
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "120"}
+    environment = os.environ | {"PYTHONPATH": IMPORTED, "TERM": "xterm", "COLUMNS": "120"}
 
     def begin(*arguments):
         return pexpect.spawn(

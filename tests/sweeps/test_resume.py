@@ -7,7 +7,8 @@ import subprocess
 import sys
 
 import pytest
-from sweeping import ARGUMENTS, ROOT, begun, folder_of, statuses
+from imported import IMPORTED
+from sweeping import ARGUMENTS, begun, folder_of, statuses
 
 
 def counts(text):
@@ -116,7 +117,7 @@ def test_without_work_torch_is_not_imported(fragile, home, arguments):
         "heavy = {'torch', 'pandas', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(f'{code} {heavy}')"
     )
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    environment = os.environ | {"PYTHONPATH": IMPORTED}
     command = [sys.executable, "-c", script]
     answer = subprocess.run(
         command, check=False, cwd=home, env=environment, capture_output=True, text=True
