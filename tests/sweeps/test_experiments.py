@@ -97,7 +97,7 @@ def test_too_many_configurations_are_not_drawn_and_that_is_said(in_process, monk
     from attnexp.sweeps import printed
 
     assert printed.MOST_COMPARED == 32
-    monkeypatch.setattr(report, "MOST_COMPARED", 1)
+    monkeypatch.setattr(printed, "MOST_COMPARED", 1)
     answer = in_process("-m", "model=average,gaussian")
     assert answer.returncode == 0, answer.stderr
     said = " ".join(answer.stdout.split())
