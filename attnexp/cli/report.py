@@ -52,7 +52,7 @@ def tables(runs: Sequence["Run"]) -> "Report":
     from attnexp.tables.reports import configurations_report, runs_report
 
     frame = sort_runs(make_frame(runs), None)
-    compared = configurations_report(frame, Request())
+    compared = configurations_report(frame, Request(costs=True))
     (each,) = runs_report(frame, []).grids
     return replace(compared, grids=[*compared.grids, replace(each, title="Every run")])
 

@@ -74,6 +74,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
         equal_within=arguments.equal_within,
         looks=arguments.looks,
         explain=arguments.explain,
+        costs=arguments.costs,
     )
     return configurations_report(frame, request)
 
@@ -109,6 +110,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         help="planned interim looks (default 1)",
     )
     parser.add_argument("--explain", action="store_true", help="the reasoning behind each verdict")
+    parser.add_argument(
+        "--costs", action="store_true", help="also parameters, steps, seconds and memory"
+    )
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write there, whole or not at all"

@@ -2,8 +2,9 @@
 
 import base64
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -27,7 +28,7 @@ from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.summary import Summary, error_text
 from attnexp.select.configurations import Comparison, Configuration, seeds_by_epoch
-from attnexp.tables.grid import Report
+from attnexp.tables.grid import Grid, Report
 
 Part = TypeVar("Part")
 
@@ -51,11 +52,16 @@ def report_content(
     return {
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],
-        "tables": [msgspec.to_builtins(grid, enc_hook=list) for grid in tables.grids],
+        "tables": [_grid(grid) for grid in tables.grids],
         "verdicts": list(tables.verdicts),
         "notes": notes,
         "data": data,
     }
+
+
+def _grid(grid: Grid) -> dict[str, Any]:
+    whole = replace(grid, caption=grid.full_caption, common=())
+    return cast(dict[str, Any], msgspec.to_builtins(whole, enc_hook=list))
 
 
 def _data(comparison: Comparison, notes: list[str]) -> dict[str, Any]:

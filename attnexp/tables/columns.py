@@ -31,7 +31,7 @@ class Column:
     - `shown` returns whether a table has the column at all.
     - `each` repeats the column for every metric of the table.
     - A `sparse` column is left out if no row has a value in it, and a `rare` one is then left out
-      of CSV and JSON, too.
+      of CSV and JSON, too. One that `folds` is written once if all rows have the same in it.
     - `align` is the side on which it is set. A `spare` column is the first to be left out if the
       table is too wide.
     """
@@ -44,9 +44,10 @@ class Column:
     shown: Callable[[ResultsTable], bool] = lambda table: True
     each: bool = False
     align: Literal["left", "right"] = "right"
-    spare: bool = False
+    spare: int = 0
     sparse: bool = False
     rare: bool = False
+    folds: bool = False
 
 
 def _mean(entry: Entry) -> Cell:
@@ -84,11 +85,12 @@ def _companion(head: str, rare: bool = False) -> Column:
     """Return the column of metrics that are shown next to others, under this head."""
     return Column(
         rare=rare,
+        folds=True,
         name=head.replace(" ", "_"),
         value=lambda entry: entry.sample and entry.sample.companions.get(head),
         title=head,
         each=True,
-        spare=True,
+        spare=1,
         sparse=True,
     )
 
@@ -144,7 +146,7 @@ def _most(costs: NDArray[np.float64]) -> int:
 COLUMNS = (
     Column(name="metric", value=attrgetter("metric")),
     Column(name="better", value=attrgetter("better")),
-    Column(name="n", value=attrgetter("spread.n"), title="{units}"),
+    Column(name="n", value=attrgetter("spread.n"), title="{units}", folds=True),
     Column(value=_lost_text, title="without result", align="left", sparse=True),
     Column(
         name="mean",
@@ -154,18 +156,9 @@ COLUMNS = (
         shown=attrgetter("detailed"),
     ),
     Column(value=_mean, title="{metric}", shown=_several, each=True),
-    _companion("all heads"),
-    _companion("chance"),
-    Column(
-        name="sd",
-        value=attrgetter("spread.sd"),
-        title="sd",
-        shown=attrgetter("detailed"),
-        spare=True,
-    ),
     Column(name="low", value=attrgetter("spread.low")),
     Column(name="high", value=attrgetter("spread.high")),
-    Column(value=_interval, title="95% interval", shown=attrgetter("detailed")),
+    Column(value=_interval, title="95% interval", shown=attrgetter("detailed"), spare=2),
     Column(
         name="standing",
         value=attrgetter("standing.word"),
@@ -173,14 +166,23 @@ COLUMNS = (
         shown=_ranked,
         align="left",
     ),
+    _companion("all heads"),
+    _companion("chance"),
+    Column(
+        name="sd",
+        value=attrgetter("spread.sd"),
+        title="sd",
+        shown=attrgetter("detailed"),
+        spare=1,
+    ),
     Column(
         value=_difference_text,
         title="difference to {reference}",
         shown=_one_metric,
-        spare=True,
+        spare=1,
         sparse=True,
     ),
-    Column(value=_ahead, title="better on", shown=_ranked, spare=True, sparse=True),
+    Column(value=_ahead, title="better on", shown=_ranked, spare=1, sparse=True),
     Column(value=_learned, title="learned", shown=_ranked, align="left", sparse=True),
     *(_companion(head, rare=True) for head in FACTS.values()),
     Column(name="p", value=attrgetter("standing.p")),

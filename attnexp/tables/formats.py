@@ -45,7 +45,7 @@ def as_json(report: Report) -> str:
             {name: None if _missing(value) else value for name, value in row.items()}
             for row in report.records
         ],
-        "captions": [grid.caption for grid in report.grids if grid.caption],
+        "captions": [grid.full_caption for grid in report.grids if grid.full_caption],
         "verdicts": list(report.verdicts),
         "notes": list(report.notes),
     }
@@ -59,8 +59,8 @@ def as_markdown(report: Report) -> str:
         if grid.title:
             blocks.append(f"### {markdown_text(grid.title)}")
         blocks.append(_markdown_table(grid))
-        if grid.caption:
-            blocks.append(markdown_text(grid.caption))
+        if grid.full_caption:
+            blocks.append(markdown_text(grid.full_caption))
     blocks += [markdown_text(verdict) for verdict in report.verdicts]
     if report.notes:
         blocks.append("\n".join(f"- {markdown_text(note)}" for note in report.notes))

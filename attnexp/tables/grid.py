@@ -8,6 +8,9 @@ from attnexp.console import number_text
 NOTHING = "\N{EN DASH}"
 """The text of a cell without a value."""
 
+COMMON = "The same in every run: "
+"""The beginning of the line with the settings in common."""
+
 FEW = 4
 """The most values that a sentence lists; of more, it counts the others."""
 
@@ -22,21 +25,38 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of a column. A spare column is left out if the table is too wide."""
+    """The head of a column.
+
+    A spare column is left out of a screen that is too narrow: those of 1 first, then those of 2. A
+    column that `folds` is written once
+    next to the title if all rows have the same in it.
+    """
 
     title: str
     right: bool = False
-    spare: bool = False
+    spare: int = 0
+    folds: bool = False
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of texts with its title, and a caption that says what its rows have in common."""
+    """A table of texts with its title and its caption.
+
+    The first `labels` columns name the row. `common` are the settings that all runs share.
+    """
 
     columns: Sequence[Head]
     rows: Sequence[Sequence[Cell]]
     title: str = ""
     caption: str = ""
+    common: Sequence[str] = ()
+    labels: int = 1
+
+    @property
+    def full_caption(self) -> str:
+        """The caption, followed by the settings in common."""
+        same = f"{COMMON}{', '.join(self.common)}." if self.common else ""
+        return "\n".join(filter(None, [self.caption, same]))
 
 
 @dataclass(frozen=True)

@@ -27,10 +27,8 @@ ALWAYS = ("model", "data", "seed")
 SHORT = (
     "Mean over seeds ± standard deviation. A star, where any is given: the best, or tied with it."
 )
-OVER_SEEDS = "Verdicts: sign flips over {units}, corrected for all pairs (docs/results.md)."
-OVER_SPLITS = (
-    "Verdicts: t tests over splits of this file, corrected for all pairs (docs/results.md)."
-)
+OVER_SEEDS = "verdicts by sign flips over {units}"
+OVER_SPLITS = "verdicts by t tests over splits of this file"
 COSTS = "What a run took: seconds on average, everything else at most."
 
 
@@ -75,7 +73,7 @@ def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
     heads = [
         *(Head(names[name], right=_is_number(frame.column(name))) for name in shown),
-        *(Head(name, right=True, spare=i > 0) for i, name in enumerate(ordered)),
+        *(Head(name, right=True, spare=int(i > 0)) for i, name in enumerate(ordered)),
     ]
 
     def row(place: int) -> list[Cell]:
@@ -85,16 +83,18 @@ def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
         return {name: column[place] for name, column in frame.columns.items()}
 
     places = frame.rows.tolist()
-    return Report([Grid(heads, LazyRows(places, row))], LazyRows(places, record))
+    grid = Grid(heads, LazyRows(places, row), labels=len(shown))
+    return Report([grid], LazyRows(places, record))
 
 
 def configurations_report(frame: Frame, request: Request) -> Report:
-    """Return the tables of a request, each followed by the costs of its rows."""
+    """Return the tables of a request, each followed by the costs of its rows if these are asked."""
     tables = divide(frame, request)
     grids = []
     for table in tables:
-        grids.append(grid_of(table, "results", _title(table), _caption(table)))
-        grids.append(grid_of(table, "costs", "", COSTS))
+        grids.append(grid_of(table, "results", _title(table), _caption(table), _common(table)))
+        if request.costs:
+            grids.append(grid_of(table, "costs", "", COSTS))
     found = _texts(tables, verdicts)
     if request.explain:
         found += _texts(tables, partial(explanations, request=request))
@@ -103,7 +103,11 @@ def configurations_report(frame: Frame, request: Request) -> Report:
 
 
 def grid_of(
-    table: ResultsTable, kind: Literal["results", "costs"], title: str, caption: str
+    table: ResultsTable,
+    kind: Literal["results", "costs"],
+    title: str,
+    caption: str,
+    common: Sequence[str] = (),
 ) -> Grid:
     """Return a table with one row per configuration: its labels, and the columns of its kind."""
     short = short_names(table.by)
@@ -123,7 +127,7 @@ def grid_of(
         title_text = column.title.replace("{metric}", table.metrics[i] if table.metrics else "")
         title_text = title_text.replace("{units}", table.unit.many)
         title_text = title_text.replace("{reference}", table.reference or "the best")
-        heads.append(Head(title_text, column.align == "right", column.spare))
+        heads.append(Head(title_text, column.align == "right", column.spare, column.folds))
 
     def row(entries: Sequence[Entry]) -> list[Cell]:
         return [
@@ -131,7 +135,7 @@ def grid_of(
             *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
         ]
 
-    return Grid(heads, LazyRows(table.entries, row), title, caption)
+    return Grid(heads, LazyRows(table.entries, row), title, caption, common, len(table.by))
 
 
 def _label_cell(entry: Entry, name: str) -> Cell:
@@ -184,6 +188,20 @@ def _title(table: ResultsTable) -> str:
 
 
 def _caption(table: ResultsTable) -> str:
+    sentences = [f"{_reading(table)}." if table.metrics else "No run has a result."]
+    if table.only_data:
+        sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
+    elif table.unit is not SEEDS:
+        sentences.append(f"Means over seeds within each of the {table.unit.many}, by data_seed.")
+    sentences += [SHORT] * (table.seeded and len(table.metrics) > 1)
+    tuned = set(table.frame.column("tuned"))
+    if len(tuned) == 1 and None not in tuned:
+        sentences.append(f"Tuned for each row: {tuned.pop()}.")
+    return " ".join(sentences)
+
+
+def _reading(table: ResultsTable) -> str:
+    """Return which values are better, and how rows are compared: `Lower is better; ...`."""
     better = table.frame.better
     ways = [
         f"{name}: {better[name]} is better"
@@ -191,26 +209,16 @@ def _caption(table: ResultsTable) -> str:
         else f"{name} describes and does not rank"
         for name in table.metrics
     ]
-    sentences = [f"{'; '.join(ways)}."] if ways else ["No run has a result."]
-    if table.only_data:
-        sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
-    elif table.unit is not SEEDS:
-        sentences.append(f"Means over seeds within each of the {table.unit.many}, by data_seed.")
-    if table.seeded:
-        sentences += [SHORT] * (len(table.metrics) > 1)
+    if len(ways) == 1 and table.metrics[0] in better:
+        ways = [f"{better[table.metrics[0]].capitalize()} is better"]
+    if table.seeded and any(name in better for name in table.metrics):
         tested = OVER_SPLITS if any(entry.overlap for entry in table.firsts) else OVER_SEEDS
-        sentences += [tested.format(units=table.unit.many)] * any(
-            name in better for name in table.metrics
-        )
-    tuned = set(table.frame.column("tuned"))
-    if len(tuned) == 1 and None not in tuned:
-        sentences.append(f"Tuned for each row: {tuned.pop()}.")
-    same = _same_everywhere(table)
-    return "\n".join([" ".join(sentences), *([f"The same in every run: {same}."] if same else [])])
+        ways.append(tested.format(units=table.unit.many))
+    return "; ".join(ways)
 
 
-def _same_everywhere(table: ResultsTable) -> str:
+def _common(table: ResultsTable) -> list[str]:
     """Return each choice that all runs share and that the title does not name."""
     shared = [name for name in table.frame.choices if name in table.same]
     named = IGNORED_CHOICES | ({"data"} if table.data else set())
-    return ", ".join(f"{name}={table.same[name]}" for name in shared if name not in named)
+    return [f"{name}={table.same[name]}" for name in shared if name not in named]

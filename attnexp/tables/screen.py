@@ -10,10 +10,13 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp import console
-from attnexp.tables.grid import Cell, Head, Report
+from attnexp.tables.grid import COMMON, NOTHING, Cell, Grid, Head, Report
 
 GAP = 3
 """Blanks between two columns."""
+
+SHORTEST = 8
+"""Characters of a name that is cut."""
 
 BOLD = Style(bold=True)
 
@@ -21,32 +24,96 @@ BOLD = Style(bold=True)
 def show(report: Report, limit: int, screen: Console = console.out) -> None:
     """Print a report, at most `limit` rows a table; 0 prints all.
 
-    Where a table is too wide, spare columns are left out; where that is not enough, each column has
-    a line of its own below the name of its row. Nothing is cut. The verdicts are above the tables.
+    The verdicts are above the tables. A row is one line: if a table is too wide, spare columns are
+    left out, then the labels of a row become one name that is cut in its middle. No number is cut,
+    and on a terminal sentences break between words.
     """
     for verdict in report.verdicts:
-        screen.print(Text(verdict, "bold"), soft_wrap=True)
+        _say(screen, verdict, "bold")
     for grid in report.grids:
-        if grid.title:
-            _say(screen, grid.title, "bold")
-        rows = grid.rows[: limit or None]
-        columns = fitting(grid.columns, rows, screen.width)
-        heads = [grid.columns[i] for i in columns]
-        entries = [[row[i] for i in columns] for row in rows]
-        widths = _widths(heads, entries)
-        if _width(widths) <= screen.width:
-            screen.print(_table(screen, heads, entries, widths), soft_wrap=True)
-        else:
-            _stack(screen, heads, entries)
-        left = [head.title for i, head in enumerate(grid.columns) if i not in columns]
-        if left:
-            _say(screen, f"Too narrow for {', '.join(left)}: see --metric and --format.")
-        if len(rows) < len(grid.rows):
-            _say(screen, f"{len(grid.rows) - len(rows)} more rows: --limit 0 shows all.")
-        if grid.caption:
-            _say(screen, grid.caption, "dim")
+        _show_grid(grid, limit, screen)
     for note in report.notes:
-        screen.print(Text.assemble(("note:", "yellow"), " ", note), soft_wrap=True)
+        sentence, command = note, ""
+        if screen.is_terminal:
+            sentence, _, command = note.partition(": attnexp ")
+        _say(screen, Text.assemble(("note:", "yellow"), " ", sentence, ":" if command else ""))
+        if command:
+            screen.print(Text(f"  attnexp {command}"), soft_wrap=True)
+
+
+def _show_grid(grid: Grid, limit: int, screen: Console) -> None:
+    shown = grid.rows[: limit or None]
+    folded = _folded(grid, shown)
+    if grid.title:
+        same = [f"{grid.columns[i].title} {shown[0][i].text}" for i in folded]
+        _say(screen, "; ".join([grid.title, *([", ".join(same)] if same else [])]), "bold")
+    kept = [i for i in range(len(grid.columns)) if i not in folded or not grid.title]
+    heads, rows = [grid.columns[i] for i in kept], [[row[i] for i in kept] for row in shown]
+    for spare in (1, 2):
+        columns = fitting(heads, rows, screen.width, spare)
+        shown_heads = [heads[i] for i in columns]
+        cells = [[row[i] for i in columns] for row in rows]
+        if _width(_widths(shown_heads, cells)) > screen.width:
+            shown_heads, cells = _named(shown_heads, cells, grid.labels, screen.width)
+        if _width(_widths(shown_heads, cells)) <= screen.width:
+            break
+    left = [head.title for i, head in enumerate(heads) if i not in columns]
+    heads, rows = shown_heads, cells
+    screen.print(_table(screen, heads, rows, _widths(heads, rows)), soft_wrap=True)
+    if left:
+        _say(screen, f"Too narrow for {', '.join(left)}.", "dim")
+    if len(shown) < len(grid.rows):
+        _say(screen, f"{len(grid.rows) - len(shown)} more rows: --limit 0 shows all.")
+    if grid.caption:
+        _say(screen, grid.caption, "dim")
+    if grid.common:
+        _say(screen, _one_line(grid.common, screen.width), "dim")
+
+
+def _folded(grid: Grid, rows: Sequence[Sequence[Cell]]) -> list[int]:
+    """Return the columns that fold and have the same in each of several rows."""
+    return [
+        i
+        for i, head in enumerate(grid.columns)
+        if head.folds and len(rows) > 1 and len({row[i].text for row in rows}) == 1
+    ]
+
+
+def _named(
+    heads: Sequence[Head], rows: Sequence[Sequence[Cell]], labels: int, width: int
+) -> tuple[list[Head], list[list[Cell]]]:
+    """Return a table in which the labels are one column, cut to the width that is left."""
+    names = [
+        ", ".join(
+            cell.text if i == 0 else f"{head.title}={cell.text}"
+            for i, (head, cell) in enumerate(zip(heads[:labels], row, strict=False))
+            if cell.text != NOTHING
+        )
+        for row in rows
+    ]
+    others = [row[labels:] for row in rows]
+    left = width - _width(_widths(heads[labels:], others)) - GAP
+    cut = [Cell(_cut(name, max(left, SHORTEST))) for name in names]
+    head = Head(_cut(heads[0].title, max(left, SHORTEST)))
+    return [head, *heads[labels:]], [[name, *row] for name, row in zip(cut, others, strict=True)]
+
+
+def _cut(text: str, width: int) -> str:
+    """Return a text whose middle is left out if it is wider than that."""
+    if cell_len(text) <= width:
+        return text
+    first = (width - 1) // 2
+    return f"{text[:first]}\N{HORIZONTAL ELLIPSIS}{text[first + 1 - width :]}"
+
+
+def _one_line(settings: Sequence[str], width: int) -> str:
+    """Return the settings in common in one line, the last ones counted if it is too short."""
+    for count in range(len(settings), 0, -1):
+        more = f" and {len(settings) - count} more" if count < len(settings) else ""
+        line = f"{COMMON}{', '.join(settings[:count])}{more}."
+        if len(line) <= width:
+            return line
+    return f"{len(settings)} settings are the same in every run."
 
 
 def as_text(report: Report) -> str:
@@ -57,18 +124,22 @@ def as_text(report: Report) -> str:
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
-def fitting(heads: Sequence[Head], rows: Sequence[Sequence[Cell]], width: int) -> list[int]:
-    """Return the columns that fit: spare ones go first, from the right."""
+def fitting(
+    heads: Sequence[Head], rows: Sequence[Sequence[Cell]], width: int, most: int = 1
+) -> list[int]:
+    """Return the columns that fit: spare ones, up to `most`, are left out from the right."""
     widths = _widths(heads, rows)
     kept = list(range(len(heads)))
     for i in reversed(range(len(heads))):
-        if heads[i].spare and _width([widths[k] for k in kept]) > width:
+        if 0 < heads[i].spare <= most and _width([widths[k] for k in kept]) > width:
             kept.remove(i)
     return kept
 
 
-def _say(screen: Console, text: str, style: str = "") -> None:
-    screen.print(Text(text, style), soft_wrap=True)
+def _say(screen: Console, text: str | Text, style: str = "") -> None:
+    """Print a text that breaks between words; a text that is not for a terminal stays one line."""
+    line = text if isinstance(text, Text) else Text(text, style)
+    screen.print(line, soft_wrap=not screen.is_terminal)
 
 
 def _table(
@@ -86,20 +157,6 @@ def _line(row: Sequence[Cell], heads: Sequence[Head], widths: Sequence[int]) -> 
         blanks = " " * (width - cell_len(cell.text))
         text = blanks + cell.text if head.right else cell.text + blanks
         yield Segment(" " * GAP * (i > 0) + text, BOLD if cell.strong else None)
-
-
-def _stack(screen: Console, heads: Sequence[Head], rows: Sequence[Sequence[Cell]]) -> None:
-    """Print the first column of each row, and below it a line for each of the others."""
-    name, *others = heads
-    wide = max((cell_len(head.title) for head in others), default=0)
-    for first, *cells in rows:
-        _say(screen, f"{name.title} {first.text}", "bold")
-        for head, cell in zip(others, cells, strict=True):
-            blanks = " " * (wide - cell_len(head.title) + GAP)
-            line = Text.assemble(
-                f"  {head.title}{blanks}", (cell.text, BOLD if cell.strong else "")
-            )
-            screen.print(line, soft_wrap=True)
 
 
 def _widths(heads: Sequence[Head], rows: Sequence[Sequence[Cell]]) -> list[int]:

@@ -1,20 +1,24 @@
 """A report on screens of several widths."""
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
 from attnexp.tables.entries import Request
-from attnexp.tables.grid import Cell, Grid, Head, Report
+from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report
 from attnexp.tables.reports import configurations_report
 from attnexp.tables.screen import fitting, show
 
 
-def printed(report: Report, width: int) -> str:
+def printed(report: Report, width: int, terminal: bool = False) -> str:
     text = io.StringIO()
-    show(report, 0, Console(file=text, width=width, highlight=False, color_system=None))
+    screen = Console(
+        file=text, width=width, highlight=False, color_system=None, force_terminal=terminal
+    )
+    show(report, 0, screen)
     return text.getvalue()
 
 
@@ -27,30 +31,82 @@ def test_columns_without_room_are_named():
     assert fitting(columns, rows, 1) == [0, 2]
 
 
-@pytest.mark.parametrize("width", [40, 60, 80])
-def test_no_number_is_cut(sweep_of, width: int):
+@pytest.mark.parametrize("width", [44, 60, 80, 120])
+def test_no_number_is_cut_and_a_row_is_one_line(sweep_of, width: int):
     values = [0.12345, 0.23456, 0.34567]
     runs = sweep_of({"gaussian_learned": values, "epanechnikov": [v + 5 for v in values]})
     report = configurations_report(runs, Request())
-    text = printed(report, width)
-    for grid in report.grids:
-        kept = fitting(grid.columns, grid.rows, width)
-        for i in kept:
-            assert grid.columns[i].title in text
-            for row in grid.rows:
-                assert row[i].text in text
-    sentences = [*report.verdicts]
-    for grid in report.grids:
-        sentences += [grid.title, *grid.caption.splitlines()]
-    lines = text.partition("note:")[0].splitlines()
-    drawn = [line for line in lines if line not in sentences and "Too narrow for" not in line]
-    assert all(cell_len(line) <= width for line in drawn)
+    lines = printed(report, width).splitlines()
+    (grid,) = report.grids
+    title = lines.index("sine: 2 configurations, 6 runs; seeds 3")
+    head, rule, *rows = lines[title + 1 : title + 5]
+    assert set(rule) == {"─"}
+    assert all(cell_len(line) <= width for line in (head, rule, *rows))
+    shown = [i for i, column in enumerate(grid.columns[1:], 1) if column.title in head]
+    assert {"test_mse", "standing"} <= {grid.columns[i].title for i in shown}
+    for row, line in zip(grid.rows, rows, strict=True):
+        assert all(row[i].text in line for i in shown)
+    assert ("95% interval" in head) == (width > 60)
 
 
-def test_a_table_without_room_has_a_line_a_column():
-    heads = [Head("model"), Head("test_mse", right=True), Head("95% interval", right=True)]
-    rows = [[Cell("dot"), Cell("0.5", strong=True), Cell("[0.25, 0.75]")]]
-    assert printed(Report([Grid(heads, rows, "sine")], []), 25) == (
-        "sine\nmodel dot\n  test_mse       0.5\n  95% interval   [0.25, 0.75]\n"
-    )
-    assert len(printed(Report([Grid(heads, rows)], []), 40).splitlines()) == 3
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_table_takes_six_lines_more_than_its_rows(sweep_of, width: int):
+    values = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
+    runs = sweep_of({f"score_{n}": [n + value for value in values] for n in range(10)})
+    report = configurations_report(runs, Request())
+    text = printed(replace(report, verdicts=(), notes=()), width, terminal=True)
+    assert len(text.splitlines()) <= 10 + 6
+    assert max(map(cell_len, text.splitlines())) <= width
+
+
+def test_sentences_break_between_words_on_a_terminal_alone():
+    report = Report([], [], ["more seeds: attnexp -m model=dot seed=1"], ["the best is " * 5])
+    assert printed(report, 30, terminal=True).splitlines() == [
+        "the best is the best is the ",
+        "best is the best is the best ",
+        "is ",
+        "note: more seeds:",
+        "  attnexp -m model=dot seed=1",
+    ]
+    assert len(printed(report, 30).splitlines()) == 2
+
+
+def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
+    heads = [Head("model"), Head("optim.lr"), Head("test_mse", right=True)]
+    rows = [
+        [Cell("gaussian_learned"), Cell("0.001"), Cell("0.5", strong=True)],
+        [Cell("dot"), Cell(NOTHING), Cell("0.25")],
+    ]
+    text = printed(Report([Grid(heads, rows, "sine", labels=2)], []), 30)
+    assert text.splitlines() == [
+        "sine",
+        "model                 test_mse",
+        "─" * 30,
+        "gaussian_….lr=0.001        0.5",
+        "dot                       0.25",
+    ]
+    assert len(printed(Report([Grid(heads, rows, labels=2)], []), 40).splitlines()) == 4
+
+
+def test_settings_in_common_are_one_line():
+    common = ("normalizer=softmax", "arch=kernel_regression", "optim=rprop")
+    report = Report([Grid([Head("model")], [[Cell("dot")]], "sine", common=common)], [])
+    for width, line in (
+        (200, "The same in every run: normalizer=softmax, arch=kernel_regression, optim=rprop."),
+        (60, "The same in every run: normalizer=softmax and 2 more."),
+        (30, "3 settings are the same in every run."),
+    ):
+        assert printed(report, width).splitlines()[-1] == line
+
+
+def test_a_column_with_one_value_is_next_to_the_title():
+    heads = [Head("model"), Head("seeds", folds=True), Head("mse"), Head("chance", folds=True)]
+    rows = [
+        [Cell(name), Cell("6"), Cell("0.5"), Cell(chance)]
+        for name, chance in (("a", "1"), ("b", "2"))
+    ]
+    lines = printed(Report([Grid(heads, rows, "sine: 2 rows")], []), 80).splitlines()
+    assert lines[0] == "sine: 2 rows; seeds 6"
+    assert lines[1].split() == ["model", "mse", "chance"]
+    alone = printed(Report([Grid(heads, rows[:1], "sine: 1 row")], []), 80).splitlines()
+    assert alone[1].split() == ["model", "seeds", "mse", "chance"]
