@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 def draw(summary: Summary, folder: Path) -> Summary:
-    """Draw the pictures of a finished run; return its summary, with a note where that failed."""
+    """Draw the pictures of a finished run; return its summary, with a note if that failed."""
     try:
         from attnexp.plots import catalogue
 
