@@ -29,7 +29,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     its band reaches from the smallest to the largest, over the epochs that all seeds have.
     Configurations that were not trained have no line.
 
-    Raises RequestError where no configuration has the columns in all its runs.
+    Raises RequestError if no configuration has the columns in all its runs.
     """
     columns = asked_columns(runs_of(comparison), options.metric)
     if not columns:
@@ -59,7 +59,6 @@ def _name(columns: Sequence[str]) -> str:
 
 
 def _set_axes(axes: Axes, columns: Sequence[str], values: Sequence[NDArray[np.float64]]) -> None:
-    """Set axes over the epoch, which is a whole number, for these values of the columns."""
     axes.set_xlabel("epoch")
     axes.set_ylabel(_name(columns))
     axes.margins(x=0.02)
