@@ -32,7 +32,7 @@ def say_unused_alone(config: DictConfig) -> None:
 def check_unused(config: DictConfig) -> None:
     """Check and name the settings that a run which has finished does not use.
 
-    Raises RequestError where it would be refused if it ran again.
+    Raises RequestError if it would be refused if it ran again.
     """
     words = _typed(config, OF_TRAINING)
     if not words:

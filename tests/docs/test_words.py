@@ -53,9 +53,9 @@ CONDITION = (
     r"|several|another)\b|\w+ (?:is|are|has|have|cannot)\b)"
 )
 IDIOMS = {
-    "where, for a condition (write: if)": (223, CONDITION),
+    "where, for a condition (write: if)": (197, CONDITION),
     "a clause with what (write a noun)": (
-        163,
+        138,
         r"\b(?:Returns?|Yields?|Reads?|Writes?|Holds?|Adds?) what\b"
         r"|(?:^|[.:] )What (?![^.]*\?)"
         r"|\bwhat (?!(?:is|was) wrong)[^.,;:()?]*(?=\.(?: |$)|$)",
