@@ -53,9 +53,9 @@ CONDITION = (
     r"|several|another)\b|\w+ (?:is|are|has|have|cannot)\b)"
 )
 IDIOMS = {
-    "where, for a condition (write: if)": (197, CONDITION),
+    "where, for a condition (write: if)": (193, CONDITION),
     "a clause with what (write a noun)": (
-        138,
+        136,
         r"\b(?:Returns?|Yields?|Reads?|Writes?|Holds?|Adds?) what\b"
         r"|(?:^|[.:] )What (?![^.]*\?)"
         r"|\bwhat (?!(?:is|was) wrong)[^.,;:()?]*(?=\.(?: |$)|$)",
