@@ -155,7 +155,7 @@ def parse(argv: Sequence[str]) -> Any:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="Say what is done and what would run, and run nothing",
+        help="Print the finished jobs and those that would run, and run nothing",
     )
     parser.error = refuse  # type: ignore[method-assign]
     arguments = parser.parse_intermixed_args(list(argv))
@@ -187,7 +187,7 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
 
 
 def _no_task(config: DictConfig) -> None:
-    raise RequestError("hydra/sweeper must be attnexp or tuned: others forget what they have done")
+    raise RequestError("hydra/sweeper must be attnexp or tuned: others run finished jobs again")
 
 
 class Repository(ConfigRepository):
@@ -280,7 +280,7 @@ OF_HYDRA: Mapping[str, Any] = {
 
 
 REFUSED = {
-    "callbacks": "a tracker of your own is told of a run's beginning, epochs and end",
+    "callbacks": "a tracker of your own is called at the beginning, epochs and end of a run",
     "job.chdir": "a run stays in the current directory; ${hydra:runtime.output_dir} is its folder",
     "output_subdir": "summary.json in the folder of a run has the configuration and the overrides",
 }

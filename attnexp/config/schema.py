@@ -57,7 +57,9 @@ def check_settings(
     try:
         parameters = dict(inspect.signature(target).parameters)
     except (TypeError, ValueError) as error:
-        raise RequestError(f"{where}._target_ names nothing with settings: {error}") from error
+        raise RequestError(
+            f"{where}._target_ has no signature to check settings against: {error}"
+        ) from error
     for name, value in settings.items():
         if str(name).startswith("_"):
             if name not in OF_HYDRA:

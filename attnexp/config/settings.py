@@ -93,7 +93,7 @@ def _require_no_mask(settings: Mapping[str, Any]) -> None:
         if value == MASK:
             raise RequestError(
                 f"{name} is '{MASK}', which is recorded in place of a secret: give the secret as "
-                f"{name}='${{oc.env:NAME}}', and NAME in the environment"
+                f"{name}='${{oc.env:NAME}}', and set NAME in the environment"
             )
 
 
@@ -109,7 +109,7 @@ def recorded(config: DictConfig) -> dict[str, Any]:
         by_name = _plain(config)
     except OmegaConfBaseException as error:
         raise RequestError(
-            "a variable of the environment can be the value of a setting or a part of it, and "
+            "an environment variable can be the value of a setting or a part of it, and "
             "cannot name another setting"
         ) from error
     finally:

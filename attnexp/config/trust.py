@@ -168,7 +168,7 @@ def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
 def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[str]) -> Any:
     """The value, checked. Appends to `used` the targets that are the user's own."""
     if value == MASK:
-        raise ValueError(f"{path} was a secret, which no folder holds")
+        raise ValueError(f"{path} was a secret, which a run folder does not store")
     if isinstance(value, str) and "${" in VARIABLE.sub("", value):
         raise ValueError(f"{path} is {value!r}, and a run folder holds no such interpolations")
     if isinstance(value, list):

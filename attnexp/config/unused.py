@@ -44,7 +44,7 @@ def check_unused(config: DictConfig) -> None:
             build.check_neutral(config)
         except ValueError as error:
             raise RequestError(str(error)) from error
-    console.say(f"no effect on what has finished: {', '.join(words)}")
+    console.say(f"no effect on finished runs: {', '.join(words)}")
 
 
 def _typed(config: DictConfig, names: Collection[str]) -> list[str]:

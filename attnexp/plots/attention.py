@@ -83,7 +83,7 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
     kept = [set(run.snapshots) for _, run in rows]
     epochs = _spread(sorted(kept[0].intersection(*kept[1:])))
     if not epochs:
-        raise RequestError("the runs have kept no attention of the same epoch")
+        raise RequestError("the runs have no epoch in common whose attention was stored")
     one_example = replace(options.view, examples=options.view.examples[:1])
     cells = [
         [maps_of(run.snapshots[epoch], one_example, 1)[0] for epoch in epochs] for _, run in rows
@@ -158,7 +158,7 @@ def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
     for run in runs[1:]:
         if not same_examples(runs[0].attention, run.attention):
             raise RequestError(
-                f"{runs[0].folder} and {run.folder} were looked at on different examples: "
+                f"{runs[0].folder} and {run.folder} stored attention on different examples: "
                 "their maps cannot be compared"
             )
     return [run.attention for run in runs]

@@ -40,7 +40,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
         if all(column in run.epochs for run in each[0].runs for column in columns)
     ]
     if not trained:
-        raise RequestError(f"no configuration wrote {choices_text(columns)} in all its runs")
+        raise RequestError(f"no configuration has {choices_text(columns)} in all its runs")
     figure, axes = line_axes(comparison, _name(columns).capitalize())
     drawn = [[seeds_by_epoch(one, column) for column in columns] for one, _, _ in trained]
     _set_axes(axes, columns, [values for lines in drawn for _, values in lines])

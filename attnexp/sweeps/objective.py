@@ -30,7 +30,7 @@ def selection_of(job: PlannedJob) -> str:
     """
     metric = finished(job).selection
     if metric is None:
-        raise NotMeasuredError("its summary does not say what to select by: give a metric")
+        raise NotMeasuredError("its summary names no metric to select by: give one")
     return metric
 
 

@@ -212,7 +212,7 @@ class Composer:
         HydraConfig.instance().cfg = config  # type: ignore[assignment]
         if config.hydra.sweeper.params != self.config.hydra.sweeper.params:
             raise RequestError(
-                "experiments bring axes of their own, so run one at a time: -m experiment=NAME"
+                "each experiment has its own axes, so run one at a time: -m experiment=NAME"
             )
         make_portable(config.hydra)
         sweep = OmegaConf.to_container(config.hydra.sweep, resolve=False)
@@ -236,7 +236,7 @@ def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
     """
     named = math.prod(len(axis.overrides) for axis in axes)
     if named > MOST_JOBS:
-        raise RequestError(f"the sweep names {named:,} jobs: at most {MOST_JOBS:,} can be planned")
+        raise RequestError(f"the sweep has {named:,} jobs, expected at most {MOST_JOBS:,}")
     combinations = itertools.product(*(axis.overrides for axis in axes))
     planned = (composer.planned(axes, each, number) for number, each in enumerate(combinations))
     return plan_of(planned, rerun)

@@ -158,7 +158,7 @@ class Scheduler:
                 ) from None
             if not isinstance(error, FailedFastError):
                 raise
-            console.say("fail_fast=true: the rest is not run")
+            console.say("fail_fast=true: the remaining jobs are not run")
         finally:
             show_outcomes(self._plan.jobs, self._outcomes())
         total = len(self._plan.jobs)

@@ -177,7 +177,7 @@ def require_no_secrets(job: Job) -> None:
         if not name.startswith(OF_OVERRIDES) and written[name] != value:
             raise RequestError(
                 f"{name} is a secret, and this launcher writes settings into files: give it as "
-                f"{name}='${{oc.env:NAME}}', and NAME in the environment"
+                f"{name}='${{oc.env:NAME}}', and set NAME in the environment"
             )
 
 

@@ -36,8 +36,8 @@ class LocalExecutor(Executor):
         super().__init__(job_of)
         if n_jobs == 0:
             raise RequestError(
-                "hydra.launcher.n_jobs: n_jobs == 0 runs nothing: give the number of jobs at a "
-                "time, or -1 for one job for each core"
+                "hydra.launcher.n_jobs must not be 0: give the number of jobs to run at a "
+                "time, or -1 for one job per core"
             )
         self._cores = core_count()
         self._limited_by_cores = n_jobs < 0

@@ -27,7 +27,7 @@ def draw(summary: Summary, folder: Path) -> Summary:
         try:
             summary.write(folder)
         except OSError as lost:
-            console.warn(f"the summary lacks the last of its notes: {error_text(lost)}")
+            console.warn(f"the last note could not be written into the summary: {error_text(lost)}")
     return summary
 
 

@@ -312,5 +312,5 @@ def record_end(
     try:
         ending.write(folder)
     except OSError as lost:
-        console.warn(f"how the run ended could not be recorded: {error_text(lost)}")
+        console.warn(f"the end of the run could not be recorded: {error_text(lost)}")
     return ending
