@@ -327,7 +327,6 @@ def _check_schedule(schedule: Any, settings: Mapping[str, Any]) -> None:
 
 
 def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
-    """Raise RequestError for steps that compare more than `STEP_PAIRS` pairs of points."""
     if not isinstance(dataset.train, Points):
         return
     points = dataset.train.keys.shape[1]

@@ -128,7 +128,6 @@ def _draw(
     label: str,
     place: tuple[int, int],
 ) -> None:
-    """Draw a configuration: a dot with its line in each row, one above the other."""
     number, count = place
     colour = line["color"]
     learned = fmean(run[LEARNED][metric] for run in numbers)
@@ -177,5 +176,4 @@ def _draw_heads(
 
 
 def _counted(number: int) -> list[str]:
-    """Return the texts of 1 to a number."""
     return [str(one) for one in range(1, number + 1)]

@@ -205,7 +205,6 @@ def _reduced(weights: NDArray[np.float64], rows: int, columns: int) -> NDArray[n
 
 
 def _scale(end: str, gold: bool, terminal: Terminal) -> Text:
-    """Return the line that explains the colours or characters."""
     line = Text("weight 0 ")
     for share in np.linspace(0, 1, 10):
         line.append(*_cell(float(share), terminal))

@@ -246,7 +246,6 @@ class Replicas:
         return Replica(number, run, RunProgress(run), optimizer, groups[0]["lr"], repr(groups))
 
     def _require_map(self) -> None:
-        """Raise NotReplicableError if a trial shows that the loss cannot be mapped."""
         try:
             some = [each.run.dataset.train.select(slice(self._size)) for each in self._replicas]
             self._loss_and_gradient(stacked(_rows(some)))
