@@ -79,7 +79,7 @@ def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
 
 
 def _axis(name: str, size: int) -> Axis:
-    """Return a side of a map: places from 1, each with its number where they are few."""
+    """Return a side of a map: places from 1, each with its number if they are few."""
     order = np.arange(size)
     if size <= MOST_SYMBOLS:
         return Axis(name, order, symbols=tuple(str(place + 1) for place in order))
@@ -89,7 +89,7 @@ def _axis(name: str, size: int) -> Axis:
 def draw(outcome: Outcome, path: Path) -> None:
     """Draw the maps of the first sequences side by side.
 
-    Raises RequestError where the file cannot be written.
+    Raises RequestError if the file cannot be written.
     """
     from attnexp.plots.heatmap_grid import draw_grid
     from attnexp.plots.style import save, style

@@ -17,7 +17,7 @@ class Outcome:
     """The result of a request: the choices, and all tensors in order.
 
     `parameters` holds the shapes of the parameters, which are untrained and come from the seed.
-    `score` is the name of the choice, or None where scores were given.
+    `score` is the name of the choice, or None if scores were given.
     """
 
     title: str

@@ -22,7 +22,7 @@ TENSORS = {
     "scores": "scores in place of queries and keys: batch x queries x keys",
     "valid_lens": "keys that are not padding: 2,6 per sequence, 1,3;2,4 per query",
 }
-"""The tensors in the order in which they are shown, and what the help page says of each."""
+"""The tensors in the order in which they are shown, and the text of the help page on each."""
 
 SETTING = re.compile(r"(model|normalizer)(\.[A-Za-z]\w*)*|seed")
 """The names of settings that attention has. A file may be somebody else's: no `_target_`."""
@@ -110,7 +110,6 @@ def _content(file: Path) -> dict[str, Any]:
 
 
 def _check_setting(name: str, value: str) -> None:
-    """Raise RequestError for a setting that attention does not have, or several values of one."""
     if not SETTING.fullmatch(name):
         raise RequestError(
             with_choices(
@@ -125,7 +124,6 @@ def _check_setting(name: str, value: str) -> None:
 
 
 def _check_complete(tensors: Mapping[str, object]) -> None:
-    """Raise RequestError unless there are queries and keys, or scores in place of both."""
     pair = [name for name in ("queries", "keys") if name in tensors]
     if "scores" in tensors and pair:
         raise RequestError(f"scores are given, so that {pair[0]} have no effect: omit one")

@@ -34,7 +34,7 @@ SHOWN = 40
 """The most characters of a description in a message."""
 
 KINDS = ("arange", "eye", "normal", "ones", "uniform", "zeros")
-"""What `KIND:SHAPE` makes: 0, 1, 2, ..., identity matrices, draws, ones, zeros."""
+"""The tensors that `KIND:SHAPE` makes: 0, 1, 2, ..., identity matrices, draws, ones, zeros."""
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,6 @@ def _rows(text: str) -> NDArray[np.float64]:
 
 
 def _numbers_of(array: NDArray[Any]) -> NDArray[Any]:
-    """Return an array. Raises ValueError unless it holds real numbers."""
     if array.dtype.kind not in "biuf":
         raise ValueError(f"it has the type {array.dtype}")
     return array
@@ -152,7 +151,7 @@ def fitted(tensors: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
     query. A tensor without a batch, or with a batch of 1, is the same in every sequence; lengths
     may be given per sequence or per query.
 
-    Raises RequestError with all shapes where they do not fit.
+    Raises RequestError with all shapes if they do not fit.
     """
     whole = {name: _with_batch(name, tensor) for name, tensor in tensors.items()}
     scored = whole.get("scores")
@@ -176,7 +175,6 @@ def fitted(tensors: "Mapping[str, Tensor]") -> "dict[str, Tensor]":
 
 
 def _with_batch(name: str, tensor: "Tensor") -> "Tensor":
-    """Return a tensor whose first axis is the batch."""
     if name == "valid_lens" or tensor.dim() == MOST_AXES:
         return tensor
     if tensor.dim() == 1:

@@ -1,1 +1,1 @@
-"""Hydra's side: composing a configuration, checking it, and building what it describes."""
+"""Hydra's side: composing a configuration, checking it, and building its objects."""

@@ -43,7 +43,7 @@ STEP_PAIRS = 2**36
 """Pairs of points up to which a step is taken: all of 262,144 points, some two minutes a step."""
 
 MOST_THREADS = max(256, os.cpu_count() or 1)
-"""CPU threads of a run: far more than processors would exhaust what the system can start."""
+"""CPU threads of a run: far more than processors would exhaust the threads of the system."""
 
 SOFTMAX = "attnexp.normalizers.softmax.Softmax"
 """The normalizer that an architecture without an argument `normalizer` computes."""
@@ -72,7 +72,7 @@ MADE: Mapping[str, type] = {
     "task": Task,
     "train": TrainSettings,
 }
-"""What the target of a group must make."""
+"""The type of object that the target of a group must make."""
 
 FINITE = ("model", "normalizer", "arch", "data")
 """Groups in whose formulas an infinite number has no meaning."""
@@ -81,8 +81,8 @@ FINITE = ("model", "normalizer", "arch", "data")
 def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
     """Build everything that a run needs, and write nothing.
 
-    `opening` is what is known of the run before. Raises RequestError or ValueError for a
-    configuration that cannot work, and where the user's code has changed since it was composed.
+    `opening` is the summary of the run before it is built. Raises RequestError or ValueError for a
+    configuration that cannot work, and if the user's code has changed since it was composed.
     """
     plain = resolved(config)
     chosen = opening.choices
@@ -198,7 +198,7 @@ def _checked_data_seed(plain: Mapping[str, Any], seed: int) -> int:
 def _checked_makers(
     config: DictConfig, plain: Mapping[str, Any], groups: Collection[str]
 ) -> dict[str, Callable[..., Any]]:
-    """Return what makes the object of each group, whose settings have been checked.
+    """Return the maker of each group's object, after a check of its settings.
 
     Raises RequestError for settings that its target does not take.
     """
@@ -227,10 +227,10 @@ class Untrained:
 
 
 def _made(group: str, node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
-    """Return what the target of a group makes of its settings.
+    """Return the object that the target of a group makes of its settings.
 
-    Raises RequestError for anything but what the group is for, and where the target raises what is
-    neither that nor a ValueError: a class of the user's may raise anything.
+    Raises RequestError for an object of another type than the group's, and if the target raises
+    anything but a RequestError or a ValueError: a class of the user's may raise anything.
     """
     try:
         made = build(node, settings, **given)
@@ -257,7 +257,7 @@ def _made(group: str, node: DictConfig, settings: Mapping[str, Any], /, **given:
 
 
 def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any:
-    """Call the `_target_` of a node with its settings and with what the run gives it.
+    """Call the `_target_` of a node with its settings and the arguments from the run.
 
     `settings` is the node as plain values. Hydra finds the target, and refuses targets such as
     `os.system`; objects within the settings are Hydra's to build.
@@ -270,7 +270,10 @@ def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any
 
 @cache
 def _callable(target: str) -> Callable[..., Any]:
-    """Return what a target names. Hydra takes 2 ms for that, and the runs of a sweep share it."""
+    """Return the class or function that a target names.
+
+    Hydra takes 2 ms for that, and the runs of a sweep share it.
+    """
     return cast(Callable[..., Any], instantiate({"_target_": target}, _partial_=True))
 
 
@@ -292,7 +295,6 @@ def target_of(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[...,
 
 
 def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:
-    """Raise RequestError unless the architecture is for this kind of data."""
     needed = spec_type(target_of(plain["arch"], "arch"))
     if isinstance(dataset.spec, needed):
         return
@@ -309,7 +311,7 @@ def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dat
 
 
 def _check_schedule(schedule: Any, settings: Mapping[str, Any]) -> None:
-    """Raise RequestError for what does not map the progress of training to a finite factor."""
+    """Raise RequestError unless the schedule maps progress to a finite factor."""
     try:
         factors = [float(schedule(progress)) for progress in (0.0, 1.0)]
     except Exception as error:  # a class of the user's may raise anything
@@ -325,7 +327,6 @@ def _check_schedule(schedule: Any, settings: Mapping[str, Any]) -> None:
 
 
 def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
-    """Raise RequestError for steps that compare more than `STEP_PAIRS` pairs of points."""
     if not isinstance(dataset.train, Points):
         return
     points = dataset.train.keys.shape[1]
@@ -340,9 +341,9 @@ def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
 def _normalizer(
     plain: Mapping[str, Any], chosen: Mapping[str, str], made: Mapping[str, Callable[..., Any]]
 ) -> dict[str, Callable[..., Any]]:
-    """Return the argument `normalizer` of the architecture, where it has one.
+    """Return the argument `normalizer` of the architecture, if it has one.
 
-    Raises RequestError where it has none and the softmax, which it computes, was not chosen.
+    Raises RequestError if it has none and the softmax, which it computes, was not chosen.
     """
     parameters = inspect.signature(target_of(plain["arch"], "arch")).parameters
     if "normalizer" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):

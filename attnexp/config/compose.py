@@ -1,9 +1,8 @@
 """Starts Hydra with attnexp's configuration, and composes with it.
 
 `hydra.main` composes twice, makes a folder before anything is checked, and prints and exits where
-we want to explain. So this module drives Hydra itself. Hydra raises its own errors for most of what
-is wrong, and for the rest whatever Python raises where it happens: here all of that becomes
-`ConfigCompositionException`.
+we want to explain. So this module drives Hydra itself. Hydra raises its own errors for most
+mistakes, and Python's for the rest: here all of them become `ConfigCompositionException`.
 """
 
 import shlex
@@ -99,7 +98,7 @@ class CommandLine:
         return True
 
     def compose(self) -> Job | None:
-        """The one job that the overrides describe, or None where they ask for a sweep."""
+        """The one job that the overrides describe, or None if they ask for a sweep."""
         config = self.app.compose_config(self.config_name, self.overrides, RunMode.RUN)
         if config.hydra.mode == RunMode.MULTIRUN:
             return None
@@ -109,7 +108,7 @@ class CommandLine:
         return Job(config, place.refreshed(settings), self.command)
 
     def composed_sweep(self) -> tuple[HydraContext, DictConfig]:
-        """Return the configuration of the sweep as a whole, and what composes its jobs."""
+        """Return the configuration of the sweep as a whole, and the composer of its jobs."""
         config = self.app.compose_config(self.config_name, self.overrides, RunMode.MULTIRUN)
         return HydraContext(self.app.config_loader, Callbacks(config)), config
 
@@ -127,7 +126,7 @@ class CommandLine:
         return RequestError(explanation(error, self.overrides, self._settings))
 
     def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:
-        """The settings that overrides compose, nested, or none where they cannot be composed."""
+        """The settings that overrides compose, nested, or none if they cannot be composed."""
         try:
             config = self.app.compose_config(
                 self.config_name, list(overrides), RunMode.MULTIRUN, validate_sweep_overrides=False
@@ -138,7 +137,7 @@ class CommandLine:
 
 
 def settings_in(node: Any) -> dict[str, Any]:
-    """A composed configuration without what is Hydra's."""
+    """Return a composed configuration without Hydra's part."""
     return {
         str(name): settings_in(value) if isinstance(value, dict) else value
         for name, value in node.items()
@@ -156,7 +155,7 @@ def parse(argv: Sequence[str]) -> Any:
     parser.add_argument(
         "--dry-run",
         action="store_true",
-        help="Say what is done and what would run, and run nothing",
+        help="Print the finished jobs and those that would run, and run nothing",
     )
     parser.error = refuse  # type: ignore[method-assign]
     arguments = parser.parse_intermixed_args(list(argv))
@@ -188,7 +187,7 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
 
 
 def _no_task(config: DictConfig) -> None:
-    raise RequestError("hydra/sweeper must be attnexp or tuned: others forget what they have done")
+    raise RequestError("hydra/sweeper must be attnexp or tuned: others run finished jobs again")
 
 
 class Repository(ConfigRepository):
@@ -281,11 +280,11 @@ OF_HYDRA: Mapping[str, Any] = {
 
 
 REFUSED = {
-    "callbacks": "a tracker of your own is told of a run's beginning, epochs and end",
+    "callbacks": "a tracker of your own is called at the beginning, epochs and end of a run",
     "job.chdir": "a run stays in the current directory; ${hydra:runtime.output_dir} is its folder",
     "output_subdir": "summary.json in the folder of a run has the configuration and the overrides",
 }
-"""Settings of Hydra's that attnexp does without, and what serves in their place."""
+"""Settings of Hydra's that attnexp does without, and the replacement of each."""
 
 
 def _check_hydra(hydra: DictConfig) -> None:

@@ -25,13 +25,13 @@ MOST_ALIASED = 100_000
 """The most values for which the aliases of a file may be written out, all together."""
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""PyYAML's parser in C, where it was built with it."""
+"""PyYAML's parser in C, if it was built with it."""
 
 
 def read_document(path: Path, kind: Any) -> Any:
     """Return the content of a YAML file as a value of a type, such as `dict[str, int]`.
 
-    Raises RequestError where there is no such file, for other fields or types than expected, and as
+    Raises RequestError if there is no such file, for other fields or types than expected, and as
     `read_bounded`.
     """
     try:
@@ -45,10 +45,10 @@ def read_document(path: Path, kind: Any) -> Any:
 def read_bounded(path: Path) -> bytes:
     """Return the content of a YAML file whose nesting and aliases are bounded.
 
-    Raises FileNotFoundError where there is none, and RequestError where it cannot be read, is
-    nested deeper than MOST_LEVELS, where its aliases stand for more than MOST_ALIASED values, or
-    where one lies inside the value that it names. A file that is not YAML is returned: its reader
-    says where it is not.
+    Raises FileNotFoundError if there is none, and RequestError if it cannot be read, is nested
+    deeper than MOST_LEVELS, if its aliases stand for more than MOST_ALIASED values, or if one lies
+    inside the value that it names. A file that is not YAML is returned: its reader says where it is
+    not.
     """
     content = read_bytes(path)
     with suppress(yaml.YAMLError):
@@ -71,7 +71,6 @@ class _Value:
 
 
 def _check_size(path: Path, events: Iterator[yaml.Event]) -> None:
-    """Raise RequestError for the events of a file that is nested too deeply or aliased too much."""
     named: dict[str, _Value] = {}
     around = [_Value(levels=1)]  # the file, then the lists and mappings that have not ended
     aliased = 0

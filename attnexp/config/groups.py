@@ -20,7 +20,7 @@ class Choice:
 def conf_dir() -> Path:
     """The folder with the configuration: inside an installed package, or next to it in a checkout.
 
-    Raises FileNotFoundError where the installation is broken.
+    Raises FileNotFoundError if the installation is broken.
     """
     package = Path(__file__).resolve().parent.parent
     for folder in (package / "conf", package.parent / "conf"):
@@ -44,7 +44,7 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
 def first_line(path: Path) -> str:
     """Return the first comment of a YAML file that is not a directive to Hydra.
 
-    It is empty where there is none, and for a file that cannot be read.
+    It is empty if there is none, and for a file that cannot be read.
     """
     try:
         text = path.read_text(encoding="utf-8", errors="replace")

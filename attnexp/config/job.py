@@ -1,4 +1,4 @@
-"""A job: the configuration of one run and its place, and what Hydra does around it."""
+"""A job: the configuration of one run, its place, and its surroundings from Hydra."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ Result = TypeVar("Result")
 class Job:
     """A composed configuration, Hydra's node included, and the place of the run.
 
-    `command` is what was typed for it.
+    `command` is the command line as it was typed.
     """
 
     config: DictConfig
@@ -60,7 +60,7 @@ class Job:
         )
 
     def refreshed(self) -> "Job":
-        """Return the job with what its folder holds now. Raises as `Place.refreshed`."""
+        """Return the job with the present state of its folder. Raises as `Place.refreshed`."""
         return replace(self, place=self.place.refreshed(self.settings))
 
     @property
@@ -75,7 +75,7 @@ class Job:
 
 
 def finished_before(job: Job) -> Summary | None:
-    """Return the summary of the same run, where it had finished and `rerun` is not set."""
+    """Return the summary of the same run, if it had finished and `rerun` is not set."""
     found = job.place.found
     if not found.status.counts_in_means or job.config.rerun:
         return None
@@ -103,7 +103,7 @@ def set_folder(job: Job) -> None:
 
 
 class JobContext:
-    """What Hydra gives to a job, after `set_folder`. A job may enter it several times.
+    """The surroundings of a job in Hydra, after `set_folder`. A job may enter them several times.
 
     Messages go to the log in the folder; `${hydra:...}` can be resolved; environment variables are
     as asked.
@@ -115,7 +115,7 @@ class JobContext:
 
     @contextmanager
     def entered(self) -> Iterator[None]:
-        """Give a block the surroundings."""
+        """Run a block in the surroundings."""
         hydra = self._job.config.hydra
         before = HydraConfig.instance().cfg
         HydraConfig.instance().cfg = self._job.config  # type: ignore[assignment]
@@ -133,7 +133,7 @@ class JobContext:
             handler.close()
 
     def _direct_messages(self) -> None:
-        """Configure the log; later, where only the root has handlers, set them, which is quick."""
+        """Configure the log; later, if only the root has handlers, set them, which is quick."""
         hydra = self._job.config.hydra
         if self._handlers and "loggers" not in hydra.job_logging:
             logging.root.handlers[:] = self._handlers

@@ -62,7 +62,6 @@ def _made(name: str, settings: Mapping[str, Any], argument: str | None, text: st
 
 
 def _number(text: str) -> int | float | str:
-    """Return the number that a text spells, else the text."""
     for kind in (int, float):
         try:
             return kind(text)

@@ -29,14 +29,14 @@ EXTRAS = {
 """Choices that other packages bring, and which of our extras installs each."""
 
 ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
-"""What composing a configuration raises when the request is wrong."""
+"""The errors of composing a configuration when the request is wrong."""
 
 SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
-"""The settings that overrides compose, nested, or none where they cannot be composed."""
+"""The settings that overrides compose, nested, or none if they cannot be composed."""
 
 
 def explanation(error: BaseException, overrides: Sequence[str], settings_of: SettingsOf) -> str:
-    """Return one sentence on what is wrong, what was expected, and the nearest choice."""
+    """Return one sentence with the mistake, the expected value and the nearest choice."""
     for cause in chain(error):
         if isinstance(cause, RequestError | SourceError):
             return str(cause)
@@ -78,7 +78,6 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
 
 
 def _bad_choice(overrides: Sequence[str]) -> str:
-    """Return the sentence for a group that is given a number, a list or settings as its choice."""
     for override in overrides:
         group, value = override_name(override), override.partition("=")[2]
         names = [choice.name for choice in choices(group)] if group in GROUPS else []
@@ -96,7 +95,7 @@ def _unknown(path: str, settings: Mapping[str, Any]) -> str:
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
-    """An error and what it was raised from."""
+    """Return an error and those that it was raised from."""
     cause: BaseException | None = error
     while cause is not None:
         yield cause
@@ -120,7 +119,6 @@ def _missing_choice(error: MissingConfigException) -> str:
 
 
 def _no_choice(name: str, group: str, names: Sequence[str]) -> str:
-    """Return the sentence for a name that is not in a group."""
     problem = f"'{name}' is not one of the choices for '{group}'"
     return with_choices(problem, nearest_text(name, names), f"choose {choices_text(names)}")
 

@@ -25,7 +25,7 @@ HYDRA = "hydra"
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings at the top level of a run. Groups are checked against what they name."""
+    """The settings at the top level of a run. Groups are checked against their targets."""
 
     model: dict[str, Any]
     normalizer: dict[str, Any]
@@ -51,7 +51,7 @@ class Settings:
 
 
 def register_resolvers() -> None:
-    """Register `${run_name:}`, `${sha256:PATH}`, and what `recorded` needs of `oc`."""
+    """Register `${run_name:}`, `${sha256:PATH}`, and the `oc` resolvers for `recorded`."""
     OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
     OmegaConf.register_new_resolver("sha256", _digest, replace=True)
     OmegaConf.register_new_resolver("oc.env", _environment, replace=True)
@@ -88,12 +88,12 @@ def _require_text_as_names(settings: Mapping[Any, Any], path: str = "") -> None:
 
 
 def _require_no_mask(settings: Mapping[str, Any]) -> None:
-    """Raise RequestError for what a record of settings holds in place of a secret."""
+    """Raise RequestError for the mask that a record holds in place of a secret."""
     for name, value in leaves(settings):
         if value == MASK:
             raise RequestError(
                 f"{name} is '{MASK}', which is recorded in place of a secret: give the secret as "
-                f"{name}='${{oc.env:NAME}}', and NAME in the environment"
+                f"{name}='${{oc.env:NAME}}', and set NAME in the environment"
             )
 
 
@@ -101,7 +101,7 @@ def recorded(config: DictConfig) -> dict[str, Any]:
     """Return attnexp's part of a configuration as a run folder records it.
 
     Text that depends on the environment has `${oc.env:NAME}` in place of the variable's value, and
-    the values of secrets are masked. Raises RequestError where a variable decides which setting
+    the values of secrets are masked. Raises RequestError if a variable decides which setting
     another one refers to.
     """
     names = _variables_by_name.set(True)
@@ -109,7 +109,7 @@ def recorded(config: DictConfig) -> dict[str, Any]:
         by_name = _plain(config)
     except OmegaConfBaseException as error:
         raise RequestError(
-            "a variable of the environment can be the value of a setting or a part of it, and "
+            "an environment variable can be the value of a setting or a part of it, and "
             "cannot name another setting"
         ) from error
     finally:

@@ -1,4 +1,4 @@
-"""Builds a run again from what its folder holds."""
+"""Builds a run again from its folder."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -34,13 +34,13 @@ RESTORED = {**REPEATED, "device": "cpu", "batched": False}
 
 
 def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
-    """Build a finished run as it was after training, on the CPU, from what its folder holds.
+    """Build a finished run from its folder as it was after training, on the CPU.
 
     The folder may be somebody else's: it can name attnexp's own classes, the optimizers of PyTorch,
-    and what `trust` covers.
+    and the code that `trust` covers.
 
-    Raises RequestError where it names anything else, where its settings cannot be built, and where
-    it holds no parameters that fit.
+    Raises RequestError if it names anything else, if its settings cannot be built, or if it holds
+    no parameters that fit.
     """
     run = rebuild(summary, folder, trust, RESTORED)
     try:
@@ -53,7 +53,7 @@ def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
 
 
 def check_choices(summary: Summary, folder: Path, config_dir: Path | None) -> None:
-    """Raise RequestError where a choice names another class than the settings, which typed none."""
+    """Raise RequestError if a choice names another class than the settings, which typed none."""
     typed = [word.partition("=")[0].lstrip("+") for word in summary.overrides or ()]
     for group, name in summary.choices.items():
         stored = OmegaConf.select(OmegaConf.create(summary.config), f"{group}._target_")
@@ -98,7 +98,7 @@ def rebuild(
 
 
 def _check_variables(names: Sequence[str], config: dict[str, Any], summary: Summary) -> None:
-    """Raise ValueError unless the environment has what a run read from it.
+    """Raise ValueError unless the environment has the values that a run read from it.
 
     Its key says so, which a folder that only names a variable of ours cannot know.
     """

@@ -57,7 +57,9 @@ def check_settings(
     try:
         parameters = dict(inspect.signature(target).parameters)
     except (TypeError, ValueError) as error:
-        raise RequestError(f"{where}._target_ names nothing with settings: {error}") from error
+        raise RequestError(
+            f"{where}._target_ has no signature to check settings against: {error}"
+        ) from error
     for name, value in settings.items():
         if str(name).startswith("_"):
             if name not in OF_HYDRA:
@@ -101,7 +103,7 @@ def unknown_setting(path: str, siblings: Collection[str], others: Collection[str
 
 
 def _named(name: str, paths: Collection[str]) -> str:
-    """` Did you mean ...?` with the paths that end in a name, or nothing where none does."""
+    """` Did you mean ...?` with the paths that end in a name, or nothing if none does."""
     same = [f"'{path}'" for path in paths if path.rpartition(".")[2] == name]
     return f" Did you mean {choices_text(same)}?" if same else ""
 
@@ -151,7 +153,6 @@ def _of_yaml(annotation: Any) -> Any:
 
 
 def _misfit(error: str, kind: Any, value: Any, path: str) -> str:
-    """Return our sentence for an error of msgspec's about a setting."""
     options = (kind, *get_args(kind))
     literals = [str(c) for each in options if get_origin(each) is Literal for c in get_args(each)]
     expected = re.match(r"Expected `([^`]+)`( of length \d+)?", error)

@@ -26,7 +26,7 @@ TARGET = "_target_"
 
 
 VARIABLE = re.compile(r"\$\{oc\.env:(\w+)\}")
-"""How a run folder writes the value of an environment variable."""
+"""The form in which a run folder writes the value of an environment variable."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class Trust:
 def read_trust(modules: Sequence[str], config_dir: Path | None) -> Trust:
     """The trust that a command line asks for: modules, and all that the files of a folder name.
 
-    Where there is any, the user's modules are found as in training. Raises RequestError for a
-    folder that is not there and for a file in it that is not YAML.
+    If there is any, the user's modules are found as in training. Raises RequestError for a folder
+    that is not there and for a file in it that is not YAML.
     """
     if not modules and config_dir is None:
         return Trust()
@@ -81,8 +81,8 @@ def search_user_modules(config_dir: Path | None) -> None:
     """Put the current directory, and the folder that holds `config_dir`, on the import path.
 
     So `_target_: mine.MyScore` finds mine.py, in this process and in its workers. They come at its
-    end: a random.py there does not take the place of Python's. Raises RequestError where
-    `config_dir` is not there.
+    end: a random.py there does not take the place of Python's. Raises RequestError if `config_dir`
+    is not there.
     """
     folders = [os.getcwd()]
     if config_dir is not None:
@@ -168,7 +168,7 @@ def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
 def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[str]) -> Any:
     """The value, checked. Appends to `used` the targets that are the user's own."""
     if value == MASK:
-        raise ValueError(f"{path} was a secret, which no folder holds")
+        raise ValueError(f"{path} was a secret, which a run folder does not store")
     if isinstance(value, str) and "${" in VARIABLE.sub("", value):
         raise ValueError(f"{path} is {value!r}, and a run folder holds no such interpolations")
     if isinstance(value, list):

@@ -32,7 +32,7 @@ def say_unused_alone(config: DictConfig) -> None:
 def check_unused(config: DictConfig) -> None:
     """Check and name the settings that a run which has finished does not use.
 
-    Raises RequestError where it would be refused if it ran again.
+    Raises RequestError if it would be refused if it ran again.
     """
     words = _typed(config, OF_TRAINING)
     if not words:
@@ -44,7 +44,7 @@ def check_unused(config: DictConfig) -> None:
             build.check_neutral(config)
         except ValueError as error:
             raise RequestError(str(error)) from error
-    console.say(f"no effect on what has finished: {', '.join(words)}")
+    console.say(f"no effect on finished runs: {', '.join(words)}")
 
 
 def _typed(config: DictConfig, names: Collection[str]) -> list[str]:

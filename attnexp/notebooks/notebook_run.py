@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnexp.batch import Batch
 
 SHOWN = ("fit", "attention", "loss")
-"""The pictures that a notebook shows of a run, where it has them."""
+"""The pictures that a notebook shows of a run, if it has them."""
 
 
 class NotebookRun(Run):
@@ -62,7 +62,7 @@ class NotebookRun(Run):
         somebody else's, so only attnexp's own classes are built, and those of the modules that
         `trust` names: `run.trained_model("my_scores")`.
 
-        Raises RequestError where the folder names other code, or holds no parameters that fit.
+        Raises RequestError if the folder names other code, or holds no parameters that fit.
         """
         from attnexp.config.restore import restore
         from attnexp.config.trust import read_trust
@@ -89,7 +89,7 @@ def _place(number: int | None) -> int | None:
 def load_run(path: str | Path) -> NotebookRun:
     """Return one run, with its metrics, curves, predictions, attention and pictures.
 
-    Needs neither PyTorch nor the run's own code. Raises RequestError where there is no run.
+    Needs neither PyTorch nor the run's own code. Raises RequestError if there is no run.
     """
     stored = load_stored(path)
     return NotebookRun(stored.path, stored.summary)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attnexp.select.frame import Frame
 
 SHOWN = ("attention", "loss")
-"""Pictures that a notebook shows of several runs, where all are on the same data."""
+"""Pictures that a notebook shows of several runs, if all are on the same data."""
 
 
 class NotebookRuns(tuple[NotebookRun, ...]):

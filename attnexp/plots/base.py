@@ -36,7 +36,7 @@ class Picture:
 
     - `name` is its name in `attnexp plot --kind`.
     - `missing` is the sentence that says why there may be none.
-    - `of_run`, `of_comparison` and `of_comparisons` yield the figures of a subject: none where the
+    - `of_run`, `of_comparison` and `of_comparisons` yield the figures of a subject: none if the
       files of the runs hold nothing to draw. They raise RequestError for files that cannot be read
       and for options that ask for something missing. Without `of_run`, a run is drawn as a
       comparison that has no other.

@@ -76,7 +76,7 @@ def figure_of(
 ) -> Figure:
     """Return a picture of a run or a comparison by its name, or the first that there is.
 
-    Raises RequestError for a name that no picture has, and where there is nothing to draw.
+    Raises RequestError for a name that no picture has, and if there is nothing to draw.
     """
     chosen = [picture for picture in PICTURES if name in (None, picture.name)]
     if name is not None and not chosen:
@@ -93,7 +93,7 @@ def first_figure(
 ) -> Figure | None:
     """Return the first figure of a picture, or None if there is nothing to draw.
 
-    Raises RequestError for what cannot be drawn.
+    Raises RequestError if it cannot be drawn.
     """
     try:
         with style.style():
@@ -128,12 +128,12 @@ def drawn(
 ) -> Iterator[Path]:
     """Draw runs or comparisons into a folder, in every format, and yield each file.
 
-    The pictures are those of the kinds, or all where no kind is given. With several subjects, file
+    The pictures are those of the kinds, or all if no kind is given. With several subjects, file
     names end with their data.
 
     Raises RequestError for a kind of which there is nothing to draw, and, after the other pictures
-    are drawn, for what cannot be drawn of a single run or was asked for by kind or view. Otherwise
-    that is a warning. Raises OSError where the folder cannot be written.
+    are drawn, for one that cannot be drawn, if it is of a single run or was asked for by kind or
+    view. Otherwise that is a warning. Raises OSError if the folder cannot be written.
     """
     refused: list[str] = []
     with style.style():
@@ -163,7 +163,6 @@ def drawn(
 
 
 def _why(error: Exception) -> str:
-    """Return why a picture cannot be drawn, in a sentence."""
     if isinstance(error, RequestError):
         return str(error)
     return f"{type(error).__name__}: {error}".partition("\n")[0][:160]

@@ -19,8 +19,8 @@ def draw_fit(comparison: Comparison, options: Options) -> Figures:
     """Yield the truth, or the test points of a table, and the prediction of each configuration.
 
     With several seeds, a line is the mean over the seeds and its band reaches from the smallest to
-    the largest; the training points are drawn where all runs have the same ones. Of a table with
-    two inputs the prediction of a run is a surface; of one with more, a curve for each input, the
+    the largest; the training points are drawn if all runs have the same ones. Of a table with two
+    inputs the prediction of a run is a surface; of one with more, a curve for each input, the
     others held at their medians; runs of such tables are not compared.
     """
     runs, alone = runs_of(comparison), comparison.alone

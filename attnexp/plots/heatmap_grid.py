@@ -65,7 +65,7 @@ def draw_grid(
 
 
 def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
-    """Draw a map with its gold path: rows go down where they are symbols, up where numbers."""
+    """Draw a map with its gold path: rows go down if they are symbols, up if numbers."""
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
     axes.imshow(one.weights, cmap="viridis", norm=norm, aspect="auto", origin=origin)
     for side in axes.spines.values():
@@ -99,7 +99,6 @@ def _name(side: Axis) -> str:
 
 
 def _same(one: Axis, other: Axis) -> bool:
-    """Return whether two sides may share their labels."""
     if one.numbers is None or other.numbers is None:
         return one.symbols == other.symbols
     return np.array_equal(one.numbers, other.numbers)

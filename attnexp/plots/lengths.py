@@ -51,13 +51,11 @@ def _seeds_by_length(runs: Sequence[Run]) -> tuple[NDArray[np.float64], NDArray[
 
 
 def _numbers(run: Run, detail: str) -> dict[str, float]:
-    """Return the known numbers of a detail of a run."""
     numbers = run.summary.details[detail].items()
     return {name: value for name, value in numbers if value is not None}
 
 
 def _set_axes(axes: Axes, runs: Sequence[Run]) -> None:
-    """Set axes of exact match over the length of the source, those of training shaded."""
     trained = [_numbers(run, TRAINED) for run in runs]
     shortest = min(lengths["shortest"] for lengths in trained)
     longest = max(lengths["longest"] for lengths in trained)

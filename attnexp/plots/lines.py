@@ -30,7 +30,7 @@ WIDTH = "pooling.score.width."
 """The beginning of the metrics that are the widths of single inputs."""
 
 OF_TRAINING = ("epoch", "step", "seconds")
-"""Columns of metrics.csv that say when a row was written and not how well it went."""
+"""Columns of metrics.csv that are the time of a row and not its quality."""
 
 
 def runs_of(comparison: Comparison) -> list[Run]:
@@ -41,8 +41,8 @@ def runs_of(comparison: Comparison) -> list[Run]:
 def names_of(comparison: Comparison) -> list[str]:
     """Return the name of each configuration in pictures: the settings in which it differs.
 
-    The scoring function is left out where all have the same one and something else differs: the
-    title names it.
+    The scoring function is left out if all have the same one and something else differs: the title
+    names it.
     """
     models = {run.model for run in runs_of(comparison)}
     shared = f"{models.pop()}, " if len(models) == 1 else ""
@@ -62,7 +62,7 @@ def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:
     there = dict.fromkeys(name for run in runs for name in run.epochs if name not in OF_TRAINING)
     if metric is not None and metric not in there:
         had = f"there are {choices_text(there)}" if there else "nothing was trained"
-        raise RequestError(f"no '{metric}' was written in training: {had}")
+        raise RequestError(f"metrics.csv has no column '{metric}': {had}")
     if metric is not None:
         return [metric]
     trained = [losses for run in runs if (losses := set(filter(is_loss, run.epochs)))]
@@ -99,7 +99,7 @@ def has_fit(run: Run) -> bool:
 
 @dataclass(frozen=True)
 class Response:
-    """Predictions of a run of a table along what varies: points x (points, inputs), and y."""
+    """Predictions of a run of a table along some inputs: points x (points, inputs), and y."""
 
     varied: str
     x: NDArray[np.float64]
@@ -109,8 +109,7 @@ class Response:
 def responses(run: Run) -> list[Response]:
     """Return the responses that a run stored, one per input, or a single one for two inputs.
 
-    None where the data are not a table. Raises RequestError where response.csv does not hold
-    numbers.
+    None if the data are not a table. Raises RequestError if response.csv does not hold numbers.
     """
     if not run.response_rows:
         return []
@@ -135,7 +134,7 @@ def fitted_curve(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.float64]]:
     """Return x, truth and prediction of the first example, in order of x.
 
-    Of a table, x is a grid and there is no truth. Raises RequestError where predictions.csv or
+    Of a table, x is a grid and there is no truth. Raises RequestError if predictions.csv or
     response.csv does not hold them.
     """
     if run.response_rows:
@@ -198,7 +197,7 @@ def _points(run: Run, x: str, y: str) -> NDArray[np.float64]:
 def intact(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
     """Return the runs whose files can be drawn, and for each of the others its folder and why not.
 
-    The reasons are printed, too. No error of a single run ends what is drawn of the others.
+    The reasons are printed, too. An error of one run does not stop the drawing of the others.
     """
     found, reasons = [], []
     for run in runs:
@@ -213,7 +212,7 @@ def intact(runs: Sequence[Run]) -> tuple[list[Run], list[str]]:
 
 
 def _draw_alone(run: Run) -> None:
-    """Make what pictures show of a run, and forget it. Raises whatever its files lead to."""
+    """Compute the content of a run's pictures, and drop it. Raises any error of its files."""
     run.check_files()
     responses(run)
     if not run.has_attention:

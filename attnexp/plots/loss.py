@@ -29,7 +29,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     its band reaches from the smallest to the largest, over the epochs that all seeds have.
     Configurations that were not trained have no line.
 
-    Raises RequestError where no configuration has the columns in all its runs.
+    Raises RequestError if no configuration has the columns in all its runs.
     """
     columns = asked_columns(runs_of(comparison), options.metric)
     if not columns:
@@ -40,7 +40,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
         if all(column in run.epochs for run in each[0].runs for column in columns)
     ]
     if not trained:
-        raise RequestError(f"no configuration wrote {choices_text(columns)} in all its runs")
+        raise RequestError(f"no configuration has {choices_text(columns)} in all its runs")
     figure, axes = line_axes(comparison, _name(columns).capitalize())
     drawn = [[seeds_by_epoch(one, column) for column in columns] for one, _, _ in trained]
     _set_axes(axes, columns, [values for lines in drawn for _, values in lines])
@@ -59,7 +59,6 @@ def _name(columns: Sequence[str]) -> str:
 
 
 def _set_axes(axes: Axes, columns: Sequence[str], values: Sequence[NDArray[np.float64]]) -> None:
-    """Set axes over the epoch, which is a whole number, for these values of the columns."""
     axes.set_xlabel("epoch")
     axes.set_ylabel(_name(columns))
     axes.margins(x=0.02)

@@ -83,7 +83,7 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
     kept = [set(run.snapshots) for _, run in rows]
     epochs = _spread(sorted(kept[0].intersection(*kept[1:])))
     if not epochs:
-        raise RequestError("the runs have kept no attention of the same epoch")
+        raise RequestError("the runs have no epoch in common whose attention was stored")
     one_example = replace(options.view, examples=options.view.examples[:1])
     cells = [
         [maps_of(run.snapshots[epoch], one_example, 1)[0] for epoch in epochs] for _, run in rows
@@ -102,9 +102,9 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
 def compare_attention(comparison: Comparison, options: Options) -> Figures:
     """Yield one row per configuration: the same examples and the same seed in all rows.
 
-    Where the data are one example, as in regression, the columns are the seeds that all have.
+    If the data are one example, as in regression, the columns are the seeds that all have.
 
-    Raises RequestError where no seed or not the same examples are there for all.
+    Raises RequestError if no seed or not the same examples are there for all.
     """
     if not comparison.seeds:
         raise RequestError(f"the configurations on {comparison.data} have no seed in common")
@@ -140,7 +140,7 @@ def example_names(examples: Sequence[int]) -> list[str]:
 
 
 def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
-    """Return the title, more words, and the meaning of the outlines where there are any."""
+    """Return the title, more words, and the meaning of the outlines if there are any."""
     gold = any(one.gold is not None for row in cells for one in row)
     return ", ".join(filter(None, [seen, more, "outlined: gold position" if gold else ""]))
 
@@ -158,14 +158,13 @@ def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
     for run in runs[1:]:
         if not same_examples(runs[0].attention, run.attention):
             raise RequestError(
-                f"{runs[0].folder} and {run.folder} were looked at on different examples: "
+                f"{runs[0].folder} and {run.folder} stored attention on different examples: "
                 "their maps cannot be compared"
             )
     return [run.attention for run in runs]
 
 
 def _seen(comparison: Comparison, seed: int, view: View) -> str:
-    """Return the view in words that hold for all configurations."""
     attentions = [one.with_seed(seed).attention for one in comparison.configurations]
     seen = {attention.words(attention.resolve(view, 1)) for attention in attentions}
     if len(seen) == 1:

@@ -52,7 +52,6 @@ def _tables(run: Run) -> Mapping[str, NDArray[np.float64]]:
 
 
 def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
-    """Return the heat map, one row per position, next to the curves."""
     count, dim = table.shape
     kind = f"{run.group('arch')['positions']} positions"
     figure = new_figure(8.8, 3.7, run.title, f"{kind}{f' of the {side}' if side else ''}")

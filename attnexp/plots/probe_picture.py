@@ -1,4 +1,4 @@
-"""The picture of interventions: what is left of a metric, and what each head is worth."""
+"""The picture of interventions: the metric under each one, and the effect of each head."""
 
 from collections.abc import Mapping, Sequence
 from statistics import fmean
@@ -34,12 +34,12 @@ Numbers = Mapping[str, Mapping[str, float]]
 
 
 def draw_interventions(comparison: Comparison, options: Options) -> Figures:
-    """Yield the primary metric under each intervention, and what each head changes of it.
+    """Yield the primary metric under each intervention, and its change by each head.
 
     A dot is the mean over the seeds of a configuration. Its line is, of one run, the interval over
     examples, and else from the smallest to the largest. The upright line is the metric with the
-    learned weights. Where single heads of one configuration were taken out, a grid for each part
-    has a row for each layer and a column for each head, unless nothing else was probed.
+    learned weights. If single heads of one configuration were taken out, a grid for each part has a
+    row for each layer and a column for each head, unless nothing else was probed.
     """
     probed = [
         (one, name, line, numbers)
@@ -77,14 +77,13 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
 
 
 def _numbers(runs: Sequence[Run]) -> list[Numbers]:
-    """Return the numbers of the runs that were probed."""
     return [on_test(run.interventions) for run in runs if run.interventions]
 
 
 def _grids(
     numbers: Sequence[Numbers], metric: str, heads: Mapping[str, tuple[str, int, int]]
 ) -> dict[str, NDArray[np.float64]]:
-    """Return for each part the mean change of the metric by layer and head, NaN where none is."""
+    """Return for each part the mean change of the metric by layer and head, NaN if none is."""
     grids = {}
     for part in dict.fromkeys(part for part, _, _ in heads.values()):
         own = {name: at for name, at in heads.items() if at[0] == part}
@@ -104,7 +103,6 @@ def _figure(
     labels: Sequence[str],
     grids: Mapping[str, NDArray[np.float64]],
 ) -> tuple[Figure, Axes, Sequence[Axes]]:
-    """Return a figure with the axes of the dots, and below them one for each grid of heads."""
     wide = 3.4 + max((text_width(name, 8) for name in rows), default=1.0)
     if len(labels) > 1:
         wide += 0.6 + min(max(text_width(label, 8.5) for label in labels), NAME)
@@ -130,7 +128,6 @@ def _draw(
     label: str,
     place: tuple[int, int],
 ) -> None:
-    """Draw a configuration: a dot with its line in each row, one above the other."""
     number, count = place
     colour = line["color"]
     learned = fmean(run[LEARNED][metric] for run in numbers)
@@ -158,7 +155,7 @@ def _interval(run: Numbers, name: str, metric: str) -> tuple[float, float] | Non
 def _draw_heads(
     axes: Axes, part: str, changes: NDArray[np.float64], metric: str, end: float
 ) -> None:
-    """Draw what taking out each head changes, red where the metric falls, with its number."""
+    """Draw the change by taking out each head, red if the metric falls, with its number."""
     axes.imshow(changes, cmap="RdBu", vmin=-end, vmax=end)
     for (layer, head), change in np.ndenumerate(changes):
         if not np.isnan(change):
@@ -179,5 +176,4 @@ def _draw_heads(
 
 
 def _counted(number: int) -> list[str]:
-    """Return the texts of 1 to a number."""
     return [str(one) for one in range(1, number + 1)]

@@ -43,7 +43,7 @@ DPI = 144
 """Dots per inch of a PNG."""
 
 FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Arial Unicode MS", "Microsoft YaHei", "STIXGeneral")
-"""The fonts of text: the next is used where one lacks a character, if it is installed."""
+"""The fonts of text: the next one that is installed is used if one lacks a character."""
 
 STYLE: dict[str, Any] = {
     "font.size": 9,
@@ -162,7 +162,7 @@ def draw_band(
 
 
 def bands_of(comparison: Comparison) -> str:
-    """Return the primary metric of a run alone, else what lines and bands of several seeds are."""
+    """Return the primary metric of a run alone, else the meaning of lines and bands."""
     if comparison.alone:
         return comparison.alone.primary
     several = any(len(one.runs) > 1 for one in comparison.configurations)
@@ -176,7 +176,7 @@ def line_axes(comparison: Comparison, shown: str) -> tuple[Figure, Axes]:
 
 
 def title_of(comparison: Comparison, shown: str) -> str:
-    """Return the title of a run alone, else what is shown, and of which data."""
+    """Return the title of a run alone, else that of the picture with its data."""
     return comparison.alone.title if comparison.alone else f"{shown}{comparison.scope}"
 
 
@@ -248,7 +248,7 @@ def save(figure: Figure, paths: Sequence[Path]) -> None:
 
 
 def encoded(figure: Figure, kind: str = "png") -> bytes:
-    """Return a figure as the content of a file, as large as what is drawn."""
+    """Return a figure as the content of a file, as large as its drawing."""
     content = io.BytesIO()
     options: dict[str, Any] = {"metadata": METADATA[kind]}
     if kind == "png":

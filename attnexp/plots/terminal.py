@@ -36,7 +36,7 @@ WIDEST = 80
 
 @dataclass(frozen=True)
 class Terminal:
-    """What the terminal supports: colour, Unicode, and how many columns."""
+    """The abilities of a terminal: colour, Unicode, and the number of columns."""
 
     colour: bool
     unicode: bool
@@ -44,7 +44,7 @@ class Terminal:
 
     @classmethod
     def of(cls, console: Console) -> "Terminal":
-        """Return what a console supports; its width is used up to WIDEST columns."""
+        """Return the abilities of a console; its width is used up to WIDEST columns."""
         unicode = console.encoding.lower().startswith("utf")
         colour = console.is_terminal and console.color_system is not None and not console.no_color
         return cls(colour, unicode, min(console.width, WIDEST))
@@ -138,7 +138,7 @@ def _stars(dots: NDArray[np.bool_]) -> list[str]:
 
 
 def _symbols(one: Map, end: float, terminal: Terminal) -> list[Text]:
-    """Return a map with three characters per cell, or one where three do not fit.
+    """Return a map with three characters per cell, or one if three do not fit.
 
     Three characters show the gold position in brackets.
     """
@@ -157,7 +157,7 @@ def _symbols(one: Map, end: float, terminal: Terminal) -> list[Text]:
 
 
 def _head(side: Axis, cell: int) -> list[str]:
-    """Return the symbols above the columns: across where they fit, else downwards."""
+    """Return the symbols above the columns: across if they fit, else downwards."""
     if all(len(symbol) < cell for symbol in side.symbols):
         return ["".join(f"{symbol:^{cell}}" for symbol in side.symbols)]
     tall = max(map(len, side.symbols))
@@ -166,7 +166,7 @@ def _head(side: Axis, cell: int) -> list[str]:
 
 
 def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
-    """Return the map reduced to what fits, the rows upwards, two per line in colour.
+    """Return the map reduced to fit, the rows upwards, two per line in colour.
 
     A character is about twice as high as wide.
     """
@@ -205,7 +205,6 @@ def _reduced(weights: NDArray[np.float64], rows: int, columns: int) -> NDArray[n
 
 
 def _scale(end: str, gold: bool, terminal: Terminal) -> Text:
-    """Return the line that says what the colours or characters mean."""
     line = Text("weight 0 ")
     for share in np.linspace(0, 1, 10):
         line.append(*_cell(float(share), terminal))
@@ -214,7 +213,6 @@ def _scale(end: str, gold: bool, terminal: Terminal) -> Text:
 
 
 def _cell(share: float, terminal: Terminal) -> tuple[str, Style]:
-    """Return the character and colour for a weight's share of the largest."""
     if terminal.colour:
         readable = (0, 0, 0) if share > BRIGHT else (255, 255, 255)
         return " ", Style(bgcolor=_colour(share), color=Color.from_rgb(*readable))

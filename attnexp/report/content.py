@@ -88,7 +88,7 @@ def _made(data: str, notes: list[str], what: str, make: Callable[[], Part]) -> P
 
 
 def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
-    """Yield a chart for every loss, and for the primary metric where it was validated.
+    """Yield a chart for every loss, and for the primary metric if it was validated.
 
     A line is a configuration, with its band over seeds. A column without a finite number has
     no chart.
@@ -115,7 +115,6 @@ def _training(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str,
 
 
 def _fit(comparison: Comparison, runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
-    """Yield a chart of truth and predictions, with the training points if all runs share them."""
     if not all(has_fit(run) for run in runs):
         return
     x, truth, predictions = compared_curves(comparison)
@@ -158,7 +157,7 @@ def _line(
 def _attention(comparison: Comparison) -> dict[str, Any] | None:
     """Return the maps of the first seed that all configurations have, on the same examples.
 
-    None where there is no such seed, or the examples are not the same.
+    None if there is no such seed, or the examples are not the same.
     """
     if not comparison.seeds:
         return None
@@ -237,7 +236,7 @@ def _frame(
 
 
 def _axis(side: Axis, axes: list[dict[str, Any]]) -> int:
-    """Return the index of a side in the list of all, to which it is added where it is new."""
+    """Return the index of a side in the list of all, to which it is added if it is new."""
     numbers = None if side.numbers is None else plain(side.numbers)
     content = {"name": side.name, "symbols": list(side.symbols), "numbers": numbers}
     if content not in axes:
@@ -250,7 +249,6 @@ def _main_first(attention: Attention) -> list[str]:
 
 
 def _configuration(one: Configuration) -> dict[str, Any]:
-    """Return the settings of a configuration and the command that runs it again."""
     first = one.runs[0]
     return {
         "label": one.label,
@@ -264,7 +262,6 @@ def _configuration(one: Configuration) -> dict[str, Any]:
 
 
 def _code(summary: Summary) -> str:
-    """Return the versions and the commit that computed a run, in words."""
     versions = [f"{name} {number}" for name, number in summary.versions.items()]
     return ", ".join([*versions, str(summary.git)] if summary.git else versions)
 

@@ -14,7 +14,7 @@ LOADER = PackageLoader("attnexp.report", "template")
 
 
 def page(content: Mapping[str, Any]) -> str:
-    """Return the file. What it may load and run is limited to the style and the script in it.
+    """Return the file, which may load and run only the style and the script in it.
 
     The content is JSON in which no character can end the element that holds it, and the script puts
     it on the page as text, never as HTML. Everything else is escaped.

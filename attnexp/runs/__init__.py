@@ -1,1 +1,1 @@
-"""What runs leave on disk: the one door through which it is written and read."""
+"""Runs on disk: their files are written and read only here."""

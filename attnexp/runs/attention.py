@@ -11,7 +11,7 @@ from attnexp.errors import RequestError, choices_text, shortened_value
 from attnexp.runs.settings import clean
 
 FIRST = ("pooling", "cross")
-"""The attentions that a picture shows where it shows one: from queries to what they ask."""
+"""The attentions that a picture shows if it shows one: from queries to the keys they ask."""
 
 NEEDED = frozenset({"queries", "keys", "targets", "mask", "target_mask"})
 """The fields of a batch without which a map cannot be labelled."""
@@ -55,7 +55,7 @@ class Axis:
 class Map:
     """Attention weights (queries, keys) of one example, padding left out.
 
-    `gold` holds the column that each row should look at, -1 where there is none.
+    `gold` holds the column that each row should look at, -1 if there is none.
     """
 
     weights: NDArray[np.float64]
@@ -68,8 +68,7 @@ class Map:
 class View:
     """A choice among the stored maps, counted from 0.
 
-    Where nothing is said: the main attention, its last layer, the mean over its heads, and the
-    first examples.
+    By default: the main attention, its last layer, the mean over its heads, and the first examples.
     """
 
     attention: str | None = None
@@ -86,7 +85,7 @@ class Attention:
 
     The symbols of sequence data are in the metadata, as `source_vocab` and `target_vocab`. Those of
     a table name its columns, as `x` and `y`: `x_names` has a name for each number of a key, and
-    both are empty where the numbers have no names.
+    both are empty if the numbers have no names.
     """
 
     weights: Mapping[str, NDArray[Any]]
@@ -106,9 +105,9 @@ class Attention:
         return next((name for name in FIRST if name in self.weights), next(iter(self.weights)))
 
     def resolve(self, view: View, most: int) -> View:
-        """Return the view with its defaults filled in, and `most` examples where it names none.
+        """Return the view with its defaults filled in, and `most` examples if it names none.
 
-        A head of None stays where there are several: it means their mean.
+        A head of None stays if there are several: it means their mean.
 
         Raises RequestError for one that was not stored, with the choices.
         """
@@ -138,11 +137,11 @@ class Attention:
         return ", ".join(parts)
 
     def map(self, name: str, example: int, layer: int, head: int | None) -> Map:
-        """Return one map: sorted where the axes are numbers, in reading order for symbols.
+        """Return one map: sorted if the axes are numbers, in reading order for symbols.
 
-        Without a head, the mean over the heads. Only the main attention has a gold path.
+        Without a head, it is the mean over the heads. Only the main attention has a gold path.
 
-        Raises RequestError where weights and examples do not belong together.
+        Raises RequestError if weights and examples do not belong together.
         """
         gold = self.batch.get("alignment") if name == self.main else None
         try:
@@ -202,7 +201,7 @@ def _shown(text: str) -> str:
 def as_attention(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Attention:
     """Return stored arrays as weights and batch.
 
-    Raises RequestError where fields are missing or do not fit each other.
+    Raises RequestError if fields are missing or do not fit each other.
     """
     weights = {k.removeprefix(WEIGHTS): v for k, v in arrays.items() if k.startswith(WEIGHTS)}
     batch = {k: v for k, v in arrays.items() if not k.startswith(WEIGHTS)}

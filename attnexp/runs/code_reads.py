@@ -1,4 +1,4 @@
-"""What a module reads while it runs, found in its syntax tree.
+"""The reads of a module while it runs, found in its syntax tree.
 
 A file, an environment variable, or a module whose name is computed is not part of the syntax tree
 that reads it. The search goes by the names of functions, so it finds the usual ways, not all.
@@ -35,7 +35,7 @@ class Read(NamedTuple):
 
 
 def reads_in(tree: ast.AST) -> tuple[Read, ...]:
-    """Return what reads in a syntax tree, by line."""
+    """Return the reads in a syntax tree, by line."""
     nodes = list(ast.walk(tree))
     imported = dict(_imported(nodes))
     found = {
@@ -48,7 +48,7 @@ def reads_in(tree: ast.AST) -> tuple[Read, ...]:
 
 
 def _what(node: ast.Call | ast.Attribute | ast.Name, imported: Mapping[str, str]) -> str | None:
-    """Return the name of what reads in a node, None if nothing does."""
+    """Return the name of the read in a node, None if it reads nothing."""
     if not isinstance(node, ast.Call):
         name = _name(node, imported)
         return name if name in ENVIRONMENT else None
@@ -63,7 +63,7 @@ def _what(node: ast.Call | ast.Attribute | ast.Name, imported: Mapping[str, str]
 
 
 def _imported(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield the names that imports define, each with what it stands for."""
+    """Yield the names that imports define, each with its full name."""
     for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:

@@ -67,7 +67,7 @@ def is_special(path: Path | str) -> bool:
 def read_bytes(path: Path | str) -> bytes:
     """Return the content of a file.
 
-    Raises FileNotFoundError where there is none, and UnreadableRunError where it cannot be read.
+    Raises FileNotFoundError if there is none, and UnreadableRunError if it cannot be read.
     """
     if is_special(path):
         raise UnreadableRunError(f"{path} is not a file")
@@ -82,7 +82,7 @@ def read_bytes(path: Path | str) -> bytes:
 
 
 def stamp(path: Path | str) -> tuple[int, ...]:
-    """Return numbers that change whenever a file does, none where there is no file."""
+    """Return numbers that change whenever a file does, none if there is no file."""
     try:
         state = os.stat(path)
     except (OSError, ValueError):
@@ -100,10 +100,10 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = lambda: None) -> None:
-    """Write a file whole or not at all, replacing what was there. A link is not followed.
+    """Write a file whole or not at all, in place of an earlier one. A link is not followed.
 
-    `just_before` is called when all that is left is to rename it; an error of it leaves the file
-    as it was. Raises OSError where it cannot be written, and for a device or a folder in its place.
+    `just_before` is called just before the file is renamed; an error of it leaves the file as it
+    was. Raises OSError if it cannot be written, and for a device or a folder in its place.
     """
     aside = path.parent / f".{path.name}.{secrets.token_hex(4)}{ASIDE}"
     with writing(path):
@@ -122,15 +122,15 @@ def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = la
 
 
 def write_output(option: str, path: Path, content: bytes) -> None:
-    """Write a file that an option names. Raises RequestError where it cannot be written."""
+    """Write a file that an option names. Raises RequestError if it cannot be written."""
     with writable(option, path):
         write_bytes(path, content)
 
 
 def require_own(folder: Path) -> None:
-    """Raise OSError where a folder that is to be written in holds a symbolic link.
+    """Raise OSError if a folder that is to be written in holds a symbolic link.
 
-    The folder may be somebody else's, and what is written there would go elsewhere. The folder
+    The folder may be somebody else's, and a file written there would go elsewhere. The folder
     itself may be reached through links.
     """
     try:
@@ -165,7 +165,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def read_rows(path: Path) -> list[dict[str, str]]:
-    """Return the rows of a CSV file of `write_rows` as text; none where there is no file.
+    """Return the rows of a CSV file of `write_rows` as text; none if there is no file.
 
     Raises UnreadableRunError for a file that is not a table.
     """
@@ -205,8 +205,8 @@ def write_tensors(
 def read_tensors(path: Path) -> tuple[dict[str, "NDArray[Any]"], dict[str, Any]]:
     """Return the arrays and the metadata of a file that `write_tensors` wrote.
 
-    Raises FileNotFoundError where there is none, and UnreadableRunError for any other content, such
-    as numbers of a type that NumPy does not have.
+    Raises FileNotFoundError if there is none, and UnreadableRunError for any other content, such as
+    numbers of a type that NumPy does not have.
     """
     from safetensors import safe_open
 
@@ -235,7 +235,7 @@ class MetricsFile:
         self._columns: list[str] = []
 
     def append(self, row: Mapping[str, object]) -> None:
-        """Write a row; the first one decides the columns. What a row lacks stays empty."""
+        """Write a row; the first one decides the columns. A value that a row lacks stays empty."""
         with writing(self._path):
             if not self._columns:
                 self._columns = list(row)
@@ -276,7 +276,7 @@ def read_metrics(folder: Path) -> list[dict[str, float]]:
 
 
 def last_metrics(folder: Path) -> dict[str, str]:
-    """Return the last whole row of metrics.csv as text, empty where there is none yet."""
+    """Return the last whole row of metrics.csv as text, empty if there is none yet."""
     try:
         lines = read_bytes(folder / METRICS).decode(errors="replace").split("\n")
     except (FileNotFoundError, UnreadableRunError):
@@ -303,7 +303,6 @@ def clear(folder: Path, keep: Collection[str] = ()) -> None:
 
 
 def _is_drawn(picture: Path) -> bool:
-    """Return whether attnexp drew a picture, which says so."""
     if picture.suffix not in PICTURES:
         return False
     try:

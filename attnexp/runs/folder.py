@@ -35,8 +35,8 @@ NOT_COMPARED = NEUTRAL | {"seed"}
 class Run:
     """The path of a run folder, and its summary. The other files are read when they are asked for.
 
-    Text from the folder is cleaned where it is for display: `choices`, `settings`, `title`.
-    Everything raises RequestError for a file that cannot be read.
+    Text from the folder is cleaned for display: `choices`, `settings`, `title`. Everything raises
+    RequestError for a file that cannot be read.
     """
 
     path: str
@@ -49,7 +49,7 @@ class Run:
 
     @cached_property
     def status(self) -> Status:
-        """How far the run is."""
+        """The status of the run."""
         return status_of(self.path, self.summary.status)
 
     @property
@@ -89,7 +89,7 @@ class Run:
     def is_headline(self, metric: str) -> bool:
         """Whether a metric is among those that are shown first.
 
-        Where the summary does not say which these are, all are but those of single heads.
+        If the summary does not say which these are, all are but those of single heads.
         """
         return metric in self.summary.headline if self.summary.headline else "." not in metric
 
@@ -110,19 +110,19 @@ class Run:
 
     @property
     def primary(self) -> str:
-        """The primary metric and its value as text; empty where it was not measured."""
+        """The primary metric and its value as text; empty if it was not measured."""
         name = self.summary.primary
         return "" if name not in self.metrics else f"{name} {self.metrics[name]:.3g}"
 
     @cached_property
     def epochs(self) -> dict[str, NDArray[np.float64]]:
-        """metrics.csv by column; empty where nothing was trained."""
+        """metrics.csv by column; empty if nothing was trained."""
         rows = files.read_metrics(self.folder)
         return {key: np.array([row[key] for row in rows]) for key in rows[0]} if rows else {}
 
     @cached_property
     def history(self) -> "pd.DataFrame":
-        """metrics.csv as a DataFrame, one row per epoch; empty where nothing was trained."""
+        """metrics.csv as a DataFrame, one row per epoch; empty if nothing was trained."""
         import pandas as pd
 
         return pd.DataFrame(self.epochs)
@@ -134,7 +134,7 @@ class Run:
 
     @cached_property
     def response_rows(self) -> list[dict[str, str]]:
-        """The rows of response.csv as text; none where the data are not a table."""
+        """The rows of response.csv as text; none if the data are not a table."""
         return files.read_rows(self.folder / files.RESPONSE)
 
     @cached_property
@@ -149,12 +149,12 @@ class Run:
 
     @cached_property
     def interventions(self) -> list[Probed]:
-        """What `attnexp probe` measured; nothing where it was not called."""
+        """The results of `attnexp probe`; empty if it was not called."""
         return read_probed(self.folder)
 
     @property
     def has_attention(self) -> bool:
-        """Whether there is something in the place of the stored attention."""
+        """Whether the folder holds something in the place of the attention."""
         return os.path.lexists(self.folder / files.ATTENTION)
 
     @cached_property
@@ -162,7 +162,7 @@ class Run:
         """The attention weights of the kept test examples, and these examples.
 
         `run.attention["pooling"]` is an array of weights (batch, layers, heads, queries, keys).
-        Raises RequestError where the run stored none.
+        Raises RequestError if the run stored none.
         """
         attention = self._tensors(files.ATTENTION, as_attention)
         if attention is None:
@@ -171,18 +171,17 @@ class Run:
 
     @cached_property
     def snapshots(self) -> dict[int, Attention]:
-        """The attention after each of some epochs, by epoch; empty where none was kept."""
+        """The attention after each of some epochs, by epoch; empty if none was kept."""
         return self._tensors(files.SNAPSHOTS, as_snapshots) or {}
 
     @cached_property
     def parameters(self) -> Mapping[str, NDArray[Any]]:
-        """The parameters of the trained model by name; empty where none were stored."""
+        """The parameters of the trained model by name; empty if none were stored."""
         return self._tensors(files.MODEL, lambda arrays, metadata: arrays) or {}
 
     def _tensors(
         self, name: str, read: Callable[[Arrays, dict[str, Any]], Content]
     ) -> Content | None:
-        """Return what `read` makes of a file of tensors, None where there is no such file."""
         path = self.folder / name
         try:
             arrays, metadata = files.read_tensors(path)
@@ -194,14 +193,14 @@ class Run:
             raise RequestError(f"{path}: {error_text(error)}") from error
 
     def check_files(self) -> None:
-        """Read what pictures are drawn from. Raises RequestError for damaged files."""
+        """Read the files that pictures are drawn from. Raises RequestError for damaged files."""
         _ = self.epochs, self.prediction_rows, self.response_rows, self.snapshots
         _ = self.interventions
         if self.has_attention:
             _ = self.attention
 
     def group(self, name: str) -> Mapping[str, Any]:
-        """Return the settings of a group, none where the summary holds something else there."""
+        """Return the settings of a group, none if the summary holds something else there."""
         settings = self.summary.config.get(name)
         return settings if isinstance(settings, Mapping) else {}
 
@@ -212,5 +211,5 @@ def _cleaned(choices: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
 
 
 def load_run(folder: Path | str) -> Run:
-    """Return the run in a folder. Raises RequestError where there is none."""
+    """Return the run in a folder. Raises RequestError if there is none."""
     return Run(os.fspath(folder), read_summary(folder))

@@ -3,17 +3,17 @@
 The lease decides: the file `.lease`, which `filelock.SoftFileLease` creates, renews every BEAT
 seconds and removes at the end. It needs nothing of a file system but that a file is created once,
 so it also keeps machines apart that do not see each other's locks. A lease has expired after EXPIRY
-seconds without a renewal, measured by the clock of the process that waits for it. Where the owner
-is on the same machine and its process is gone, nobody waits.
+seconds without a renewal, measured by the clock of the process that waits for it. If the owner is
+on the same machine and its process is gone, nobody waits.
 
 filelock takes a dead process for alive until its parent has collected it, which in a container
 without an init process is never. The file `.lock` therefore is locked by the kernel, which releases
 it at the death of the holder: it names the boot of the machine and the lease of the last holder,
-and whoever gets the lock on the same machine knows that this lease is over. Where names cannot be
+and whoever gets the lock on the same machine knows that this lease is over. If names cannot be
 exchanged, as on NFS, filelock takes no lease over: it is removed here, after EXPIRY + BEAT seconds.
 
 A process that was stopped for longer than EXPIRY may wake up without its lease. `confirm` looks
-before each file is written and raises TakenOverError. What remains are the microseconds between
+before each file is written and raises TakenOverError. A gap of microseconds remains between
 that look and the renaming that follows. A lease that was removed while its owner renewed it, as by
 a program that synchronises folders, was not taken over: the owner takes it again.
 """
@@ -37,7 +37,7 @@ CONTENT = {
     LOCK: re.compile(rb"([0-9a-f-]+ [0-9a-f]+)?"),
     LEASE: re.compile(rb"(filelock/2\n.*)?", re.DOTALL),
 }
-"""What the two files hold. They are empty between their creation and their first byte."""
+"""The content of the two files. They are empty between their creation and their first byte."""
 
 BEAT = 5.0
 """Seconds between two renewals of a lease."""
@@ -64,9 +64,9 @@ class TakenOverError(RunFailedError):
 def hold(folder: Path, on_busy: Callable[[str], None] | None = None) -> Iterator[None]:
     """Create the folder and hold its lock during the block.
 
-    Where another process holds it, call `on_busy` with the name of that process and wait. Raises
-    BusyError instead if there is no `on_busy`, and OSError where the folder cannot be written or
-    holds a symbolic link.
+    If another process holds it, call `on_busy` with the name of that process and wait. Raises
+    BusyError instead if there is no `on_busy`, and OSError if the folder cannot be written or holds
+    a symbolic link.
     """
     folder.mkdir(parents=True, exist_ok=True)
     require_own(folder)
@@ -88,7 +88,7 @@ def hold(folder: Path, on_busy: Callable[[str], None] | None = None) -> Iterator
 def is_held(folder: Path) -> bool:
     """Return whether a process holds the lock at this moment.
 
-    A lease that is over is removed. Where the folder cannot be written, a lease counts as held.
+    A lease that is over is removed. If the folder cannot be written, a lease counts as held.
     """
     if not os.path.lexists(f"{folder}/{LEASE}"):
         return False
@@ -121,7 +121,7 @@ def foreign(folder: Path) -> str | None:
 
 
 def confirm(folder: Path) -> None:
-    """Look, and raise TakenOverError where this process held the folder and has lost it."""
+    """Look, and raise TakenOverError if this process held the folder and has lost it."""
     claim = _HELD.get(folder)
     if claim is not None and not claim.keep():
         raise TakenOverError(
@@ -157,7 +157,7 @@ class _Claim:
         return f"process {owner.pid} on {owner.hostname.partition('?')[0]}"
 
     def take(self, after: float = 0.0) -> bool:
-        """Take the lease, and the lock where there are locks; return whether that succeeded."""
+        """Take the lease, and the lock if there are locks; return whether that succeeded."""
         from filelock import LeaseSettingsMismatch, Timeout
 
         time.sleep(after)
@@ -181,7 +181,7 @@ class _Claim:
         return True
 
     def release(self) -> None:
-        """Give back whatever was taken."""
+        """Give back the lock and the lease, if they were taken."""
         file, self._file = self._file, -1
         if file >= 0:
             os.close(file)
@@ -190,7 +190,7 @@ class _Claim:
         self._lock.release()
 
     def keep(self) -> bool:
-        """Return whether the lease is held, after taking it again where nobody else had it."""
+        """Return whether the lease is held, after taking it again if nobody else had it."""
         own = self._is_own() or self._is_own(after=0.05)  # a look of others may move it aside
         if own and self._lease.compromise is None:
             return True
@@ -242,13 +242,13 @@ _HELD: dict[Path, _Claim] = {}
 
 @cache
 def _watched(folder: Path, _thread: int) -> _Claim:
-    """Return the claim with which a thread looks at a folder: it knows what was seen before."""
+    """Return the claim with which a thread looks at a folder: it knows its earlier looks."""
     return _Claim(folder)
 
 
 @cache
 def boot() -> str:
-    """Return what tells the present boot of this machine from all others."""
+    """Return the boot id of this machine."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:

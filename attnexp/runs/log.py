@@ -9,7 +9,7 @@ from attnexp.errors import refusal
 
 
 class LogFile(logging.FileHandler):
-    """Appends messages to a file. Warns once where it cannot be written, and does not fail."""
+    """Appends messages to a file. Warns once if it cannot be written, and does not fail."""
 
     def __init__(self, filename: str, delay: bool = False) -> None:
         super().__init__(filename, encoding="utf-8", errors="surrogateescape", delay=delay)

@@ -1,4 +1,4 @@
-"""The folder of a run, its key, and what the folder holds of it: has it finished before?"""
+"""The folder of a run, its key, and the state of the run in it: has it finished before?"""
 
 import os
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ from attnexp.runs.summary import Summary, read_summary
 from attnexp.runs.user_code import changed_modules
 
 Stamp = tuple[int, ...] | None
-"""Numbers that change whenever a summary is written, none where there is no summary yet."""
+"""Numbers that change whenever a summary is written, none if there is no summary yet."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a folder holds of a run. `summary` is set where it could be read."""
+    """The state of a run in a folder. `summary` is set if it could be read."""
 
     status: Status = Status.NEW
     error: str | None = None
@@ -31,15 +31,15 @@ class Found:
 
 
 class OccupiedError(RequestError):
-    """The folder holds what a run must not overwrite, such as another run."""
+    """The folder holds something that a run must not overwrite, such as another run."""
 
 
 @dataclass(frozen=True)
 class Place:
-    """The folder of a run, the run's key, and what the folder held when it was last looked at.
+    """The folder of a run, the run's key, and the state of the folder at the last look.
 
-    A place is made once, when the job is composed, and looked at once more under the lock. `code`
-    is the user's code that the key covers.
+    A place is made once, when the job is composed, and read once more under the lock. `code` is the
+    user's code that the key covers.
     """
 
     folder: Path
@@ -50,8 +50,8 @@ class Place:
     def refreshed(self, settings: Mapping[str, Any]) -> "Place":
         """Return the place as the folder is now. `settings` are the run's, resolved.
 
-        Raises OccupiedError where the run would overwrite what it must not: files that no run of
-        attnexp is certain to have written, and, unless `rerun` is set, another run or one of
+        Raises OccupiedError if the run would overwrite something that it must not: files that no
+        run of attnexp is certain to have written, and, unless `rerun` is set, another run or one of
         another version of the results. A folder whose name holds the key is certain to be the
         run's.
         """
@@ -88,7 +88,7 @@ class Place:
         )
 
     def _difference(self, stored: Summary, asked: Mapping[str, Any]) -> str:
-        """Return in what a run differs from a configuration with another key, in its first setting.
+        """Return the first setting in which a run differs from a configuration with another key.
 
         A setting that is recorded by the name of an environment variable is not compared.
         """
@@ -122,7 +122,7 @@ def _require_no_run_around(folder: Path) -> None:
 
 
 def _require_free(folder: Path) -> None:
-    """Raise OccupiedError for a folder without a summary that holds what a run overwrites."""
+    """Raise OccupiedError for a folder without a summary that holds files of a run."""
     for name in (*WRITTEN, FIGURES):
         if os.path.lexists(folder / name):
             raise OccupiedError(

@@ -41,7 +41,7 @@ class StoredPlan:
         return self.root / PLANS / f"{key[:12]}.json"
 
     def write(self) -> None:
-        """Write the plan, unless it is there. Raises OSError where it cannot be written."""
+        """Write the plan, unless it is there. Raises OSError if it cannot be written."""
         if not self.path.exists():
             self.path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(self.path, msgspec.json.encode(_Content(list(self.jobs))))

@@ -1,4 +1,4 @@
-"""What `attnexp probe` measured of a run: interventions.csv, a row per intervention."""
+"""The results of `attnexp probe` for a run: interventions.csv, a row per intervention."""
 
 import math
 import re
@@ -25,28 +25,27 @@ FACTS = {
 """The heads of the numbers that are not metrics, by their names in the file."""
 
 CHANGE, LOW, HIGH = "_change", "_low", "_high"
-"""What follows the name of a metric in the columns of its change and of the interval of it."""
+"""Suffixes of the columns for a metric's change and its interval."""
 
 NAMES = ("split", "fed", "intervention")
-"""The columns that say what a row is of."""
+"""The columns that identify a row."""
 
 
 @dataclass(frozen=True)
 class Probed:
     """The numbers of a run under an intervention.
 
-    - `split` is `test`, or `validation`, on which the head that matters most is chosen; where there
-      is none, as in regression, it is `train`, each point hidden from itself.
-    - `fed` says what the decoder was given: the targets (`teacher`) or its own answers (`decoded`).
-    - `numbers` has each metric by its name, METRIC_change, what it is more than with the learned
-      weights, and the ends of the 95% interval of that over examples, METRIC_low and METRIC_high.
-      Under teacher forcing also `total_variation`, the mean over predictions of half the summed
-      absolute differences of probabilities; `gold_log_probability`, the change of the mean
-      log-probability of the gold symbol, nats; of regression `moved`, the mean absolute change of
-      an answer, in units of y. `unchanged` is the share of the rows of weights that the
-      intervention leaves as they are, and `flips` the share of decoded answers that are others.
-      `distance`, `succeeded` and `exact` are those of `adversarial`, and `distance` also that of
-      `other seeds`.
+    - `split` is `test`, or `validation`, on which the head that matters most is chosen; if there is
+      none, as in regression, it is `train`, each point hidden from itself.
+    - `fed` is the input of the decoder: the targets (`teacher`) or its own answers (`decoded`).
+    - `numbers` has each metric by its name, its change from the learned weights, METRIC_change, and
+      the ends of the 95% interval of the change over examples, METRIC_low and METRIC_high. Under
+      teacher forcing also `total_variation`, the mean over predictions of half the summed absolute
+      differences of probabilities; `gold_log_probability`, the change of the mean log-probability
+      of the gold symbol, nats; of regression `moved`, the mean absolute change of an answer, in
+      units of y. `unchanged` is the share of the rows of weights that the intervention leaves as
+      they are, and `flips` the share of decoded answers that are others. `distance`, `succeeded`
+      and `exact` are those of `adversarial`, and `distance` also that of `other seeds`.
     """
 
     split: str
@@ -56,12 +55,12 @@ class Probed:
 
     @property
     def of(self) -> tuple[str, str, str]:
-        """What it is of."""
+        """The values that identify the row."""
         return self.split, self.fed, self.intervention
 
 
 def read_probed(folder: Path) -> list[Probed]:
-    """Return the rows that a run folder holds, none where it was not probed.
+    """Return the rows that a run folder holds, none if it was not probed.
 
     Raises UnreadableRunError for a file that is not of this form.
     """
@@ -103,7 +102,7 @@ def head_of(name: str) -> tuple[str, int, int] | None:
 
 
 def write_probed(folder: Path, rows: Sequence[Probed]) -> None:
-    """Store rows in a run folder, with those that are there already and are of something else."""
+    """Store rows in a run folder, with the present ones that these do not replace."""
     new = {row.of for row in rows}
     together = [*(row for row in read_probed(folder) if row.of not in new), *rows]
     columns = dict.fromkeys(name for row in together for name in row.numbers)
@@ -118,5 +117,5 @@ def write_probed(folder: Path, rows: Sequence[Probed]) -> None:
 
 
 def _text(number: float) -> str:
-    """Return a number with the digits that give it again; nothing where there is none."""
+    """Return a number with the digits that give it again; nothing if there is none."""
     return repr(number) if math.isfinite(number) else ""

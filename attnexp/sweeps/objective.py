@@ -16,7 +16,7 @@ class NotMeasuredError(Exception):
 
 
 def finished(job: PlannedJob) -> Summary:
-    """Return the summary of a job. Raises NotMeasuredError where the job has not finished."""
+    """Return the summary of a job. Raises NotMeasuredError if the job has not finished."""
     found = job.refreshed().found
     if found.status is not Status.FINISHED or found.summary is None:
         raise NotMeasuredError(found.error or f"{job.folder.name} did not run to its end")
@@ -26,18 +26,18 @@ def finished(job: PlannedJob) -> Summary:
 def selection_of(job: PlannedJob) -> str:
     """Return the metric that the task of a finished job selects by, without the test set.
 
-    Raises NotMeasuredError where its summary names none.
+    Raises NotMeasuredError if its summary names none.
     """
     metric = finished(job).selection
     if metric is None:
-        raise NotMeasuredError("its summary does not say what to select by: give a metric")
+        raise NotMeasuredError("its summary names no metric to select by: give one")
     return metric
 
 
 def mean_of(jobs: Sequence[PlannedJob], number: str) -> float:
     """Return the mean over jobs of a number, which is named as `select.number` says.
 
-    Raises NotMeasuredError where a job has not finished, or does not have the number.
+    Raises NotMeasuredError if a job has not finished, or does not have the number.
     """
     values = []
     for job in jobs:

@@ -20,7 +20,7 @@ PLAIN = (bool, int, float, str, type(None))
 class Override:
     """One `name=value` of a job's command line.
 
-    `value` holds the value, or is None where the value is not plain.
+    `value` holds the value, or is None if the value is not plain.
     """
 
     text: str
@@ -79,7 +79,7 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
 
 
 def _plain_value(value: Any) -> tuple[Any] | None:
-    """Return a value in a tuple, or None where composing it is more than setting it."""
+    """Return a value in a tuple, or None if composing it is more than setting it."""
     plain = value.text if isinstance(value, QuotedString) else value
     if not isinstance(plain, PLAIN) or (
         isinstance(plain, str) and ("${" in plain or plain == "???")

@@ -60,11 +60,11 @@ class PlannedJob:
 
     @property
     def found(self) -> Found:
-        """What the folder held when it was last looked at."""
+        """The content of the folder at the last look."""
         return self.place.found
 
     def refreshed(self) -> "PlannedJob":
-        """Return the job with what its folder holds now. Raises as `Place.refreshed`."""
+        """Return the job with the present state of its folder. Raises as `Place.refreshed`."""
         return replace(self, place=self.place.refreshed(self.settings))
 
 
@@ -109,7 +109,7 @@ class Composer:
 
     @property
     def rerun(self) -> bool:
-        """Whether finished jobs run again. Each job refuses what is neither true nor false."""
+        """Whether finished jobs run again. Each job refuses a value that is not true or false."""
         return self.config.rerun is True
 
     def __enter__(self) -> "Composer":
@@ -212,14 +212,13 @@ class Composer:
         HydraConfig.instance().cfg = config  # type: ignore[assignment]
         if config.hydra.sweeper.params != self.config.hydra.sweeper.params:
             raise RequestError(
-                "experiments bring axes of their own, so run one at a time: -m experiment=NAME"
+                "each experiment has its own axes, so run one at a time: -m experiment=NAME"
             )
         make_portable(config.hydra)
         sweep = OmegaConf.to_container(config.hydra.sweep, resolve=False)
         return Composition(config, chosen_of(config.hydra.runtime.choices), sweep == DEFAULT_SWEEP)
 
     def _is_group(self, path: str) -> bool:
-        """Return whether a path names a config group rather than a setting."""
         hydra = self.config.hydra
         options = self._loader.get_group_options(
             path.partition("@")[0],
@@ -237,7 +236,7 @@ def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
     """
     named = math.prod(len(axis.overrides) for axis in axes)
     if named > MOST_JOBS:
-        raise RequestError(f"the sweep names {named:,} jobs: at most {MOST_JOBS:,} can be planned")
+        raise RequestError(f"the sweep has {named:,} jobs, expected at most {MOST_JOBS:,}")
     combinations = itertools.product(*(axis.overrides for axis in axes))
     planned = (composer.planned(axes, each, number) for number, each in enumerate(combinations))
     return plan_of(planned, rerun)
@@ -246,15 +245,15 @@ def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
 def plan_of(planned: Iterable[PlannedJob], rerun: bool) -> Plan:
     """Return the plan of these jobs, each of them once.
 
-    Raises ComposeErrors where a job cannot be composed, and RequestError where two different jobs
-    would share a folder or a folder holds the run of another configuration.
+    Raises ComposeErrors if a job cannot be composed, and RequestError if two different jobs would
+    share a folder or a folder holds the run of another configuration.
     """
     refreshed = [(job, job.refreshed()) for job in distinct(planned)]
     return Plan(tuple(job if rerun else found for job, found in refreshed))
 
 
 def require_places(plan: Plan) -> None:
-    """Raise RequestError where the folders of the jobs that are to do could not be written."""
+    """Raise RequestError if the folders of the jobs that are to do could not be written."""
     for place in dict.fromkeys(job.folder.parent for job in plan.to_do):
         with writable("output_dir", place):
             place.mkdir(parents=True, exist_ok=True)
@@ -264,7 +263,7 @@ def require_places(plan: Plan) -> None:
 def distinct(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
     """Yield each job once. Jobs with the same folder and the same key are the same job.
 
-    Raises RequestError where two different jobs would share a folder.
+    Raises RequestError if two different jobs would share a folder.
     """
     by_folder: dict[Path, PlannedJob] = {}
     for job in jobs:

@@ -4,9 +4,9 @@ Jobs run there one after another: with a process for each, a sweep of short runs
 long, because the first job of a process costs as much as two later ones and a fork with its end as
 much again. A job that exits, runs out of memory or is killed ends that process alone: the next job
 gets a new one. On Linux the standard library's fork server imports torch once and forks workers in
-milliseconds; where it dies, its workers live on, and the next one is forked by a new server.
-Elsewhere each worker is a new process: Apple's libraries do not allow that a process is forked that
-has imported torch.
+milliseconds; if it dies, its workers live on, and the next one is forked by a new server. Elsewhere
+each worker is a new process: Apple's libraries do not allow that a process is forked that has
+imported torch.
 """
 
 import multiprocessing
@@ -48,7 +48,7 @@ START = 60.0
 """Seconds that the server may take to fork a worker. Then it is replaced."""
 
 STARTS = 3
-"""How often in a row a worker may fail to start."""
+"""The number of times in a row that a worker may fail to start."""
 
 _POLL = 0.2
 """Seconds between two checks of whether a process is alive."""
@@ -102,7 +102,7 @@ class WorkerProcess:
     def submit(self, jobs: Sequence[Job]) -> None:
         """Send a group of jobs to the process.
 
-        Raises RunFailedError where it fails to start three times in a row.
+        Raises RunFailedError if it fails to start three times in a row.
         """
         if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job
@@ -202,7 +202,7 @@ class WorkerProcess:
 def ended_jobs(workers: Sequence[WorkerProcess]) -> list[tuple[Job, Outcome | None]]:
     """Wait up to 0.2 seconds for workers that have jobs, and return the jobs that have ended.
 
-    Where a process dies, a job that ran in it alone has failed, and this is written into the job's
+    If a process dies, a job that ran in it alone has failed, and this is written into the job's
     summary. Of several, it is not known which is at fault: their outcome is None, and they are to
     be run again one by one.
     """
@@ -232,7 +232,6 @@ def _running_server() -> int | None:
 
 @contextmanager
 def _killed_after(server: int | None, seconds: float) -> Iterator[None]:
-    """Kill the fork server where the block takes longer."""
     timer = threading.Timer(seconds, _kill_server, [server])
     timer.daemon = True  # an interrupt while it starts must not make the command wait for its end
     try:

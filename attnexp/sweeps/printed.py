@@ -1,4 +1,4 @@
-"""What a sweep prints before it runs and after it has ended: its plan, outcomes and results."""
+"""The output of a sweep before it runs and after it has ended: its plan, outcomes and results."""
 
 import logging
 import shlex
@@ -44,7 +44,7 @@ def show_notes(plan: Plan) -> None:
 
 
 def warn_of_code(plan: Plan) -> None:
-    """Warn of code of the user's that reads what the keys of the jobs do not cover."""
+    """Warn of user code that reads something that the keys of the jobs do not cover."""
     warn_of_reads(sorted({module for job in plan.jobs for module in job.place.code}))
 
 
@@ -61,7 +61,7 @@ def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, Outcome]) 
 
 
 def show_results(composer: Composer, plan: Plan) -> None:
-    """Show the jobs that have finished: a table, their pictures and what to type next.
+    """Show the jobs that have finished: a table, their pictures and the commands to type next.
 
     The pictures compare configurations; figures=false leaves them out.
     """

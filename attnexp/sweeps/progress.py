@@ -25,7 +25,7 @@ from attnexp.sweeps.job_outcome import Outcome, first_line
 from attnexp.sweeps.plan import PlannedJob
 
 INTERVAL = 0.25
-"""Seconds between two updates, or more where an update takes long."""
+"""Seconds between two updates, or more if an update takes long."""
 
 BARS = 8
 """The largest number of running jobs that have bars of their own."""
@@ -66,7 +66,7 @@ class SweepProgress:
         return [job for job in self._jobs if job.folder not in self.outcomes]
 
     def record(self, job: PlannedJob, outcome: Outcome) -> None:
-        """Record the outcome of a job, and print it where the job has failed."""
+        """Record the outcome of a job, and print it if the job has failed."""
         with self._guard:
             known = self.outcomes.get(job.folder)
             self.outcomes[job.folder] = outcome

@@ -40,7 +40,7 @@ def run_group(jobs: Mapping[int, Job], report: Report) -> None:
 
 
 class Member:
-    """A job of a group: its run, its lock, and what it writes."""
+    """A job of a group: its run, its lock, and its record."""
 
     def __init__(self, number: int, job: Job, report: Report, locks: ExitStack, stop: Stop) -> None:
         self.job = job
@@ -100,7 +100,7 @@ class Member:
         self.record.save_if_due(state)
 
     def end(self, error: BaseException) -> None:
-        """Record what ended the run early."""
+        """Record the error that ended the run early."""
         try:
             if self.record is not None and self._began:
                 with self._surroundings():
@@ -147,7 +147,7 @@ def groups_of(members: Sequence[Member]) -> list[list[Member]]:
 
 
 def run_together(members: Sequence[Member]) -> None:
-    """Train members together; where that fails, run each of them alone.
+    """Train members together; if that fails, run each of them alone.
 
     The bits of a replica do not depend on its group, so nothing changes for those that can train.
     """
@@ -160,7 +160,7 @@ def run_together(members: Sequence[Member]) -> None:
 
 
 def train_together(members: Sequence[Member]) -> None:
-    """Train members as replicas. Raises what ends the group, such as NotReplicableError."""
+    """Train members as replicas. Raises errors of the group, such as NotReplicableError."""
     runs = [member.run for member in members if member.run is not None]
     checkpoints = [member.record.checkpoint for member in members if member.record is not None]
     with ExitStack() as stack:

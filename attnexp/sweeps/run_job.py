@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from attnexp.training.prepared_run import PreparedRun
 
 Report = Callable[[int, Outcome], None]
-"""Is called with the number of a job that has ended, and its outcome."""
+"""Receives the number of a job that has ended, and its outcome."""
 
 
 def run_job(job: Job) -> Outcome:
@@ -67,7 +67,7 @@ def build_and_train(job: Job, run: "PreparedRun | None" = None) -> Summary:
 
 @contextmanager
 def output_to_log(job: Job) -> Iterator[None]:
-    """Write what the job prints, and the interpreter's report of a crash, into the job's log."""
+    """Write the job's output, and the interpreter's report of a crash, into the job's log."""
     sys.stdout.flush()
     sys.stderr.flush()
     kept = [os.dup(1), os.dup(2)]

@@ -36,7 +36,7 @@ PARALLEL = f"{LocalExecutor.__module__}.{LocalExecutor.__name__}"
 """The target of hydra/launcher=parallel."""
 
 ATTEMPTS = 2
-"""How often a job is started whose process dies and leaves no outcome."""
+"""The number of times that a job is started whose process dies and leaves no outcome."""
 
 
 def sweep(
@@ -44,7 +44,7 @@ def sweep(
 ) -> None:
     """Run every combination of the arguments' values that has not finished.
 
-    With `dry_run` only the plan is shown. Raises RunFailedError where a job failed.
+    With `dry_run` only the plan is shown. Raises RunFailedError if a job failed.
     """
     axes = composer.axes(arguments)
     executor = choose_executor(composer, partial(composer.job, axes), max_batch_size)
@@ -88,7 +88,7 @@ def run_compared(
 def run_plan(composer: Composer, plan: Plan, executor: Executor, fail_fast: bool) -> None:
     """Run the jobs of a plan that have not finished, with the plan on disk until all have.
 
-    Raises RequestError where the plan cannot be written, and as `Scheduler.run`.
+    Raises RequestError if the plan cannot be written, and as `Scheduler.run`.
     """
     root = Path(composer.config.hydra.sweep.dir).absolute()
     stored = StoredPlan.of(root, [job.folder for job in plan.jobs])
@@ -142,8 +142,8 @@ class Scheduler:
         """Run the jobs that have not finished, and show the outcomes.
 
         The executor can be used again afterwards, unless the sweep was interrupted. Raises
-        RunFailedError where a job has not finished, and KeyboardInterrupt with the number of
-        finished jobs where the sweep was interrupted.
+        RunFailedError if a job has not finished, and KeyboardInterrupt with the number of finished
+        jobs if the sweep was interrupted.
         """
         try:
             with displayed(self._progress):
@@ -158,7 +158,7 @@ class Scheduler:
                 ) from None
             if not isinstance(error, FailedFastError):
                 raise
-            console.say("fail_fast=true: the rest is not run")
+            console.say("fail_fast=true: the remaining jobs are not run")
         finally:
             show_outcomes(self._plan.jobs, self._outcomes())
         total = len(self._plan.jobs)
@@ -221,7 +221,6 @@ class Scheduler:
             raise FailedFastError
 
     def _outcomes(self) -> dict[Path, Outcome]:
-        """Return the outcomes of the jobs that have ended, by folder."""
         finished = [job for job in self._plan.jobs if job.found.status is Status.FINISHED]
         return {job.folder: Outcome(Status.SKIPPED) for job in finished} | self._progress.outcomes
 

@@ -34,7 +34,7 @@ from attnexp.sweeps.schedule import choose_executor, run_compared, run_plan
 SEED = "seed"
 
 FEW = 3
-"""From this number of values on, a best one at their end is worth a warning."""
+"""The number of values from which a best one at their end is worth a warning."""
 
 Choice = tuple[Override, ...]
 """An override for each of several axes, in their order."""
@@ -74,8 +74,8 @@ def tuned_sweep(
 
     `tune` are the tuned settings as `name=values`, `seeds` the values of the trials' seeds. If
     `metric` is None, it is the task's metric for selection, which does not use the test set. With
-    `dry_run` only the plan is shown. Raises RequestError where there is nothing to tune and where a
-    seed would both tune and compare, and RunFailedError where a job failed.
+    `dry_run` only the plan is shown. Raises RequestError if there is nothing to tune or if a seed
+    would both tune and compare, and RunFailedError if a job failed.
     """
     jobs = TunedJobs(composer, arguments, tune, seeds, metric)
     trials = jobs.trials()
@@ -117,7 +117,7 @@ def tuned_sweep(
 class TunedJobs:
     """The jobs of a sweep that tunes its configurations.
 
-    Raises RequestError if there is nothing to tune, and if a seed would both tune and be compared.
+    Raises RequestError if there is nothing to tune, or if a seed would both tune and be compared.
     """
 
     def __init__(
@@ -269,7 +269,6 @@ class TunedJobs:
 
 
 def _splits_rows(settings: Mapping[str, Any]) -> bool:
-    """Return whether each seed is another split of the rows of one file."""
     return settings[DATA_SEED] is None and _is_of_file(settings)
 
 
@@ -279,7 +278,6 @@ def _is_of_file(settings: Mapping[str, Any]) -> bool:
 
 
 def _data_of(seed: Override) -> Override:
-    """Return the override that draws the data of a seed."""
     return Override(f"{DATA_SEED}={_value(seed)}", seed.value)
 
 

@@ -49,7 +49,7 @@ def main(pipe: Connection, lifeline: Connection, environment: Mapping[str, str])
 
 
 def _interrupt_when_closed(lifeline: Connection) -> None:
-    """Interrupt the process when its lifeline closes, and end it where that does not."""
+    """Interrupt the process when its lifeline closes, and end it if that does not."""
     with suppress(EOFError, OSError):
         lifeline.recv_bytes()
     os.kill(os.getpid(), signal.SIGINT)
@@ -105,7 +105,7 @@ def leaves_unusable(outcome: Outcome) -> bool:
 
 
 def _global_settings() -> tuple[Any, ...]:
-    """Return the global settings that a job may change and that change what jobs compute."""
+    """Return the global settings that a job may change and that change the results of jobs."""
     import torch
 
     return (

@@ -1,1 +1,1 @@
-"""Where the numbers and pictures of a run go besides its folder."""
+"""The tools that a run's numbers and pictures are copied to, next to its folder."""

@@ -12,7 +12,7 @@ class Tracker:
 
     A tracker changes nothing in the run, and no number depends on it. Each of its methods is called
     after the same content has been written to the run folder, and records nothing unless a tracker
-    defines it. The constructor takes settings alone, and raises ValueError where a library is not
+    defines it. The constructor takes settings alone, and raises ValueError if a library is not
     installed; `begin` imports the library.
     """
 

@@ -26,7 +26,7 @@ class TensorBoard(Tracker):
     pictures are images, and the settings are in the HParams tab. Event files of an earlier attempt
     are removed.
 
-    Raises ValueError where the package tensorboard is not installed.
+    Raises ValueError if the package tensorboard is not installed.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class TensorBoard(Tracker):
 def _say_nothing_of_writers(failure: threading.ExceptHookArgs) -> None:
     """Print how a thread has ended, unless it writes event files.
 
-    What has ended such a thread is raised by the next call of the writer.
+    An error that has ended such a thread is raised by the next call of the writer.
     """
     if not type(failure.thread).__module__.startswith("tensorboard."):
         threading.__excepthook__(failure)

@@ -24,19 +24,19 @@ class NotReplicableError(Exception):
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """How long and in what portions to train.
+    """The length of training, and the size of its portions.
 
-    An epoch is one pass over the training batch, in portions of `batch_size` examples or, where it
-    is None, all at once. Gradients longer than `clip_norm` are scaled down to it. With
+    An epoch is one pass over the training batch, in portions of `batch_size` examples or, if it is
+    None, all at once. Gradients longer than `clip_norm` are scaled down to it. With
     `attention_every` = n the test attention is kept before training and after every n epochs.
 
     Budgets: training ends after `max_epochs`, or after `max_steps` updates, or at the first epoch
     that ends after `max_minutes`; also once the validation metric `stop_metric` has been at
     `stop_at` or better after `stop_epochs` epochs in a row, or after `patience` epochs without a
-    lower loss: of the validation set, or of training where the data have none. With a validation
-    set the parameters of its lowest loss are kept. Training has converged, and ends, when no
-    parameter has moved in either of the last two epochs by more than `tolerance` times the longest
-    move of its tensor.
+    lower loss: of the validation set, or of training if the data have none. With a validation set
+    the parameters of its lowest loss are kept. Training has converged, and ends, when no parameter
+    has moved in either of the last two epochs by more than `tolerance` times the longest move of
+    its tensor.
 
     Raises ValueError for a number that is not positive.
     """
@@ -68,9 +68,9 @@ class TrainSettings:
 class Epoch:
     """One row of metrics.csv. `loss` is the mean over the epoch's steps, each before its update.
 
-    `validation` holds the metrics of the validation set, where there is one. `converged` is true of
-    the last epoch where training went on until nothing moved. `ended` says why else this is the
-    last epoch although others were planned.
+    `validation` holds the metrics of the validation set, if there is one. `converged` is true of
+    the last epoch if training went on until nothing moved. `ended` says why else this is the last
+    epoch although others were planned.
     """
 
     epoch: int

@@ -17,7 +17,7 @@ FORMS = "auto, cpu, cuda, cuda:N or mps"
 def choose_device(name: str) -> tuple[torch.device, str]:
     """Return the device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and the reason.
 
-    Raises RequestError for another name and for a device that is not there. There is no fallback.
+    Raises RequestError for another name and for a device that is not available, without fallback.
     """
     if name == "auto":
         return _best()
@@ -26,7 +26,7 @@ def choose_device(name: str) -> tuple[torch.device, str]:
     if name == "mps":
         if not torch.backends.mps.is_available():
             raise RequestError(
-                "device=mps is not there: PyTorch finds no Apple GPU. Use device=cpu"
+                "device=mps is not available: PyTorch finds no Apple GPU. Use device=cpu"
             )
         return torch.device("mps"), "as asked"
     if re.fullmatch(r"cuda(:\d+)?", name):
@@ -34,7 +34,9 @@ def choose_device(name: str) -> tuple[torch.device, str]:
         index = int(name.partition(":")[2] or 0)
         if index >= count:
             there = f"only cuda:0 to cuda:{count - 1}" if count else "no CUDA device"
-            raise RequestError(f"device={name} is not there: PyTorch finds {there}. Use device=cpu")
+            raise RequestError(
+                f"device={name} is not available: PyTorch finds {there}. Use device=cpu"
+            )
         return torch.device("cuda", index), "as asked"
     raise RequestError(f"device must be {FORMS}, got '{name}'")
 
@@ -43,9 +45,9 @@ def prepare_processor(threads: int) -> None:
     """Set up this process for training on that many threads of the processor.
 
     Numbers too small for a normal float become 0: an operation on them takes many times as long.
-    Memory that a step frees is kept for the next one, up to 64 MiB, where the C library is glibc:
-    it would return large pieces to the system, which clears them anew at each step. Its own rule
-    ends at the same size, 32 MiB a piece, in a program that has freed one as large.
+    Memory that a step frees is kept for the next one, up to 64 MiB, if the C library is glibc: it
+    would return large pieces to the system, which clears them anew at each step. Its own rule ends
+    at the same size, 32 MiB per piece, in a program that has freed one as large.
     """
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)

@@ -123,8 +123,8 @@ class Target:
     The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
     Without a `stop_metric` there is no target. `epochs` counts those in a row.
 
-    Raises ValueError where the data have nothing to measure the target on, and for a metric that
-    is not validated, or describes and does not rank.
+    Raises ValueError if the data have nothing to measure the target on, and for a metric that is
+    not validated, or describes and does not rank.
     """
 
     def __init__(self, settings: TrainSettings, task: Task, dataset: Dataset) -> None:
@@ -145,7 +145,7 @@ class Target:
     def update(self, validation: Mapping[str, float]) -> None:
         """Record the validation of an epoch.
 
-        Raises ValueError where it does not measure `stop_metric`.
+        Raises ValueError if it does not measure `stop_metric`.
         """
         name, goal = self._settings.stop_metric, self._settings.stop_at
         if name is None or goal is None:

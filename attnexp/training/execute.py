@@ -51,7 +51,7 @@ def train(record: Recording) -> None:
 def epochs(record: Recording) -> Iterator[Epoch]:
     """Fit the model of a run and yield its epochs, as a replica with `batched`.
 
-    Where it cannot train as one, a note says why.
+    If it cannot train as one, a note says why.
     """
     run = record.run
     if run.config["batched"]:

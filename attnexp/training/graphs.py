@@ -67,7 +67,7 @@ class Captured:
         self._recorded: dict[Shapes, tuple[dict[str, Tensor], Callable[[], Tensor]]] = {}
 
     def __call__(self, batch: Batch) -> Float[Tensor, ""]:
-        """Return what the work returns for a batch."""
+        """Return the result of the work on a batch."""
         if self._eager:
             return self._work(batch)
         tensors = batch.parts()
@@ -133,9 +133,9 @@ class Captured:
 
 
 class CudaRecorder:
-    """Records what is computed on the GPU of a model, its gradients included, as a CUDA graph.
+    """Records a model's work on the GPU, its gradients included, as a CUDA graph.
 
-    A graph repeats what kernels do with memory, and nothing that Python does. It draws from the
+    A graph repeats the work of kernels on memory, and nothing that Python does. It draws from the
     generators that modules hold as attributes, and from the global one, as eager work does.
     """
 
@@ -149,7 +149,7 @@ class CudaRecorder:
             return work()
 
     def rehearse(self, work: Callable[[], Tensor]) -> Tensor:
-        """Do the work in the same way. Raises RuntimeError where it waits for the GPU."""
+        """Do the work in the same way. Raises RuntimeError if it waits for the GPU."""
         before = torch.cuda.get_sync_debug_mode()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Synchronization debug mode")  # is a prototype
@@ -185,7 +185,7 @@ class CudaRecorder:
 
     @contextmanager
     def _aside(self) -> Iterator[None]:
-        """Run a block on the stream for recording, in its turn among what runs on the other."""
+        """Run a block on the stream for recording, in order with the work on the other one."""
         current = torch.cuda.current_stream(self._stream.device)
         self._stream.wait_stream(current)
         try:
@@ -198,7 +198,7 @@ class CudaRecorder:
 def relative_difference(ones: Sequence[Tensor], others: Sequence[Tensor]) -> float:
     """Return |ones - others| / |others|, with the Euclidean norm over the entries of all tensors.
 
-    It is 0 where both are 0, and infinite where they have other shapes.
+    It is 0 if both are 0, and infinite if they have other shapes.
     """
     if [each.shape for each in ones] != [each.shape for each in others]:
         return torch.inf
@@ -210,13 +210,11 @@ def relative_difference(ones: Sequence[Tensor], others: Sequence[Tensor]) -> flo
 
 
 def _generators(model: nn.Module) -> list[torch.Generator]:
-    """Return the generators that the work may draw from."""
     on_gpu = torch.cuda.default_generators if torch.cuda.is_initialized() else ()
     return [*_held(model), torch.default_generator, *on_gpu]
 
 
 def _held(model: nn.Module) -> Iterator[torch.Generator]:
-    """Yield the generators that the modules of a model hold as attributes."""
     for module in model.modules():
         for value in vars(module).values():
             if isinstance(value, torch.Generator):

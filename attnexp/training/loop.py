@@ -37,8 +37,8 @@ class Training:
     The learning rate of step s of n planned ones is lr * schedule(s / n). On a GPU the steps run as
     CUDA graphs unless `graphs` is false.
 
-    `state` is what the method `state` returned earlier: a training that continues from there has
-    the bits of one that was never interrupted.
+    `state` is an earlier result of the method `state`: a training that continues from it has the
+    bits of one that was never interrupted.
 
     Raises ValueError when the model has nothing to train, or no direction says when `stop_metric`
     has reached its target, and any error for a state of another training.
@@ -86,7 +86,7 @@ class Training:
         progress.best.restore()
 
     def state(self) -> State:
-        """Return all that the rest of the training depends on, as it is after an update."""
+        """Return the state after an update: all that the rest of the training depends on."""
         return {
             "model": self._run.model.state_dict(),
             "random": random_states(self._run.model),
@@ -204,7 +204,7 @@ class RunProgress:
         return replace(row, ended=ended)
 
     def require_finite(self, rate: float) -> None:
-        """Raise TrainingDivergedError where a loss or parameter of the last epoch is not finite.
+        """Raise TrainingDivergedError if a loss or parameter of the last epoch is not finite.
 
         `rate` is the learning rate before the schedule.
         """
@@ -232,14 +232,14 @@ def is_finite(model: torch.nn.Module) -> bool:
 
 
 def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:
-    """How many updates the budgets of epochs and steps allow."""
+    """Return the number of updates that the budgets of epochs and steps allow."""
     size = settings.batch_size or len(dataset.train)
     steps = settings.max_epochs * math.ceil(len(dataset.train) / size)
     return min(steps, settings.max_steps or steps)
 
 
 def validate(run: PreparedRun) -> Mapping[str, float]:
-    """Return the task's metrics on the validation set, or nothing where the data have none."""
+    """Return the task's metrics on the validation set, or nothing if the data have none."""
     whole = run.dataset.validation
     return {} if whole is None else measure(run, lambda model, _: run.task.validate(model, whole))
 

@@ -51,7 +51,7 @@ def trainable(model: Architecture) -> bool:
 
 
 def nothing_to_train(run: PreparedRun) -> str:
-    """Return why training would change nothing, or an empty text where it would."""
+    """Return why training would change nothing, or an empty text if it would."""
     if not trainable(run.model):
         return f"model={run.chosen['model']} has no parameters here"
     example = run.dataset.train.select(slice(1))

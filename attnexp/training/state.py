@@ -79,7 +79,6 @@ def load_optimizer_state(optimizer: Optimizer | Rprop, states: Sequence[State]) 
 
 
 def _parameters(optimizer: Optimizer | Rprop) -> Iterator[tuple[Mapping[str, Any], Tensor]]:
-    """Yield each parameter with its group."""
     for group in optimizer.param_groups:
         yield from ((group, parameter) for parameter in group["params"])
 

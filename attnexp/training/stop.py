@@ -18,7 +18,7 @@ SIGNALS = tuple(
 
 
 class Stopped(KeyboardInterrupt):
-    """A signal has ended the work: Ctrl-C, or what a scheduler or a closed terminal sends."""
+    """A signal has ended the work: Ctrl-C, or one from a scheduler or a closed terminal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"stopped by {signal.Signals(number).name}")
@@ -26,14 +26,14 @@ class Stopped(KeyboardInterrupt):
 
 
 def install_handlers() -> None:
-    """Raise Stopped in this process where a scheduler or a closed terminal would kill it."""
+    """Raise Stopped in this process when a scheduler or a closed terminal would kill it."""
     for number in SIGNALS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise)
 
 
 def signal_of(error: BaseException) -> int | None:
-    """Return the number of the signal that has caused an error, or None where none has.
+    """Return the number of the signal that has caused an error, or None if none has.
 
     An interrupt within a library may come out as an error of the library. Errors may name each
     other as their causes.
@@ -104,7 +104,7 @@ class Stop:
         return self._number is not None
 
     def raise_if_requested(self) -> None:
-        """Raise Stopped where a signal has come."""
+        """Raise Stopped if a signal has come."""
         if self._number is not None:
             self._end()
 

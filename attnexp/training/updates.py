@@ -50,7 +50,7 @@ class Gradient:
 
 
 class EagerStep:
-    """Launches what a step computes one kernel at a time. Any optimizer will do."""
+    """Computes a step eagerly, one kernel at a time, with any optimizer."""
 
     def __init__(self, gradient: Work, optimizer: Optimizer | Rprop) -> None:
         self._gradient = gradient
@@ -97,7 +97,7 @@ def _update(optimizer: Optimizer | Rprop, gradient: Work, batch: Batch) -> Float
 def training_step(gradient: Gradient, optimizer: Optimizer | Rprop, graphs: bool = True) -> Step:
     """Return the step for the model's device: with `graphs` CUDA graphs on a GPU, else eager steps.
 
-    Where the update cannot be part of a graph, the gradient is one.
+    If the update cannot be part of a graph, the gradient is one.
     """
     device = next(gradient.model.parameters()).device
     if device.type != "cuda" or not graphs:

@@ -12,7 +12,7 @@ class AttnexpSweeper(Sweeper):
     """Runs every combination of the values that has not finished.
 
     `params` are axes, which the command line may replace. One of Hydra's launchers is given
-    `max_batch_size` jobs at a time, or all of them where it is None. With `dry_run` nothing is run.
+    `max_batch_size` jobs at a time, or all of them if it is None. With `dry_run` nothing is run.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class TunedSweeper(AttnexpSweeper):
     """Tunes settings of every configuration on validation data, and then runs it at all seeds.
 
     `tune` holds the tuned settings, as `name=values`, `seeds` the seeds of the runs that are tried,
-    which are not compared. The choice goes by `metric`, which is the task's metric for selection
-    where it is None.
+    which are not compared. The choice goes by `metric`, which is the task's metric for selection if
+    it is None.
     """
 
     def __init__(

@@ -61,7 +61,7 @@ SENTENCES = [
         "choose schedule=constant, or optim=adam or sgd",
     ),
     ("device=gpu", "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'"),
-    ("device=cuda:77", "device=cuda:77 is not there: PyTorch finds .*. Use device=cpu"),
+    ("device=cuda:77", "device=cuda:77 is not available: PyTorch finds .*. Use device=cpu"),
     ("arch=transformer", "arch=transformer is not for data=sine: choose arch=kernel_regression"),
     ("normalizer=topk normalizer.k=0", "k of normalizer=topk must be at least 1, got 0"),
     ("normalizer=softmax normalizer.k=3", "no setting 'k' in 'normalizer'"),

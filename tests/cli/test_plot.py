@@ -126,7 +126,7 @@ def test_a_run_that_failed_still_shows_its_losses(regression_run):
         (["--kind", "fti"], r"--kind: 'fti' is not a choice. Did you mean 'fit'\?"),
         (["--format", "gif"], r"--format: 'gif' is not a choice: choose pdf, png or svg"),
         (["--kind", "growth"], r"no growth to draw: .* train.attention_every=N"),
-        (["--metric", "accuracy"], r"no 'accuracy' was written in training: there are loss or lr"),
+        (["--metric", "accuracy"], r"metrics.csv has no column 'accuracy': there are loss or lr"),
         (["--attention", "self"], "no attention 'self': the run kept pooling"),
         (["--example", "2"], "no example 2: the run kept only example 1"),
         (["--layer", "0"], "--layer: '0' is not a whole number from 1 on"),

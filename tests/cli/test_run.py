@@ -169,9 +169,9 @@ def test_a_finished_run_checks_and_names_what_has_no_effect(in_process):
     answer = in_process(*words, "device=cpu", "checkpoint_every=9", "hydra/launcher=parallel")
     assert answer.returncode == 0
     assert "no effect without -m: hydra/launcher=parallel" in answer.stdout
-    assert "no effect on what has finished: device=cpu, checkpoint_every=9" in answer.stdout
+    assert "no effect on finished runs: device=cpu, checkpoint_every=9" in answer.stdout
     swept = in_process(*words, "device=cpu", "-m")
-    assert "no effect on what has finished: device=cpu" in swept.stdout
+    assert "no effect on finished runs: device=cpu" in swept.stdout
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_another_example_layer_and_head_can_be_seen(sequence_run, shown):
     ("arguments", "message"),
     [
         (["--example", "9"], "no example 9: the run kept examples 1 to 4"),
-        (["--metric", "lss"], "no 'lss' was written in training"),
+        (["--metric", "lss"], "metrics.csv has no column 'lss'"),
         (["--example"], r"expected one argument. `attnexp show --help`"),
     ],
 )

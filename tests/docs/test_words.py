@@ -44,6 +44,25 @@ PHRASES = {
     "room (write: memory, space)": r"\b[Rr]ooms?\b",
 }
 
+CONDITION = (
+    r"\b(?:Raises? [^.]*?|[Nn]one|[Ee]mpty|[Nn]othing|infinite|text),? where\b"
+    r"|(?:^|[.:;] )Where [^.:;]*?, "
+    r"|(?<!true )(?<!zero )(?<![01] )(?<!NaN )(?<!\bsays )(?<!\bsay )(?<!\bfrom )"
+    r"(?<!stay )(?<!stays )(?<!places )(?<!place )(?<!Return )\bwhere "
+    r"(?:(?:it|they|there|that|this|one|none|no|both|all|nothing|neither|each|every|an?|the|its"
+    r"|several|another)\b|\w+ (?:is|are|has|have|cannot)\b)"
+)
+IDIOMS = {
+    "where, for a condition (write: if)": (193, CONDITION),
+    "a clause with what (write a noun)": (
+        136,
+        r"\b(?:Returns?|Yields?|Reads?|Writes?|Holds?|Adds?) what\b"
+        r"|(?:^|[.:] )What (?![^.]*\?)"
+        r"|\bwhat (?!(?:is|was) wrong)[^.,;:()?]*(?=\.(?: |$)|$)",
+    ),
+}
+"""The sentences of docstrings that may still have an idiom. These numbers may only fall."""
+
 SPELLING = {
     "attnexp/data/pronunciations.py",
     "attnexp/writing.py",
@@ -79,6 +98,15 @@ def found(pattern: str, path: Path) -> Iterator[str]:
             yield f"{path.relative_to(ROOT)}: ...{around}..."
 
 
+def docstrings() -> Iterator[str]:
+    """Yield each docstring of the package, also of names, as one line without code in backticks."""
+    for path in sorted(ROOT.glob("attnexp/**/*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                text = re.sub(r"`[^`]*`", "CODE", str(node.value.value))
+                yield re.sub(r"\s+", " ", text).strip()
+
+
 FILES = sorted(
     [
         *ROOT.glob("attnexp/**/*.py"),
@@ -95,6 +123,30 @@ def test_a_phrase_is_nowhere(phrase):
     spared = SPELLING if phrase.startswith("letters") else set()
     files = [path for path in FILES if str(path.relative_to(ROOT)) not in spared]
     assert [place for path in files for place in found(PHRASES[phrase], path)] == []
+
+
+@pytest.mark.parametrize("idiom", IDIOMS)
+def test_an_idiom_becomes_rarer(idiom):
+    most, pattern = IDIOMS[idiom]
+    places = [match.group() for text in docstrings() for match in re.finditer(pattern, text)]
+    assert len(places) <= most, f"{idiom}: {places}"
+    assert len(places) == most, f"lower this number: {idiom} occurs {len(places)} times"
+
+
+@pytest.mark.parametrize(
+    ("idiom", "counted", "fine"),
+    [
+        ("where", "Raises ValueError where it is odd.", "The log says where it is."),
+        ("where", "Return the key, None where no file is.", "The mask is true where it attends."),
+        ("where", "Where there is one, it is read.", "Where a run comes from: its code."),
+        ("a clause", "Return what a model answers to a batch.", "Return the answers of a model."),
+        ("a clause", "It says what it does.", "It says what is wrong."),
+    ],
+)
+def test_an_idiom_is_told_from_its_neighbours(idiom, counted, fine):
+    (pattern,) = (each for name, (_, each) in IDIOMS.items() if name.startswith(idiom))
+    assert re.search(pattern, counted)
+    assert not re.search(pattern, fine)
 
 
 @pytest.mark.parametrize(

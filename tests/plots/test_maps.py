@@ -75,7 +75,7 @@ def test_compared_sequences_have_the_same_examples_in_columns(sequence_run, tmp_
     other = load_run(sequence_run("other", seed=3, settings={"seed": 0, "model.hidden_dim": 9}))
     one = comparison.configurations[0]
     (another,) = Comparison.of(other).configurations
-    with pytest.raises(RequestError, match="were looked at on different examples"):
+    with pytest.raises(RequestError, match="stored attention on different examples"):
         list(compare_attention(Comparison("reverse", (one, another)), Options()))
 
 

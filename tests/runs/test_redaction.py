@@ -132,7 +132,7 @@ def test_a_mask_is_not_taken_for_a_secret(in_process, home):
     experiment = home / "mine" / "experiment" / "best.yaml"
     experiment.parent.mkdir()
     experiment.write_text("# @package _global_\n# The best.\nmodel: {password: '***'}\n")
-    wanted = "model.password='${oc.env:NAME}', and NAME in the environment\n"
+    wanted = "model.password='${oc.env:NAME}', and set NAME in the environment\n"
     for given in (["experiment=best"], ["model.password=***"], ["-m", "experiment=best"]):
         answer = in_process(*REPEATABLE, *given)
         assert answer.returncode == 2
@@ -142,7 +142,7 @@ def test_a_mask_is_not_taken_for_a_secret(in_process, home):
     assert in_process(*WORDS).returncode == 0
     answer = in_process("verify", str(run_folder(home)), "--config-dir", "mine")
     assert answer.returncode == 2
-    assert "model.password was a secret, which no folder holds" in answer.stderr
+    assert "model.password was a secret, which a run folder does not store" in answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -128,4 +128,4 @@ def test_the_command_line_replaces_axes_and_a_single_run_says_that_there_are_som
 def test_experiments_with_axes_run_one_at_a_time(in_process):
     answer = in_process("-m", "experiment=scores_on_sine,first_look", "--dry-run")
     assert answer.returncode == 2
-    assert "experiments bring axes of their own, so run one at a time" in answer.stderr
+    assert "each experiment has its own axes, so run one at a time" in answer.stderr

@@ -89,7 +89,7 @@ def test_what_a_job_leaves_behind_does_not_reach_the_next(fragile, home):
 def test_fail_fast_ends_the_sweep_at_the_first_failure(fragile, home):
     answer = fragile("-m", "fail_fast=true", "model.how=raise,fine", "seed=range(0,3)")
     assert answer.returncode == 1
-    assert "fail_fast=true: the rest is not run" in answer.stdout
+    assert "fail_fast=true: the remaining jobs are not run" in answer.stdout
     assert re.search(r"failed +1\n", answer.stdout)
     assert re.search(r"to do +[45]\n", answer.stdout)
     assert list(statuses(home).values()).count("failed") == 1

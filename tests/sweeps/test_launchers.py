@@ -98,7 +98,7 @@ def test_fail_fast_begins_nothing_more(start, home, launcher):
     )
     code, out, _ = command.end(timeout=240)
     assert code == 1
-    assert "fail_fast=true: the rest is not run" in out
+    assert "fail_fast=true: the remaining jobs are not run" in out
     assert 1 <= len(begun(home)) <= 8
 
 

@@ -150,7 +150,7 @@ def test_a_changed_default_is_another_job(home, fragile):
         ("model=gaussian,additive model.width=1,2", "There is no setting 'width' in 'model'"),
         ("optim.lr=interval(0,1)", "names no list of values: write them"),
         ("seed=0,1 hydra.sweep.subdir=same", "'seed=0' and 'seed=1' would share the folder"),
-        ("hydra/launcher=parallel hydra.launcher.n_jobs=0", "n_jobs == 0 runs nothing"),
+        ("hydra/launcher=parallel hydra.launcher.n_jobs=0", "n_jobs must not be 0"),
         ("hydra/launcher=parallel hydra.launcher.n_jobs=two", "n_jobs must be a whole number"),
         ("hydra/launcher=batched hydra.launcher.size=0", "size must be 1 or more, got 0"),
         ("hydra.sweeper.max_batch_size=2", "max_batch_size is for Hydra's launchers"),

@@ -34,9 +34,9 @@ def test_auto_takes_what_is_there(there, cuda, mps, device):
 @pytest.mark.parametrize(
     ("cuda", "name", "why"),
     [
-        (0, "cuda", "device=cuda is not there: PyTorch finds no CUDA device"),
-        (2, "cuda:2", "device=cuda:2 is not there: PyTorch finds only cuda:0 to cuda:1"),
-        (2, "mps", "device=mps is not there: PyTorch finds no Apple GPU"),
+        (0, "cuda", "device=cuda is not available: PyTorch finds no CUDA device"),
+        (2, "cuda:2", "device=cuda:2 is not available: PyTorch finds only cuda:0 to cuda:1"),
+        (2, "mps", "device=mps is not available: PyTorch finds no Apple GPU"),
     ],
 )
 def test_a_device_that_is_not_there_is_refused(there, cuda, name, why):

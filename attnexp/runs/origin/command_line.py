@@ -1,4 +1,4 @@
-"""The command lines that repeat runs, from what was typed for them."""
+"""The command lines that repeat runs, from those that were typed for them."""
 
 import math
 import shlex
@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from attnexp.runs.summary import Summary
 
 NOT_REPEATED = ("seed", "rerun", "figures", "fail_fast")
-"""Overrides that do not say what is run. `output_dir` does: new runs go next to the old ones."""
+"""Overrides that do not decide the runs. `output_dir` does: new runs go next to the old ones."""
 
 MOST_LINES = 2
-"""Configurations that get a command each where one sweep cannot say them."""
+"""Configurations that get a command each if one sweep cannot express them."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What was typed for a run: its --config-dir, and the value of each override by `name=`."""
+    """The command line of a run: its --config-dir, and the value of each override by `name=`."""
 
     config_dir: str | None
     overrides: tuple[tuple[str, str], ...]
 
     @classmethod
     def of(cls, run: Summary) -> "Request | None":
-        """Return what was typed for a run, or None where its summary does not say."""
+        """Return the request for a run, or None if its summary does not hold it."""
         if run.overrides is None:
             return None
         parts = (word.partition("=") for word in run.overrides)
@@ -32,10 +32,10 @@ class Request:
 
 
 def command(runs: Iterable[Summary], seeds: Sequence[int]) -> str | None:
-    """Return what runs all configurations of these runs at the seeds.
+    """Return the command that runs all configurations of these runs at the seeds.
 
-    That is one sweep where one can say it, else one for each of a few configurations. None where a
-    summary does not hold what was typed, and where no sweep can say many configurations.
+    That is one sweep if one can express it, else one for each of a few configurations. None if a
+    summary does not hold its command line, and if no single sweep can express many configurations.
     """
     requests = list(dict.fromkeys(map(Request.of, runs)))
     known = [request for request in requests if request is not None]
@@ -48,7 +48,7 @@ def command(runs: Iterable[Summary], seeds: Sequence[int]) -> str | None:
 
 
 def seed_list(seeds: Sequence[int]) -> str:
-    """Return seeds as Hydra takes them: a list, or a range where they are many in a row."""
+    """Return seeds as Hydra takes them: a list, or a range if they are many in a row."""
     first, last = min(seeds), max(seeds)
     if len(seeds) > 5 and last - first == len(seeds) - 1:
         return f"range({first},{last + 1})"
@@ -64,7 +64,7 @@ def next_seeds(several: Sequence[set[int]], more: int) -> list[int]:
 
 
 def _one_line(requests: Sequence[Request], seeds: Sequence[int]) -> str | None:
-    """Return one command for the product of what was typed, or None where it is not a product."""
+    """Return one command for the product of the overrides, or None if they are not a product."""
     several = [dict(each.overrides) for each in requests]
     if len({each.config_dir for each in requests}) != 1 or any(
         each.keys() != several[0].keys() for each in several

@@ -1,6 +1,6 @@
 """Where the numbers of a run come from: code, versions, machine, time.
 
-Git and the processor are asked once a process: edits made later do not reach code that is already
+Git and the processor are asked once per process: edits made later do not reach code that is already
 imported.
 """
 
@@ -28,7 +28,7 @@ MOST_DIFF = 2**20
 class GitState(msgspec.Struct, frozen=True):
     """The commit of a checkout, and whether tracked files differ from it.
 
-    `diff` is a hash of how they differ, None where they do not.
+    `diff` is a hash of how they differ, None if they do not.
     """
 
     commit: str
@@ -79,7 +79,7 @@ def system() -> str:
 
 @cache
 def processor() -> str | None:
-    """Return the model of the processor, where Linux says it."""
+    """Return the model of the processor, if Linux says it."""
     if sys.platform != "linux":
         return None
     try:
@@ -92,7 +92,7 @@ def processor() -> str | None:
 
 @cache
 def code() -> tuple[Checkout | None, Checkout | None]:
-    """Return the checkouts of the working directory and of attnexp, None where there is none.
+    """Return the checkouts of the working directory and of attnexp, None if there is none.
 
     The first is where a user's own code lies. Both may be the same.
     """
@@ -102,8 +102,8 @@ def code() -> tuple[Checkout | None, Checkout | None]:
 def differences() -> str:
     """Return how the code of this process differs from its commits.
 
-    That is what `git diff` says, which names binary files, and the names of untracked ones. It has
-    at most MOST_DIFF bytes, and says where it was cut.
+    That is the output of `git diff`, which names binary files, and the names of untracked ones. It
+    has at most MOST_DIFF bytes, and says where it was cut.
     """
     parts = dict.fromkeys(
         f"# {each.folder}, {each.state}\n{each.differences}"
@@ -118,7 +118,7 @@ def differences() -> str:
 
 
 def _checkout(path: Path) -> Checkout | None:
-    """Return the checkout that a path is in, None where there is none or it has no commit.
+    """Return the checkout that a path is in, None if there is none or it has no commit.
 
     An installed package may lie in the checkout of another project, which does not know its files.
     """

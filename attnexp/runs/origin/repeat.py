@@ -20,10 +20,10 @@ NOTES_OF_ONE_ATTEMPT = (
     "the run was interrupted",
     "the pictures could not be drawn",
 )
-"""How notes begin that a repetition need not have."""
+"""The beginnings of notes that a repetition need not have."""
 
 NOT_CHECKED = "the sweep that tuned a run, times and memory, and how it was interrupted"
-"""What a repetition says nothing about."""
+"""The things that a repetition does not compare, in words."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
     and their parts, the parameters, the attention and its snapshots with their examples, the labels
     of the summary and its notes. Times, memory, and the tuning by a sweep are not compared.
 
-    It is bit-identical where nothing differs, and within tolerance where numbers differ by no more
-    than `tolerance`. Raises RequestError and UnreadableRunError for files that cannot be read.
+    It is bit-identical if nothing differs, and within tolerance if numbers differ by no more than
+    `tolerance`. Raises RequestError and UnreadableRunError for files that cannot be read.
     """
     differences = dict(_differences(stored, again))
     where = max(differences, key=lambda name: differences[name], default="")
@@ -70,7 +70,7 @@ def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
 
 
 def surroundings(stored: Run, again: Run) -> list[str]:
-    """Return what differs between the machines and versions of two runs."""
+    """Return the differences between the machines and versions of two runs."""
     old, new = stored.summary, again.summary
     pairs = [
         ("results version", old.results_version, new.results_version),
@@ -88,7 +88,6 @@ def surroundings(stored: Run, again: Run) -> list[str]:
 
 
 def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:
-    """Yield the places that differ, and by how much."""
     ours, theirs = _contents(stored), _contents(again)
     for name in [*ours, *(name for name in theirs if name not in ours)]:
         if difference := _difference(ours.get(name), theirs.get(name)):
@@ -98,7 +97,6 @@ def _differences(stored: Run, again: Run) -> Iterator[tuple[str, float]]:
 
 
 def _contents(run: Run) -> dict[str, Any]:
-    """Return the compared values of a run, by their names."""
     summary = run.summary
     found = {name: getattr(summary, name) for name in LABELS}
     found |= summary.metrics
@@ -121,13 +119,12 @@ def _contents(run: Run) -> dict[str, Any]:
 
 
 def _lacks(notes: Sequence[str], run: Run) -> bool:
-    """Return whether a run lacks one of these notes."""
     others = run.summary.notes
     return any(n not in others and not n.startswith(NOTES_OF_ONE_ATTEMPT) for n in notes)
 
 
 def _difference(ours: Any, theirs: Any) -> float:
-    """Return the largest difference of two numbers or arrays: infinite where one is missing.
+    """Return the largest difference of two numbers or arrays: infinite if one is missing.
 
     Of anything else it is infinite unless both are equal.
     """

@@ -28,7 +28,7 @@ class Executor(ABC):
         """
 
     def cancel(self) -> None:  # noqa: B027  only a launcher of Hydra's waits where nothing ends it
-        """Start no further jobs, and interrupt `run` from another thread where nothing else can."""
+        """Start no further jobs, and interrupt `run` from another thread if nothing else can."""
 
     @abstractmethod
     def stop(self) -> None:

@@ -27,9 +27,8 @@ class BatchedExecutor(LocalExecutor):
     """Trains jobs that differ in their seeds and in plain numbers as replicas of one program.
 
     A worker process receives up to `size` such jobs at a time, and there are `n_jobs` workers, read
-    as by `LocalExecutor`; a negative number is limited by the GPUs too, where there are any. No
-    worker stays without a group while another could be parted. Jobs of other shapes are in other
-    groups.
+    as by `LocalExecutor`; a negative number is limited by the GPUs too, if there are any. No worker
+    stays without a group while another could be parted. Jobs of other shapes are in other groups.
 
     Raises RequestError for a `size` below 1 and an `n_jobs` of 0.
     """
@@ -69,13 +68,12 @@ class BatchedExecutor(LocalExecutor):
 
 
 def _common(settings: Mapping[str, Any]) -> str:
-    """Return what the settings of replicas have in common, as text."""
     kept = {path: value for path, value in leaves(settings) if not _may_differ(path, value)}
     return json.dumps(kept, sort_keys=True, default=str)
 
 
 def _whole_numbers(settings: Mapping[str, Any]) -> tuple[int, ...]:
-    """Return the whole numbers that may differ: where they are sizes, equal ones belong together.
+    """Return the whole numbers that may differ: if they are sizes, equal ones belong together.
 
     Whether they are sizes is seen in the worker, which builds the runs.
     """

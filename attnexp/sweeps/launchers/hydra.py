@@ -44,7 +44,7 @@ from attnexp.sweeps.plan import PlannedJob, make_portable
 from attnexp.sweeps.pool import WorkerProcess
 
 OF_OVERRIDES = ("hydra.overrides.", "hydra.job.override_dirname")
-"""What Hydra copies from overrides: the settings themselves are elsewhere."""
+"""The entries that Hydra copies from overrides: the settings themselves are elsewhere."""
 
 JOB = "attnexp_job"
 """The setting that holds the encoded job in the configuration that a launcher passes on."""
@@ -55,8 +55,8 @@ log = logging.getLogger(__name__)
 class HydraLauncherExecutor(Executor):
     """Runs jobs through a launcher of Hydra's.
 
-    The launcher is given `max_batch_size` jobs at a time, or all of them where it is None.
-    `config` is the configuration that Hydra composed for the sweep as a whole.
+    The launcher is given `max_batch_size` jobs at a time, or all of them if it is None. `config` is
+    the configuration that Hydra composed for the sweep as a whole.
     """
 
     def __init__(
@@ -157,7 +157,7 @@ class JobLoader(ConfigLoaderImpl):
 
 
 def encoded(job: Job) -> str:
-    """Return a job as text, without what it may have resolved: a launcher writes it to files."""
+    """Return a job as text, without values it may have resolved: a launcher writes it to files."""
     require_no_secrets(job)
     return base64.b64encode(pickle.dumps((job.config, job.place, job.command))).decode()
 
@@ -177,7 +177,7 @@ def require_no_secrets(job: Job) -> None:
         if not name.startswith(OF_OVERRIDES) and written[name] != value:
             raise RequestError(
                 f"{name} is a secret, and this launcher writes settings into files: give it as "
-                f"{name}='${{oc.env:NAME}}', and NAME in the environment"
+                f"{name}='${{oc.env:NAME}}', and set NAME in the environment"
             )
 
 

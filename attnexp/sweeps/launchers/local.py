@@ -18,16 +18,16 @@ from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.pool import WorkerProcess, ended_jobs
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
-"""Where Linux shows the share of the cores that a container may use."""
+"""The file in which Linux shows the share of the cores that a container may use."""
 
 
 class LocalExecutor(Executor):
     """Runs `n_jobs` jobs at a time on this machine, each in a worker process.
 
-    A worker has its share of the cores, and the GPUs are dealt out to the workers. `n_jobs` is
-    read as joblib reads it: -1 is one job for each core, -2 one less. If it is negative, the number
-    of workers is at most the number of cores divided by the jobs' `threads`. On Windows, where more
-    was never tried, jobs run one at a time.
+    A worker has its share of the cores, and the GPUs are dealt out to the workers. `n_jobs` is read
+    as joblib reads it: -1 is one job for each core, -2 one less. If it is negative, the number of
+    workers is at most the number of cores divided by the jobs' `threads`. On Windows jobs run one
+    at a time: more was never tried.
 
     Raises RequestError for an `n_jobs` of 0.
     """
@@ -36,8 +36,8 @@ class LocalExecutor(Executor):
         super().__init__(job_of)
         if n_jobs == 0:
             raise RequestError(
-                "hydra.launcher.n_jobs: n_jobs == 0 runs nothing: give the number of jobs at a "
-                "time, or -1 for one job for each core"
+                "hydra.launcher.n_jobs must not be 0: give the number of jobs to run at a "
+                "time, or -1 for one job per core"
             )
         self._cores = core_count()
         self._limited_by_cores = n_jobs < 0
@@ -80,11 +80,9 @@ class LocalExecutor(Executor):
                 on_wait()
 
     def _groups(self, jobs: Sequence[PlannedJob]) -> Sequence[Sequence[PlannedJob]]:
-        """Return the jobs in the groups that are sent to a worker together: each by itself."""
         return [[job] for job in jobs]
 
     def _worker_count(self, jobs: Sequence[PlannedJob]) -> int:
-        """Return how many of these jobs may run at a time."""
         if not self._limited_by_cores:
             return self._max_workers
         settings = (job.settings.get("threads") for job in jobs)

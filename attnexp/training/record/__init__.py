@@ -1,1 +1,1 @@
-"""What a run writes into its folder while it trains."""
+"""The record that a run writes into its folder while it trains."""

@@ -18,7 +18,7 @@ from attnexp.training.state import State
 
 
 class Checkpoint:
-    """What a run had recorded when its checkpoint was written, and the state of its training.
+    """The content of a checkpoint: the record of a run so far, and the state of its training.
 
     Raises KeyError, TypeError, ValueError or AttributeError for content that no run has written,
     such as counts of updates and epochs that do not agree.
@@ -52,7 +52,7 @@ def write_checkpoint(folder: Path, content: State) -> None:
 
 
 def read_checkpoint(folder: Path) -> State | None:
-    """Return the content that `write_checkpoint` wrote, or None where there is no checkpoint.
+    """Return the content that `write_checkpoint` wrote, or None if there is no checkpoint.
 
     Nothing in it is code. Raises UnreadableRunError for any other content: a checksum finds each
     changed bit.

@@ -30,7 +30,7 @@ def measure(run: PreparedRun, how: Callable[[Architecture, Dataset], Measured]) 
 
 
 def require_finite(metrics: Mapping[str, float], task: Task) -> None:
-    """Raise TrainingDivergedError where a metric that ranks runs is infinite or NaN."""
+    """Raise TrainingDivergedError if a metric that ranks runs is infinite or NaN."""
     for name, value in metrics.items():
         if name in task.better and not math.isfinite(value):
             raise TrainingDivergedError(f"{name} of the trained model is {value}")

@@ -13,7 +13,7 @@ log = logging.getLogger(__name__)
 
 
 def draw(summary: Summary, folder: Path) -> Summary:
-    """Draw the pictures of a finished run; return its summary, with a note where that failed."""
+    """Draw the pictures of a finished run; return its summary, with a note if that failed."""
     try:
         from attnexp.plots import catalogue
 
@@ -27,7 +27,7 @@ def draw(summary: Summary, folder: Path) -> Summary:
         try:
             summary.write(folder)
         except OSError as lost:
-            console.warn(f"the summary lacks the last of its notes: {error_text(lost)}")
+            console.warn(f"the last note could not be written into the summary: {error_text(lost)}")
     return summary
 
 

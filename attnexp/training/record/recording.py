@@ -76,7 +76,7 @@ class Recording:
         self._pause = 0.0
 
     def load_checkpoint(self) -> None:
-        """Read the checkpoint of an earlier attempt at this run, where there is one."""
+        """Read the checkpoint of an earlier attempt at this run, if there is one."""
         if self.run.config["rerun"]:
             return
         try:
@@ -114,7 +114,7 @@ class Recording:
             self.notes.append(f"nothing was trained: {why}")
 
     def resume(self, make: Callable[[State | None], Work]) -> Work:
-        """Return what `make` makes of the state in the checkpoint, or of None to begin anew."""
+        """Return the result of `make` for the checkpoint's state, or for None to begin anew."""
         work = None
         if self.checkpoint is not None:
             try:
@@ -126,7 +126,7 @@ class Recording:
         return make(None) if work is None else work
 
     def begin_training(self) -> None:
-        """Record again what the checkpoint holds, or the attention before the first update."""
+        """Record the content of the checkpoint again, or the attention before the first update."""
         if self.checkpoint is None:
             if self.run.settings.attention_every is not None:
                 self._snapshots[0] = measure(self.run, self.run.task.attend)
@@ -146,7 +146,7 @@ class Recording:
             self._write(row)
 
     def after_update(self, state: Callable[[], State]) -> None:
-        """Write a checkpoint if it is time for one; end the run where a signal has asked for it."""
+        """Write a checkpoint if it is time for one; end the run if a signal has asked for it."""
         self.save_if_due(state)
         self.stop.raise_if_requested()
 
@@ -154,7 +154,7 @@ class Recording:
         """Write a checkpoint if it is time for one, or a signal has asked the run to end.
 
         `state` returns that of the training. It is called between two updates. Raises
-        TakenOverError where another process has taken over the folder.
+        TakenOverError if another process has taken over the folder.
         """
         every = self.run.config["checkpoint_every"]
         pause = time.perf_counter() - self._saved
@@ -214,7 +214,7 @@ class Recording:
     def end_early(self, error: BaseException) -> None:
         """Record the error that ended the run, as far as it can be written.
 
-        Nothing is recorded where another process has taken over the folder, nor of a finished run.
+        Nothing is recorded if another process has taken over the folder, nor of a finished run.
         """
         if self.summary.status == "finished":
             return
@@ -231,7 +231,6 @@ class Recording:
         self.run.tracker.end(self.folder, ending)
 
     def _begin_anew(self, why: str) -> None:
-        """Say that there is a checkpoint that cannot be used, and that training begins anew."""
         self.checkpoint = None
         self.notes.append(f"training began anew, because its checkpoint cannot be used: {why}")
         console.warn(self.notes[-1])
@@ -244,7 +243,6 @@ class Recording:
         return {epoch: replace(current, weights=own) for epoch, own in weights.items()}
 
     def _attempt(self, updates: int) -> Attempt:
-        """Return a record of this attempt as of update `updates`."""
         return Attempt(updates, self.summary.device, self.summary.versions)
 
     def _save(self, state: State) -> None:
@@ -309,7 +307,7 @@ def record_end(
 ) -> Summary:
     """Record the error that ended a run: its traceback in the log, its text in the summary.
 
-    Where neither can be written, a warning says so.
+    If neither can be written, a warning says so.
     """
     log.info("the run ended early", exc_info=error)
     interrupted = isinstance(error, KeyboardInterrupt)
@@ -318,5 +316,5 @@ def record_end(
     try:
         ending.write(folder)
     except OSError as lost:
-        console.warn(f"how the run ended could not be recorded: {error_text(lost)}")
+        console.warn(f"the end of the run could not be recorded: {error_text(lost)}")
     return ending

@@ -29,7 +29,7 @@ def write_parameters(model: nn.Module, folder: Path) -> None:
 
 
 def read_parameters(folder: Path) -> dict[str, Tensor]:
-    """What `write_parameters` wrote."""
+    """Return the tensors that `write_parameters` wrote."""
     stored, _ = files.read_tensors(folder / files.MODEL)
     return {name: torch.from_numpy(array) for name, array in stored.items()}
 
@@ -49,7 +49,7 @@ def write_snapshots(snapshots: Mapping[int, Attended], spec: DataSpec, folder: P
 
 
 def sizes_and_symbols(spec: DataSpec) -> dict[str, object]:
-    """The numbers, the vocabularies and the columns of a spec: what JSON can hold of it."""
+    """The numbers, the vocabularies and the columns of a spec: its part for JSON."""
     held = ((name, value) for name, value in asdict(spec).items() if isinstance(value, int | tuple))
     return {name: value for name, value in held if value != ()}
 

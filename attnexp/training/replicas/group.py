@@ -1,19 +1,19 @@
 """Many runs in one program: models of the same shapes train along a leading axis of replicas.
 
 `torch.func.vmap` maps the forward pass and the loss over stacked parameters and stacked batches,
-and one ordinary backward pass goes through all of it. Each run keeps its own: its data
-and their order, the clipping of its gradient, its validation, its best parameters and its end.
+and one ordinary backward pass goes through all of it. Each run keeps its own data and their order,
+clipping of the gradient, validation, best parameters and end.
 
-On a CPU with one thread a replica has the same bits whoever the others are, however many, and
-in any row. Three things see to that:
+On a CPU with one thread a replica has the same bits whoever the others are, however many, and in
+any row. Three things ensure this:
 
 - The last row of every stack is a copy of a replica, whose numbers are thrown away. A matrix
   product of one alone would be rounded otherwise, and so would the last numbers of a tensor, which
   a processor computes one by one and not as a vector. A lone run has this copy next to it.
 - Matrix products do not depend on where their operands lie in memory: `attnexp` asks MKL for that.
-- No row waits for another: a loop until all rows have converged leaves those alone that have.
+- No row waits for another: a loop until all rows have converged leaves alone those that have.
 
-What remains is a function such as a sigmoid of fewer than 16 numbers per replica.
+The exception is a function, such as a sigmoid, of fewer than 16 numbers per replica.
 """
 
 import math
@@ -64,7 +64,7 @@ class Replicas:
     All runs have the same `structure`. `states` are those that `state` returned earlier, after the
     same number of updates; there are none for runs that begin.
 
-    Raises NotReplicableError where the forward pass or the loss cannot be mapped over replicas, as
+    Raises NotReplicableError if the forward pass or the loss cannot be mapped over replicas, as
     those of a score that decides by its numbers or draws at random, and for an optimizer that is
     not known to update each number by itself.
     """
@@ -129,7 +129,7 @@ class Replicas:
                     yield replica.number, event
 
     def fit_one(self) -> Iterator[Epoch]:
-        """Train the model of a group of one, and yield its epochs. Raises what ended it."""
+        """Train the model of a group of one, and yield its epochs. Raises the run's error."""
         for _, event in self.fit():
             if isinstance(event, Exception):
                 raise event
@@ -137,7 +137,7 @@ class Replicas:
                 yield event
 
     def state(self, number: int) -> State:
-        """Return all that the rest of a run's training depends on, after an epoch."""
+        """Return the state after an epoch: all that the rest of a run's training depends on."""
         row = next(row for row, each in enumerate(self._replicas) if each.number == number)
         replica = self._replicas[row]
         return {
@@ -246,7 +246,6 @@ class Replicas:
         return Replica(number, run, RunProgress(run), optimizer, groups[0]["lr"], repr(groups))
 
     def _require_map(self) -> None:
-        """Raise NotReplicableError where a trial shows that the loss cannot be mapped."""
         try:
             some = [each.run.dataset.train.select(slice(self._size)) for each in self._replicas]
             self._loss_and_gradient(stacked(_rows(some)))

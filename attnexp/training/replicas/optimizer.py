@@ -15,10 +15,10 @@ from attnexp.training.state import State, load_optimizer_state
 class SharedOptimizer:
     """Updates a span of rows of the stacks: those of all runs whose optimizers have equal settings.
 
-    It is the optimizer of one of these runs, given views of the stacks for its `parameters`. Where
-    each number is updated by itself, each run gets what its own optimizer would have given it, to
-    rounding: a fused update rounds the last few numbers of a tensor otherwise, and would give them
-    to another run in each group, so that none is fused.
+    It is the optimizer of one of these runs, given views of the stacks for its `parameters`. If
+    each number is updated by itself, each run gets the result of its own optimizer, to rounding: a
+    fused update rounds the last few numbers of a tensor otherwise, and would give them to another
+    run in each group, so that none is fused.
     """
 
     def __init__(self, optimizer: Optimizer | Rprop, parameters: Sequence[Tensor]) -> None:
