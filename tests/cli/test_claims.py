@@ -260,6 +260,15 @@ def test_the_list_runs_no_code_of_a_claim(in_process, mine, tmp_path):
     assert (tmp_path / "imported.txt").exists()
 
 
+def test_the_list_judges_a_claim_of_attnexps_by_its_own_py(in_process):
+    name = "learned_width_is_cross_validation"
+    place = f"output_dir=outputs/claims/{name}"
+    for words in (["model=gaussian_learned"], ["model=gaussian", "model.width=1.04"]):
+        job = ["data=sine", *words, "seed=1", place, "figures=false"]
+        assert in_process(*job).returncode == 0
+    assert "cannot tell: 5 more seeds" in line_of(in_process("claims"), name)
+
+
 def test_an_error_in_one_claim_is_its_own_line(in_process, mine, tmp_path):
     for name, text in {"torn": "claims: [", "bare": "# Is it?\nclaims: it is\n"}.items():
         (tmp_path / "my_conf" / "claim" / name).mkdir()
