@@ -5,9 +5,10 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.machinery import SourceFileLoader
 from inspect import isfunction
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 from attnexp.claims.decision import Decision
@@ -87,9 +88,16 @@ class Own:
         return made
 
 
+class _Loader(SourceFileLoader):
+    """Reads the file itself: Python's compiled copy does not tell two edits within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 @lru_cache
 def _loaded(name: str, path: Path, _stamp: tuple[int, ...]) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
+    spec = importlib.util.spec_from_file_location(name, path, loader=_Loader(name, str(path)))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

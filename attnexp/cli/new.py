@@ -70,6 +70,7 @@ def main(argv: Sequence[str]) -> None:
         return
     group, methods = KINDS[arguments.kind]
     _check_name(name, group)
+    _check_free(name, group)
     files = {
         "class": folder / f"{name}.py",
         "choice": folder / "conf" / group / f"{name}.yaml",
@@ -98,7 +99,7 @@ def _write_claim(name: str, folder: Path) -> None:
 
 
 def _check_name(name: str, group: str) -> None:
-    """Raise RequestError for a name that a module cannot have, or that is taken."""
+    """Raise RequestError for a name that a module or a command line cannot have."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise RequestError(
             f"NAME must be lower-case ASCII, digits and underscores, such as my_{group}, "
@@ -110,6 +111,10 @@ def _check_name(name: str, group: str) -> None:
         raise RequestError(f"'{name}' is a word of YAML's: choose another name")
     if DEVICE.fullmatch(name):
         raise RequestError(f"'{name}' is a device of Windows: choose another name")
+
+
+def _check_free(name: str, group: str) -> None:
+    """Raise RequestError for the name of a choice of attnexp's, or of a module."""
     for own in dict.fromkeys([group, *(each for each, _ in KINDS.values())]):
         if name in {choice.name for choice in choices(own)}:
             raise RequestError(f"{own}={name} is one of attnexp's own: choose another name")

@@ -206,8 +206,11 @@ def test_an_own_py_is_run_again_only_if_it_was_edited(own):
     folder = own(decides={"is": "own.Always", "because": "x"})
     first = type(read_claim("mine", folder).decision())
     assert type(read_claim("mine", folder).decision()) is first
-    (folder / "claim" / "mine" / "own.py").write_text(OWN + "\nMORE = 1\n")
-    assert type(read_claim("mine", folder).decision()) is not first
+    edited = OWN.replace("self.because)", "'because')   ")
+    (folder / "claim" / "mine" / "own.py").write_text(edited)
+    assert len(edited) == len(OWN)  # a compiled copy of the same second would be taken for it
+    assert read_claim("mine", folder).decision().decide(Evidence()).because == "because"
+    assert not list(folder.rglob("__pycache__"))
 
 
 def test_a_claim_of_ones_own_hides_one_of_attnexps(own):
