@@ -43,8 +43,7 @@ PARTS = {
     "notebooks": "architectures attention batch config plots runs select tables",
     "probe": "architectures attention batch data masks normalizers runs scores seeds stats tasks "
     "training",
-    "claims": "architectures attention config console masks normalizers plots runs scores select "
-    "stats sweeps tables",
+    "claims": "config console plots runs select stats sweeps training",
     "attend": "attention config console normalizers plots runs scores seeds",
     "course": "batch config console data runs scores select stats tables",
     "cli": "architectures attend attention batch claims config console course data normalizers "

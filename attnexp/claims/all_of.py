@@ -1,10 +1,9 @@
 """A decision by several, all of which have to hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from attnexp.claims.decision import Decision, Verdict, Word, made
+from attnexp.claims.decision import Decision, Verdict, Word
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.errors import RequestError
 
@@ -14,14 +13,13 @@ class AllOf(Decision):
 
     `not reproduced` if one is not reproduced at its share of the level, 5% over the number of parts
     (Holm 1979, whose first step decides whether all hold), and else `cannot tell`. So a true claim
-    is refused in 5% of cases, however many parts are at their bounds. Each part names a decision as
-    a claim does.
+    is refused in 5% of cases, however many parts are at their bounds.
     """
 
-    def __init__(self, parts: Sequence[Mapping[str, Any]]) -> None:
+    def __init__(self, parts: Sequence[Decision]) -> None:
         if len(parts) < 2:
             raise ValueError(f"parts must be two decisions or more, got {len(parts)}")
-        self.parts = [made(part, f"decides.parts[{n}]") for n, part in enumerate(parts)]
+        self.parts = parts
 
     def numbers(self) -> Sequence[str]:
         return [name for part in self.parts for name in part.numbers()]

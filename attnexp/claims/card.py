@@ -36,10 +36,10 @@ class Entry:
 def judged(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> Entry:
     """Return a claim with the verdict on the evidence that there is.
 
-    Unless `trusted`, a claim that code of one's own decides is not judged.
+    Unless `trusted`, a claim that code of the user's decides is not judged.
     """
     evidence = evidence_of(name, claim, config_dir, trusted)
-    if not trusted and not claim.is_own and (evidence.runs or evidence.points):
+    if not trusted and claim.needs_user_code and (evidence.runs or evidence.points):
         sentence = f"code of your own decides it: attnexp claims {name}"
         verdict = Verdict("not judged", sentence)
     else:

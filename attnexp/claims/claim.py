@@ -1,6 +1,6 @@
 """A published claim: its source, what is run, what was predicted, and how the runs decide."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -9,18 +9,22 @@ from typing import Any
 
 import msgspec
 
-from attnexp.claims.decision import Decision, Verdict, is_own, made
+from attnexp.claims.decision import Decision, Verdict
 from attnexp.claims.evidence import Evidence, Point
+from attnexp.claims.own import PREFIX, Own
 from attnexp.claims.stored import is_finite
+from attnexp.claims.words import IS, made, names_own
 from attnexp.config.documents import read_document
-from attnexp.config.groups import choices, first_line
+from attnexp.config.groups import conf_dir, first_line
 from attnexp.config.schema import check_settings
-from attnexp.config.target import TARGET, import_target
 from attnexp.console import number_text
 from attnexp.errors import RequestError, nearest_text, none_of
 
 GROUP = "claim"
-"""The folder of the YAML files, in attnexp's configuration and in one of your own."""
+"""The folder of the claims, in attnexp's configuration and in one of your own."""
+
+FILE = "claim.yaml"
+"""The file in the folder of a claim."""
 
 FOLDER = Path("outputs") / "claims"
 """Where the runs of claims are, a folder for each."""
@@ -69,18 +73,19 @@ class Shown(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     where: str | None = None
 
 
-class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The YAML file of a claim.
+class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file claim.yaml.
 
     - `claims` is the claim in one sentence, `source` where it was published, `setup` how it was
       measured there, `changed` what is different here, `faults` known faults of the original.
     - `sweeps` are the words of the sweeps that it takes, each run at `seeds` seeds from
       `first_seed` on, which is 1 if sizes were chosen by runs of seed 0; `probe` are interventions
       that are made on the runs, `picture` is the one that is drawn.
-    - `computes` names a function, `_target_`, that computes points without training, and has its
-      arguments: from a seed to curves, x and y. `axes` names x and y in their picture.
-    - `decides` names the class of the decision, `_target_`, and has its arguments; `shown` are
-      numbers that the card shows besides.
+    - `computes` names a function of own.py by `is`, as `own.NAME`, that computes points without
+      training, and has its arguments: from a seed to curves, x and y. `axes` names x and y in their
+      picture.
+    - `decides` names the decision by `is`, and has its arguments; `shown` are numbers that the card
+      shows besides.
     - `same_task` is false if the paper's claim is of another kind of task, so that the verdict says
       whether it carries over, and `amended` says what was changed after a first run.
     - `looks` is the number of planned interim looks while seeds are added, which share the level.
@@ -107,14 +112,20 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shown: list[Shown] = []
     faults: list[str] = []
 
+
+class Claim(Written, frozen=True, kw_only=True):
+    """A claim: its file claim.yaml, and its Python."""
+
+    own: Own
+
     def decision(self) -> Decision:
-        """Return the decision. Raises RequestError for a class or arguments that do not fit."""
-        return made(self.decides)
+        """Return the decision. Raises RequestError for a word or arguments that do not fit."""
+        return made(self.decides, self.own)
 
     @property
-    def is_own(self) -> bool:
-        """Whether attnexp's own code decides the claim."""
-        return is_own(self.decides)
+    def needs_user_code(self) -> bool:
+        """Whether code of the user's decides the claim."""
+        return not self.own.is_shipped and names_own(self.decides)
 
     def verdict(self, evidence: Evidence) -> Verdict:
         """Return what the evidence says, and why it cannot tell if some of it is missing."""
@@ -162,8 +173,8 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises RequestError if there is no such function, if it does not take the arguments, if it
         fails, and for a point that is not finite.
         """
-        arguments = {name: value for name, value in self.computes.items() if name != TARGET}
-        compute = import_target(self.computes, "computes")
+        arguments = {name: value for name, value in self.computes.items() if name != IS}
+        compute = self._function()
         name = compute.__name__
         check_settings(arguments, compute, "computes", given=("seed",))
         known = {point.seed for point in there}
@@ -183,10 +194,20 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                         )
                 yield points
 
+    def _function(self) -> Callable[..., Any]:
+        if IS not in self.computes:
+            raise RequestError(f"computes has no '{IS}', the name of a function: {PREFIX}FUNCTION")
+        word = str(self.computes[IS])
+        if not word.startswith(PREFIX):
+            raise RequestError(
+                f"computes: '{word}' must name a function of own.py, such as {PREFIX}{word}"
+            )
+        return self.own.function(word.removeprefix(PREFIX), "computes")
+
 
 def names(config_dir: Path | None = None) -> list[str]:
     """Return the names of the claims, those of your own folder included."""
-    return [choice.name for choice in choices(GROUP, config_dir)]
+    return list(_folders(config_dir))
 
 
 def read_claim(name: str, config_dir: Path | None = None) -> Claim:
@@ -196,31 +217,39 @@ def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     of seeds that are too small, for flags in its sweeps, and for a prediction that has no date or
     one in the future.
     """
-    paths = {choice.name: choice.path for choice in choices(GROUP, config_dir)}
-    if name not in paths:
-        raise RequestError(f"claim {none_of(name, list(paths))}")
-    claim: Claim = read_document(paths[name], Claim)
+    folders = _folders(config_dir)
+    if name not in folders:
+        raise RequestError(f"claim {none_of(name, list(folders))}")
+    path = folders[name] / FILE
+    written: Written = read_document(path, Written)
+    own = Own(folders[name], is_shipped=folders[name].parent == conf_dir() / GROUP)
+    claim = Claim(**msgspec.structs.asdict(written), own=own)
     try:
-        written = date.fromisoformat(claim.prediction.date)
+        day = date.fromisoformat(claim.prediction.date)
     except ValueError as error:
         raise RequestError(
-            f"{paths[name]}: prediction.date must be a date such as 2026-11-23, got "
+            f"{path}: prediction.date must be a date such as 2026-11-23, got "
             f"{claim.prediction.date!r}"
         ) from error
     least = {"seeds": 1, "first_seed": 0, "looks": 1}
     for field, bound in least.items():
         if (value := getattr(claim, field)) < bound:
-            raise RequestError(f"{paths[name]}: {field} must be at least {bound}, got {value}")
+            raise RequestError(f"{path}: {field} must be at least {bound}, got {value}")
     for word in (word for words in claim.sweeps for word in words):
         if word.startswith("-"):
-            raise RequestError(
-                f"{paths[name]}: sweeps takes settings such as model=dot, got {word!r}"
-            )
-    if written > (datetime.now(UTC) + EASTERNMOST).date():
-        raise RequestError(f"{paths[name]}: prediction.date, {written}, is in the future")
+            raise RequestError(f"{path}: sweeps takes settings such as model=dot, got {word!r}")
+    if day > (datetime.now(UTC) + EASTERNMOST).date():
+        raise RequestError(f"{path}: prediction.date, {day}, is in the future")
     return claim
 
 
 def question(name: str, config_dir: Path | None = None) -> str:
     """Return the first line of the file of a claim."""
-    return next(first_line(c.path) for c in choices(GROUP, config_dir) if c.name == name)
+    return first_line(_folders(config_dir)[name] / FILE)
+
+
+def _folders(config_dir: Path | None) -> dict[str, Path]:
+    """Return the folder of each claim by its name. One of your own hides one of attnexp's."""
+    roots = [conf_dir(), *([config_dir] if config_dir else [])]
+    files = (file for root in roots for file in (root / GROUP).glob(f"*/{FILE}"))
+    return dict(sorted({file.parent.name: file.parent for file in files}.items()))

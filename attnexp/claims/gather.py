@@ -65,11 +65,6 @@ def evidence_of(name: str, claim: Claim, config_dir: Path | None, trusted: bool)
             first = [] if trusted else [NO_PACKAGES]
             keys |= {job.place.key for job in jobs_of([*first, *line])}
     own = [run for run in found if run.summary.key in keys]
-    points = read_points(folder, origin_of(claim.computes)) if claim.computes else []
+    points = read_points(folder, origin_of(claim.computes, claim.own)) if claim.computes else []
     decided = [point for point in points if point.seed >= claim.first_seed]
     return Evidence(own, decided, left_out=len(found) - len(own), tests=claim.looks)
-
-
-def _is_trial(run: Run) -> bool:
-    """Return whether a run was made to tune settings, and not to be compared."""
-    return run.summary.tuning is not None and run.summary.tuning.trial

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 
 from attnexp.claims.evidence import Point
+from attnexp.claims.own import Own
 from attnexp.config.documents import read_document
 from attnexp.errors import RequestError
 from attnexp.runs.files import write_bytes
 from attnexp.runs.key import RESULTS_VERSION
-from attnexp.runs.user_code import module_digest, user_code
 
 COMPUTED = "computed.json"
 """The file of computed points."""
@@ -22,14 +22,12 @@ COMPUTED = "computed.json"
 PREDICTED = "prediction.json"
 """The file of what was predicted, in the order in which it was written."""
 
-PACKAGE = Path(__file__).resolve().parent.parent
-
 
 class Origin(msgspec.Struct, frozen=True):
     """What decides computed points: the function with its arguments, its code, and the version.
 
-    `code` holds a digest of the module of the function, and of the modules of one's own that this
-    imports. `results` is the results version, as in the key of a run.
+    `code` holds a digest of the claim's own.py, and of the modules of one's own that this imports.
+    `results` is the results version, as in the key of a run.
     """
 
     computes: dict[str, Any]
@@ -58,14 +56,9 @@ class Predicted(msgspec.Struct, frozen=True):
     after_runs: bool
 
 
-def origin_of(computes: Mapping[str, Any]) -> Origin:
+def origin_of(computes: Mapping[str, Any], own: Own) -> Origin:
     """Return what decides the points that a claim computes now. No code is run."""
-    module = str(computes.get("_target_", "")).rpartition(".")[0]
-    code = user_code(dict(computes))
-    if module.startswith("attnexp."):
-        path = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
-        code[module] = module_digest(path, module)
-    return Origin(dict(computes), code)
+    return Origin(dict(computes), own.code())
 
 
 def read_points(folder: Path, origin: Origin) -> list[Point]:

@@ -1,4 +1,4 @@
-"""`attnexp new`: writes a score, normalizer, data set, law or the like of one's own to fill in."""
+"""`attnexp new`: writes a score, normalizer, data set, law, claim or the like to fill in."""
 
 import builtins
 import importlib.util
@@ -6,10 +6,12 @@ import keyword
 import os
 import re
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from string import Template
 
 from attnexp import console
+from attnexp.claims import claim
 from attnexp.cli.arguments import Arguments
 from attnexp.config.groups import choices
 from attnexp.errors import RequestError, writable
@@ -37,6 +39,7 @@ EPILOG = """examples:
   attnexp new data steps --into mine   the same below mine/, for a noisy curve
   attnexp new sequences lookup         sequences, with the architecture and recipe for them
   attnexp new law blurred              a law of `attnexp probe`
+  attnexp new claim smooth             conf/claim/smooth/claim.yaml, for `attnexp claims`
 
 The test runs the contract of the kind. Its worked case fails until you have written your own.
 A normalizer declares `sums_to_one` and `shift_invariant`, and a score `compact`: the contract fails
@@ -50,18 +53,24 @@ if a declaration is wrong. A run believes it.
 def main(argv: Sequence[str]) -> None:
     """Write the class, the YAML file and the test, and say what to fill in and how to run it.
 
+    A claim is one YAML file.
+
     Raises RequestError for a name that cannot be used, for a file that exists already and for one
     that cannot be written.
     """
     epilog = EPILOG + _filled("sequences", "class", "lookup")
     parser = Arguments("new", "Write a class, a YAML file and a test of your own.", epilog)
-    parser.add_argument("kind", choices=list(KINDS), help="what to write")
+    parser.add_argument("kind", choices=[*KINDS, claim.GROUP], help="what to write")
     parser.add_argument("name", metavar="NAME", help="its name on the command line")
     parser.add_argument("--into", type=Path, default=Path(), metavar="DIR", help="default: here")
     arguments = parser.parse_args(argv)
     name, folder = arguments.name, arguments.into
+    if arguments.kind == claim.GROUP:
+        _write_claim(name, folder)
+        return
     group, methods = KINDS[arguments.kind]
     _check_name(name, group)
+    _check_free(name, group)
     files = {
         "class": folder / f"{name}.py",
         "choice": folder / "conf" / group / f"{name}.yaml",
@@ -77,8 +86,20 @@ def main(argv: Sequence[str]) -> None:
     console.say(f"  attnexp {line}")
 
 
+def _write_claim(name: str, folder: Path) -> None:
+    """Write the file of a claim, which can be run as it is, and say what to fill in."""
+    _check_name(name, claim.GROUP)
+    if name in claim.names():
+        raise RequestError(f"claim {name} is one of attnexp's own: choose another name")
+    path = folder / "conf" / claim.GROUP / name / claim.FILE
+    _write({path: _filled("claim", "claim", name)})
+    console.say(f"wrote {path}: fill in its source, its sweeps and its decision,")
+    console.say("and write the prediction before the first run; then")
+    console.say(f"  attnexp claims {name} --config-dir {folder / 'conf'}")
+
+
 def _check_name(name: str, group: str) -> None:
-    """Raise RequestError for a name that a module cannot have, or that is taken."""
+    """Raise RequestError for a name that a module or a command line cannot have."""
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
         raise RequestError(
             f"NAME must be lower-case ASCII, digits and underscores, such as my_{group}, "
@@ -90,6 +111,10 @@ def _check_name(name: str, group: str) -> None:
         raise RequestError(f"'{name}' is a word of YAML's: choose another name")
     if DEVICE.fullmatch(name):
         raise RequestError(f"'{name}' is a device of Windows: choose another name")
+
+
+def _check_free(name: str, group: str) -> None:
+    """Raise RequestError for the name of a choice of attnexp's, or of a module."""
     for own in dict.fromkeys([group, *(each for each, _ in KINDS.values())]):
         if name in {choice.name for choice in choices(own)}:
             raise RequestError(f"{own}={name} is one of attnexp's own: choose another name")
@@ -99,7 +124,8 @@ def _check_name(name: str, group: str) -> None:
 
 def _filled(kind: str, part: str, name: str) -> str:
     template = Template((TEMPLATES / kind / f"{part}.txt").read_text(encoding="utf-8"))
-    return template.substitute(name=name, Class="".join(map(str.capitalize, name.split("_"))))
+    words = "".join(map(str.capitalize, name.split("_")))
+    return template.substitute(name=name, Class=words, date=date.today())
 
 
 def _write(texts: dict[Path, str]) -> None:

@@ -50,7 +50,20 @@ def user_code(config: Mapping[str, Any]) -> dict[str, str]:
     These are the modules of all `_target_`, and those that they import, in alphabetical order.
     """
     targets = (value for path, value in leaves(config) if path.rpartition(".")[2] == "_target_")
-    waiting = {str(target).rpartition(".")[0] for target in targets}
+    return _with_imports({str(target).rpartition(".")[0] for target in targets})
+
+
+def file_code(path: Path, name: str) -> dict[str, str]:
+    """Return a digest of a file of Python, by a name for it, and of what it imports.
+
+    The modules are those of the user's, as `user_code` has them.
+    """
+    read = _read(path, name, stamp(path))
+    return {name: read.digest, **_with_imports(set(read.imports))}
+
+
+def _with_imports(waiting: set[str]) -> dict[str, str]:
+    """Return a digest of each of these modules that is the user's, and of those they import."""
     found: dict[str, str] = {}
     while waiting:
         name = waiting.pop()
@@ -60,11 +73,6 @@ def user_code(config: Mapping[str, Any]) -> dict[str, str]:
                 found[module] = read.digest
                 waiting |= read.imports
     return dict(sorted(found.items()))
-
-
-def module_digest(path: Path, module: str) -> str:
-    """Return the digest of a module by its file, as `user_code` has it."""
-    return _read(path, module, stamp(path)).digest
 
 
 def warn_of_reads(modules: Iterable[str]) -> None:

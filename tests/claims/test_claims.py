@@ -5,7 +5,7 @@ from datetime import date
 
 import pytest
 import yaml
-from conftest import ROOT
+from conftest import CONF, ROOT
 
 from attnexp.claims.card import UNREAD, Entry, card
 from attnexp.claims.claim import names, question, read_claim
@@ -58,26 +58,47 @@ def test_seeds_that_chose_the_sizes_do_not_decide(name):
         assert claim.first_seed > int(chosen[1] or 0)
 
 
+OWN = """from attnexp.claims.decision import Decision, Verdict
+from attnexp.stats.intervals import moments
+
+
+class Always(Decision):
+    def __init__(self, because: str) -> None:
+        self.because = because
+
+    def decide(self, evidence):
+        return Verdict("reproduced", self.because)
+
+
+class Plain:
+    pass
+
+
+def halves(seed, of: int):
+    yield "half", 1, of / 2
+
+
+def _hidden(seed):
+    return []
+"""
+
+
 @pytest.fixture
 def own(tmp_path):
     """Writes a claim of one's own, with some fields changed, and returns its configuration."""
 
     def write(**changes):
-        content = yaml.safe_load((yaml_of("learned_width_is_cross_validation")).read_text())
+        shipped = CONF / "claim" / "learned_width_is_cross_validation" / "claim.yaml"
+        content = yaml.safe_load(shipped.read_text())
         content |= changes
-        folder = tmp_path / "my_conf" / "claim"
+        folder = tmp_path / "my_conf" / "claim" / "mine"
         folder.mkdir(parents=True)
+        (folder / "own.py").write_text(OWN)
         content = {name: value for name, value in content.items() if value is not None}
-        (folder / "mine.yaml").write_text(f"# Is it so?\n{yaml.safe_dump(content)}")
+        (folder / "claim.yaml").write_text(f"# Is it so?\n{yaml.safe_dump(content)}")
         return tmp_path / "my_conf"
 
     return write
-
-
-def yaml_of(name):
-    from attnexp.config.groups import conf_dir
-
-    return conf_dir() / "claim" / f"{name}.yaml"
 
 
 @pytest.mark.parametrize(
@@ -87,24 +108,52 @@ def yaml_of(name):
         ({"prediction": None}, "missing required field `prediction`"),
         ({"seeds": "ten"}, "Expected `int`, got `str` - at `\\$.seeds`"),
         ({"verdict": "true"}, "contains unknown field `verdict`"),
-        ({"decides": {"metric": "x"}}, "decides has no _target_"),
         (
-            {"decides": {"_target_": "attnexp.claims.bounded.Gone"}},
-            "decides._target_: 'attnexp.claims.bounded.Gone' is not a choice. Did you mean ",
+            {"decides": {"metric": "x"}},
+            "decides has no 'is', the name of a decision: "
+            "all_of, bounded, direction, escaped or own.CLASS",
         ),
         (
-            {"decides": {"_target_": "attnexp.claims.bounded.Bounded", "number": "loo_mse"}},
-            "decides: Bounded refuses its arguments: give at_most or at_least",
+            {"decides": {"is": "boundd"}},
+            "decides: 'boundd' is not a choice. Did you mean 'bounded'\\? "
+            "Choose all_of, bounded, direction, escaped or own.CLASS.",
         ),
         (
-            {"decides": {"_target_": "attnexp.claims.bounded.Bounded", "numbr": "loo_mse"}},
+            {"decides": {"is": "bounded", "number": "loo_mse"}},
+            "decides: bounded refuses its arguments: give at_most or at_least",
+        ),
+        (
+            {"decides": {"is": "bounded", "numbr": "loo_mse"}},
             "There is no setting 'numbr' in 'decides'. Did you mean 'number'",
         ),
+        ({"decides": {"is": "all_of", "parts": 3}}, "decides.parts must be a list, got 3"),
+        (
+            {"decides": {"is": "all_of", "parts": [3, 4]}},
+            "decides.parts\\[0\\] must be settings as name: value, got 3",
+        ),
+        (
+            {"decides": {"is": "all_of", "parts": [{"is": "boundd"}]}},
+            "decides.parts\\[0\\]: 'boundd' is not a choice",
+        ),
+        (
+            {"decides": {"is": "all_of", "parts": []}},
+            "decides: all_of refuses its arguments: parts must be two decisions or more, got 0",
+        ),
+        (
+            {"decides": {"is": "own.Alwys"}},
+            "decides: own.py has no decision 'Alwys'. Did you mean 'Always'\\? Choose Always.",
+        ),
+        (
+            {"decides": {"is": "own.Always", "becaus": "x"}},
+            "There is no setting 'becaus' in 'decides'. Did you mean 'because'",
+        ),
+        ({"decides": {"is": "own.Always", "because": 3}}, "decides.because must be text, got 3"),
+        ({"decides": {"is": "own.Plain"}}, "decides: 'own.Plain' is not a subclass of Decision"),
+        ({"decides": {"is": "own.halves"}}, "decides: 'own.halves' is not a subclass of Decision"),
         ({"seeds": 0}, "seeds must be at least 1, got 0"),
         ({"first_seed": -1}, "first_seed must be at least 0, got -1"),
         ({"looks": 0}, "looks must be at least 1, got 0"),
         ({"sweeps": [["--config-dir=x", "model=dot"]]}, "takes settings .* got '--config-dir=x'"),
-        ({"decides": {"_target_": "collections.Counter"}}, "is not a subclass of Decision"),
         ({"prediction": {"date": "2030-01-01", "says": "x"}}, "2030-01-01, is in the future"),
         ({"prediction": {"date": "soon", "says": "x"}}, "must be a date .* got 'soon'"),
     ],
@@ -115,12 +164,70 @@ def test_a_file_that_is_not_a_claim_is_refused(own, changes, sentence):
         read_claim("mine", folder).decision()
 
 
+@pytest.mark.parametrize(
+    ("computes", "sentence"),
+    [
+        (
+            {"is": "own.halvs", "of": 4},
+            "computes: own.py has no function 'halvs'. Did you mean 'halves'\\? Choose halves.",
+        ),
+        ({"is": "own._hiden"}, "computes: own.py has no function '_hiden': choose halves."),
+        (
+            {"is": "halves", "of": 4},
+            "computes: 'halves' must name a function of own.py, such as own.halves",
+        ),
+        ({"of": 4}, "computes has no 'is', the name of a function: own.FUNCTION"),
+        (
+            {"is": "own.halves", "off": 4},
+            "There is no setting 'off' in 'computes'. Did you mean 'of'",
+        ),
+        ({"is": "own.halves", "of": 4, "seed": 1}, "computes.seed cannot be set"),
+        ({"is": "own.halves", "of": "x"}, "computes.of must be a whole number, got 'x'"),
+    ],
+)
+def test_what_computes_is_checked_before_it_runs(own, computes, sentence):
+    claim = read_claim("mine", own(computes=computes))
+    with pytest.raises(RequestError, match=sentence):
+        list(claim.missing_points([0], []))
+
+
+def test_an_own_py_that_is_missing_or_broken_gets_a_sentence(own):
+    folder = own(decides={"is": "own.Always", "because": "x"})
+    file = folder / "claim" / "mine" / "own.py"
+    file.write_text("1 / 0\n")
+    with pytest.raises(RequestError, match=r"own.py cannot be loaded: ZeroDivisionError: division"):
+        read_claim("mine", folder).decision()
+    file.unlink()
+    with pytest.raises(RequestError, match=r"decides: there is no file .*own.py"):
+        read_claim("mine", folder).decision()
+
+
+def test_an_own_py_is_run_again_only_if_it_was_edited(own):
+    folder = own(decides={"is": "own.Always", "because": "x"})
+    first = type(read_claim("mine", folder).decision())
+    assert type(read_claim("mine", folder).decision()) is first
+    edited = OWN.replace("self.because)", "'because')   ")
+    (folder / "claim" / "mine" / "own.py").write_text(edited)
+    assert len(edited) == len(OWN)  # a compiled copy of the same second would be taken for it
+    assert read_claim("mine", folder).decision().decide(Evidence()).because == "because"
+    assert not list(folder.rglob("__pycache__"))
+
+
+def test_a_claim_of_ones_own_hides_one_of_attnexps(own):
+    folder = own(decides={"is": "own.Always", "because": "x"})
+    (folder / "claim" / "mine").rename(folder / "claim" / "nw_rate")
+    assert names(folder) == NAMES
+    assert read_claim("nw_rate", folder).needs_user_code
+    assert read_claim("nw_rate", folder).decision().because == "x"
+    assert not read_claim("nw_rate").needs_user_code
+
+
 def test_the_example_of_the_documents_is_a_claim(tmp_path):
     (example,) = re.findall(
         r"```yaml\n(.*?)```", (ROOT / "docs" / "claims.md").read_text(), re.DOTALL
     )
-    (tmp_path / "claim").mkdir()
-    (tmp_path / "claim" / "mine.yaml").write_text(example)
+    (tmp_path / "claim" / "mine").mkdir(parents=True)
+    (tmp_path / "claim" / "mine" / "claim.yaml").write_text(example)
     assert read_claim("mine", tmp_path).decision()
     assert question("mine", tmp_path).endswith("?")
 

@@ -4,14 +4,16 @@ import math
 
 import pytest
 import torch
+from shipped_claims import own_of
 
-from attnexp.claims.computed.capacity import associative_capacity, by_dot_products
-from attnexp.claims.computed.fading import one_symbol_fades
-from attnexp.claims.computed.rank import rank_collapse, residual
-from attnexp.claims.computed.sinks import LENGTH, VECTOR, draw, sinks_are_necessary
-from attnexp.claims.computed.sparse_kernels import sparse_is_a_kernel, width_of
-from attnexp.claims.computed.variance import variance_of_scores
 from attnexp.normalizers.sparsemax import Sparsemax
+
+one_symbol_fades = own_of("one_symbol_fades").one_symbol_fades
+rank = own_of("rank_collapse")
+capacity = own_of("associative_capacity")
+sinks = own_of("sinks_are_necessary")
+kernels = own_of("sparse_is_a_kernel")
+variance_of_scores = own_of("scale_and_width").variance_of_scores
 
 
 def by_curve(points):
@@ -40,32 +42,32 @@ def test_one_symbol_fades_by_hand():
 
 def test_the_residual_is_what_is_left_of_the_mean():
     same = torch.ones(1, 3, 2)
-    assert residual(same) == 0.0
+    assert rank.residual(same) == 0.0
     # rows (1, 0) and (-1, 0): their mean is zero
-    assert residual(torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]])) == 1.0
+    assert rank.residual(torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]])) == 1.0
     # rows (3, 0) and (1, 0): the mean is (2, 0), so sqrt(2) of sqrt(10)
-    assert residual(torch.tensor([[[3.0, 0.0], [1.0, 0.0]]])) == pytest.approx(math.sqrt(0.2))
+    assert rank.residual(torch.tensor([[[3.0, 0.0], [1.0, 0.0]]])) == pytest.approx(math.sqrt(0.2))
 
 
 def test_layers_begin_at_the_same_symbols_and_leave_the_generator():
     before = torch.get_rng_state()
-    found = by_curve(rank_collapse(3, depth=3, width=8, heads=2, symbols=5))
+    found = by_curve(rank.rank_collapse(3, depth=3, width=8, heads=2, symbols=5))
     assert torch.equal(torch.get_rng_state(), before)
     firsts = {curve[0] for name, curve in found.items() if not name.startswith("rate")}
     assert len(firsts) == 1
     assert found["attention alone"][2] < found["attention alone"][1] < firsts.pop()
-    assert found == by_curve(rank_collapse(3, depth=3, width=8, heads=2, symbols=5))
+    assert found == by_curve(rank.rank_collapse(3, depth=3, width=8, heads=2, symbols=5))
 
 
 def test_dot_products_weigh_by_themselves():
     keys = torch.tensor([[[1.0, 1.0], [1.0, -1.0]]])
-    answer, weights = by_dot_products(torch.tensor([[[2.0, 1.0]]]), keys, keys)
+    answer, weights = capacity.by_dot_products(torch.tensor([[[2.0, 1.0]]]), keys, keys)
     assert answer.tolist() == [[[4.0, 2.0]]]  # 3 (1, 1) + 1 (1, -1)
     assert weights is None
 
 
 def test_more_patterns_are_stored_by_steeper_weights():
-    found = by_curve(associative_capacity(0, [8, 16], most=65536))
+    found = by_curve(capacity.associative_capacity(0, [8, 16], most=65536))
     assert found["dot products"][16] < found["squares"][16] < found["exponential"][16]
     # of two dimensions, the slope is the difference over the distance
     bits = math.log2(found["exponential"][16] / found["exponential"][8]) / 8
@@ -73,7 +75,7 @@ def test_more_patterns_are_stored_by_steeper_weights():
 
 
 def test_a_capacity_beyond_the_search_is_not_measured():
-    found = by_curve(associative_capacity(0, [4, 6, 8, 16], most=64))
+    found = by_curve(capacity.associative_capacity(0, [4, 6, 8, 16], most=64))
     assert 16 not in found["exponential"]
     assert max(found["exponential"].values()) < 64
     assert set(found["dot products"]) == {4, 6, 8, 16}
@@ -85,7 +87,7 @@ def test_a_capacity_beyond_the_search_is_not_measured():
 
 
 def test_the_rate_of_a_collapse_tells_cubing_from_averaging():
-    found = by_curve(rank_collapse(0, depth=4, width=48, heads=4, symbols=32))
+    found = by_curve(rank.rank_collapse(0, depth=4, width=48, heads=4, symbols=32))
     for curve in ("attention alone", "attention alone, Xavier"):
         r = found[curve]
         assert found[f"rate, {curve}"][2] == pytest.approx(math.log(r[3]) / math.log(r[2]))
@@ -99,14 +101,14 @@ def test_the_width_of_a_threshold_by_hand():
     squares = torch.tensor([[0.0, 0.5]], dtype=torch.float64)
     weights = Sparsemax(heads=1)(-2.0 * squares)
     assert weights.tolist() == [[1.0, 0.0]]
-    assert width_of(squares, weights, 2.0, power=1).tolist() == [0.5]
+    assert kernels.width_of(squares, weights, 2.0, power=1).tolist() == [0.5]
     # scores 0 and -1/2: the weights are 3/4 and 1/4, so tau = -3/4 and h^2 = 3/8
     weights = Sparsemax(heads=1)(-2.0 * squares / 2)
-    assert width_of(squares / 2, weights, 2.0, power=1).tolist() == [0.375]
+    assert kernels.width_of(squares / 2, weights, 2.0, power=1).tolist() == [0.375]
 
 
 def test_kernels_and_normalizers_agree_where_they_should():
-    found = by_curve(sparse_is_a_kernel(0, [9], 4.0))
+    found = by_curve(kernels.sparse_is_a_kernel(0, [9], 4.0))
     assert found["normalized relu, fixed width"][9] < 1e-12
     assert found["sparsemax, adaptive width"][9] < 1e-12
     assert found["entmax 1.5, adaptive width"][9] < 1e-12
@@ -120,9 +122,9 @@ def test_the_variance_is_the_number_of_features():
 
 
 def test_answers_are_means_at_triggers_and_zero_elsewhere():
-    symbols, trigger, targets = draw(50, torch.Generator().manual_seed(0))
-    assert symbols.shape == (50, LENGTH, VECTOR + 3)
-    vectors, marks = symbols.split([VECTOR, 3], dim=-1)
+    symbols, trigger, targets = sinks.draw(50, torch.Generator().manual_seed(0))
+    assert symbols.shape == (50, sinks.LENGTH, sinks.VECTOR + 3)
+    vectors, marks = symbols.split([sinks.VECTOR, 3], dim=-1)
     assert (marks.sum(dim=-1) == 1).all()
     assert marks[:, 0, 0].all()
     assert not vectors[:, 0].any()
@@ -135,7 +137,7 @@ def test_answers_are_means_at_triggers_and_zero_elsewhere():
 
 
 def test_a_sink_grows_where_rows_sum_to_one():
-    found = by_curve(sinks_are_necessary(0, ["softmax", "relu"], [1], steps=150, every=50))
+    found = by_curve(sinks.sinks_are_necessary(0, ["softmax", "relu"], [1], steps=150, every=50))
     assert set(found["softmax"]) == {50, 100, 150}
     assert found["softmax"][150] > 0.5
     assert found["relu"][150] < 0.1

@@ -2,21 +2,26 @@
 
 import numpy as np
 import pytest
+from shipped_claims import own_of
 
 from attnexp.claims.all_of import AllOf
 from attnexp.claims.bounded import Bounded
 from attnexp.claims.claim import read_claim
-from attnexp.claims.decision import made
 from attnexp.claims.direction import Direction
 from attnexp.claims.escaped import Escaped
 from attnexp.claims.evidence import Evidence, Point
-from attnexp.claims.rate import Rate, errors_of, slope_of
-from attnexp.claims.same_minimum import SameMinimum, minima
-from attnexp.claims.stages import Stages
 from attnexp.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.probed import LEARNED, Probed, write_probed
+
+Rate, errors_of, slope_of = (
+    getattr(own_of("nw_rate"), name) for name in ("Rate", "errors_of", "slope_of")
+)
+SameMinimum, minima = (
+    getattr(own_of("learned_width_is_cross_validation"), name) for name in ("SameMinimum", "minima")
+)
+Stages = own_of("induction_in_stages").Stages
 
 X = np.linspace(0, 5, 51)
 RATE = {"expected": -0.8, "tolerance": 0.05, "low": 1, "high": 4, "shown": {"whole": [0, 5]}}
@@ -252,7 +257,7 @@ def test_parts_share_the_level_at_which_a_claim_is_refused():
             for part in range(5)
             for seed, value in enumerate(rng.normal(1.0, 1.0, 8))
         ]
-        decision = AllOf([{**PART, "number": f"y{part}@0"} for part in range(5)])
+        decision = AllOf([Bounded(f"y{part}@0", at_most=1.0) for part in range(5)])
         refused += decision.decide(Evidence(points=points)).word == "not reproduced"
     # five parts at 2.5% each, without sharing, would refuse 12%
     assert refused / 300 < 0.06
@@ -279,7 +284,6 @@ def test_a_detail_of_runs_is_a_number_by_its_place(write_run):
         Evidence(runs).sample("exact_match_by_length@16", "seed=9")
 
 
-PART = {"_target_": "attnexp.claims.bounded.Bounded", "number": "y@0", "at_most": 1.0}
 FOUND = {"reproduced": [0.0] * 6, "not reproduced": [2.0] * 6, "cannot tell": [0.0, 2.0] * 3}
 
 
@@ -298,8 +302,7 @@ def test_all_parts_have_to_hold(words, whole):
         for part, word in enumerate(words)
         for seed, value in enumerate(FOUND[word])
     ]
-    parts = [{**PART, "number": f"y{part}@0"} for part in range(2)]
-    decision = AllOf(parts)
+    decision = AllOf([Bounded(f"y{part}@0", at_most=1.0) for part in range(2)])
     verdict = decision.decide(Evidence(points=points))
     assert verdict.word == whole
     assert verdict.because.count(" is claimed") == 2
@@ -309,12 +312,12 @@ def test_all_parts_have_to_hold(words, whole):
 
 def test_a_part_without_its_runs_cannot_tell():
     points = [Point(seed, "y0", 0.0, 0.0) for seed in range(6)]
-    decision = AllOf([{**PART, "number": "y0@0"}, {**PART, "number": "y1@0"}])
+    decision = AllOf([Bounded("y0@0", at_most=1.0), Bounded("y1@0", at_most=1.0)])
     verdict = decision.decide(Evidence(points=points))
     assert verdict.word == "cannot tell"
     assert "nothing has the number 'y1@0' yet" in verdict.because
-    with pytest.raises(RequestError, match="parts must be two decisions or more, got 1"):
-        made({"_target_": "attnexp.claims.all_of.AllOf", "parts": [PART]})
+    with pytest.raises(ValueError, match="parts must be two decisions or more, got 1"):
+        AllOf([Bounded("y0@0", at_most=1.0)])
 
 
 @pytest.fixture

@@ -19,19 +19,22 @@ sweeps:
 seeds: 6
 minutes: 0.1
 decides:
-  _target_: attnexp.claims.same_minimum.SameMinimum
+  is: direction
   metric: loo_mse
-  learned: gaussian_learned
-  grid: gaussian
-  tolerance: 0.001
+  first: model = gaussian_learned
+  second: model.width = 32.0
+  says: better
+  equal_within: 0.001
 """
+
+MINE_AT = "my_conf/claim/mine"
 
 
 @pytest.fixture
 def mine(tmp_path):
-    folder = tmp_path / "my_conf" / "claim"
+    folder = tmp_path / MINE_AT
     folder.mkdir(parents=True)
-    (folder / "mine.yaml").write_text(MINE)
+    (folder / "claim.yaml").write_text(MINE)
     return ["--config-dir", "my_conf"]
 
 
@@ -50,13 +53,13 @@ def test_a_claim_of_ones_own_is_run_and_judged(in_process, mine, tmp_path):
     assert answer.returncode == 0, answer.stderr
     card = answer.stdout.partition("\nmine\n")[2]
     assert "reproduced" in card
-    assert "loo_mse is the smallest of the grid on 6 of 6 seeds" in card
+    assert re.search(r"loo_mse of model.width = 32.0 minus .* over 6 seeds: worse", card)
     assert "(not read at its source)" in card
     assert "- **verdict**: reproduced" in (tmp_path / "page.md").read_text()
     again = in_process("claims", "mine", *mine)
     assert re.findall(r"^skipped +([0-9]+)$", again.stdout, re.MULTILINE) == ["6", "42"]
     more = in_process("claims", "mine", *mine, "--seeds", "7")
-    assert "on 7 of 7 seeds" in more.stdout
+    assert "over 7 seeds: worse" in more.stdout
     listed = in_process("claims", *mine).stdout
     (own,) = (line for line in listed.splitlines() if line.startswith("mine "))
     assert own.split()[1] == "reproduced"
@@ -85,10 +88,10 @@ class Always(Decision):
 """
 
 
-def test_a_decision_of_ones_own_lies_next_to_the_folder_of_the_claim(in_process, mine, tmp_path):
-    (tmp_path / "my_decisions.py").write_text(OWN)
-    text = MINE.partition("decides:")[0] + "decides: {_target_: my_decisions.Always}\n"
-    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
+def test_a_decision_of_ones_own_lies_next_to_the_claim(in_process, mine, tmp_path):
+    (tmp_path / MINE_AT / "own.py").write_text(OWN)
+    text = MINE.partition("decides:")[0] + "decides: {is: own.Always}\n"
+    (tmp_path / MINE_AT / "claim.yaml").write_text(text)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 0, answer.stderr
     assert "48 runs say so" in answer.stdout
@@ -103,11 +106,11 @@ source: {paper: a paper, place: page 1, printed: "1"}
 setup: theirs
 changed: ours
 prediction: {date: "2026-11-23", says: it will}
-computes: {_target_: my_points.halves, of: 4}
+computes: {is: own.halves, of: 4}
 axes: [step, half]
 seeds: 6
 minutes: 0.1
-decides: {_target_: attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0}
+decides: {is: bounded, number: half@2, at_most: 2.0}
 shown: [{number: half@1}, {number: half@7}]
 """
 
@@ -120,8 +123,8 @@ POINTS = """def halves(seed, of):
 
 
 def test_a_claim_can_compute_instead_of_training(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
-    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(COMPUTED)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "claim.yaml").write_text(COMPUTED)
     answer = in_process("claims", "mine", *mine, "--output", "page.md")
     assert answer.returncode == 0, answer.stderr
     assert re.search(r"^verdict +reproduced$", answer.stdout, re.MULTILINE)
@@ -141,24 +144,25 @@ def test_a_claim_can_compute_instead_of_training(in_process, mine, tmp_path):
     # no seed is computed twice, unless the claim computes something else
     assert (tmp_path / "computed.txt").read_text().split() == list("0123456")
     text = COMPUTED.replace("of: 4", "of: 8")
-    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
+    (tmp_path / MINE_AT / "claim.yaml").write_text(text)
     listed = in_process("claims", *mine).stdout
     (own,) = (line for line in listed.splitlines() if line.startswith("mine "))
     assert own.split()[1:3] == ["not", "run"]
 
 
 def test_what_computes_must_be_there(in_process, mine, tmp_path):
-    text = COMPUTED.replace("my_points.halves", "my_points.thirds")
-    (tmp_path / "my_points.py").write_text(POINTS)
-    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text)
+    text = COMPUTED.replace("own.halves", "own.halvs")
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "claim.yaml").write_text(text)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 2
-    assert "computes._target_: 'my_points.thirds' cannot be imported" in answer.stderr
+    sentence = "computes: own.py has no function 'halvs'. Did you mean 'halves'? Choose halves."
+    assert sentence in answer.stderr
 
 
 def rewrite(tmp_path, old, new, text=MINE):
     assert old in text
-    (tmp_path / "my_conf" / "claim" / "mine.yaml").write_text(text.replace(old, new))
+    (tmp_path / MINE_AT / "claim.yaml").write_text(text.replace(old, new))
 
 
 def line_of(answer, name="mine"):
@@ -183,18 +187,30 @@ def test_runs_of_what_the_claim_was_before_do_not_count(in_process, mine, tmp_pa
 
 
 def test_points_are_computed_again_after_the_code_was_edited(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
     rewrite(tmp_path, "", "", COMPUTED)
     assert in_process("claims", "mine", *mine).returncode == 0
-    (tmp_path / "my_points.py").write_text(POINTS.replace("- 1", "+ 20"))
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS.replace("- 1", "+ 20"))
     assert line_of(in_process("claims", *mine)).split()[1:3] == ["not", "run"]
     (tmp_path / "computed.txt").unlink()
-    (tmp_path / "my_points.py").write_text(f"# a comment\n{POINTS}")
+    (tmp_path / MINE_AT / "own.py").write_text(f"# a comment\n{POINTS}")
     assert line_of(in_process("claims", *mine)).split()[1] == "reproduced"
 
 
+def test_points_are_computed_again_after_a_module_that_own_py_imports_was_edited(
+    in_process, mine, tmp_path
+):
+    (tmp_path / "claim_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text("from claim_points import halves\n")
+    rewrite(tmp_path, "", "", COMPUTED)
+    assert in_process("claims", "mine", *mine).returncode == 0
+    assert line_of(in_process("claims", *mine)).split()[1] == "reproduced"
+    (tmp_path / "claim_points.py").write_text(POINTS.replace("- 1", "+ 20"))
+    assert line_of(in_process("claims", *mine)).split()[1:3] == ["not", "run"]
+
+
 def test_a_damaged_file_of_points_is_computed_again(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
     rewrite(tmp_path, "", "", COMPUTED)
     assert in_process("claims", "mine", *mine).returncode == 0
     stored = tmp_path / "outputs" / "claims" / "mine" / "computed.json"
@@ -209,7 +225,7 @@ def test_a_damaged_file_of_points_is_computed_again(in_process, mine, tmp_path):
 
 
 def test_a_point_that_is_not_finite_is_refused(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS.replace("x / 1000", "float('nan')"))
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS.replace("x / 1000", "float('nan')"))
     rewrite(tmp_path, "", "", COMPUTED)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 2
@@ -218,31 +234,45 @@ def test_a_point_that_is_not_finite_is_refused(in_process, mine, tmp_path):
 
 
 def test_the_list_runs_no_code_of_a_claim(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
-    (tmp_path / "loud.py").write_text("open('imported.txt', 'w').close()\n" + OWN)
-    decides = "decides: {_target_: attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0}"
+    text = f"open('imported.txt', 'w').close()\n{OWN}\n\n{POINTS}"
+    (tmp_path / MINE_AT / "own.py").write_text(text)
+    decides = "decides: {is: bounded, number: half@2, at_most: 2.0}"
     rewrite(tmp_path, "", "", COMPUTED)
     assert in_process("claims", "mine", *mine).returncode == 0
-    for target in ("os.system, command: touch imported.txt", "loud.Always"):
-        rewrite(tmp_path, decides, f"decides: {{_target_: {target}}}", COMPUTED)
-        listed = in_process("claims", *mine)
-        assert listed.returncode == 0, listed.stderr
-        assert line_of(listed).split()[1:3] == ["not", "judged"]
-        part = f"attnexp.claims.all_of.AllOf, parts: [{{_target_: {target}}}, {{a: 1}}]"
-        rewrite(tmp_path, decides, f"decides: {{_target_: {part}}}", COMPUTED)
-        assert line_of(in_process("claims", *mine)).split()[1:3] == ["not", "judged"]
-        assert not (tmp_path / "imported.txt").exists()
+    (tmp_path / "imported.txt").unlink()
+    (tmp_path / MINE_AT / "own.py").write_text(f"# an edited file is loaded again\n{text}")
+    assert line_of(in_process("claims", *mine)).split()[1] == "reproduced"
+    for word in ("own.Always", "own.Gone"):
+        part = f"is: all_of, parts: [{{is: {word}}}, {{is: bounded, number: half@2, at_most: 2}}]"
+        for said in (f"is: {word}", part):
+            rewrite(tmp_path, decides, f"decides: {{{said}}}", COMPUTED)
+            listed = in_process("claims", *mine)
+            assert listed.returncode == 0, listed.stderr
+            assert line_of(listed).split()[1:3] == ["not", "judged"]
     rewrite(tmp_path, decides, "decides: {_target_: os.system, command: touch x.txt}", COMPUTED)
     refused = in_process("claims", "mine", *mine)
     assert refused.returncode == 2
-    assert "decides: 'os.system' is not a subclass of Decision" in refused.stderr
+    assert "decides has no 'is', the name of a decision" in refused.stderr
     assert not (tmp_path / "x.txt").exists()
+    assert not (tmp_path / "imported.txt").exists()
+    rewrite(tmp_path, decides, "decides: {is: own.Always}", COMPUTED)
+    assert "0 runs say so" in in_process("claims", "mine", *mine).stdout
+    assert (tmp_path / "imported.txt").exists()
+
+
+def test_the_list_judges_a_claim_of_attnexps_by_its_own_py(in_process):
+    name = "learned_width_is_cross_validation"
+    place = f"output_dir=outputs/claims/{name}"
+    for words in (["model=gaussian_learned"], ["model=gaussian", "model.width=1.04"]):
+        job = ["data=sine", *words, "seed=1", place, "figures=false"]
+        assert in_process(*job).returncode == 0
+    assert "cannot tell: 5 more seeds" in line_of(in_process("claims"), name)
 
 
 def test_an_error_in_one_claim_is_its_own_line(in_process, mine, tmp_path):
-    folder = tmp_path / "my_conf" / "claim"
-    (folder / "torn.yaml").write_text("claims: [")
-    (folder / "bare.yaml").write_text("# Is it?\nclaims: it is\n")
+    for name, text in {"torn": "claims: [", "bare": "# Is it?\nclaims: it is\n"}.items():
+        (tmp_path / "my_conf" / "claim" / name).mkdir()
+        (tmp_path / "my_conf" / "claim" / name / "claim.yaml").write_text(text)
     listed = in_process("claims", *mine)
     assert listed.returncode == 0, listed.stderr
     assert line_of(listed, "torn").split()[1] == "failed"
@@ -260,10 +290,9 @@ class Faulty(Decision):
 
 
 def test_a_decision_that_ends_in_an_error_is_a_failed_verdict(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
-    (tmp_path / "faulty.py").write_text(FAULTY)
-    decides = "decides: {_target_: attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0}"
-    rewrite(tmp_path, decides, "decides: {_target_: faulty.Faulty}", COMPUTED)
+    (tmp_path / MINE_AT / "own.py").write_text(f"{FAULTY}\n\n{POINTS}")
+    decides = "decides: {is: bounded, number: half@2, at_most: 2.0}"
+    rewrite(tmp_path, decides, "decides: {is: own.Faulty}", COMPUTED)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 1
     assert "Faulty ended in ZeroDivisionError: division by zero" in answer.stdout
@@ -271,7 +300,7 @@ def test_a_decision_that_ends_in_an_error_is_a_failed_verdict(in_process, mine, 
 
 
 def test_a_prediction_that_changed_after_the_runs_is_told(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
     rewrite(tmp_path, "says: it will", "says: it may", COMPUTED)
     in_process("claims", "mine", *mine, "--dry-run")
     assert not (tmp_path / "outputs" / "claims" / "mine").exists()
@@ -295,7 +324,7 @@ def test_the_first_job_finds_a_mistyped_metric(in_process, mine, tmp_path):
 
 
 def test_a_mistyped_curve_costs_one_seed(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
     rewrite(tmp_path, "number: half@2,", "number: halv@2,", COMPUTED)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 2
@@ -314,7 +343,7 @@ def test_a_dry_run_says_what_would_run(in_process, mine, tmp_path):
 
 
 def test_seeds_begin_where_the_claim_says(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
     rewrite(tmp_path, "", "", COMPUTED)
     assert in_process("claims", "mine", *mine).returncode == 0
     rewrite(tmp_path, "seeds: 6", "seeds: 6\nfirst_seed: 3", COMPUTED)
@@ -324,7 +353,7 @@ def test_seeds_begin_where_the_claim_says(in_process, mine, tmp_path):
 
 
 def test_a_claim_of_another_task_carries_over_or_not(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
     rewrite(tmp_path, "seeds: 6", "seeds: 6\nsame_task: false\namended: a bound moved", COMPUTED)
     card = in_process("claims", "mine", *mine).stdout
     assert re.search(r"^verdict +carries over to this task$", card, re.MULTILINE)
@@ -339,7 +368,7 @@ def test_a_claim_of_another_task_carries_over_or_not(in_process, mine, tmp_path)
 
 
 def test_looks_share_the_level_of_a_claim(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS.replace("x / 1000", "seed / 1000"))
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS.replace("x / 1000", "seed / 1000"))
     rewrite(tmp_path, "at_most: 2.0", "at_most: 1.005", COMPUTED)
     # means of 1.0025 and Student's quantiles for 5 degrees of freedom: 2.571 at 5%, 4.032 at 1%
     once = in_process("claims", "mine", *mine).stdout
@@ -381,7 +410,7 @@ seeds: 2
 minutes: 0.1
 faults: [it had one seed]
 decides:
-  _target_: attnexp.claims.bounded.Bounded
+  is: bounded
   number: probe.uniform.test_mse
   at_least: 0.0
 shown: [{number: test_mse, where: seed=1}]
@@ -407,7 +436,7 @@ def test_runs_of_a_claim_are_probed_and_drawn_and_are_ordinary_runs(in_process, 
 
 
 def test_a_prediction_is_stored_before_the_first_run(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text("def halves(seed, of):\n    1 / 0\n")
+    (tmp_path / MINE_AT / "own.py").write_text("def halves(seed, of):\n    1 / 0\n")
     rewrite(tmp_path, "", "", COMPUTED)
     assert in_process("claims", "mine", *mine).returncode == 2
     (stored,) = json.loads((tmp_path / "outputs/claims/mine/prediction.json").read_text())
@@ -418,9 +447,10 @@ def test_a_prediction_is_stored_before_the_first_run(in_process, mine, tmp_path)
 
 
 def test_all_claims_are_judged_although_one_cannot_be(in_process, mine, tmp_path, monkeypatch):
-    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
     rewrite(tmp_path, "", "", COMPUTED)
-    (tmp_path / "my_conf" / "claim" / "bare.yaml").write_text("# Is it?\nclaims: it is\n")
+    (tmp_path / "my_conf" / "claim" / "bare").mkdir()
+    (tmp_path / "my_conf" / "claim" / "bare" / "claim.yaml").write_text("# Is it?\nclaims: it is\n")
     monkeypatch.setattr("attnexp.cli.claims.names", lambda config_dir: ["bare", "mine"])
     answer = in_process("claims", "--all", *mine, "--output", "page.md")
     assert answer.returncode == 1
@@ -433,10 +463,8 @@ def test_all_claims_are_judged_although_one_cannot_be(in_process, mine, tmp_path
 
 def test_a_decision_of_ones_own_names_the_numbers_that_it_needs(in_process, mine, tmp_path):
     more = "\n    def numbers(self):\n        return ['half@2', 'third@2']\n"
-    (tmp_path / "my_decisions.py").write_text(OWN + more)
-    (tmp_path / "my_points.py").write_text(POINTS)
-    text = COMPUTED.replace("attnexp.claims.bounded.Bounded, number: half@2, at_most: 2.0", "{}")
-    rewrite(tmp_path, "{}", "my_decisions.Always", text)
+    (tmp_path / MINE_AT / "own.py").write_text(f"{OWN}{more}\n\n{POINTS}")
+    rewrite(tmp_path, "is: bounded, number: half@2, at_most: 2.0", "is: own.Always", COMPUTED)
     answer = in_process("claims", "mine", *mine)
     assert answer.returncode == 2
     assert "the first job of the claim has no number 'third@2'" in answer.stderr
@@ -444,7 +472,7 @@ def test_a_decision_of_ones_own_names_the_numbers_that_it_needs(in_process, mine
 
 
 def test_points_of_another_results_version_are_computed_again(in_process, mine, tmp_path):
-    (tmp_path / "my_points.py").write_text(POINTS)
+    (tmp_path / MINE_AT / "own.py").write_text(POINTS)
     rewrite(tmp_path, "", "", COMPUTED)
     assert in_process("claims", "mine", *mine).returncode == 0
     stored = tmp_path / "outputs" / "claims" / "mine" / "computed.json"

@@ -137,6 +137,40 @@ def test_a_law_of_ones_own_is_an_intervention(in_process, finished_runs, tmp_pat
     assert "blurred is neither a folder nor an intervention" in answer.stderr
 
 
+def test_a_claim_that_was_written_is_judged(in_process, tmp_path):
+    said = in_process("new", "claim", "smooth", "--into", "mine").stdout
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.yaml")] == [
+        "mine/conf/claim/smooth/claim.yaml"
+    ]
+    command = said.splitlines()[-1]
+    assert command == "  attnexp claims smooth --config-dir mine/conf"
+    answer = in_process(*command.split()[1:])
+    assert answer.returncode == 0, answer.stderr
+    assert "verdict    reproduced" in answer.stdout
+    listed = in_process("claims", "--config-dir", "mine/conf").stdout
+    (line,) = (line for line in listed.splitlines() if line.startswith("smooth "))
+    assert line.split()[1] == "reproduced"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("nw_rate", "claim nw_rate is one of attnexp's own: choose another name"),
+        ("Mine", "must be lower-case ASCII, digits and underscores, such as my_claim, got 'Mine'"),
+        ("smooth", "smooth/claim.yaml exists already"),
+    ],
+)
+def test_a_claim_that_cannot_be_written_is_refused(name, sentence, in_process, tmp_path):
+    precious = tmp_path / "conf" / "claim" / "smooth" / "claim.yaml"
+    precious.parent.mkdir(parents=True)
+    precious.write_text("precious")
+    answer = in_process("new", "claim", name)
+    assert answer.returncode == 2
+    assert sentence in answer.stderr
+    assert precious.read_text() == "precious"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [precious]
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"law"}))
 def test_the_next_command_runs(kind, in_process):
     said = in_process("new", kind, f"own_{kind}", "--into", "mine").stdout

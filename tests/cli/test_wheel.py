@@ -74,3 +74,10 @@ def test_the_installed_command_runs_elsewhere(site, tmp_path):
     assert str(ROOT) not in run(site, tmp_path, "--info", "searchpath").stdout
     table = run(site, tmp_path, "results")
     assert "additive" in table.stdout
+
+
+def test_an_installed_claim_computes_by_its_own_py(site, tmp_path):
+    answer = run(site, tmp_path, "claims", "one_symbol_fades")
+    assert answer.returncode == 0, answer.stderr
+    assert "verdict    reproduced" in answer.stdout
+    assert list(tmp_path.glob("outputs/claims/one_symbol_fades/computed.json"))

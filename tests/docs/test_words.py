@@ -112,6 +112,7 @@ FILES = sorted(
         *ROOT.glob("attnexp/**/*.py"),
         *ROOT.glob("hydra_plugins/**/*.py"),
         *ROOT.glob("conf/**/*.yaml"),
+        *ROOT.glob("conf/**/*.py"),
         *ROOT.glob("docs/**/*.md"),
         *ROOT.glob("*.md"),
     ]

@@ -1,1 +1,0 @@
-"""What claims compute without training: from a seed to points of curves."""
