@@ -7,7 +7,7 @@ first used, so that reading a table of runs does not wait for PyTorch.
 import os
 from typing import TYPE_CHECKING
 
-from attnexp.lazy import names_in
+from attnexp.core.lazy import names_in
 from attnexp.version import __version__
 
 if TYPE_CHECKING:

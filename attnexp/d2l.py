@@ -19,7 +19,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
-from attnexp.errors import nearest_text
+from attnexp.core.errors import nearest_text
 from attnexp.normalizers.softmax import masked_softmax
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.scaled_dot import ScaledDot

@@ -26,8 +26,8 @@ from torch.profiler import ProfilerActivity, profile
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.transformer import Transformer
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.console import out, plain_table, say
+from attnexp.core.batch import Batch, Seq2SeqSpec
+from attnexp.core.console import out, plain_table, say
 from attnexp.scores.scaled_dot import ScaledDot
 from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.graphs import CudaRecorder

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from attnexp.console import out, plain_table
+from attnexp.core.console import out, plain_table
 from attnexp.stats.compare import Rule, compare
 from attnexp.stats.intervals import LEVEL, Spread
 

@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float
 from rows import Row
 from torch import Tensor
 
-from attnexp.console import out, plain_table
+from attnexp.core.console import out, plain_table
 from attnexp.normalizers.entmax15 import Entmax15
 from attnexp.normalizers.softmax import Softmax
 from attnexp.normalizers.sparsemax import Sparsemax

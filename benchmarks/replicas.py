@@ -21,7 +21,7 @@ from attnexp.config import build
 from attnexp.config.groups import conf_dir
 from attnexp.config.job import Job, identified
 from attnexp.config.resolved import register_resolvers
-from attnexp.console import out, plain_table
+from attnexp.core.console import out, plain_table
 from attnexp.runs.place import Place
 from attnexp.training.loop import Training
 from attnexp.training.prepared_run import PreparedRun

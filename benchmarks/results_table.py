@@ -25,7 +25,7 @@ from pathlib import Path
 from rich.table import Table
 from rows import ENVIRONMENT, Row
 
-from attnexp.console import out, plain_table
+from attnexp.core.console import out, plain_table
 
 CONTESTS = (
     ("cold", (), 3.0),

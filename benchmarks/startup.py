@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rows import Row, in_turns, processor_seconds, ratios
 
-from attnexp.console import out, plain_table
+from attnexp.core.console import out, plain_table
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from torch import Tensor, nn
 from attnexp.architectures.encoder import OneWay
 from attnexp.architectures.recurrence.cells import Cell
 from attnexp.architectures.rnn import Rnn
-from attnexp.batch import Batch, Seq2SeqSpec
-from attnexp.console import out, plain_table, say
+from attnexp.core.batch import Batch, Seq2SeqSpec
+from attnexp.core.console import out, plain_table, say
 from attnexp.scores.additive import Additive
 from attnexp.training.device import prepare_processor
 

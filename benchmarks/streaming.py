@@ -29,8 +29,8 @@ from torch import Tensor, nn
 
 from attnexp.attention import pooling
 from attnexp.attention.streaming import stream_products
-from attnexp.console import out, plain_table
-from attnexp.masks import LeaveOneOut
+from attnexp.core.console import out, plain_table
+from attnexp.core.masks import LeaveOneOut
 from attnexp.scores.additive import Additive
 from attnexp.scores.gaussian import Gaussian
 from attnexp.training.device import prepare_processor

@@ -21,7 +21,7 @@ from pathlib import Path
 from rows import ENVIRONMENT, Row, clock_seconds
 
 from attnexp.config.groups import conf_dir
-from attnexp.console import out, plain_table
+from attnexp.core.console import out, plain_table
 from attnexp.sweeps.launchers.local import core_count
 
 STOCK = """

@@ -14,8 +14,8 @@ from conftest import OF_FILES
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 
-from attnexp.batch import Seq2SeqSpec
 from attnexp.config.resolved import register_resolvers
+from attnexp.core.batch import Seq2SeqSpec
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.laws.largest import TopK
 from attnexp.probe.laws.uniform import Uniform

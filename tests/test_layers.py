@@ -13,41 +13,33 @@ from attnexp.cli.verbs import VERBS
 PACKAGE = Path(__file__).resolve().parent.parent / "attnexp"
 
 PARTS = {
-    # A part: the parts of attnexp that it may import. Everybody may import `errors`.
-    "errors": "",
-    "lazy": "",
-    "masks": "",
-    "batch": "masks writing",
-    "console": "",
-    "seeds": "",
+    # A part: the parts of attnexp that it may import. Everybody may import `core`.
+    "core": "",
     "version": "",
-    "writing": "",
     "stats": "",
-    "scores": "lazy",
-    "normalizers": "lazy masks scores",
-    "attention": "masks normalizers scores",
-    "architectures": "attention batch masks normalizers scores",
+    "scores": "",
+    "normalizers": "scores",
+    "attention": "normalizers scores",
+    "architectures": "attention normalizers scores",
     "d2l": "architectures normalizers plots scores",
-    "data": "batch masks runs writing",
-    "tasks": "architectures attention batch data",
-    "runs": "console version",
-    "select": "console runs stats",
-    "tables": "console runs select stats",
-    "plots": "console runs select",
-    "report": "console plots runs select tables",
-    "trackers": "console runs",
-    "training": "architectures batch console data plots runs scores tasks trackers",
-    "config": "architectures batch console data normalizers probe runs scores seeds tasks trackers "
-    "training",
-    "sweeps": "config console plots runs select tables training",
-    "notebooks": "architectures attention batch config plots runs select tables",
-    "probe": "architectures attention batch data masks normalizers runs scores seeds stats tasks "
-    "training",
-    "claims": "config console plots runs select stats sweeps training",
-    "attend": "attention config console normalizers plots runs scores seeds",
-    "course": "batch config console data runs scores select stats tables",
-    "cli": "architectures attend attention batch claims config console course data normalizers "
-    "notebooks plots probe report runs scores select stats sweeps tables tasks training version",
+    "data": "runs",
+    "tasks": "architectures attention data",
+    "runs": "version",
+    "select": "runs stats",
+    "tables": "runs select stats",
+    "plots": "runs select",
+    "report": "plots runs select tables",
+    "trackers": "runs",
+    "training": "architectures data plots runs scores tasks trackers",
+    "config": "architectures data normalizers probe runs scores tasks trackers training",
+    "sweeps": "config plots runs select tables training",
+    "notebooks": "architectures attention config plots runs select tables",
+    "probe": "architectures attention data normalizers runs scores stats tasks training",
+    "claims": "config plots runs select stats sweeps training",
+    "attend": "attention config normalizers plots runs scores",
+    "course": "config data runs scores select stats tables",
+    "cli": "architectures attend attention claims config course data normalizers notebooks "
+    "plots probe report runs scores select stats sweeps tables tasks training version",
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
@@ -85,7 +77,7 @@ def test_imports_stay_within_the_table(path):
     part = part_of(path)
     assert part in LAYERS, f"{part} is missing from the table"
     used = {name.removeprefix("attnexp.") for name in imports(path) if name.startswith("attnexp.")}
-    allowed = LAYERS[part] | {part, "errors"}
+    allowed = LAYERS[part] | {part, "core"}
     assert not {name for name in used if not any(f"{name}.".startswith(f"{a}.") for a in allowed)}
     if part not in HYDRA:
         assert not {name for name in imports(path) if name.split(".")[0] in ("hydra", "omegaconf")}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from attnexp.attention.base import Attention
-from attnexp.batch import Batch, Prediction
+from attnexp.core.batch import Batch, Prediction
 
 
 class Architecture(nn.Module, ABC):

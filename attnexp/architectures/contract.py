@@ -12,8 +12,8 @@ import torch
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.batch import Batch, Points, RegressionSpec, Seq2SeqSpec, allowed_keys
-from attnexp.masks import LeaveOneOut
+from attnexp.core.batch import Batch, Points, RegressionSpec, Seq2SeqSpec, allowed_keys
+from attnexp.core.masks import LeaveOneOut
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
 from attnexp.scores.contract import require

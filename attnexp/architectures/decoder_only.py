@@ -19,8 +19,8 @@ from attnexp.architectures.transformer import (
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import MultiHead, features_a_head
-from attnexp.batch import Batch, Prediction, Seq2SeqSpec
-from attnexp.masks import causal_mask
+from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.core.masks import causal_mask
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from attnexp.architectures.base import Architecture
 from attnexp.attention.base import may_be_empty
 from attnexp.attention.multihead import single_or_multihead
-from attnexp.batch import Batch, Prediction, RegressionSpec, allowed_keys
+from attnexp.core.batch import Batch, Prediction, RegressionSpec, allowed_keys
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory

@@ -16,7 +16,7 @@ from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import Dropout
 from attnexp.attention.multihead import features_a_head, single_or_multihead
 from attnexp.attention.pooling import AttentionPooling
-from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import Seq2SeqSpec
+from attnexp.core.batch import Seq2SeqSpec
 from attnexp.scores.base import require_positive
 
 State = TypeVar("State")

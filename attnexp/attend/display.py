@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.text import Text
 
-from attnexp import console
 from attnexp.attend.outcome import Outcome
 from attnexp.attend.tensors import Description, shape_text
 from attnexp.config.groups import choices
-from attnexp.errors import writable
+from attnexp.core import console
+from attnexp.core.errors import writable
 from attnexp.plots.terminal import Terminal, draw_map, print_line
 from attnexp.runs.attention import Axis, Map
 

@@ -49,7 +49,7 @@ def attend(job: "Job", request: Request) -> Outcome:
     from attnexp.attend.tensors import fitted
     from attnexp.attention.steps import take_steps
     from attnexp.config.build import make_normalizer, make_score
-    from attnexp.seeds import generator
+    from attnexp.core.seeds import generator
 
     seed = job.settings["seed"]
     made = {}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attnexp.attend.tensors import Description
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices, first_line
-from attnexp.errors import RequestError, choices_text, nearest_text, none_of, with_choices
+from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, with_choices
 
 if TYPE_CHECKING:
     from attnexp.config.job import Job

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from attnexp.errors import (
+from attnexp.core.errors import (
     RequestError,
     choices_text,
     nearest_text,

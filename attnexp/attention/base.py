@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnexp.masks import Mask, ValidLens, as_mask, seen_keys
+from attnexp.core.masks import Mask, ValidLens, as_mask, seen_keys
 from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import Score
 

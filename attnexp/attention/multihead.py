@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import weight_dropout
 from attnexp.attention.pooling import AttentionPooling, pool, reached
-from attnexp.masks import Mask, ValidLens, over_heads
+from attnexp.core.masks import Mask, ValidLens, over_heads
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive

@@ -10,7 +10,7 @@ from torch import Tensor
 from attnexp.attention.base import Attention, Memory
 from attnexp.attention.dropout import Dropout, weight_dropout
 from attnexp.attention.streaming import stream, stream_products
-from attnexp.masks import (
+from attnexp.core.masks import (
     Mask,
     MaskMatrix,
     StructuredMask,

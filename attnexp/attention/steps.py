@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnexp.masks import ValidLens, fitting_mask
+from attnexp.core.masks import ValidLens, fitting_mask
 from attnexp.normalizers.base import Normalizer
 from attnexp.scores.base import batched_product
 

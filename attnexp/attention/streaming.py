@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from torch.func import functional_call
 
 from attnexp.attention.tiles import compare_tile
-from attnexp.masks import LeaveOneOut, Mask, StructuredMask, hide
+from attnexp.core.masks import LeaveOneOut, Mask, StructuredMask, hide
 from attnexp.normalizers.base import Normalizer
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import Score

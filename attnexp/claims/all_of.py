@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from attnexp.claims.decision import Decision, Verdict, Word
 from attnexp.claims.evidence import Evidence, Point
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 
 class AllOf(Decision):

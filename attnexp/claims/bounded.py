@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence
-from attnexp.console import number_text
+from attnexp.core.console import number_text
 from attnexp.stats.intervals import ROUNDING
 
 

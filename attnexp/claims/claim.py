@@ -17,8 +17,8 @@ from attnexp.claims.words import IS, made, names_own
 from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir, first_line
 from attnexp.config.schema import check_settings
-from attnexp.console import number_text
-from attnexp.errors import RequestError, nearest_text, none_of
+from attnexp.core.console import number_text
+from attnexp.core.errors import RequestError, nearest_text, none_of
 
 GROUP = "claim"
 """The folder of the claims, in attnexp's configuration and in one of your own."""

@@ -5,8 +5,8 @@ from statistics import fmean
 
 from attnexp.claims.decision import Decision, Verdict
 from attnexp.claims.evidence import Evidence
-from attnexp.console import number_text
-from attnexp.errors import RequestError
+from attnexp.core.console import number_text
+from attnexp.core.errors import RequestError
 from attnexp.select.sample import Sample, standings
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed

@@ -8,7 +8,7 @@ from functools import cached_property
 import msgspec
 import numpy as np
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import AT, numbers_of, require_number

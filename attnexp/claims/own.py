@@ -12,7 +12,7 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from attnexp.claims.decision import Decision
-from attnexp.errors import RequestError, choices_text, nearest_text, with_choices
+from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 from attnexp.runs.files import stamp
 from attnexp.runs.user_code import file_code
 

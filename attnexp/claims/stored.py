@@ -12,7 +12,7 @@ import msgspec
 from attnexp.claims.evidence import Point
 from attnexp.claims.own import Own
 from attnexp.config.documents import read_document
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.files import write_bytes
 from attnexp.runs.key import RESULTS_VERSION
 

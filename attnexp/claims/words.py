@@ -10,7 +10,7 @@ from attnexp.claims.direction import Direction
 from attnexp.claims.escaped import Escaped
 from attnexp.claims.own import PREFIX, Own
 from attnexp.config.schema import check_settings, check_type
-from attnexp.errors import RequestError, choices_text, none_of
+from attnexp.core.errors import RequestError, choices_text, none_of
 
 IS = "is"
 """The key whose value names a decision, or a function that computes points."""

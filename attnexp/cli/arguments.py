@@ -5,7 +5,7 @@ import math
 from pathlib import Path
 from typing import NoReturn
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 
 class Arguments(argparse.ArgumentParser):

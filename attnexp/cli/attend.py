@@ -7,11 +7,11 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnexp import console
 from attnexp.attend.request import TENSORS, read_request
 from attnexp.cli.arguments import Arguments
 from attnexp.config.groups import choices
-from attnexp.errors import RequestError, choices_text
+from attnexp.core import console
+from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import PICTURES, finite
 
 EPILOG = """examples:

@@ -5,8 +5,8 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments
+from attnexp.core import console
 from attnexp.course.chapter_file import names, read_chapter, title
 
 EPILOG = """examples:

@@ -6,16 +6,16 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnexp import console
 from attnexp.claims.card import Entry, judged, markdown
+from attnexp.claims.carry_out import figures_folder, plan_claim, run_claim
 from attnexp.claims.claim import names, read_claim
 from attnexp.claims.decision import Verdict
-from attnexp.claims.display import list_claims, show_card
-from attnexp.claims.run import figures_folder, plan_claim, run_claim
+from attnexp.claims.printed_card import list_claims, show_card
 from attnexp.cli.arguments import Arguments, count
 from attnexp.cli.main import FAILURE, REQUEST
 from attnexp.config.trust import search_user_modules
-from attnexp.errors import RequestError, RunFailedError
+from attnexp.core import console
+from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.runs.files import write_output
 
 EPILOG = """examples:

@@ -4,9 +4,9 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, add_view
-from attnexp.errors import RequestError
+from attnexp.core import console
+from attnexp.core.errors import RequestError
 from attnexp.runs.files import PREDICTIONS
 from attnexp.runs.folder import load_run
 
@@ -32,9 +32,9 @@ def main(argv: Sequence[str]) -> None:
         import torch  # noqa: F401  everything below needs it
 
     from attnexp.architectures.seq2seq import Seq2Seq
-    from attnexp.batch import Seq2SeqSpec
     from attnexp.config.restore import restore
     from attnexp.config.trust import read_trust
+    from attnexp.core.batch import Seq2SeqSpec
     from attnexp.plots.terminal import Terminal, draw_attention, print_line
     from attnexp.runs.attention import Attention, View
     from attnexp.tasks.decoding import ask

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 from rich.markup import escape
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments, count
+from attnexp.core import console
+from attnexp.core.errors import RequestError, RunFailedError, choices_text
 from attnexp.course import exercise_file as exercises
-from attnexp.errors import RequestError, RunFailedError, choices_text
 
 HELP = "Begin an exercise of the course, and check it."
 ACTIONS = {

@@ -7,7 +7,7 @@ from rich.markup import escape
 
 from attnexp.cli.verbs import VERBS
 from attnexp.config.groups import choices
-from attnexp.console import out
+from attnexp.core.console import out
 from attnexp.runs.settings import GROUPS
 
 EXAMPLES = (

@@ -15,7 +15,7 @@ from contextlib import suppress
 from importlib import import_module
 
 from attnexp.cli.verbs import VERBS
-from attnexp.errors import (
+from attnexp.core.errors import (
     FULL,
     OutputClosedError,
     RequestError,
@@ -58,7 +58,7 @@ def run(argv: Sequence[str]) -> int:
     if lost is not None and code == 0:
         code, sentence = _ending(lost)
     if sentence:
-        from attnexp.console import complain
+        from attnexp.core.console import complain
 
         with suppress(OSError):
             complain(sentence)

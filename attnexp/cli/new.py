@@ -10,11 +10,11 @@ from datetime import date
 from pathlib import Path
 from string import Template
 
-from attnexp import console
 from attnexp.claims import claim
 from attnexp.cli.arguments import Arguments
 from attnexp.config.groups import choices
-from attnexp.errors import RequestError, writable
+from attnexp.core import console
+from attnexp.core.errors import RequestError, writable
 
 TEMPLATES = Path(__file__).parent / "templates"
 

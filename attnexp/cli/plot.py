@@ -5,9 +5,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments, add_view, add_where, listed, places
-from attnexp.errors import RequestError, choices_text, none_of, writable
+from attnexp.core import console
+from attnexp.core.errors import RequestError, choices_text, none_of, writable
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import PICTURES, drawn
 from attnexp.plots.lines import asked_columns, intact

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, add_where, count, fraction
 from attnexp.config.groups import choices
-from attnexp.errors import RequestError, choices_text, none_of, writable
+from attnexp.core import console
+from attnexp.core.errors import RequestError, choices_text, none_of, writable
 from attnexp.runs import files, lock
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed

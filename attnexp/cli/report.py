@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments, add_where
-from attnexp.errors import RequestError
+from attnexp.core import console
+from attnexp.core.errors import RequestError
 from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments, add_where, count, fraction, listed
+from attnexp.core import console
 from attnexp.tables.output import FORMATS, chosen_format, emit
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from attnexp import console
 from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, finished_before, run_in_context
 from attnexp.config.messages import ComposeErrors
 from attnexp.config.without_effect import check_unused, say_unused_alone
-from attnexp.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
+from attnexp.core import console
+from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
 from attnexp.runs.files import FIGURES, SUMMARY
 from attnexp.runs.lock import TakenOverError, hold
 from attnexp.runs.redaction import MASK

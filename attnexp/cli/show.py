@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rich.text import Text
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments, add_view, place
+from attnexp.core import console
 from attnexp.plots.lines import asked_columns, widths_of, words
 from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_line
 from attnexp.runs import files

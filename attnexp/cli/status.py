@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments
+from attnexp.core import console
 from attnexp.select.overview import Progress, Row, progress_of
 from attnexp.select.selection import warn_skipped
 

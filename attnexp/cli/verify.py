@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from attnexp import console
 from attnexp.cli.arguments import Arguments, add_trust, add_where, fraction
-from attnexp.errors import RequestError, RunFailedError, shortened, writable
+from attnexp.core import console
+from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.origin.repeat import NOT_CHECKED, Repetition, compare
 from attnexp.runs.summary import Summary, error_text

@@ -15,20 +15,20 @@ from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import Points
 from attnexp.config.groups import choices
 from attnexp.config.model_memory import check_model_memory
 from attnexp.config.resolved import resolved
 from attnexp.config.schema import check_finite, check_settings
 from attnexp.config.target import TARGET, import_target
+from attnexp.core.batch import Points
+from attnexp.core.errors import RequestError, choices_text
+from attnexp.core.seeds import generator, seeded
 from attnexp.data.base import Dataset
-from attnexp.errors import RequestError, choices_text
 from attnexp.normalizers.base import Normalizer
 from attnexp.runs.key import identity
 from attnexp.runs.summary import Summary, error_text
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.scores.base import Score
-from attnexp.seeds import generator, seeded
 from attnexp.tasks.base import Task
 from attnexp.trackers.guarded import GuardedTracker
 from attnexp.training.base import TrainSettings

@@ -39,7 +39,7 @@ from attnexp.config.messages import ComposeErrors, explanation, override_name
 from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
 from attnexp.config.trust import search_user_modules
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.place import Place
 from attnexp.runs.redaction import masked
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from attnexp.errors import RequestError, shortened
+from attnexp.core.errors import RequestError, shortened
 from attnexp.runs.files import read_bytes
 from attnexp.runs.settings import clean
 

@@ -13,7 +13,7 @@ from hydra.core.utils import configure_log, env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp.config.resolved import chosen_of, recorded, resolved
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.files import CHECKPOINT
 from attnexp.runs.key import identity, run_key
 from attnexp.runs.place import Place

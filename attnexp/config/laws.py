@@ -12,7 +12,7 @@ from attnexp.config.documents import read_document
 from attnexp.config.groups import choices
 from attnexp.config.schema import check_settings
 from attnexp.config.target import TARGET, import_target
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.probe.interventions import NamedLaw
 from attnexp.probe.laws.base import Law
 

@@ -10,7 +10,7 @@ from yaml import MarkedYAMLError, YAMLError
 
 from attnexp.config.groups import choices
 from attnexp.config.schema import unknown_setting
-from attnexp.errors import (
+from attnexp.core.errors import (
     RequestError,
     choices_text,
     nearest_text,

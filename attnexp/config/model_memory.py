@@ -6,8 +6,8 @@ import torch
 from torch import nn
 from torch.nn.modules.module import register_module_parameter_registration_hook
 
+from attnexp.core.errors import RequestError
 from attnexp.data.memory import available_memory
-from attnexp.errors import RequestError
 
 COPIES = 4
 """A parameter, its gradient and two numbers of an optimizer."""

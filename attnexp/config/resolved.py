@@ -12,7 +12,7 @@ from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
 from attnexp.config.schema import check_settings
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.key import NEUTRAL, identity, run_key, run_name
 from attnexp.runs.redaction import MASK, masked
 from attnexp.runs.settings import leaves

@@ -7,13 +7,13 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from attnexp import console
 from attnexp.config.build import prepare
 from attnexp.config.documents import read_bounded
 from attnexp.config.groups import choices
 from attnexp.config.resolved import recorded, register_resolvers, resolved
 from attnexp.config.trust import VARIABLE, Trust, checked_config
-from attnexp.errors import RequestError, choices_text
+from attnexp.core import console
+from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import identity, run_key
 from attnexp.runs.summary import Summary, error_text, first_summary

@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from attnexp.errors import (
+from attnexp.core.errors import (
     RequestError,
     choices_text,
     nearest_text,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import Any
 
-from attnexp.errors import RequestError, nearest_text, none_of
+from attnexp.core.errors import RequestError, nearest_text, none_of
 
 TARGET = "_target_"
 """The key whose value is imported and called."""

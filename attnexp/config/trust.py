@@ -17,7 +17,7 @@ from typing import Any
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.redaction import MASK
 from attnexp.runs.settings import GROUPS
 

@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from omegaconf import DictConfig
 
-from attnexp import console
-from attnexp.errors import RequestError
+from attnexp.core import console
+from attnexp.core.errors import RequestError
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.redaction import masked
 

@@ -6,7 +6,7 @@ import msgspec
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
-from attnexp.errors import RequestError, none_of
+from attnexp.core.errors import RequestError, none_of
 
 FOLDER = Path(__file__).parent / "chapters"
 

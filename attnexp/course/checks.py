@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.course.code import check_code
 from attnexp.course.comparison import check_comparison
 from attnexp.course.exercise_file import Check, read_exercise

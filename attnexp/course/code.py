@@ -13,8 +13,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.etree import ElementTree
 
+from attnexp.core.errors import RequestError, shortened
 from attnexp.course.exercise_file import Check
-from attnexp.errors import RequestError, shortened
 
 PLACE = re.compile(r'([\w.]+\.py)(?::|", line )(\d+)')
 """A file and a line in a traceback."""

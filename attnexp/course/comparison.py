@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.console import number_text
+from attnexp.core.console import number_text
 from attnexp.course.exercise_file import ANSWER, Answer, Check, Comparison, Setting, settings_text
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import cell

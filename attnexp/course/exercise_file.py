@@ -13,7 +13,7 @@ import msgspec
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
-from attnexp.errors import RequestError, none_of, writable
+from attnexp.core.errors import RequestError, none_of, writable
 
 FOLDER = Path(__file__).parent / "exercises"
 DESCRIPTION = "exercise.yaml"

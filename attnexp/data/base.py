@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import torch
 
-from attnexp.batch import Batch, DataSpec
+from attnexp.core.batch import Batch, DataSpec
 
 
 class Dataset(ABC):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 
 import torch
 
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.data.base import Dataset
 
 DatasetMaker = Callable[[torch.Generator], Dataset]

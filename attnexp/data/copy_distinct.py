@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.data.copy import Copy
 from attnexp.data.sequences import Drawn, Families, arrangements, arranging
 

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.batch import Points, RegressionSpec
+from attnexp.core.batch import Points, RegressionSpec
+from attnexp.core.masks import LeaveOneOut
 from attnexp.data.base import Dataset
 from attnexp.data.memory import require_memory
-from attnexp.masks import LeaveOneOut
 
 BYTES_A_POINT = 64
 """Memory that a point takes while the data are made, in bytes."""

@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.batch import Seq2SeqSpec
+from attnexp.core.batch import Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.date_forms import DateForm, Piece, date_forms
 from attnexp.data.sequences import (

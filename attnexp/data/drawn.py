@@ -6,7 +6,7 @@ from functools import partial
 
 import torch
 
-from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     Drawn,

@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.sequences import (
     BOS,

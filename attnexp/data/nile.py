@@ -2,8 +2,8 @@
 
 import torch
 
+from attnexp.core.errors import RequestError
 from attnexp.data.tabular import Tabular
-from attnexp.errors import RequestError
 
 
 class Nile(Tabular):

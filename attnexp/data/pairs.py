@@ -5,7 +5,8 @@ from typing import Literal
 
 import torch
 
-from attnexp.batch import Seq2SeqSpec
+from attnexp.core.batch import Seq2SeqSpec
+from attnexp.core.writing import Characters, Spaced, Words, Writing, plain
 from attnexp.data.pair_files import Column, read_pairs
 from attnexp.data.sequences import check_positive
 from attnexp.data.text_pairs import (
@@ -17,7 +18,6 @@ from attnexp.data.text_pairs import (
     gathered,
     number_of_pairs,
 )
-from attnexp.writing import Characters, Spaced, Words, Writing, plain
 
 LEVELS: dict[str, Writing] = {"character": Characters(), "word": Words(), "whitespace": Spaced()}
 """The unit of a symbol, by the name of the setting."""

@@ -4,13 +4,13 @@ import re
 
 import torch
 
-from attnexp.batch import Seq2SeqSpec
+from attnexp.core.batch import Seq2SeqSpec
+from attnexp.core.writing import Characters, Spaced
 from attnexp.data.memory import require_memory
 from attnexp.data.pair_files import BYTES_A_BYTE
 from attnexp.data.sequences import check_positive, check_sizes
 from attnexp.data.text_pairs import TextPairs, drawn, gathered
 from attnexp.runs.sources import as_text, read_source
-from attnexp.writing import Characters, Spaced
 
 FURTHER = re.compile(r"\(\d+\)$")
 """The mark after a word that occurred before."""

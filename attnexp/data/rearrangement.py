@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import (
     PAD,

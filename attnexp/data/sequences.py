@@ -15,9 +15,9 @@ import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.core.batch import Batch, Seq2SeqSpec
+from attnexp.core.writing import SEPARATED, Characters, Spaced, Writing
 from attnexp.data.memory import require_memory
-from attnexp.writing import SEPARATED, Characters, Spaced, Writing
 
 SPECIALS = ("<pad>", "<bos>", "<eos>")
 PAD, BOS, EOS = range(len(SPECIALS))

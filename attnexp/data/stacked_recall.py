@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import torch
 
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
 from attnexp.data.mqar import guessed, pair_families
 from attnexp.data.sequences import (

@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from attnexp.core.errors import shortened_value
 from attnexp.data.memory import require_memory
 from attnexp.data.tabular import Tabular
-from attnexp.errors import shortened_value
 from attnexp.runs.records import column_index, table
 from attnexp.runs.sources import as_text, read_source
 

@@ -9,9 +9,9 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from attnexp.batch import Column, Points, RegressionSpec, standardised
+from attnexp.core.batch import Column, Points, RegressionSpec, standardised
+from attnexp.core.masks import LeaveOneOut
 from attnexp.data.base import Dataset
-from attnexp.masks import LeaveOneOut
 
 FEWEST_ROWS, FEWEST_TRAINED = 4, 2
 """Rows of a table, and those of them to train on: each is hidden from itself."""

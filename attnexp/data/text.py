@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.batch import Seq2SeqSpec
-from attnexp.writing import Writing
+from attnexp.core.batch import Seq2SeqSpec
+from attnexp.core.writing import Writing
 
 
 def symbols(ids: Int[Tensor, " length"], vocab: Sequence[str]) -> tuple[str, ...]:

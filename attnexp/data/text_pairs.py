@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from attnexp.batch import Seq2SeqSpec
+from attnexp.core.batch import Seq2SeqSpec
+from attnexp.core.writing import Writing
 from attnexp.data.base import Dataset
 from attnexp.data.memory import require_memory
 from attnexp.data.sequences import (
@@ -22,7 +23,6 @@ from attnexp.data.sequences import (
     sequence_batch,
     sequence_spec,
 )
-from attnexp.writing import Writing
 
 UNKNOWN = "<unk>"
 """The name of the symbol that stands for all that are not in a vocabulary. Its id is `FIRST`."""

@@ -3,7 +3,7 @@
 The classes are imported when they are first used: `attnexp.normalizers.Sparsemax`.
 """
 
-from attnexp.lazy import classes_of
+from attnexp.core.lazy import classes_of
 from attnexp.normalizers.base import Normalizer as Normalizer
 
 __getattr__, __dir__ = classes_of(__name__)

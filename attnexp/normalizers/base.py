@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from attnexp.masks import MaskMatrix, ValidLens, fitting_mask
+from attnexp.core.masks import MaskMatrix, ValidLens, fitting_mask
 
 
 class Normalizer(nn.Module, ABC):

@@ -5,7 +5,7 @@ from typing import ClassVar
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnexp.masks import MaskMatrix, ValidLens
+from attnexp.core.masks import MaskMatrix, ValidLens
 from attnexp.normalizers.base import Normalizer
 
 

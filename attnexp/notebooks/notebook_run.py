@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from attnexp.architectures.base import Architecture
-    from attnexp.batch import Batch
+    from attnexp.core.batch import Batch
 
 SHOWN = ("fit", "attention", "loss")
 """The pictures that a notebook shows of a run, if it has them."""
@@ -51,7 +51,7 @@ class NotebookRun(Run):
         """The test examples whose attention was kept, as tensors that the model takes."""
         import torch
 
-        from attnexp.batch import Batch
+        from attnexp.core.batch import Batch
 
         return Batch(**{name: torch.tensor(one) for name, one in self.attention.batch.items()})
 

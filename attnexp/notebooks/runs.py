@@ -4,7 +4,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.errors import RequestError, choices_text
+from attnexp.core.errors import RequestError, choices_text
 from attnexp.notebooks.notebook_run import NotebookRun
 from attnexp.select.collect import collect
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from attnexp import console
-from attnexp.errors import RequestError, none_of
+from attnexp.core import console
+from attnexp.core.errors import RequestError, none_of
 from attnexp.plots import style
 from attnexp.plots.base import Options, Picture, Subject
 from attnexp.plots.fit import draw_fit

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.errors import RequestError, choices_text
+from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs import files
 from attnexp.runs.attention import Attention
 from attnexp.runs.folder import Run

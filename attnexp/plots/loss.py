@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 from numpy.typing import NDArray
 
-from attnexp.errors import RequestError, choices_text
+from attnexp.core.errors import RequestError, choices_text
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import asked_columns, runs_of, wants_log, words
 from attnexp.plots.style import (

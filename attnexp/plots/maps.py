@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 from matplotlib.figure import Figure
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.plots.lines import names_of, runs_of

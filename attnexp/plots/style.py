@@ -24,8 +24,8 @@ from matplotlib.font_manager import fontManager
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
-from attnexp import console
-from attnexp.errors import shortened_value
+from attnexp.core import console
+from attnexp.core.errors import shortened_value
 from attnexp.plots.lines import names_of
 from attnexp.runs.files import DRAWN, write_bytes
 from attnexp.select.configurations import Comparison, Configuration

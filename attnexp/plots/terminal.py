@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
-from attnexp import console
-from attnexp.console import number_text
+from attnexp.core import console
+from attnexp.core.console import number_text
 from attnexp.plots.colours import viridis
 from attnexp.plots.lines import spans_powers
 from attnexp.runs.attention import SPACE, Attention, Axis, Map, View, scale_end

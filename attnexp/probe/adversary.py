@@ -13,7 +13,7 @@ from torch import Tensor
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.attention.pooling import AttentionPooling
-from attnexp.batch import Batch, Points, RegressionSpec
+from attnexp.core.batch import Batch, Points, RegressionSpec
 from attnexp.probe.effects import total_variation
 from attnexp.probe.farthest import farthest
 from attnexp.probe.passes import facts_of, main_part

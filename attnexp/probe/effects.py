@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.batch import Batch, RegressionSpec
+from attnexp.core.batch import Batch, RegressionSpec
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.passes import Answers, answers
 from attnexp.runs.probed import CHANGE, HIGH, LEARNED, LOW, Probed

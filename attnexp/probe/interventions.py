@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from attnexp.errors import RequestError, none_of
+from attnexp.core.errors import RequestError, none_of
 from attnexp.probe.laws.base import Law
 from attnexp.probe.laws.interpolate import Interpolate
 from attnexp.probe.laws.unit import Unit

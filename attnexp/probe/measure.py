@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.multihead import MultiHead
-from attnexp.batch import Batch
-from attnexp.errors import RequestError
+from attnexp.core.batch import Batch
+from attnexp.core.errors import RequestError
 from attnexp.normalizers.base import Normalizer
 from attnexp.probe.adversary import adversarial, between_seeds, passes
 from attnexp.probe.effects import effects

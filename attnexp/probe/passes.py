@@ -11,12 +11,12 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.batch import Batch, Points, Seq2SeqSpec
-from attnexp.errors import RequestError
+from attnexp.core.batch import Batch, Points, Seq2SeqSpec
+from attnexp.core.errors import RequestError
+from attnexp.core.seeds import generator
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.laws.base import Law, Rows
 from attnexp.probe.rewriting import Rewrite, Site, rewritten
-from attnexp.seeds import generator
 from attnexp.tasks.decoding import decode, portions
 
 PAIRS = 2**24

@@ -9,8 +9,8 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.errors import RequestError
-from attnexp.masks import MaskMatrix, ValidLens, fitting_mask
+from attnexp.core.errors import RequestError
+from attnexp.core.masks import MaskMatrix, ValidLens, fitting_mask
 from attnexp.normalizers.base import Normalizer
 
 Rewrite = Callable[

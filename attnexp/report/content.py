@@ -10,9 +10,9 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp import console
-from attnexp.console import setting_text
-from attnexp.errors import RequestError
+from attnexp.core import console
+from attnexp.core.console import setting_text
+from attnexp.core.errors import RequestError
 from attnexp.plots.colours import VIRIDIS, hexadecimal
 from attnexp.plots.lines import (
     asked_columns,

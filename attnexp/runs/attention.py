@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.errors import RequestError, choices_text, shortened_value
+from attnexp.core.errors import RequestError, choices_text, shortened_value
 from attnexp.runs.settings import clean
 
 FIRST = ("pooling", "cross")

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from attnexp.errors import RequestError, writable
+from attnexp.core.errors import RequestError, writable
 from attnexp.runs.records import table
 
 if TYPE_CHECKING:

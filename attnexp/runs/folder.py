@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.attention import Attention, as_attention, as_snapshots
 from attnexp.runs.key import NEUTRAL

@@ -28,7 +28,7 @@ from pathlib import Path
 from threading import get_ident
 from uuid import getnode
 
-from attnexp.errors import RunFailedError
+from attnexp.core.errors import RunFailedError
 from attnexp.runs.files import UnreadableRunError, read_bytes, require_own, stamp
 
 LOCK, LEASE = ".lock", ".lease"

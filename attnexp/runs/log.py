@@ -4,8 +4,8 @@ import logging
 import sys
 from contextlib import suppress
 
-from attnexp import console
-from attnexp.errors import refusal
+from attnexp.core import console
+from attnexp.core.errors import refusal
 
 
 class LogFile(logging.FileHandler):

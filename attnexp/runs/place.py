@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs import files, lock
 from attnexp.runs.files import FIGURES, SUMMARY, WRITTEN, UnreadableRunError, finite
 from attnexp.runs.key import RESULTS_VERSION, identity

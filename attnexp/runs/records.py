@@ -5,7 +5,7 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attnexp.errors import nearest_text
+from attnexp.core.errors import nearest_text
 
 
 def records(path: Path | str, text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:

@@ -19,7 +19,7 @@ import os
 from functools import lru_cache
 from importlib.util import find_spec
 
-from attnexp.errors import nearest_text
+from attnexp.core.errors import nearest_text
 from attnexp.runs.files import UnreadableRunError, read_bytes, stamp
 
 BEGINNING = 12

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from attnexp.errors import FULL, RequestError, refusal
+from attnexp.core.errors import FULL, RequestError, refusal
 from attnexp.runs import lock
 from attnexp.runs.files import SUMMARY, UnreadableRunError, finite, read_bytes, write_bytes
 from attnexp.runs.key import RESULTS_VERSION

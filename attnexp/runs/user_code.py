@@ -18,7 +18,7 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.runs.code_reads import Read, reads_in
 from attnexp.runs.files import stamp
 from attnexp.runs.settings import leaves

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import clean

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.console import setting_text
+from attnexp.core.console import setting_text
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.select.names import short_names

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from attnexp.errors import RequestError, choices_text, nearest_text, with_choices
+from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from attnexp.errors import RequestError, nearest_text
+from attnexp.core.errors import RequestError, nearest_text
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import on_test
 from attnexp.select.frame import Frame
@@ -101,7 +101,7 @@ def _declared(known: dict[str, str], metric: str, word: str) -> dict[str, str]:
 
 
 def _missing(runs: Sequence[Run], word: str) -> str:
-    """Return that no run has a number, which names are similar, and what would measure it."""
+    """Return that no run has a number, which names are similar, and the command that measures it."""
     sentence = f"nothing has the number '{word}' yet."
     sentence += nearest_text(word, numbers_of(runs))
     if word.startswith(PROBED):

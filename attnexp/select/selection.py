@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attnexp import console
-from attnexp.errors import RequestError, shortened
+from attnexp.core import console
+from attnexp.core.errors import RequestError, shortened
 from attnexp.runs.folder import Run
 from attnexp.select.collect import collect
 

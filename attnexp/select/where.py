@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.select.frame import Frame
 from attnexp.select.names import resolve_name
 from attnexp.select.number import with_numbers

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from attnexp.errors import none_of
+from attnexp.core.errors import none_of
 from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary

@@ -24,7 +24,7 @@ from omegaconf.errors import OmegaConfBaseException
 from attnexp.config.compose import Loader, override_dirname
 from attnexp.config.job import Job, identified, set_key
 from attnexp.config.resolved import chosen_of
-from attnexp.errors import RequestError, writable
+from attnexp.core.errors import RequestError, writable
 from attnexp.runs.key import run_name
 from attnexp.runs.place import Found, Place
 from attnexp.sweeps.overrides import Axis, Override, axes_of, expand

@@ -24,9 +24,9 @@ from typing import Any
 
 from hydra.core.utils import env_override
 
-from attnexp import console
 from attnexp.config.job import Job
-from attnexp.errors import RunFailedError
+from attnexp.core import console
+from attnexp.core.errors import RunFailedError
 from attnexp.runs import lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.runs.files import FIGURES
 from attnexp.runs.plan_file import StoredPlan
 from attnexp.runs.run_status import Status

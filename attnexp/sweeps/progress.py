@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.place import Stamp, stamp

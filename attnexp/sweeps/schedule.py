@@ -7,11 +7,11 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from attnexp import console
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
 from attnexp.config.without_effect import check_unused
-from attnexp.errors import RequestError, RunFailedError, writable
+from attnexp.core import console
+from attnexp.core.errors import RequestError, RunFailedError, writable
 from attnexp.runs import lock
 from attnexp.runs.place import stamp
 from attnexp.runs.plan_file import StoredPlan

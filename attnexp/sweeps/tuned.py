@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 from rich.markup import escape
 
-from attnexp import console
 from attnexp.config.build import target_of
-from attnexp.errors import RequestError, RunFailedError, refusal
+from attnexp.core import console
+from attnexp.core.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
 from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status

@@ -15,9 +15,9 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import Any
 
-from attnexp import console
 from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers
+from attnexp.core import console
 from attnexp.runs.run_status import Status
 from attnexp.sweeps.job_outcome import GRACE, Outcome
 from attnexp.sweeps.run_job import Report, run_job

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from attnexp.console import number_text
+from attnexp.core.console import number_text
 from attnexp.runs.origin.command_line import command, next_seeds
 from attnexp.select.sample import SEEDS
 from attnexp.stats.compare import Rule

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.console import number_text
+from attnexp.core.console import number_text
 from attnexp.runs.probed import FACTS
 from attnexp.tables.entries import LOST, Entry, ResultsTable
 from attnexp.tables.grid import NOTHING, Cell, cell

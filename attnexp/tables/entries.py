@@ -41,7 +41,7 @@ class Request:
     default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
     or smallest first. Rows are compared with the best one, or with the one whose label is
     `reference`, in which case they keep their order. `equal_within` and `looks` are those of
-    `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of what rows took.
+    `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of the costs.
     """
 
     by: tuple[str, ...] = ()

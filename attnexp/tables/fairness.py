@@ -7,7 +7,7 @@ from itertools import chain
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.console import setting_text
+from attnexp.core.console import setting_text
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame

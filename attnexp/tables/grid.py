@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from attnexp.console import number_text
+from attnexp.core.console import number_text
 
 NOTHING = "\N{EN DASH}"
 """The text of a cell without a value."""

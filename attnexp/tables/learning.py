@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from attnexp.console import number_text
+from attnexp.core.console import number_text
 from attnexp.select.sample import Sample
 from attnexp.stats.exact import fisher, most_failing
 from attnexp.tables.entries import ResultsTable

@@ -3,8 +3,8 @@
 import sys
 from pathlib import Path
 
-from attnexp import console
-from attnexp.errors import RequestError, choices_text
+from attnexp.core import console
+from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
 from attnexp.tables.grid import Report
 

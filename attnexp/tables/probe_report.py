@@ -1,4 +1,4 @@
-"""The table of interventions: rows of the ordinary table, and a sentence on what each changes.
+"""The table of interventions: rows of the ordinary table, and a sentence on their changes.
 
 A run under an intervention is a run of its own, with the same seed. Rows are compared with that of
 the learned weights.
@@ -11,8 +11,8 @@ from statistics import fmean
 
 import msgspec
 
-from attnexp.console import number_text
-from attnexp.errors import RequestError, none_of
+from attnexp.core.console import number_text
+from attnexp.core.errors import RequestError, none_of
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import (
     ADVERSARIAL,

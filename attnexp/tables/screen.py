@@ -9,7 +9,7 @@ from rich.segment import Segment, Segments
 from rich.style import Style
 from rich.text import Text
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.tables.grid import COMMON, NOTHING, Cell, Grid, Head, Report
 
 GAP = 3

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from attnexp.console import number_text
+from attnexp.core.console import number_text
 from attnexp.select.configurations import label
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.base import may_be_empty
-from attnexp.batch import Batch, Prediction
+from attnexp.core.batch import Batch, Prediction
 from attnexp.data.base import Dataset
 
 Direction = Literal["lower", "higher"]

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.tasks import seq2seq
 from attnexp.tasks.base import Metric
 from attnexp.tasks.seq2seq import Answers, SequenceToSequence

@@ -10,7 +10,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.data.text import encode_source, target_text, unknown_symbols
 
 PORTION = 512

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.statistics import entropy, is_uniform, shares, sink_mass, support
-from attnexp.batch import Batch, Prediction, RegressionSpec, allowed_keys, in_units
+from attnexp.core.batch import Batch, Prediction, RegressionSpec, allowed_keys, in_units
 from attnexp.data.base import Dataset
 from attnexp.tasks.base import Attended, Evaluation, Metric, Task, measured, require_sound_weights
 from attnexp.tasks.response import as_rows, response, x_names

@@ -7,7 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import Batch, Column, Points, RegressionSpec, in_units, standardised
+from attnexp.core.batch import Batch, Column, Points, RegressionSpec, in_units, standardised
 
 ALONG, ACROSS = 201, 41
 """Points along one input that varies, and along each of two that vary together."""

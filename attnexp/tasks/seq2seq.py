@@ -13,7 +13,7 @@ from torch import Tensor
 from attnexp.architectures.base import Architecture
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.alignment import Scorecard, gold_mass_by_example, scorecard
-from attnexp.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.text import source_text, target_text
 from attnexp.tasks.base import (

@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import Batch, Seq2SeqSpec
+from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.data.base import Dataset
 from attnexp.data.text import target_text
 from attnexp.data.text_pairs import TextPairs

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.runs.summary import Summary, error_text
 from attnexp.trackers.base import Tracker
 

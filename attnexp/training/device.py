@@ -6,7 +6,7 @@ import re
 
 import torch
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """The numbers of two parameters in glibc's malloc.h."""

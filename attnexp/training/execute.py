@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.runs.summary import Summary
 from attnexp.training.base import Epoch, NotReplicableError
 from attnexp.training.loop import Training

@@ -12,8 +12,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from attnexp import console
-from attnexp.batch import Batch
+from attnexp.core import console
+from attnexp.core.batch import Batch
 from attnexp.training.optimizers import Rprop
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.data.base import Dataset
 from attnexp.training.base import Epoch, TrainingDivergedError, TrainSettings
 from attnexp.training.early_stopping import (

@@ -7,7 +7,7 @@ from functools import partial
 
 import torch
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 Autocast = Callable[[], AbstractContextManager[object]]
 """Makes the block in which a model computes."""

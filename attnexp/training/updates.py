@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.tasks.base import Task
 from attnexp.training.graphs import Captured, CudaRecorder, Work
 from attnexp.training.optimizers import Rprop

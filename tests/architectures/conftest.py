@@ -20,7 +20,7 @@ def one_thread():
 
 @pytest.fixture
 def spec():
-    from attnexp.batch import Seq2SeqSpec
+    from attnexp.core.batch import Seq2SeqSpec
 
     source = tuple(f"s{i}" for i in range(13))
     target = tuple(f"t{i}" for i in range(11))
@@ -30,7 +30,7 @@ def spec():
 @pytest.fixture
 def batch(spec):
     """3 examples, 7 source symbols, 5 target symbols."""
-    from attnexp.batch import Batch
+    from attnexp.core.batch import Batch
 
     generator = torch.Generator().manual_seed(5)
     lengths = torch.tensor(LENGTHS)

@@ -9,7 +9,7 @@ from attnexp.architectures.base import Architecture
 from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.architectures.rnn import Rnn
-from attnexp.batch import Prediction, RegressionSpec
+from attnexp.core.batch import Prediction, RegressionSpec
 
 
 @pytest.mark.parametrize("check", ARCHITECTURE_CONTRACT, ids=lambda check: check.__name__)

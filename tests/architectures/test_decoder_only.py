@@ -7,7 +7,7 @@ from torch import nn
 
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.transformer import FeedForward
-from attnexp.batch import Seq2SeqSpec
+from attnexp.core.batch import Seq2SeqSpec
 
 DIM, HEADS, FF = 6, 2, 11
 

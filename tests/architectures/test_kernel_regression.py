@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnexp.architectures.kernel_regression import KernelRegression
-from attnexp.batch import allowed_keys
+from attnexp.core.batch import allowed_keys
 from attnexp.data.sine import Sine
 from attnexp.scores.boxcar import Boxcar
 from attnexp.scores.gaussian import Gaussian

@@ -13,7 +13,7 @@ from attnexp.architectures.rnn import Rnn
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import Transformer
 from attnexp.attention.base import Attention
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.normalizers.sparsemax import Sparsemax
 from attnexp.scores.boxcar import Boxcar
 

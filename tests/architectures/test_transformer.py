@@ -17,7 +17,7 @@ from attnexp.architectures.transformer import (
     Transformer,
 )
 from attnexp.attention.multihead import MultiHead
-from attnexp.masks import causal_mask
+from attnexp.core.masks import causal_mask
 from attnexp.scores.scaled_dot import ScaledDot
 
 DIM, HEADS, FF = 6, 2, 11

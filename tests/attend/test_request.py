@@ -4,7 +4,7 @@ import pytest
 
 from attnexp.attend.request import TENSORS, read_request
 from attnexp.cli.attend import parse
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 QUERIES = ("--queries", "ones:2")
 PAIR = (*QUERIES, "--keys", "ones:3")

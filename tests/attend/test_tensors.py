@@ -9,7 +9,7 @@ import torch
 from numpy.lib import format as npy
 
 from attnexp.attend.tensors import KINDS, Description, fitted
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from hydra.utils import get_object
 from attnexp.attention import pooling, streaming
 from attnexp.attention.multihead import MultiHead
 from attnexp.attention.pooling import AttentionPooling
-from attnexp.masks import FirstKeys, LeaveOneOut, causal_mask
+from attnexp.core.masks import FirstKeys, LeaveOneOut, causal_mask
 from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.additive import Additive
 from attnexp.scores.gaussian import Gaussian

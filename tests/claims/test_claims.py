@@ -10,7 +10,7 @@ from conftest import CONF, ROOT
 from attnexp.claims.card import UNREAD, Entry, card
 from attnexp.claims.claim import names, question, read_claim
 from attnexp.claims.evidence import Evidence
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 NAMES = names()
 

@@ -10,7 +10,7 @@ from attnexp.claims.claim import read_claim
 from attnexp.claims.direction import Direction
 from attnexp.claims.escaped import Escaped
 from attnexp.claims.evidence import Evidence, Point
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.probed import LEARNED, Probed, write_probed

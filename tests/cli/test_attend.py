@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 
 from attnexp.attention.pooling import AttentionPooling
+from attnexp.core.seeds import seeded
 from attnexp.scores.additive import Additive
-from attnexp.seeds import seeded
 
 
 @pytest.fixture

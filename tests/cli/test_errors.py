@@ -121,7 +121,7 @@ def test_architecture_without_a_normalizer_has_the_softmax_or_is_refused(in_proc
     (tmp_path / "points.py").write_text(
         "from attnexp.architectures.base import Architecture\n"
         "from attnexp.attention import AttentionPooling\n"
-        "from attnexp.batch import Prediction, RegressionSpec\n"
+        "from attnexp.core.batch import Prediction, RegressionSpec\n"
         "class Points(Architecture):\n"
         "    def __init__(self, spec: RegressionSpec, score):\n"
         "        super().__init__()\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from attnexp.cli.plot import main
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons, seeds_by_epoch

@@ -3,9 +3,9 @@ import io
 import pytest
 from rich.console import Console
 
-from attnexp import console
 from attnexp.cli.show import main
-from attnexp.errors import RequestError
+from attnexp.core import console
+from attnexp.core.errors import RequestError
 from attnexp.runs import files
 
 

@@ -7,7 +7,7 @@ from hydra.errors import InstantiationException
 from omegaconf import OmegaConf
 
 from attnexp.config import build
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 
 def built(settings, **given):

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from attnexp.config.documents import MOST_LEVELS, read_bounded, read_document
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 DEEP = "a: " + "[" * 100_000
 BOMB = "a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1]\n" + "".join(

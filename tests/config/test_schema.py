@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attnexp.config.schema import check_type
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 FITTING = [
     (3, int),

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from attnexp.config.groups import choices
 from attnexp.config.restore import restore
 from attnexp.config.trust import Trust, checked_config, read_trust, shipped_targets, targets_in
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.settings import GROUPS
 from attnexp.runs.summary import read_summary
 

@@ -3,8 +3,8 @@
 import pytest
 
 from attnexp.cli.verbs import VERBS
+from attnexp.core.errors import RequestError
 from attnexp.course.chapter_file import FOLDER, names, read_chapter, title
-from attnexp.errors import RequestError
 
 
 def test_the_chapters_are_in_the_order_of_the_course():

@@ -2,11 +2,11 @@
 
 import pytest
 
+from attnexp.core.errors import RequestError
 from attnexp.course import code as code_module
 from attnexp.course import exercise_file as exercises
 from attnexp.course.code import check_code
 from attnexp.data.contract import DATA_CONTRACT
-from attnexp.errors import RequestError
 from attnexp.scores.contract import SCORE_CONTRACT
 
 

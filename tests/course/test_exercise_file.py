@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
+from attnexp.core.errors import RequestError
 from attnexp.course import exercise_file as exercises
 from attnexp.course.exercise_file import ANSWER, DESCRIPTION, FOLDER
-from attnexp.errors import RequestError
 
 
 @pytest.fixture(params=exercises.names())

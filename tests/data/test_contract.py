@@ -13,8 +13,8 @@ from conftest import OF_FILES
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 
-from attnexp.batch import Seq2SeqSpec
 from attnexp.config.resolved import register_resolvers
+from attnexp.core.batch import Seq2SeqSpec
 from attnexp.data import Dataset
 from attnexp.data.contract import DATA_CONTRACT, splits
 from attnexp.data.copy import Copy

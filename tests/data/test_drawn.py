@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.data import sequences
 from attnexp.data.drawn import DrawnSequences
 from attnexp.data.sequences import contents, question_batch, ranges, uniform

@@ -2,9 +2,9 @@ import sys
 
 import pytest
 
-from attnexp.batch import in_units
+from attnexp.core.batch import in_units
+from attnexp.core.errors import RequestError
 from attnexp.data.nile import Nile
-from attnexp.errors import RequestError
 
 
 def test_a_hundred_years_of_which_a_fifth_is_held_out(generator):

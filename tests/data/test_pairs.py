@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
+from attnexp.core.writing import Words
 from attnexp.data.pair_files import read_pairs
 from attnexp.data.pairs import Pairs
 from attnexp.data.text import encode_source, source_text, target_text, unknown_symbols
 from attnexp.runs.sources import digest
-from attnexp.writing import Words
 
 
 def write(path, *pairs):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from attnexp.batch import in_units
+from attnexp.core.batch import in_units
 from attnexp.data import memory
 from attnexp.data.table import Table
 from attnexp.runs.sources import digest

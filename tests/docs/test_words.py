@@ -53,9 +53,9 @@ CONDITION = (
     r"|several|another)\b|\w+ (?:is|are|has|have|cannot)\b)"
 )
 IDIOMS = {
-    "where, for a condition (write: if)": (191, CONDITION),
+    "where, for a condition (write: if)": (182, CONDITION),
     "a clause with what (write a noun)": (
-        136,
+        134,
         r"\b(?:Returns?|Yields?|Reads?|Writes?|Holds?|Adds?) what\b"
         r"|(?:^|[.:] )What (?![^.]*\?)"
         r"|\bwhat (?!(?:is|was) wrong)[^.,;:()?]*(?=\.(?: |$)|$)",
@@ -65,7 +65,7 @@ IDIOMS = {
 
 SPELLING = {
     "attnexp/data/pronunciations.py",
-    "attnexp/writing.py",
+    "attnexp/core/writing.py",
     "conf/data/g2p.yaml",
     "docs/course/bahdanau.md",
     "docs/data.md",

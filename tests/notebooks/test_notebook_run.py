@@ -11,7 +11,7 @@ from conftest import ROOT
 from matplotlib.figure import Figure
 
 import attnexp
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs import files
 
 STORED = ROOT / "tests" / "runs" / "stored"

@@ -5,7 +5,7 @@ import re
 import pytest
 
 import attnexp
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import drawn
 from attnexp.plots.lengths import draw_lengths

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.plots.base import Options
 from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, maps_of

@@ -1,6 +1,6 @@
 import pytest
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import drawn
 from attnexp.plots.rate import compare_sizes

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import draw_run
 from attnexp.plots.fit import draw_fit

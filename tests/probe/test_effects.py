@@ -8,7 +8,7 @@ import torch
 from composed import prepared
 
 from attnexp.config.laws import read_laws
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.probe.effects import interval
 from attnexp.probe.measure import Probe
 from attnexp.runs.probed import CHANGE, HIGH, LEARNED, LOW, on_test

@@ -3,7 +3,7 @@
 import pytest
 
 from attnexp.config.laws import read_laws
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.probe.interventions import is_intervention, named, usual
 
 LAWS = read_laws()

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from attnexp.config.laws import read_laws
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.probe.laws.base import Law
 from attnexp.probe.laws.contract import LAW_CONTRACT
 from attnexp.probe.laws.uniform import Uniform

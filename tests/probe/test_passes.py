@@ -9,8 +9,8 @@ from torch.testing import assert_close
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.multihead import MultiHead
-from attnexp.batch import Points, Prediction, RegressionSpec
 from attnexp.config.laws import read_laws
+from attnexp.core.batch import Points, Prediction, RegressionSpec
 from attnexp.probe.interventions import Intervention, named
 from attnexp.probe.laws.base import Law
 from attnexp.probe.laws.hard import Hard

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from attnexp.cli.report import main
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.report.render import page, script_json
 from attnexp.runs import files
 from attnexp.runs.folder import load_run

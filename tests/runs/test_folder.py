@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import attnexp
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.lock import hold

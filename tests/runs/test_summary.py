@@ -98,7 +98,7 @@ def test_what_a_field_holds_cannot_steer_a_terminal(summary, damage, tmp_path):
 
 
 def test_an_error_is_one_line():
-    from attnexp.errors import RequestError
+    from attnexp.core.errors import RequestError
 
     assert error_text(ValueError("no")) == "ValueError: no"
     assert error_text(KeyboardInterrupt()) == "KeyboardInterrupt"

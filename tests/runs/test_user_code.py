@@ -6,7 +6,7 @@ import pytest
 from composed import composed, opening_of
 
 from attnexp.config import build
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.key import run_key
 from attnexp.runs.user_code import changed_modules, user_code, warn_of_reads
 

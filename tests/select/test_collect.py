@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.summary import read_summary
 from attnexp.select.collect import collect
 

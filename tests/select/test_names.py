@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.select.names import resolve_name, short_names
 
 

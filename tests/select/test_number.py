@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.folder import load_run
 from attnexp.runs.probed import LEARNED, Probed, write_probed
 from attnexp.select.frame import make_frame

@@ -9,7 +9,7 @@ from omegaconf import OmegaConf
 from sweeping import begun, marked, summaries, until
 
 from attnexp.config.job import Job
-from attnexp.errors import RunFailedError
+from attnexp.core.errors import RunFailedError
 from attnexp.runs.place import Place
 from attnexp.sweeps import pool
 

@@ -10,7 +10,7 @@ from imported import IMPORTED
 from stored_runs import make_summary
 from sweeping import ARGUMENTS
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.runs.place import Place
 from attnexp.runs.run_status import Status
 from attnexp.sweeps.job_outcome import Outcome

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.probed import LEARNED, Probed, read_probed, write_probed
 from attnexp.select.configurations import comparisons
 from attnexp.tables.probe_report import interventions_report

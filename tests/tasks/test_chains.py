@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from attnexp.architectures.decoder_only import DecoderOnly
-from attnexp.batch import Batch, Prediction
+from attnexp.core.batch import Batch, Prediction
 from attnexp.data.markov import MarkovChains
 from attnexp.data.sequences import BOS, EOS, FIRST
 from attnexp.scores.scaled_dot import ScaledDot

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from attnexp.architectures.kernel_regression import KernelRegression
-from attnexp.batch import Batch, Prediction, in_units
+from attnexp.core.batch import Batch, Prediction, in_units
 from attnexp.data.sine import Sine
 from attnexp.data.tabular import Tabular
 from attnexp.scores.average import Average

@@ -9,7 +9,7 @@ from attnexp import normalizers
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.rnn import Rnn
 from attnexp.attention.alignment import Scorecard
-from attnexp.batch import Batch, Prediction
+from attnexp.core.batch import Batch, Prediction
 from attnexp.data.mqar import MultiQueryRecall
 from attnexp.data.reverse import Reverse
 from attnexp.scores.additive import Additive

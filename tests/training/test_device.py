@@ -7,7 +7,7 @@ import sys
 import pytest
 import torch
 
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.training.device import choose_device, prepare_processor
 
 

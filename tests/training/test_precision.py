@@ -7,7 +7,7 @@ import torch
 from safetensors.numpy import load_file
 
 from attnexp import load_run
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.normalizers.base import Normalizer
 from attnexp.runs.summary import read_summary
 from attnexp.training.precision import choose_precision

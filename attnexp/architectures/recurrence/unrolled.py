@@ -16,7 +16,7 @@ from attnexp.architectures.recurrence.scan import (
     with_signature,
     without_autocast,
 )
-from attnexp.masks import MaskMatrix
+from attnexp.core.masks import MaskMatrix
 from attnexp.scores.base import batched_product
 
 

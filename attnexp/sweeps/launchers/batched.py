@@ -5,8 +5,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from attnexp import console
-from attnexp.errors import RequestError
+from attnexp.core import console
+from attnexp.core.errors import RequestError
 from attnexp.runs.settings import leaves
 from attnexp.sweeps.job_outcome import Outcome
 from attnexp.sweeps.launchers.base import JobOf

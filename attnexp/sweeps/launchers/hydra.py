@@ -26,13 +26,13 @@ from hydra.plugins.launcher import Launcher
 from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
-from attnexp import console
 from attnexp.config.compose import require_plugin
 from attnexp.config.hydra_internals import ConfigLoaderImpl
 from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers
 from attnexp.config.trust import without_user_modules
-from attnexp.errors import RequestError
+from attnexp.core import console
+from attnexp.core.errors import RequestError
 from attnexp.runs import lock
 from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from attnexp import console
 from attnexp.config.job import Job
-from attnexp.errors import RequestError
+from attnexp.core import console
+from attnexp.core.errors import RequestError
 from attnexp.sweeps.job_outcome import GRACE, Outcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.plan import PlannedJob

@@ -8,7 +8,7 @@ from typing import TypeVar
 import torch
 
 from attnexp.architectures.base import Architecture
-from attnexp.batch import DataSpec, RegressionSpec
+from attnexp.core.batch import DataSpec, RegressionSpec
 from attnexp.data.base import Dataset
 from attnexp.scores.base import Score
 from attnexp.tasks.base import Task

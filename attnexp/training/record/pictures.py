@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from attnexp import console
+from attnexp.core import console
 from attnexp.runs.files import FIGURES
 from attnexp.runs.summary import Summary, error_text
 

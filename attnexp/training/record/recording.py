@@ -11,8 +11,8 @@ from typing import TypeVar
 import msgspec
 from torch import Tensor
 
-from attnexp import console
-from attnexp.errors import refusal
+from attnexp.core import console
+from attnexp.core.errors import refusal
 from attnexp.runs import files, lock
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.origin.provenance import differences, now

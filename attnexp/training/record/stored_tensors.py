@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnexp.batch import DataSpec
+from attnexp.core.batch import DataSpec
 from attnexp.runs import files
 from attnexp.tasks.base import Attended
 

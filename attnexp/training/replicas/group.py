@@ -28,7 +28,7 @@ from torch import Tensor, nn
 from torch.func import functional_call, vmap
 from torch.optim import Optimizer
 
-from attnexp.batch import Batch
+from attnexp.core.batch import Batch
 from attnexp.runs.summary import error_text
 from attnexp.training.base import Epoch, NotReplicableError
 from attnexp.training.early_stopping import ParameterMotion

@@ -7,7 +7,7 @@ import numpy as np
 
 from attnexp.claims.decision import FEWEST, Decision, Verdict
 from attnexp.claims.evidence import Evidence, Point
-from attnexp.errors import RequestError
+from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.stats.intervals import COVERAGE, moments, student_quantile
 

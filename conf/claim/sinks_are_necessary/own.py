@@ -7,7 +7,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.attention.multihead import MultiHead
-from attnexp.masks import causal_mask
+from attnexp.core.masks import causal_mask
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.relu import Relu
 from attnexp.normalizers.softmax import Softmax

@@ -2,7 +2,7 @@
 
 import pytest
 
-from attnexp.writing import SEPARATED, Characters, Spaced, Words, plain
+from attnexp.core.writing import SEPARATED, Characters, Spaced, Words, plain
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,8 @@ import torch
 from jaxtyping import Bool, Float, Int, Shaped
 from torch import Tensor
 
-from attnexp.masks import Mask, Queries, StructuredMask, mask_matrix, select_queries
-from attnexp.writing import SEPARATED, Writing
+from attnexp.core.masks import Mask, Queries, StructuredMask, mask_matrix, select_queries
+from attnexp.core.writing import SEPARATED, Writing
 
 
 @dataclass(frozen=True)

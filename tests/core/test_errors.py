@@ -7,7 +7,14 @@ from conftest import choice_names
 from hypothesis import given
 from hypothesis import strategies as st
 
-from attnexp.errors import LONGEST, choices_text, nearest_text, none_of, shortened, shortened_value
+from attnexp.core.errors import (
+    LONGEST,
+    choices_text,
+    nearest_text,
+    none_of,
+    shortened,
+    shortened_value,
+)
 
 MODELS = choice_names("model")
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from attnexp import console
 from attnexp.claims.claim import FOLDER, Claim
 from attnexp.claims.gather import evidence_of, finished_runs, first_words, sweep_words
 from attnexp.claims.stored import (
@@ -14,7 +13,8 @@ from attnexp.claims.stored import (
     write_points,
 )
 from attnexp.claims.words import IS
-from attnexp.errors import writable
+from attnexp.core import console
+from attnexp.core.errors import writable
 from attnexp.runs.folder import Run
 
 Command = Callable[[Sequence[str]], None]

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from rich.markup import escape
 
-from attnexp import console
 from attnexp.claims.card import Entry, card, left_out_text
 from attnexp.claims.claim import question
-from attnexp.errors import shortened
+from attnexp.core import console
+from attnexp.core.errors import shortened
 
 
 def show_card(entry: Entry) -> None:

@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from attnexp import console
+from attnexp.core import console
 
 
 def shown(monkeypatch, **kind):

@@ -18,7 +18,7 @@ from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Table
 
-from attnexp.errors import OutputClosedError, shortened
+from attnexp.core.errors import OutputClosedError, shortened
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""

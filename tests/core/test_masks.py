@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from attnexp.masks import (
+from attnexp.core.masks import (
     FirstKeys,
     LeaveOneOut,
     as_mask,

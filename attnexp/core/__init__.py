@@ -1,0 +1,1 @@
+"""What every part may import: batches, masks, errors, the console, files that appear whole."""
