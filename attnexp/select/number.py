@@ -101,7 +101,7 @@ def _declared(known: dict[str, str], metric: str, word: str) -> dict[str, str]:
 
 
 def _missing(runs: Sequence[Run], word: str) -> str:
-    """Return that no run has a number, which names are similar, and the command that measures it."""
+    """Return that no run has a number, the nearest names, and the command that measures it."""
     sentence = f"nothing has the number '{word}' yet."
     sentence += nearest_text(word, numbers_of(runs))
     if word.startswith(PROBED):
