@@ -10,9 +10,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from attnexp.claims.evidence import Point
 from attnexp.plots.lines import WIDE, spans_powers
 from attnexp.plots.style import (
-    LINES,
-    PALETTE,
     draw_band,
+    line_styles,
     name_lines,
     new_figure,
     plot_axes,
@@ -35,17 +34,14 @@ def draw_curves(points: Sequence[Point], title: str, labels: tuple[str, str], pa
     with style():
         figure = new_figure(5.6, 3.9, title, f"mean of {seeds} seeds, band: smallest to largest")
         axes = plot_axes(figure)
-        for number, curve in enumerate(dict.fromkeys(point.curve for point in drawn)):
+        curves = list(dict.fromkeys(point.curve for point in drawn))
+        for curve, line in zip(curves, line_styles(len(curves)), strict=True):
             rows: dict[int, dict[float, float]] = {}
             for point in drawn:
                 if point.curve == curve:
                     rows.setdefault(point.seed, {})[point.x] = point.y
             x = sorted(set.intersection(*(set(row) for row in rows.values())))
             values = np.array([[row[each] for each in x] for row in rows.values()])
-            line = {
-                "color": PALETTE[number % len(PALETTE)],
-                "linestyle": LINES[(number + number // len(PALETTE)) % len(LINES)],
-            }
             draw_band(axes, np.array(x), values, curve, line)
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])

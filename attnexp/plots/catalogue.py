@@ -37,7 +37,7 @@ PICTURES = (
     ),
     Picture(
         "lengths",
-        "exact match was not measured at several lengths, with those of training",
+        "exact match was not measured at lengths beyond those of training",
         of_comparison=draw_lengths,
     ),
     Picture(

@@ -1,5 +1,6 @@
 """Attention maps in a grid under one colour scale."""
 
+import math
 from collections.abc import Sequence
 from typing import Literal
 
@@ -18,6 +19,18 @@ from attnexp.runs.attention import Axis, Map, scale_end
 GOLD = "#ff5f52"
 """The colour of the outline of the gold position."""
 
+ACROSS = 6
+"""The most maps next to each other in a grid of names."""
+
+FEW = 6
+"""The most maps with cells of full size."""
+
+CELL, SMALLEST = 0.19, 0.12
+"""Inches of a cell of symbols, and of the smallest one."""
+
+BAR = 2.6
+"""The most inches of the bar with the colours."""
+
 
 def draw_grid(
     cells: Sequence[Sequence[Map]],
@@ -26,39 +39,68 @@ def draw_grid(
     title: str,
     subtitle: str,
 ) -> Figure:
-    """Return maps in rows and columns, weights from 0 to the largest of all in one colour scale.
+    """Return maps in rows and columns, weights from 0 to one end in one colour scale.
 
     `across` names the columns and `down` the rows; an empty text names nothing.
     """
-    count = sum(map(len, cells))
-    widths = [max(_inches(row[j].columns, count) for row in cells) for j in range(len(across))]
-    heights = [max(_inches(one.rows, count) for one in row) for row in cells]
-    figure = new_figure(sum(widths) + 1.6, HEAD + sum(heights) + 0.7, title, subtitle)
-    grid = panels(figure, len(cells), len(across), width_ratios=widths, height_ratios=heights)
-    end, beyond = scale_end(np.concatenate([one.weights.ravel() for row in cells for one in row]))
+    titles = [list(across)] + [[""] * len(across)] * (len(cells) - 1)
+    return _draw(cells, titles, down, title, subtitle)
+
+
+def draw_named(maps: Sequence[Map], names: Sequence[str], title: str, subtitle: str) -> Figure:
+    """Return maps in a grid that is about as wide as a page, each below its name."""
+    columns = math.ceil(len(maps) / math.ceil(len(maps) / ACROSS))
+    starts = range(0, len(maps), columns)
+    cells = [maps[start : start + columns] for start in starts]
+    titles = [names[start : start + columns] for start in starts]
+    return _draw(cells, titles, [""] * len(cells), title, subtitle)
+
+
+def _draw(
+    cells: Sequence[Sequence[Map]],
+    titles: Sequence[Sequence[str]],
+    down: Sequence[str],
+    title: str,
+    subtitle: str,
+) -> Figure:
+    """Return maps in rows, of which the last one may be shorter, each with a title or none."""
+    maps = [one for row in cells for one in row]
+    columns = len(cells[0])
+    sizes = [[_inches(one, len(maps)) for one in row] for row in cells]
+    widths = [max(row[j][0] for row in sizes if j < len(row)) for j in range(columns)]
+    heights = [max(up for _, up in row) for row in sizes]
+    named = sum(any(row) for row in titles[1:]) * 0.2
+    figure = new_figure(sum(widths) + 1.6, HEAD + sum(heights) + 0.7 + named, title, subtitle)
+    grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
+    weights = np.concatenate([one.weights.ravel() for one in maps])
+    end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
     norm = Normalize(0, end)
+    for axes in grid[-1, len(cells[-1]) :]:
+        axes.set_axis_off()
     for i, row in enumerate(cells):
         for j, one in enumerate(row):
-            axes: Axes = grid[i, j]
+            axes = grid[i, j]
             draw_map(axes, one, norm)
-            left, below = row[j - 1].rows, cells[min(i + 1, len(cells) - 1)][j].columns
-            last = i == len(cells) - 1
-            _tick(axes.yaxis, one.rows, labelled=j == 0 or not _same(one.rows, left))
+            last = i == len(cells) - 1 or j >= len(cells[i + 1])
+            below = one.columns if last else cells[i + 1][j].columns
+            first = j == 0 or not _same(one.rows, row[j - 1].rows)
+            _tick(axes.yaxis, one.rows, labelled=first)
             _tick(axes.xaxis, one.columns, labelled=last or not _same(one.columns, below))
             if j == 0:
                 axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{_name(one.rows)}".strip())
             if last:
                 axes.set_xlabel(_name(one.columns))
-            if _is_crowded(one.columns, widths[j]):
-                axes.tick_params(axis="x", labelrotation=90)
-            if i == 0 and across[j]:
-                axes.set_title(wrapped(across[j], widths[j]), fontsize=9, pad=4)
+            _turn_long(axes, one.columns, widths[j])
+            if titles[i][j]:
+                axes.set_title(wrapped(titles[i][j], widths[j]), fontsize=9, pad=4)
     scale = figure.colorbar(
         ScalarMappable(norm, "viridis"),
-        ax=grid[0, -1],
+        ax=list(grid[:, -1]),
         label="weight",
         extend="max" if beyond else "neither",
         fraction=0.06,
+        shrink=min(1.0, BAR / sum(heights)),
+        anchor=(0.0, 1.0),
     )
     scale.outline.set_visible(False)
     return figure
@@ -104,14 +146,23 @@ def _same(one: Axis, other: Axis) -> bool:
     return np.array_equal(one.numbers, other.numbers)
 
 
-def _inches(side: Axis, count: int) -> float:
-    """Return inches for a side: by its symbols, or for numbers by the count of maps."""
-    if side.numbers is not None:
-        return 2.9 if count == 1 else 2.1 if count < 6 else 1.6
-    return min(max(0.19 * len(side), 1.1), 4.5)
+def _inches(one: Map, count: int) -> tuple[float, float]:
+    """Return width and height in inches: by the symbols, or for numbers by the count of maps.
+
+    The more maps there are, the smaller is a cell, so that a picture stays within a page.
+    """
+    cell = CELL if count <= FEW else max(CELL * FEW / count, SMALLEST)
+    sides = []
+    for side in (one.columns, one.rows):
+        if side.numbers is not None:
+            sides.append(2.9 if count == 1 else 2.1 if count <= FEW else 1.3)
+        else:
+            sides.append(min(max(cell * len(side), 0.9), 4.5))
+    return sides[0], sides[1]
 
 
-def _is_crowded(side: Axis, width: float) -> bool:
-    """Return whether the tick labels below a map of this width in inches would collide."""
-    widest = max((text_width(symbol, 8) for symbol in side.symbols), default=0.0)
-    return bool(side.symbols) and widest + 0.06 > width / len(side)
+def _turn_long(axes: Axes, side: Axis, width: float) -> None:
+    """Turn the labels below a map that are too long for its cells; short ones stay upright."""
+    for label in axes.get_xticklabels():
+        if side.symbols and text_width(label.get_text(), 8) > width / len(side):
+            label.set_rotation(90)

@@ -20,18 +20,19 @@ SHARES, TRAINED = "exact_match_by_length", "lengths_in_training"
 def draw_lengths(comparison: Comparison, options: Options) -> Figures:
     """Yield exact match against the length of the source, with a line per configuration.
 
-    Lengths that span a wide range have a logarithmic axis.
+    Lengths that span a wide range have a logarithmic axis. There is no picture if no length is
+    beyond those of training.
     A line is the mean over the seeds and its band reaches from the smallest to the largest, at the
     lengths that all seeds have. Lengths of training are shaded. Configurations whose runs have not
     measured several lengths have no line.
     """
     measured = [each for each in lines_of(comparison) if _has_lengths(each[0].runs)]
-    if not measured:
+    if not measured or not any(_is_beyond(run) for one, _, _ in measured for run in one.runs):
         return
     figure, axes = line_axes(comparison, "Exact match")
     _set_axes(axes, [run for run in runs_of(comparison) if _has_lengths([run])])
     for one, name, line in measured:
-        draw_band(axes, *_seeds_by_length(one.runs), name + one.seeds_text, line)
+        draw_band(axes, *_seeds_by_length(one.runs), name, line)
     name_lines(axes)
     yield "lengths", figure
 
@@ -40,6 +41,12 @@ def _has_lengths(runs: Sequence[Run]) -> bool:
     """Return whether all runs have measured exact match at two lengths or more, the same ones."""
     common = set.intersection(*(set(run.summary.details.get(SHARES, {})) for run in runs))
     return len(common) > 1 and all(TRAINED in run.summary.details for run in runs)
+
+
+def _is_beyond(run: Run) -> bool:
+    trained = _numbers(run, TRAINED)
+    lengths = [int(length) for length in _numbers(run, SHARES)]
+    return max(lengths) > trained["longest"] or min(lengths) < trained["shortest"]
 
 
 def _seeds_by_length(runs: Sequence[Run]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -44,10 +44,10 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     figure, axes = line_axes(comparison, _name(columns).capitalize())
     drawn = [[seeds_by_epoch(one, column) for column in columns] for one, _, _ in trained]
     _set_axes(axes, columns, [values for lines in drawn for _, values in lines])
-    for (one, name, line), columns_drawn in zip(trained, drawn, strict=True):
+    for (_, name, line), columns_drawn in zip(trained, drawn, strict=True):
         for i, (epochs, values) in enumerate(columns_drawn):
-            dashed = line if i == 0 else {**line, "linestyle": LINES[i % len(LINES)]}
-            draw_band(axes, epochs, values, "" if i else name + one.seeds_text, dashed)
+            dashed = line if len(columns) == 1 else {**line, "linestyle": LINES[i % len(LINES)]}
+            draw_band(axes, epochs, values, "" if i else name, dashed)
     for i, column in enumerate(columns) if len(columns) > 1 else ():
         axes.plot([], [], LINES[i % len(LINES)], color=INK, label=words(column))
     name_lines(axes)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from attnexp.core.errors import RequestError
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.heatmap_grid import draw_grid
+from attnexp.plots.heatmap_grid import draw_grid, draw_named
 from attnexp.plots.lines import names_of, runs_of
 from attnexp.plots.style import file_word, title_of
 from attnexp.runs.attention import Attention, Map, View, same_examples
@@ -22,8 +22,8 @@ EXAMPLES = 3
 COLUMNS = 6
 """The most epochs or seeds of a picture."""
 
-ROWS = 6
-"""Layers and examples that a picture shows below each other, unless there are more layers."""
+COMPARED = 4
+"""The most configurations with several examples next to each other; more have one each."""
 
 
 def draw_attention(run: Run, options: Options) -> Figures:
@@ -39,8 +39,8 @@ def draw_attention(run: Run, options: Options) -> Figures:
 def _attention_figure(run: Run, view: View) -> Figure:
     """Return the maps of a run: heads side by side, a row for every layer of every example.
 
-    With one layer and one head, the examples are side by side. A layer or head of the view is the
-    only one shown.
+    With one layer and one head, the examples are side by side, else there is one unless more are
+    named. A layer or head of the view is the only one shown.
     """
     attention = run.attention
     name = str(view.attention)
@@ -49,7 +49,7 @@ def _attention_figure(run: Run, view: View) -> Figure:
     shown_layers = range(layers) if view.layer is None else [view.layer]
     shown_heads = range(heads) if view.head is None else [view.head]
     alone = len(shown_layers) == len(shown_heads) == 1
-    resolved = attention.resolve(view, EXAMPLES if alone else max(ROWS // len(shown_layers), 1))
+    resolved = attention.resolve(view, EXAMPLES if alone else 1)
     examples = resolved.examples
     several = len(attention.batch["keys"]) > 1
     seen = f"{name} attention"
@@ -72,9 +72,9 @@ def _attention_figure(run: Run, view: View) -> Figure:
 def draw_growth(comparison: Comparison, options: Options) -> Figures:
     """Yield the attention of one example after some epochs, a row per configuration.
 
-    It is that of the first seed, of configurations that kept it, at epochs that all have.
+    It is that of the typical seed, of configurations that kept it, at epochs that all have.
     """
-    seeds = comparison.seeds[:1]
+    seeds = [comparison.typical_seed] if comparison.seeds else []
     named = zip(names_of(comparison), comparison.configurations, strict=True)
     runs = [(name, one.with_seed(seed)) for name, one in named for seed in seeds]
     rows = [(name, run) for name, run in runs if run.snapshots]
@@ -100,16 +100,20 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
 
 
 def compare_attention(comparison: Comparison, options: Options) -> Figures:
-    """Yield one row per configuration: the same examples and the same seed in all rows.
+    """Yield one row per configuration: the same examples and the typical seed in all rows.
 
-    If the data are one example, as in regression, the columns are the seeds that all have.
+    If the data are one example, as in regression, the columns are the seeds that all have. More
+    configurations than COMPARED have one map each, unless several examples are named.
 
     Raises RequestError if no seed or not the same examples are there for all.
     """
     if not comparison.seeds:
         raise RequestError(f"the configurations on {comparison.data} have no seed in common")
     one_example = all(len(run.attention.batch["keys"]) == 1 for run in runs_of(comparison))
-    seeds = comparison.seeds[: COLUMNS if one_example else 1]
+    many = len(comparison.configurations) > COMPARED and len(options.view.examples) < 2
+    seeds = [comparison.typical_seed]
+    if one_example and not many:
+        seeds = list(comparison.seeds[:COLUMNS])
     by_seed = [
         [maps_of(attention, options.view) for attention in _attentions(comparison, seed)]
         for seed in seeds
@@ -122,6 +126,10 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     which = "" if len(seeds) > 1 else f"seed {seeds[0]}"
     subtitle = subtitle_of(_seen(comparison, seeds[0], options.view), which, rows)
     title, names = f"Attention{comparison.scope}", names_of(comparison)
+    if many:
+        which = "" if one_example else f", {across[0]}"
+        yield "attention", draw_named([row[0] for row in rows], names, title, subtitle + which)
+        return
     yield "attention", draw_grid(rows, across, names, title, subtitle)
 
 

@@ -60,7 +60,7 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     grids = _grids(probed[0][3], metric, heads) if len(probed) == 1 else {}
     if not grids or not rows:
         grids, rows = {}, names
-    labels = [label + one.seeds_text for one, label, _, _ in probed]
+    labels = [label for _, label, _, _ in probed]
     figure, axes, squares = _figure(title_of(comparison, "Interventions"), rows, labels, grids)
     for place, (_, _, line, numbers) in enumerate(probed):
         _draw(axes, numbers, metric, rows, line, labels[place], (place, len(probed)))

@@ -4,6 +4,7 @@ Figures are made without pyplot: it costs start-up time and keeps global state.
 """
 
 import io
+import math
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,6 +22,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
+from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
@@ -36,8 +38,20 @@ INK, FAINT = "#222222", "#8a8a8a"
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a51a3")
 """Colours that stay apart for the colour-blind: Okabe and Ito (2008), yellow replaced."""
 
-LINES = ("-", "--", ":", "-.")
-"""Dashes, which tell lines apart when the colours repeat."""
+LINES = ("-", "--", "-.", ":")
+"""Dashes, which tell lines apart without colours."""
+
+MARKERS = ("", "o", "s", "^", "D", "v", "P", "X", "*")
+"""Markers, which do so on thin lines."""
+
+MARKS = 8
+"""About how many markers a line has."""
+
+DIRECT = 8
+"""The most lines whose names are at their ends."""
+
+LINE_HEIGHT, SPACE = 0.17, 0.08
+"""Inches of a line of a name, and the part of the axes between names and a legend."""
 
 DPI = 144
 """Dots per inch of a PNG."""
@@ -152,10 +166,11 @@ def draw_band(
 ) -> None:
     """Draw the mean of values (seeds, points), and a band from the smallest to the largest.
 
-    A single point is drawn as a dot.
+    A single point is drawn as a dot. A marker is at about MARKS places.
     """
-    marker = "o" if len(x) == 1 else ""
-    axes.plot(x, values.mean(axis=0), linewidth=1.8, marker=marker, label=label, **line)
+    marker = line.get("marker") or ("o" if len(x) == 1 else "")
+    look = {**line, "marker": marker, "markevery": max(len(x) // MARKS, 1)}
+    axes.plot(x, values.mean(axis=0), linewidth=1.8, markersize=4.5, label=label, **look)
     if len(values) > 1:
         low, high = values.min(axis=0), values.max(axis=0)
         axes.fill_between(x, low, high, color=line["color"], alpha=0.18, linewidth=0)
@@ -165,8 +180,11 @@ def bands_of(comparison: Comparison) -> str:
     """Return the primary metric of a run alone, else the meaning of lines and bands."""
     if comparison.alone:
         return comparison.alone.primary
-    several = any(len(one.runs) > 1 for one in comparison.configurations)
-    return "line: mean over seeds, band: smallest to largest" if several else ""
+    counts = {len(one.runs) for one in comparison.configurations}
+    if counts == {1}:
+        return ""
+    over = f"{counts.pop()} seeds" if len(counts) == 1 else "seeds"
+    return f"line: mean over {over}, band: smallest to largest"
 
 
 def line_axes(comparison: Comparison, shown: str) -> tuple[Figure, Axes]:
@@ -181,21 +199,87 @@ def title_of(comparison: Comparison, shown: str) -> str:
 
 
 def lines_of(comparison: Comparison) -> list[tuple[Configuration, str, Line]]:
-    """Return each configuration with its name and its line; a run alone needs no name."""
+    """Return each configuration with its name and its line; a run alone needs no name.
+
+    The name has the number of seeds if configurations differ in it.
+    """
     several = comparison.configurations
     names = [""] if comparison.alone else names_of(comparison)
+    if len({len(one.runs) for one in several}) > 1:
+        names = [name + one.seeds_text for name, one in zip(names, several, strict=True)]
     return list(zip(several, names, line_styles(len(several)), strict=True))
 
 
 def name_lines(axes: Axes) -> None:
-    """Draw the legend to the right of the axes in the order of lines, if any line has a name."""
+    """Name the lines to the right of the axes, each at the height at which it ends.
+
+    More than DIRECT lines, and whatever is not a line, have a legend, in their order.
+    """
     handles, labels = axes.get_legend_handles_labels()
-    if not labels:
-        return
-    names = [wrapped(label, NAME) for label in labels]
-    columns = 1 + sum(name.count("\n") + 1 for name in names) // TALLEST
-    right: dict[str, Any] = {"bbox_to_anchor": (1.01, 1.02), "borderaxespad": 0}
-    axes.legend(handles, names, loc="upper left", ncols=columns, **right)
+    named = list(zip(handles, labels, strict=True))
+    ends = [
+        (line, label)
+        for line, label in named
+        if isinstance(line, Line2D) and line.get_linestyle() != "None" and np.size(line.get_xdata())
+    ]
+    if 1 < len(ends) <= DIRECT:
+        lowest = _name_ends(axes, ends)
+        named = [each for each in named if each not in ends]
+        top = min(lowest - SPACE, 1.02)
+    else:
+        top = 1.02
+    if named:
+        names = [wrapped(label, NAME) for _, label in named]
+        columns = 1 + sum(name.count("\n") + 1 for name in names) // TALLEST
+        marks = [handle for handle, _ in named]
+        place: dict[str, Any] = {"bbox_to_anchor": (1.01, top), "borderaxespad": 0}
+        axes.legend(marks, names, loc="upper left", ncols=columns, **place)
+
+
+def _name_ends(axes: Axes, ends: Sequence[tuple[Line2D, str]]) -> float:
+    """Draw a piece of each line and its name next to its end; return the height of the lowest."""
+    figure = axes.get_figure()
+    assert figure is not None
+    high = axes.get_window_extent().height / figure.dpi
+    heights = []
+    for line, label in ends:
+        x, y = np.asarray(line.get_xdata())[-1], np.asarray(line.get_ydata())[-1]
+        up = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))[1]
+        lines = wrapped(label, NAME).count("\n") + 1
+        heights.append((float(np.clip(np.nan_to_num(up), 0, 1)), lines * LINE_HEIGHT / high))
+    placed = _apart([at for at, _ in heights], [size for _, size in heights])
+    for (line, label), at in zip(ends, placed, strict=True):
+        piece = Line2D(
+            [1.02, 1.07], [at, at], transform=axes.transAxes, clip_on=False,
+            color=line.get_color(), linestyle=line.get_linestyle(), linewidth=1.8,
+            marker=line.get_marker(), markersize=4.5, markevery=[0],
+        )  # fmt: skip
+        figure.add_artist(piece)
+        axes.text(
+            1.085, at, wrapped(label, NAME), transform=axes.transAxes, va="center", fontsize=8.5
+        )
+    return min(placed)
+
+
+def _apart(heights: Sequence[float], sizes: Sequence[float]) -> list[float]:
+    """Return heights in the same order that are as far apart as the sizes ask for.
+
+    From the top down, each name goes below the one above it. If the lowest leaves the axes, it
+    moves up, and so do those in its way.
+    """
+    order = sorted(range(len(heights)), key=lambda i: -heights[i])
+    placed = dict[int, float]()
+    ceiling = math.inf
+    for i in order:
+        placed[i] = min(heights[i], ceiling - sizes[i] / 2)
+        ceiling = placed[i] - sizes[i] / 2
+    floor = -math.inf
+    lift = max(0.0, sizes[order[-1]] / 2 - placed[order[-1]])
+    placed[order[-1]] += lift
+    for i in reversed(order):
+        placed[i] = max(placed[i], floor + sizes[i] / 2) if floor > -math.inf else placed[i]
+        floor = placed[i] + sizes[i] / 2
+    return [placed[i] for i in range(len(heights))]
 
 
 def text_width(text: str, size: float) -> float:
@@ -220,7 +304,7 @@ def wrapped(text: str, inches: float) -> str:
 
 def file_word(text: str) -> str:
     """Return text as part of a file name. The end of a very long one is a digest of it."""
-    word = re.sub(r"[^\w.=-]+", "_", text).strip("_.")
+    word = re.sub(r"[^\w-]+", "_", text).strip("_")
     if len(word.encode()) <= LONGEST:
         return word
     start = word.encode()[: LONGEST - 13].decode(errors="ignore")
@@ -273,6 +357,12 @@ def _warn_of_boxes(characters: str) -> None:
 
 
 def line_styles(count: int) -> Sequence[Line]:
-    """Return `count` distinct lines: first the colours differ, then the dashes."""
-    lines = [{"color": colour, "linestyle": dash} for dash in LINES for colour in PALETTE]
-    return [lines[i % len(lines)] for i in range(count)]
+    """Return `count` distinct lines: each has a colour, dashes and, but for the first, a marker."""
+    return [
+        {
+            "color": PALETTE[i % len(PALETTE)],
+            "linestyle": LINES[(i + i // len(PALETTE)) % len(LINES)],
+            "marker": MARKERS[i % len(MARKERS)],
+        }
+        for i in range(count)
+    ]

@@ -82,7 +82,7 @@ def draw_curve(
 
 def draw_map(one: Map, terminal: Terminal) -> list[Text]:
     """Return a map in lines: a cell for every weight of symbols, a reduced map for numbers."""
-    end, beyond = scale_end(one.weights)
+    end, beyond = scale_end(one.weights, one.weights.shape[1])
     one = replace(one, weights=np.nan_to_num(one.weights, nan=0.0).clip(0, None))
     if one.rows.symbols and one.columns.symbols:
         lines = _symbols(one, end, terminal)

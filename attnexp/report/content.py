@@ -155,13 +155,13 @@ def _line(
 
 
 def _attention(comparison: Comparison) -> dict[str, Any] | None:
-    """Return the maps of the first seed that all configurations have, on the same examples.
+    """Return the maps of the typical seed, on the same examples.
 
     None if there is no such seed, or the examples are not the same.
     """
     if not comparison.seeds:
         return None
-    seed = comparison.seeds[0]
+    seed = comparison.typical_seed
     shown = [(one, one.with_seed(seed)) for one in comparison.configurations[:MAPPED]]
     try:
         attentions = [run.attention for _, run in shown]
@@ -176,11 +176,11 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
     names = dict.fromkeys(name for one in attentions for name in _main_first(one))
     ends = {
         name: scale_end(
-            np.concatenate(
-                [one.weights[name][:EXAMPLES].ravel() for one in attentions if name in one.weights]
-            ).astype(np.float64)
+            np.concatenate([weights.ravel() for weights in own]).astype(np.float64),
+            max(weights.shape[-1] for weights in own),
         )[0]
         for name in names
+        if (own := [one.weights[name][:EXAMPLES] for one in attentions if name in one.weights])
     }
     return {
         "seed": seed,

@@ -22,6 +22,9 @@ WEIGHTS = "weights."
 FEW = 0.002
 """The share of weights that may be above the end of a scale."""
 
+EVEN = 4
+"""How many times an even weight the end of a scale is at the least."""
+
 LONGEST_SYMBOL = 40
 """Characters of a symbol that are shown."""
 
@@ -244,13 +247,18 @@ def as_snapshots(
     }
 
 
-def scale_end(weights: NDArray[np.float64]) -> tuple[float, bool]:
-    """Return where a scale from 0 ends, and whether a few far larger weights are beyond it."""
+def scale_end(weights: NDArray[np.float64], keys: int) -> tuple[float, bool]:
+    """Return where a scale from 0 ends, and whether a few far larger weights are beyond it.
+
+    It ends at EVEN / keys at the least, so that even weights of 1 / keys are never the brightest.
+    """
     weights = weights[np.isfinite(weights)]
     largest = float(weights.max(initial=0))
     most = float(np.quantile(weights, 1 - FEW)) if weights.size else 0.0
     beyond = 0 < most < largest / 2
-    return (most if beyond else largest) or 1.0, beyond
+    end = (most if beyond else largest) or 1.0
+    least = min(1.0, EVEN / max(keys, 1))
+    return max(end, least), beyond and end >= least
 
 
 def same_examples(one: Attention, other: Attention) -> bool:

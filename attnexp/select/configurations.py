@@ -1,7 +1,9 @@
 """Configurations: runs that differ in nothing but the seed, and labels for them."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median, pstdev
 from typing import Any
 
 import numpy as np
@@ -65,6 +67,22 @@ class Comparison:
         """The seeds that every configuration has."""
         first, *others = (set(one.seeds) for one in self.configurations)
         return tuple(sorted(first.intersection(*others)))
+
+    @property
+    def typical_seed(self) -> int:
+        """The common seed whose primary metrics are nearest to their medians; there must be one.
+
+        Distances are in deviations over the common seeds, added up over the configurations.
+        """
+        distances = dict.fromkeys(self.seeds, 0.0)
+        for one in self.configurations:
+            runs = {seed: one.with_seed(seed) for seed in distances}
+            values = {s: run.metrics.get(str(run.summary.primary)) for s, run in runs.items()}
+            known = [value for value in values.values() if value is not None]
+            for seed, value in values.items() if known else ():
+                away = math.inf if value is None else abs(value - median(known))
+                distances[seed] += away / (pstdev(known) or 1.0)
+        return min(distances, key=lambda seed: (distances[seed], seed))
 
     @property
     def scope(self) -> str:

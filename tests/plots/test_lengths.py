@@ -46,9 +46,10 @@ def test_lengths_that_span_a_wide_range_have_a_logarithmic_axis(sequence_run):
 
 
 @pytest.mark.parametrize(
-    "told", [{}, details(1.0), {"exact_match_by_length": {"3": 1.0, "4": 0.5}}]
+    "told",
+    [{}, details(1.0), {"exact_match_by_length": {"3": 1.0, "4": 0.5}}, details(1.0, 0.9, 0.8)],
 )
-def test_one_length_alone_or_an_unknown_range_is_not_drawn(sequence_run, told):
+def test_one_length_alone_an_unknown_range_or_that_of_training_is_not_drawn(sequence_run, told):
     run = load_run(sequence_run(details=told))
     assert list(draw_lengths(Comparison.of(run), Options())) == []
     with pytest.raises(RequestError, match="there is no lengths to draw: exact match was not"):
@@ -60,7 +61,10 @@ def test_configurations_have_a_line_each_and_a_band_over_seeds(sequence_run, tmp
     shares = {("a", 0): (1.0, 0.8, 0.1), ("a", 1): (0.6, 0.4), ("b", 0): (0.5, 0.5, 0.5)}
     for (model, seed), values in shares.items():
         sequence_run(
-            f"{model}{seed}", seed=seed, choices={"model": model}, details=details(*values)
+            f"{model}{seed}",
+            seed=seed,
+            choices={"model": model},
+            details=details(*values, trained={"shortest": 3.0, "longest": 4.0}),
         )
     sequence_run("old", choices={"model": "c"})
     (comparison,) = comparisons(collect([tmp_path]).runs)
@@ -72,4 +76,4 @@ def test_configurations_have_a_line_each_and_a_band_over_seeds(sequence_run, tmp
     assert np.allclose(drawn["a (2 seeds)"].get_ydata(), [0.8, 0.6])
     assert drawn["b"].get_xdata().tolist() == [3, 4, 5]
     assert len(axes.collections) == 1
-    assert shaded(axes) == (2.5, 5.5)
+    assert shaded(axes) == (2.5, 4.5)

@@ -62,4 +62,4 @@ def test_lines_are_named_by_what_differs(regression_run, tmp_path, models, names
         regression_run(f"r{width}", settings=settings, choices={"model": model})
     (comparison,) = comparisons(collect([tmp_path]).runs)
     ((_, figure),) = draw_losses(comparison, Options())
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == names
+    assert [text.get_text() for text in figure.axes[0].texts] == names

@@ -28,11 +28,12 @@ def test_a_panel_for_each_head_of_each_layer(sequence_run):
     assert name == "attention"
     assert titles(figure) == ["head 1", "head 2", "head 3"]
     rows = [words for axes in panels(figure) if "layer" in (words := axes.get_ylabel())]
-    assert [row.split("\n")[:2] for row in rows[:3]] == [
+    assert [row.split("\n")[:2] for row in rows] == [
         ["example 1", "layer 1"],
         ["example 1", "layer 2"],
-        ["example 2", "layer 1"],
     ]
+    ((_, named),) = draw_attention(run, Options(View(examples=(1, 2))))
+    assert len(panels(named)) == 4 * 3
 
 
 def test_one_head_has_three_examples_next_to_each_other_with_gold_outlined(sequence_run):

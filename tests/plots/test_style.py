@@ -43,6 +43,30 @@ def test_what_stands_far_apart_is_in_the_picture(tmp_path, place, inches):
     assert imread(tmp_path / "far.png").shape[1] / style.DPI == pytest.approx(inches, abs=0.3)
 
 
+def test_a_name_is_at_the_end_of_its_line_and_apart_from_the_others():
+    ends = {"low": 0.0, "near": 0.52, "high": 0.5, "top": 1.0}
+    with style.style():
+        figure = style.new_figure(5.6, 3.9, "title")
+        axes = style.plot_axes(figure)
+        for name, end in ends.items():
+            axes.plot([0, 1], [0.5, end], label=name)
+        axes.set_ylim(0, 1)
+        style.name_lines(axes)
+    heights = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    assert sorted(heights, key=heights.get) == ["low", "high", "near", "top"]
+    assert heights["near"] == pytest.approx(0.52)
+    high = style.LINE_HEIGHT / (3.9 - 0.52 - style.HEAD)
+    assert heights["near"] - heights["high"] == pytest.approx(high)
+    assert heights["low"] == pytest.approx(high / 2)
+    assert axes.get_legend() is None
+
+
+def test_lines_differ_without_colours():
+    lines = style.line_styles(8)
+    assert len({(line["linestyle"], line["marker"]) for line in lines}) == 8
+    assert lines[0]["marker"] == ""
+
+
 @pytest.mark.parametrize("count", [2, 60])
 def test_a_legend_beside_the_axes_is_whole(tmp_path, count):
     names = [f"model.first_setting={i}, model.another_long_setting_name={i}" for i in range(count)]
@@ -53,7 +77,8 @@ def test_a_legend_beside_the_axes_is_whole(tmp_path, count):
             axes.plot([0, 1], [0, 1], label=name)
         style.name_lines(axes)
         style.save(figure, [tmp_path / "lines.png"])
-    shown = [text.get_text() for text in axes.get_legend().get_texts()]
+    texts = axes.texts if count <= style.DIRECT else axes.get_legend().get_texts()
+    shown = [text.get_text() for text in texts]
     assert ["".join(text.split()) for text in shown] == ["".join(name.split()) for name in names]
     assert is_whole(tmp_path / "lines.png")
 
