@@ -12,6 +12,7 @@ from command_outcome import run_here
 
 from attnexp.cli.verbs import VERBS
 from attnexp.runs import files
+from attnexp.runs.key import RESULTS_VERSION
 from attnexp.runs.summary import read_summary
 
 
@@ -137,7 +138,7 @@ def test_a_run_of_another_results_version_is_not_overwritten(in_process, tmp_pat
         assert f"mine holds a run with version {version} of the results" in answer.stderr
         assert json.loads(path.read_text()) == summary
     assert in_process(*words, "rerun=true").returncode == 0
-    assert json.loads(path.read_text())["results_version"] == 3
+    assert json.loads(path.read_text())["results_version"] == RESULTS_VERSION
 
 
 def test_a_rerun_keeps_files_that_attnexp_did_not_draw(in_process, tmp_path):
