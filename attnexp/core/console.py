@@ -16,12 +16,15 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 
 from attnexp.core.errors import OutputClosedError, shortened
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
+
+BAR = 20
+"""Columns of a bar; the details have the others."""
 
 LINE_EVERY = 5.0
 """Seconds between two lines of progress where there is no terminal."""
@@ -148,15 +151,18 @@ def status(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """Show how far work has come. The block calls what it is given with (done, details)."""
+def progress(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
+    """Show how far work has come. The block calls the function that it is given, (done, details).
+
+    A part of a step, such as 2.4, moves the bar and prints no line.
+    """
     shown = _bar(what, total) if out.is_terminal else _lines(what, total)
     with shown as advance:
         yield advance
 
 
 @contextmanager
-def _bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+def _bar(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
     from rich.progress import (  # most commands show no progress
         BarColumn,
         MofNCompleteColumn,
@@ -166,20 +172,21 @@ def _bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
     )
 
     bar = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+        BarColumn(BAR),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[details]}"),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[details]}", table_column=Column(no_wrap=True, ratio=1)),
         console=out,
         transient=True,
+        expand=True,
         refresh_per_second=8,
     )
     task = bar.add_task(escape(what), total=total, details="")
     start = time.monotonic()
     started = False
 
-    def advance(done: int, details: str) -> None:
+    def advance(done: float, details: str) -> None:
         nonlocal started
         bar.update(task, completed=done, details=escape(details))
         if not started and time.monotonic() - start > PATIENCE:
@@ -193,13 +200,13 @@ def _bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
 
 
 @contextmanager
-def _lines(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+def _lines(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
     last = -LINE_EVERY
 
-    def advance(done: int, details: str) -> None:
+    def advance(done: float, details: str) -> None:
         nonlocal last
         now = time.monotonic()
-        if done == total or now - last >= LINE_EVERY:
+        if done == int(done) and (done == total or now - last >= LINE_EVERY):
             say(f"{what} {done}/{total} {details}")
             last = now
 

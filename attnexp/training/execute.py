@@ -1,6 +1,7 @@
 """A run from its first file to its last: train, evaluate, record."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -42,16 +43,27 @@ def train(record: Recording) -> None:
     """Fit the model of a run, and record each epoch."""
     run = record.run
     label = f"seed {run.config['seed']}: epoch"
+    size = len(run.dataset.train)
+    updates = math.ceil(size / (run.settings.batch_size or size))
+    epoch, details, done = 0, "", 0
     with record.stop.deferred(), console.progress(label, run.settings.max_epochs) as show:
-        for row in epochs(record):
+
+        def pulse() -> None:
+            nonlocal done
+            done += 1
+            if done < updates:
+                show(epoch + done / updates, details)
+
+        for row in epochs(record, pulse):
             record.record(row)
-            show(row.epoch, headline(row, run.task))
+            epoch, details, done = row.epoch, headline(row, run.task), 0
+            show(epoch, details)
 
 
-def epochs(record: Recording) -> Iterator[Epoch]:
+def epochs(record: Recording, pulse: Callable[[], None] = lambda: None) -> Iterator[Epoch]:
     """Fit the model of a run and yield its epochs, as a replica with `batched`.
 
-    If it cannot train as one, a note says why.
+    If it cannot train as one, a note says why. `pulse` is called after each update.
     """
     run = record.run
     if run.config["batched"]:
@@ -68,5 +80,9 @@ def epochs(record: Recording) -> Iterator[Epoch]:
                 record.after_update(partial(group.state, 0))
             return
 
+    def after_update() -> None:
+        record.after_update(alone.state)
+        pulse()
+
     alone = record.resume(partial(Training, run))
-    yield from alone.epochs(partial(record.after_update, alone.state))
+    yield from alone.epochs(after_update)
