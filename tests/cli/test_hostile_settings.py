@@ -22,6 +22,7 @@ BLOCK = 500
 @pytest.fixture
 def faults_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
     """Carries out the case of a seed in an empty folder, and returns what was wrong with it."""
+    from attnexp.training import execute
     from attnexp.training.record.recording import opening_summary
 
     monkeypatch.setattr(
