@@ -17,11 +17,12 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
+from typing import cast
 
 import torch
 from step_time import BATCH, HIDDEN, LENGTH, VOCAB, Trainer, trainers
 from torch import Tensor
-from torch.autograd import DeviceType
+from torch.autograd import DeviceType  # type: ignore[attr-defined]
 from torch.profiler import ProfilerActivity, profile
 
 from attnexp.architectures.base import Architecture
@@ -63,7 +64,7 @@ def rivals(device: torch.device) -> dict[str, dict[str, Step]]:
     """The ways to take a step, by architecture and name; the eager one first."""
     ours, textbook = trainers()
     batch = ours.batch.to(device)
-    rnn, by_the_book = ours.model.to(device), textbook.model.to(device)
+    rnn, by_the_book = cast(Architecture, ours.model).to(device), textbook.model.to(device)
     torch.manual_seed(0)
     vocabulary = ("<pad>", "<bos>", "<eos>", *map(str, range(VOCAB)))
     spec = Seq2SeqSpec(vocabulary, vocabulary, LENGTH + 1, LENGTH + 1, pad=0, bos=1, eos=2)

@@ -286,14 +286,14 @@ def _print_verdicts(trials: int) -> None:
             for seeds in (6, 8, 10):
                 own = trials if rows < 20 else max(1, trials // 4)
                 tests = TESTS if rows < 20 else {"flips": by_flips}
-                rates = (false_verdicts(draw, test, own, rows, [seeds]) for test in tests.values())
+                rates = [false_verdicts(draw, test, own, rows, [seeds]) for test in tests.values()]
                 cells.append(" / ".join(f"{rate:.3f}" for rate in rates))
             table.add_row(name, str(rows), *cells)
     out.print(table)
     table = plain_table(["false verdicts of two rows over looks at 6, 10, 20, 40", "one", "four"])
     for name, draw in EXCHANGEABLE.items():
-        tests: list[Test] = [by_flips, lambda rows: by_flips(rows, looks=len(LOOKS))]
-        rates = [false_verdicts(draw, test, trials, 2, LOOKS) for test in tests]
+        once_or_often: list[Test] = [by_flips, lambda rows: by_flips(rows, looks=len(LOOKS))]
+        rates = [false_verdicts(draw, test, trials, 2, LOOKS) for test in once_or_often]
         table.add_row(name, *(f"{rate:.3f}" for rate in rates))
     out.print(table)
 
@@ -319,7 +319,7 @@ def _print_power(trials: int) -> None:
 def _print_coverage(trials: int) -> None:
     table = plain_table(["coverage of the mean", "unit", "3", "5", "10", "20 seeds"])
     for name, mean in (MEANS | NOT_COVERED).items():
-        rates = (coverage(mean, seeds, 10 * trials) for seeds in (3, 5, 10, 20))
+        rates = [coverage(mean, seeds, 10 * trials) for seeds in (3, 5, 10, 20)]
         table.add_row(name, mean.unit, *(f"{rate:.3f}" for rate in rates))
     out.print(table)
     table = plain_table(

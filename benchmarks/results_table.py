@@ -220,12 +220,12 @@ def rows(quick: bool) -> list[Row]:
     found = []
     for state, pairs in taken.items():
         asks = f"`attnexp results` over {count:,} runs, {state}"
-        torch = f"`import torch`, PyTorch {version('torch')}"
+        imported = f"`import torch`, PyTorch {version('torch')}"
         share = WARM if state == "warm" else None
         found += [
             Row(asks=words, rival=rival, ratios=ratios, threads=1, wanted=wanted)
             for words, rival, ratios, wanted in (
-                (asks, torch, [own.clock / other.clock for own, other in pairs], share),
+                (asks, imported, [own.clock / other.clock for own, other in pairs], share),
                 (asks, "1 s", [own.clock for own, _ in pairs], bounds[state]),
                 (f"most memory of {asks}", "1 MiB", [own.memory for own, _ in pairs], MEMORY),
             )

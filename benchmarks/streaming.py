@@ -205,7 +205,7 @@ def peak(work: Work) -> float:
 def most_memory() -> float:
     """The most memory that the process has had in use, in MB. `getrusage` counts its parent's."""
     status = Path("/proc/self/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024  # type: ignore[index]
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1024
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -17,7 +18,7 @@ os.environ["OMP_NUM_THREADS"] = "1"
 ROOT = Path(__file__).resolve().parent.parent
 CONF = ROOT / "conf"
 
-OF_FILES = {
+OF_FILES: dict[str, dict[str, Any]] = {
     "table": {
         "path": str(ROOT / "tests" / "data" / "points.csv"),
         "x": ["a", "b"],
@@ -85,7 +86,9 @@ def settings_of() -> Callable[[str, str], dict]:
 def attnexp(tmp_path: Path) -> Command:
     """Runs `python -m attnexp` in a process of its own, in an empty folder."""
 
-    def command(*arguments: str, cwd: Path = tmp_path, **options: object) -> object:
+    def command(
+        *arguments: str, cwd: Path = tmp_path, **options: Any
+    ) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "PYTHONPATH": IMPORTED}
         return subprocess.run(
             [sys.executable, "-W", "error", "-m", "attnexp", *arguments],

@@ -21,6 +21,7 @@ EXTRAS = {
 def script(name: str) -> ModuleType:
     """Return a script of docs/ as a module."""
     spec = spec_from_file_location(f"docs_{name}", ROOT / "docs" / f"{name}.py")
+    assert spec is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -40,8 +41,8 @@ def commands(page: str) -> list[str]:
 
 def words_of(line: str) -> list[str]:
     """Return the arguments of a command line, or skip the test where an extra is missing."""
-    for words, module in EXTRAS.items():
-        if words in line and find_spec(module) is None:
+    for needed, module in EXTRAS.items():
+        if needed in line and find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
     words = [word for word in shlex.split(line)[1:] if word != "..."]
     return [word for word in words if not word.startswith("device=cuda")]

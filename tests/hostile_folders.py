@@ -62,7 +62,7 @@ def _damaged(draw: random.Random, path: Path) -> str:
     return "content"
 
 
-def replace(path: Path, make: Callable[[Path], None]) -> None:
+def replace(path: Path, make: Callable[[Path], object]) -> None:
     """Put something else in the place of a file."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
@@ -72,7 +72,7 @@ def replace(path: Path, make: Callable[[Path], None]) -> None:
     make(path)
 
 
-PLACES: dict[str, Callable[[Path], None]] = {
+PLACES: dict[str, Callable[[Path], object]] = {
     "missing": lambda path: None,
     "empty": lambda path: path.touch(),
     "folder": lambda path: path.mkdir(),

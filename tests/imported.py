@@ -3,4 +3,4 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-IMPORTED = str(Path(find_spec("attnexp").origin).parents[1])
+IMPORTED = str(Path(find_spec("attnexp").origin or "").parents[1])

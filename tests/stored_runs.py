@@ -22,7 +22,7 @@ def make_summary(settings=None, **fields):
     from attnexp.runs.run_status import Status
     from attnexp.runs.summary import Summary
 
-    config = {
+    config: dict[str, Any] = {
         "model": {"_target_": "scores.Gaussian", "width": 1.0},
         "data": {"_target_": "data.Sine", "num_train": 50},
         "arch": {"_target_": "arch.KernelRegression", "heads": 1},
@@ -56,7 +56,7 @@ def make_summary(settings=None, **fields):
         started="2026-01-01T00:00:00+00:00",
         ended="2026-01-01T00:00:01+00:00",
     )
-    fields["status"] = Status(fields.get("status", summary.status))
+    fields["status"] = msgspec.convert(fields.get("status", summary.status), Status)
     for name in ("choices", "metrics"):
         if name in fields:
             fields[name] = {**getattr(summary, name), **fields[name]}

@@ -1,11 +1,12 @@
 """A CUDA graph on the CPU: records the operations of work, and repeats them in the same memory."""
 
-from torch import Generator, Tensor, no_grad
-from torch.ops import aten
+from torch import Generator, Tensor, no_grad, ops
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from attnexp.training.graphs import CudaRecorder
+
+aten = ops.aten
 
 WAITING = {
     aten._local_scalar_dense.default,

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -126,7 +127,7 @@ def test_kernel_regression_is_the_formula():
 
 def test_heatmaps_have_a_panel_for_each_map():
     maps = torch.eye(4).expand(2, 3, 4, 4)
-    figure = d2l.show_heatmaps(maps, "Keys", "Queries", titles=["a", "b", "c"], figsize=(5, 3))
+    figure: Any = d2l.show_heatmaps(maps, "Keys", "Queries", titles=["a", "b", "c"], figsize=(5, 3))
     panels = figure.axes[:6]
     assert [axes.get_title() for axes in panels] == 2 * ["a", "b", "c"]
     assert [axes.get_xlabel() for axes in panels] == 3 * [""] + 3 * ["Keys"]
@@ -151,7 +152,11 @@ def book(tmp_path_factory):
     (wheel,) = folder.glob("*.whl")
     source = zipfile.ZipFile(wheel).read("d2l/torch.py").decode()
     wanted = {*BOOK, *BLOCKS, "TransformerEncoder"}
-    nodes = [node for node in ast.parse(source).body if getattr(node, "name", "") in wanted]
+    nodes = [
+        node
+        for node in ast.parse(source).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.name in wanted
+    ]
     assert {node.name for node in nodes} == wanted
     own = SimpleNamespace(Module=nn.Module, Encoder=nn.Module, zeros=torch.zeros)
     own.arange = torch.arange

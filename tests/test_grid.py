@@ -5,7 +5,7 @@ import random
 import re
 from functools import cache, partial
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 import torch
@@ -55,7 +55,7 @@ def small(group, name):
     register_resolvers()
     of_file = OF_FILES.get(name, {}) if group == "data" else {}
     read = OmegaConf.merge(OmegaConf.load(CONF / group / f"{name}.yaml"), of_file)
-    settings = OmegaConf.to_container(read, resolve=True)
+    settings: Any = OmegaConf.to_container(read, resolve=True)
     settings.pop("defaults", None)
     target = get_object(settings.pop("_target_"))
     return partial(target, **{key: SMALL.get(key, value) for key, value in settings.items()})

@@ -1,6 +1,7 @@
 """What the shipped recipes reach. The figures in the README are from the same commands."""
 
 import json
+from typing import Any
 
 import pytest
 from composed import composed
@@ -64,7 +65,7 @@ def test_recall_as_published_takes_a_second_layer(in_process, tmp_path):
 
 
 SHORT = {"max_epochs": 3, "batch_size": 32, "stop_metric": "exact_match", "stop_at": 1.0}
-SETTINGS = {
+SETTINGS: dict[str, dict[str, Any]] = {
     "copy": SHORT | {"stop_epochs": 2},
     "reverse": SHORT | {"stop_epochs": 2},
     "dates": SHORT | {"stop_epochs": 2},

@@ -8,38 +8,89 @@ from rich.markup import escape
 from attnexp.cli.verbs import VERBS
 from attnexp.config.groups import choices
 from attnexp.core.console import out
+from attnexp.core.errors import RequestError, none_of
 from attnexp.runs.settings import GROUPS
 
+FIRST = ("results", "plot", "report", "show", "status")
+"""The verbs that the first page explains; it names the others."""
+
 EXAMPLES = (
-    ("attnexp", "fit a noisy curve with a learned Gaussian kernel"),
-    ("attnexp model=additive seed=3", "the same data set with another scoring function"),
-    ("attnexp model=dot arch.features=16", "a dot product of learned features of x"),
-    ("attnexp precision=fp64", "in double precision, to check; bf16 is for GPUs"),
-    ("attnexp -m model=average,gaussian,gaussian_learned seed=0,1,2", "a sweep: nine runs"),
-    ("attnexp results --sort test_mse", "compare the runs in a table"),
+    ("attnexp", "fit a noisy curve"),
+    ("attnexp data=reverse model=additive", "reverse a sequence"),
+    ("attnexp -m model=dot,additive seed=0,1,2", "a sweep: six runs"),
+    ("attnexp results", "compare the runs in a table"),
+    ("attnexp --help model", "all scoring functions"),
 )
+
+ALL, OF_VERBS = "all", "verbs"
+"""The words after --help for all pages, and for the verbs."""
+
+WIDEST = 78
+"""Characters of a line of the first page."""
 
 
 def show_help(argv: Sequence[str]) -> None:
-    """Print the page, with the choices of a --config-dir where the command line names one."""
+    """Print the first page, or the pages of the groups that the command line names.
+
+    A --config-dir adds its choices. Raises RequestError for a word that names no page.
+    """
     extra = _config_dir(argv)
+    words = [word for word in argv if not word.startswith("-") and word != "help"]
+    pages = [word for word in words if "=" not in word and word != str(extra)]
+    known = [*GROUPS, OF_VERBS, ALL]
+    for page in pages:
+        if page not in known:
+            raise RequestError(f"--help: {none_of(page, known)}")
+    if not pages:
+        _show_first(extra)
+        return
+    if {OF_VERBS, ALL} & set(pages):
+        _show_verbs(list(VERBS))
+    for group in GROUPS:
+        if group in pages or ALL in pages:
+            _show_group(group, extra)
+
+
+def _show_first(extra: Path | None) -> None:
     out.print("[bold]attnexp[/] runs and compares attention mechanisms.\n")
     out.print("[bold]Usage[/]")
     out.print("  attnexp \\[NAME=VALUE ...]           one run")
     out.print("  attnexp -m NAME=VALUE,VALUE ...    a sweep: one run for every combination")
-    for verb, (_, line) in VERBS.items():
-        out.print(f"  {f'attnexp {verb} --help':<35}{escape(line)}")
+    _show_verbs(FIRST)
     out.print("  attnexp --cfg job                  the whole configuration, and no run")
-    out.print("  attnexp --hydra-help               Hydra's own options\n")
+    out.print("  attnexp --hydra-help               Hydra's own options")
+    others = ", ".join(verb for verb in VERBS if verb not in FIRST)
+    out.print(f"More verbs, by `attnexp --help verbs`:\n  {others}\n")
+    out.print("[bold]Choices[/], each listed with its formula by `attnexp --help NAME`")
     for group in GROUPS:
-        out.print(f"[bold]{group}=[/]")
-        listed = choices(group, extra)
-        width = max((len(choice.name) for choice in listed), default=0)
-        for choice in listed:
-            out.print(f"  [cyan]{choice.name:<{width}}[/]  {escape(choice.line)}")
+        out.print(f"  [cyan]{group + '=':<12}[/]{escape(_names(group, extra))}")
     out.print("\n[bold]Examples[/]")
     for command, line in EXAMPLES:
-        out.print(f"  {escape(command)}\n      {escape(line)}", soft_wrap=True)
+        out.print(f"  {escape(command):<43}{escape(line)}", soft_wrap=True)
+
+
+def _show_verbs(verbs: Sequence[str]) -> None:
+    for verb in verbs:
+        out.print(f"  {f'attnexp {verb} --help':<35}{escape(VERBS[verb][1])}")
+
+
+def _show_group(group: str, extra: Path | None) -> None:
+    out.print(f"[bold]{group}=[/]")
+    listed = choices(group, extra)
+    width = max((len(choice.name) for choice in listed), default=0)
+    for choice in listed:
+        out.print(f"  [cyan]{choice.name:<{width}}[/]  {escape(choice.line)}")
+
+
+def _names(group: str, extra: Path | None) -> str:
+    """Return the names of the choices in a line, the last ones counted if it is too short."""
+    names = [choice.name for choice in choices(group, extra)]
+    for count in range(len(names), 0, -1):
+        more = f" and {len(names) - count} more" if count < len(names) else ""
+        line = ", ".join(names[:count]) + more
+        if len(line) <= WIDEST - 14:
+            return line
+    return f"{len(names)} choices"
 
 
 def _config_dir(argv: Sequence[str]) -> Path | None:

@@ -4,7 +4,7 @@ VERBS = {
     "attend": ("attnexp.cli.attend", "compute attention once and show every step of it"),
     "results": ("attnexp.cli.results", "compare runs in a table"),
     "plot": ("attnexp.cli.plot", "draw pictures of runs"),
-    "report": ("attnexp.cli.report", "write one page with tables, curves and attention"),
+    "report": ("attnexp.cli.report", "write a page with tables, curves and maps"),
     "decode": ("attnexp.cli.decode", "answer a source with a run's trained sequence model"),
     "probe": (
         "attnexp.cli.probe",
@@ -16,6 +16,6 @@ VERBS = {
     "new": ("attnexp.cli.new", "write a score, normalizer, data set or architecture of your own"),
     "chapter": ("attnexp.cli.chapter", "run the experiments of a chapter of the course"),
     "exercise": ("attnexp.cli.exercise", "begin an exercise of the course, and check it"),
-    "show": ("attnexp.cli.show", "show a run's losses and attention in the terminal"),
+    "show": ("attnexp.cli.show", "show losses and maps in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""

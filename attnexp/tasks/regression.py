@@ -62,7 +62,7 @@ class Fit:
     attention: MapStatistics
 
 
-METRICS = (
+METRICS: tuple[Metric, ...] = (
     Metric(
         "test_mse",
         lambda fit: fit.errors.square().mean(),

@@ -1,6 +1,8 @@
 """What holds for every sequence model with every score."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -17,7 +19,7 @@ from attnexp.core.batch import Batch
 from attnexp.normalizers.sparsemax import Sparsemax
 from attnexp.scores.boxcar import Boxcar
 
-MODELS = {
+MODELS: dict[str, Callable[..., Any]] = {
     "rnn": lambda spec, score: Rnn(spec, score, embed_dim=5, hidden_dim=6),
     "rnn_one_way": lambda spec, score: Rnn(
         spec, score, embed_dim=5, hidden_dim=6, bidirectional=False
@@ -45,7 +47,7 @@ SIDES = {
 }
 """Queries and keys of each attention."""
 
-PLACED = {
+PLACED: dict[str, tuple[Callable[..., Any], str]] = {
     f"{arch.__name__}-{positions}": (arch, positions)
     for arch in (Transformer, DecoderOnly)
     for positions in KINDS

@@ -2,6 +2,7 @@ from functools import partial
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hydra.utils import get_object
 
 from attnexp.attention import pooling
@@ -94,10 +95,10 @@ def test_a_row_with_nothing_left_gives_zero_and_finite_gradients(attention, inpu
 def fused(monkeypatch):
     """The calls of the fused kernel, where no batch is too small for it."""
     calls = []
-    kernel = pooling.F.scaled_dot_product_attention
+    kernel = F.scaled_dot_product_attention
     monkeypatch.setattr(pooling, "FEW", 0)
     monkeypatch.setattr(
-        pooling.F,
+        F,
         "scaled_dot_product_attention",
         lambda *arguments, **options: calls.append(1) or kernel(*arguments, **options),
     )

@@ -1,23 +1,11 @@
-import importlib.util
 import sys
-from pathlib import Path
 
+import gpu
 import pytest
 import torch
 
-FOLDER = Path(__file__).parents[2] / "benchmarks"
 
-
-@pytest.fixture
-def gpu(monkeypatch):
-    monkeypatch.syspath_prepend(FOLDER)
-    specification = importlib.util.spec_from_file_location("gpu", FOLDER / "gpu.py")
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-def test_without_a_gpu_it_says_so(gpu, monkeypatch, capsys):
+def test_without_a_gpu_it_says_so(monkeypatch, capsys):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(sys, "argv", ["gpu.py"])
     with pytest.raises(SystemExit, match="2"):
@@ -27,7 +15,7 @@ def test_without_a_gpu_it_says_so(gpu, monkeypatch, capsys):
     )
 
 
-def test_what_is_compared_is_the_same_mathematics(gpu, monkeypatch):
+def test_what_is_compared_is_the_same_mathematics(monkeypatch):
     """Without a GPU to capture on, our eager step beside the textbook's."""
     monkeypatch.setattr(gpu, "captured", gpu.eager)
     monkeypatch.setattr(gpu, "AGREEMENT_STEPS", 4)
@@ -35,14 +23,14 @@ def test_what_is_compared_is_the_same_mathematics(gpu, monkeypatch):
         assert gpu.check_agreement(steps) < gpu.TOLERANCE
 
 
-def test_different_mathematics_is_not_compared(gpu):
+def test_different_mathematics_is_not_compared():
     steps = {"ours": lambda: torch.tensor(1.0), "theirs": lambda: torch.tensor(1.1)}
     with pytest.raises(RuntimeError, match=r"step 0: theirs has 1\.1\d*, ours 1\.0"):
         gpu.check_agreement(steps)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device")
-def test_kernels_are_counted(gpu):
+def test_kernels_are_counted():
     x = torch.rand(1000, device="cuda")
     kernels, busy = gpu.kernels_of(lambda: x.exp().sum())
     assert 2 <= kernels <= 4

@@ -1,18 +1,9 @@
 """The simulations in small: what the tables claim holds, and the simulations can see it broken."""
 
-import importlib.util
 import math
-import sys
-from pathlib import Path
 
+import honesty
 import pytest
-
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "honesty.py"
-
-specification = importlib.util.spec_from_file_location("honesty", SCRIPT)
-honesty = importlib.util.module_from_spec(specification)
-sys.modules["honesty"] = honesty  # where dataclasses look for the annotations
-specification.loader.exec_module(honesty)
 
 TRIALS = 150
 MOST = 0.05 + 2.5 * math.sqrt(0.05 * 0.95 / TRIALS)

@@ -42,7 +42,7 @@ def test_ratios_are_of_pairs_and_the_first_pair_does_not_count():
 
 def test_a_file_with_rows_joins_and_one_that_fails_is_named(tmp_path, monkeypatch, capsys):
     for module in (table, rows):
-        shutil.copy(module.__file__, tmp_path)
+        shutil.copy(str(module.__file__), tmp_path)
     (tmp_path / "broken.py").write_text("def helper(): ...\ndef rows(quick):\n    1 / 0\n")
     (tmp_path / "mine.py").write_text(
         "from rows import Row\n"

@@ -218,7 +218,7 @@ def test_a_claim_of_ones_own_hides_one_of_attnexps(own):
     (folder / "claim" / "mine").rename(folder / "claim" / "nw_rate")
     assert names(folder) == NAMES
     assert read_claim("nw_rate", folder).needs_user_code
-    assert read_claim("nw_rate", folder).decision().because == "x"
+    assert vars(read_claim("nw_rate", folder).decision())["because"] == "x"
     assert not read_claim("nw_rate").needs_user_code
 
 

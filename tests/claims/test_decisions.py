@@ -1,5 +1,7 @@
 """Decisions of claims, on runs whose truth is known."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from shipped_claims import own_of
@@ -24,7 +26,13 @@ SameMinimum, minima = (
 Stages = own_of("induction_in_stages").Stages
 
 X = np.linspace(0, 5, 51)
-RATE = {"expected": -0.8, "tolerance": 0.05, "low": 1, "high": 4, "shown": {"whole": [0, 5]}}
+RATE: dict[str, Any] = {
+    "expected": -0.8,
+    "tolerance": 0.05,
+    "low": 1,
+    "high": 4,
+    "shown": {"whole": [0, 5]},
+}
 
 
 @pytest.fixture
@@ -90,7 +98,9 @@ def test_the_best_width_of_each_size_counts(curve_of):
         for size, width, error in [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
     ]
     slope, reach, seeds = slope_of(errors_of(runs, 1, 4))
-    assert (slope, reach, seeds) == (pytest.approx(-1.0), pytest.approx(0.0, abs=1e-12), 2)
+    assert slope == pytest.approx(-1.0)
+    assert reach == pytest.approx(0.0, abs=1e-12)
+    assert seeds == 2
 
 
 def test_the_interval_of_a_slope_covers_it():

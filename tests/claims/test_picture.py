@@ -5,6 +5,7 @@ import pytest
 
 from attnexp.claims import picture
 from attnexp.claims.evidence import Point
+from attnexp.plots.style import save
 
 POINTS = [
     Point(seed, curve, x, (seed + 1) * height / x)
@@ -20,7 +21,6 @@ def drawn(monkeypatch, tmp_path):
 
     def draw(points):
         kept = []
-        save = picture.save
 
         def keep(figure, paths):
             kept.append(figure)

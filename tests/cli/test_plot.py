@@ -28,9 +28,9 @@ def sweep(regression_run, tmp_path) -> Path:
             regression_run(
                 f"w{width:g}-{seed}", losses=(width, 0.5, seed + 0.25), settings=settings
             )
-    settings = {"seed": 0, "model": {}, "data.noise": 0.5}
+    untrained = {"seed": 0, "model": {}, "data.noise": 0.5}
     choices = {"model": "average", "data": "sine", "arch": "kernel_regression"}
-    regression_run("average", losses=(), settings=settings, choices=choices)
+    regression_run("average", losses=(), settings=untrained, choices=choices)
     return tmp_path
 
 

@@ -13,6 +13,7 @@ from command_outcome import run_here
 from attnexp.cli.verbs import VERBS
 from attnexp.runs import files
 from attnexp.runs.key import RESULTS_VERSION
+from attnexp.runs.settings import GROUPS
 from attnexp.runs.summary import read_summary
 
 
@@ -254,22 +255,33 @@ def test_a_score_that_was_edited_is_another_run(in_process, tmp_path, monkeypatc
 
 def test_help_lists_every_choice_with_its_line(in_process):
     from attnexp.config.groups import choices
-    from attnexp.runs.settings import GROUPS
 
-    text = in_process("--help").stdout
+    text = in_process("--help", "all").stdout
     for group in GROUPS:
         assert f"{group}=" in text
+        alone = in_process("--help", group).stdout
         for choice in choices(group):
             assert choice.line in text
+            assert choice.line in alone
             assert choice.line.endswith((".", "?")), choice.path
-    assert text.count("\n  attnexp") >= 5
-    assert [verb for verb in VERBS if f"\n  attnexp {verb} --help" not in text] == []
+    assert [verb for verb in VERBS if f"attnexp {verb} --help" not in text] == []
+
+
+def test_the_first_page_of_the_help_is_a_screen(in_process):
+    text = in_process("--help").stdout
+    assert len(text.splitlines()) <= 36
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(f"  {group}=" in text for group in GROUPS)
+    assert [verb for verb in VERBS if verb not in text] == []
+    answer = in_process("--help", "modle")
+    assert answer.returncode == 2
+    assert "--help: 'modle' is not a choice. Did you mean 'model'?" in answer.stderr
 
 
 def test_help_lists_choices_of_ones_own(in_process, tmp_path):
     (tmp_path / "conf" / "model").mkdir(parents=True)
     (tmp_path / "conf" / "model" / "mine.yaml").write_text("# My own score.\n_target_: mine.Mine\n")
-    text = in_process("--help", "--config-dir", "conf").stdout
+    text = in_process("--help", "model", "--config-dir", "conf").stdout
     assert re.search(r"\bmine +My own score\.", text)
 
 

@@ -1,6 +1,7 @@
 """`attnexp status` shows the progress of runs and sweeps."""
 
 import json
+import time
 
 import pytest
 
@@ -64,7 +65,7 @@ def test_watching_ends_when_all_has_ended(outputs, capsys, monkeypatch):
         for plan in (outputs / ".plans").iterdir():
             plan.unlink()
 
-    monkeypatch.setattr(status.time, "sleep", finish)
+    monkeypatch.setattr(time, "sleep", finish)
     assert cli.run(["status", "--watch"]) == 0
     assert waited == [status.EVERY]
     assert capsys.readouterr().out.count("done") == 2

@@ -1,5 +1,7 @@
 """Settings become objects, through Hydra, which refuses what no setting should name."""
 
+from typing import Any
+
 import pytest
 import torch
 from composed import prepared
@@ -12,7 +14,8 @@ from attnexp.core.errors import RequestError
 
 def built(settings, **given):
     node = OmegaConf.create(settings)
-    return build.build(node, OmegaConf.to_container(node, resolve=True), **given)
+    plain: Any = OmegaConf.to_container(node, resolve=True)
+    return build.build(node, plain, **given)
 
 
 def test_plain_settings_are_handed_over_as_they_are():

@@ -3,6 +3,7 @@
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,7 +24,7 @@ SEQUENCES = STORED / "additive-reverse"
 HARM = "harmed"
 """The file that a crafted target would write."""
 
-CRAFTED = {
+CRAFTED: dict[str, dict[str, Any]] = {
     "os.system": {"command": f"touch {HARM}"},
     "subprocess.Popen": {"args": ["touch", HARM]},
     "builtins.open": {"file": HARM, "mode": "w"},

@@ -30,25 +30,27 @@ def test_a_digest_is_told_by_its_first_digits():
 
 
 def test_a_bar_moves_within_an_epoch_and_cuts_its_details_first(monkeypatch):
-    screen = Console(file=io.StringIO(), width=60, force_terminal=True, color_system=None)
+    printed = io.StringIO()
+    screen = Console(file=printed, width=60, force_terminal=True, color_system=None)
     monkeypatch.setattr(console, "out", screen)
     monkeypatch.setattr(console, "PATIENCE", 0.0)
     with console.progress("seed 0: epoch", 3) as show:
         show(1.5, "loss 0.5, val exact_match 0.998, val token_accuracy 0.99")
-    text = screen.file.getvalue()
+    text = printed.getvalue()
     assert "seed 0: epoch ━━━━━━━━━━" in text
     assert " 1/3 " in text
     assert "token_accuracy" not in text
 
 
 def test_a_pipe_has_a_line_per_epoch_and_none_within(monkeypatch):
-    screen = Console(file=io.StringIO(), width=200)
+    printed = io.StringIO()
+    screen = Console(file=printed, width=200)
     monkeypatch.setattr(console, "out", screen)
     monkeypatch.setattr(console, "LINE_EVERY", 0.0)
     with console.progress("seed 0: epoch", 2) as show:
         for done in (0.5, 1, 1.5, 2):
             show(done, "loss")
-    assert screen.file.getvalue().splitlines() == [
+    assert printed.getvalue().splitlines() == [
         "seed 0: epoch 1/2 loss",
         "seed 0: epoch 2/2 loss",
     ]

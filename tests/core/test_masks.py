@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 import torch
 
@@ -47,10 +49,11 @@ def test_a_part_of_the_first_keys(mask, matrix):
 @pytest.mark.parametrize(("mask", "matrix"), FIRST.values(), ids=FIRST)
 def test_all_heads_share_the_first_keys(mask, matrix):
     assert over_heads(mask) is over_heads(mask)
+    of_first: Any = over_heads(mask)
     scores = torch.randn(2, 3, 4, 4)
     of_all = over_heads(matrix.expand(2, 4, 4))
-    assert hide(scores, over_heads(mask)).equal(hide(scores, of_all))
-    part = over_heads(mask).select(slice(2, 4), slice(0, 1))
+    assert hide(scores, of_first).equal(hide(scores, of_all))
+    part = of_first.select(slice(2, 4), slice(0, 1))
     assert hide(scores[:1, :, 2:], part).equal(hide(scores[:1, :, 2:], of_all[:1, :, 2:]))
 
 

@@ -26,7 +26,8 @@ def test_every_exercise_has_a_question_an_answer_and_its_tests(name):
     assert exercises.question(name).endswith("?")
     exercise, answer = exercises.read_exercise(FOLDER / name)
     assert answer.exercise == name
-    assert answer.difference is answer.low is answer.high is answer.better is None
+    found = (answer.difference, answer.low, answer.high, answer.better)
+    assert found == (None, None, None, None)
     text = (FOLDER / name / ANSWER).read_text()
     assert all(label in text for label in exercise.comparison.labels)
     assert (FOLDER / name / "README.md").read_text().startswith("# ")

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any, get_type_hints
 
 import pytest
 import torch
@@ -33,7 +33,7 @@ def settings_of(name: str) -> dict:
     """The settings of a YAML file, with the class in the place of its name."""
     register_resolvers()
     read = OmegaConf.merge(OmegaConf.load(CONF / f"{name}.yaml"), OF_FILES.get(name, {}))
-    settings = OmegaConf.to_container(read, resolve=True)
+    settings: Any = OmegaConf.to_container(read, resolve=True)
     return settings | {"_target_": get_object(settings["_target_"])}
 
 
@@ -44,7 +44,7 @@ def maker(name: str) -> Callable[[torch.Generator], Dataset]:
 
 
 @cache
-def build(name: str, seed: int) -> Dataset:
+def build(name: str, seed: int) -> Any:
     return maker(name)(torch.Generator().manual_seed(seed))
 
 
@@ -217,7 +217,7 @@ def test_text_and_back(fed_back):
 
 
 SYMBOLS = {"min_length": 5, "max_length": 5, "vocab_size": 6}
-EVERYTHING = {
+EVERYTHING: dict[type[Dataset], tuple[int, dict[str, Any]]] = {
     Copy: (6**5, SYMBOLS),
     Reverse: (6**5, SYMBOLS),
     Sort: (6**5, SYMBOLS),
@@ -233,7 +233,7 @@ EVERYTHING = {
 
 
 @pytest.mark.parametrize("target", EVERYTHING)
-def test_the_docstrings_example_is_among_all_examples_there_are(target: type[Dataset]):
+def test_the_docstrings_example_is_among_all_examples_there_are(target: Any):
     count, settings = EVERYTHING[target]
     dataset = target(
         torch.Generator().manual_seed(0),
@@ -259,7 +259,7 @@ def test_the_docstrings_example_is_among_all_examples_there_are(target: type[Dat
 
 class FromAnywhere(Sine):
     def __init__(self, generator):
-        super().__init__(torch.Generator().manual_seed(torch.randint(99, ()).item()))
+        super().__init__(torch.Generator().manual_seed(int(torch.randint(99, ()))))
 
 
 class Bare(Sine):

@@ -1,11 +1,13 @@
 import datetime
 import re
 from functools import cache
+from typing import Any
 
 import pytest
 import torch
 from babel.dates import format_date, get_month_names
 
+from attnexp.data.contract import splits
 from attnexp.data.dates import Dates
 from attnexp.data.text import source_text, target_text
 
@@ -20,7 +22,7 @@ FORMATS = (
     "MMMM d, y",
     "EEE d MMM yy",
 )
-SMALL = {
+SMALL: dict[str, Any] = {
     "num_train": 200,
     "num_validation": 20,
     "num_test": 30,
@@ -29,7 +31,7 @@ SMALL = {
 }
 
 
-def build(**settings: object) -> Dates:
+def build(**settings: Any) -> Dates:
     return Dates(torch.Generator().manual_seed(0), **SMALL | settings)
 
 
@@ -47,7 +49,7 @@ def examples(data: Dates) -> list[tuple[str, datetime.date, list[int]]]:
             datetime.date.fromisoformat(target_text(batch.targets[i], data.spec)),
             batch.alignment[i, :10].tolist(),
         )
-        for batch in (data.train, data.validation, data.test)
+        for batch in splits(data).values()
         for i in range(len(batch))
     ]
 
@@ -88,11 +90,11 @@ def places_by_reading(text: str, day: datetime.date) -> list[int]:
     else:
         number, year = numbers
         words = [match.start() for match in re.finditer(r"[^\W\d]+", text)]
-        month = (None, max(word for word in words if text.startswith(names_of(day.month), word)))
+        month = ("", max(word for word in words if text.startswith(names_of(day.month), word)))
     digits, start = year
     places = [start + i for i in range(4)] if len(digits) == 4 else [-1, -1, start, start + 1]
     for digits, start in (month, number):
-        last = start + 1 if digits is not None and len(digits) == 2 else start
+        last = start + 1 if len(digits) == 2 else start
         places += [-1, start, last]
     return places
 

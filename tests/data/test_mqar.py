@@ -1,6 +1,7 @@
 import math
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
@@ -8,7 +9,7 @@ import torch
 from attnexp.data.mqar import MultiQueryRecall, guessed
 from attnexp.data.text import symbols
 
-SMALL = {
+SMALL: dict[str, Any] = {
     "num_train": 300,
     "num_validation": 20,
     "num_test": 30,
@@ -19,7 +20,7 @@ SMALL = {
 }
 
 
-def build(**settings: float) -> MultiQueryRecall:
+def build(**settings: Any) -> MultiQueryRecall:
     return MultiQueryRecall(torch.Generator().manual_seed(0), **SMALL | settings)
 
 

@@ -89,7 +89,8 @@ def test_each_key_is_asked_for_its_value():
     data = build(StackedRecall, min_pairs=2, max_pairs=4, num_keys=5, num_values=6)
     numbers = Counter()
     for source, queries, targets, gold in rows(data, data.train):
-        pairs = dict(re.fullmatch(r"(k[0-9])=([0-9])", pair).groups() for pair in source)
+        told = [re.fullmatch(r"(k[0-9])=([0-9])", pair) for pair in source]
+        pairs = {match[1]: match[2] for match in told}
         assert len(pairs) == len(source)
         assert len(set(pairs.values())) == len(source)
         assert sorted(queries) == sorted(pairs)

@@ -26,9 +26,9 @@ def build(**settings: int) -> Recall:
 def test_answers_by_reading_the_source():
     data = build()
     shapes = set()
-    for source, target, alignment in zip(
-        data.train.keys, data.train.targets, data.train.alignment, strict=True
-    ):
+    gold = data.train.alignment
+    assert gold is not None
+    for source, target, alignment in zip(data.train.keys, data.train.targets, gold, strict=True):
         told = symbols(source, data.spec.source_vocab)
         told = told[: told.index("<eos>")]
         asked = symbols(target, data.spec.target_vocab)

@@ -19,7 +19,7 @@ def table(tmp_path, generator):
     def make(content, x=("a",), y="b", seed=0, **settings):
         path = tmp_path / "my.csv"
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return Table(generator(seed), str(path), digest(str(path)), list(x), y, **settings)
+        return Table(generator(seed), str(path), str(digest(str(path))), list(x), y, **settings)
 
     return make
 

@@ -82,7 +82,7 @@ def test_no_picture_is_left_over():
     assert drawn == {path.name for path in (DOCS / "images" / "course").glob("*")}
 
 
-FIGURES = {
+FIGURES: dict[str, list[tuple[str, dict[str, object], str, float, float]]] = {
     "pooling": [
         ("kernels", {"model": "gaussian_learned"}, "pooling.score.width", 2.4, 0.1),
         ("points", {"data.num_train": 25}, "test_mse", 0.12, 0.01),

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import torch
 from conftest import ROOT
-from matplotlib.figure import Figure
 
 import attnexp
 from attnexp.core.errors import RequestError
+from attnexp.plots.style import ShownFigure
 from attnexp.runs import files
 
 STORED = ROOT / "tests" / "runs" / "stored"
@@ -24,7 +24,7 @@ def text_of(figure):
 def test_a_picture_by_its_name_or_the_first(regression_run, sequence_run):
     run = attnexp.load_run(regression_run(heads=3))
     first = run.plot()
-    assert isinstance(first, Figure)
+    assert isinstance(first, ShownFigure)
     assert text_of(first) == text_of(run.plot("fit"))
     assert {"head 1", "head 3"} <= text_of(run.plot("attention"))
     only = text_of(run.plot("attention", head=2))

@@ -70,7 +70,7 @@ def test_configurations_have_a_line_each_and_a_band_over_seeds(sequence_run, tmp
     (comparison,) = comparisons(collect([tmp_path]).runs)
     ((_, figure),) = draw_lengths(comparison, Options())
     axes = figure.axes[0]
-    drawn = {line.get_label(): line for line in axes.lines}
+    drawn = {str(line.get_label()): line for line in axes.lines}
     assert sorted(drawn) == ["a (2 seeds)", "b"]
     assert drawn["a (2 seeds)"].get_xdata().tolist() == [3, 4]
     assert np.allclose(drawn["a (2 seeds)"].get_ydata(), [0.8, 0.6])

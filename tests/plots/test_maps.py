@@ -43,7 +43,7 @@ def test_one_head_has_three_examples_next_to_each_other_with_gold_outlined(seque
     for axes, one in zip(panels(figure), maps_of(run.attention, View()), strict=True):
         (outlines,) = axes.collections
         places = [path.vertices[:4].mean(axis=0).tolist() for path in outlines.get_paths()]
-        assert places == [[gold, at] for at, gold in enumerate(one.gold) if gold >= 0]
+        assert places == [[gold, at] for at, gold in enumerate(one.gold.tolist()) if gold >= 0]
 
 
 def test_growth_has_a_row_for_each_configuration_and_at_most_six_epochs(regression_run, tmp_path):
@@ -98,4 +98,4 @@ def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend
     (image,) = panels(figure)[0].images
     assert (image.cmap.name, image.norm.vmin, image.norm.vmax) == ("viridis", 0, end)
     (bar,) = [axes for axes in figure.axes if not axes.images]
-    assert bar._colorbar.extend == extend
+    assert bar._colorbar.extend == extend  # type: ignore[attr-defined]

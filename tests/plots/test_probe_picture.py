@@ -59,7 +59,7 @@ def test_one_run_has_the_interval_of_its_change_over_examples(write_run):
     write_probed(folder, [learned, replace(hard, numbers={**hard.numbers, **ends})])
     ((_, figure),) = draw_interventions(Comparison.of(load_run(folder)), Options())
     _, interval, dot = figure.axes[0].lines
-    assert list(interval.get_xdata()) == pytest.approx([0.5, 0.8])
+    assert np.asarray(interval.get_xdata()).tolist() == pytest.approx([0.5, 0.8])
     assert float(np.squeeze(dot.get_xdata())) == 0.6
 
 

@@ -53,7 +53,7 @@ def test_a_name_is_at_the_end_of_its_line_and_apart_from_the_others():
         axes.set_ylim(0, 1)
         style.name_lines(axes)
     heights = {text.get_text(): text.get_position()[1] for text in axes.texts}
-    assert sorted(heights, key=heights.get) == ["low", "high", "near", "top"]
+    assert sorted(heights, key=lambda name: heights[name]) == ["low", "high", "near", "top"]
     assert heights["near"] == pytest.approx(0.52)
     high = style.LINE_HEIGHT / (3.9 - 0.52 - style.HEAD)
     assert heights["near"] - heights["high"] == pytest.approx(high)

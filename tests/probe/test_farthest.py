@@ -105,9 +105,9 @@ def test_a_row_has_its_own_sum():
 
 def test_blocks_change_nothing(monkeypatch):
     rows = [drawn(seed, 40) for seed in range(10)]
-    whole = [one(*row, 0.01) for row in rows]
+    whole = [one(weights, values, 0.01) for weights, values in rows]
     monkeypatch.setattr(module, "PAIRS", 7)
-    assert [one(*row, 0.01) for row in rows] == whole
+    assert [one(weights, values, 0.01) for weights, values in rows] == whole
 
 
 def test_with_too_many_keys_the_lightest_are_looked_at(monkeypatch):

@@ -105,8 +105,10 @@ def test_no_content_can_end_its_element():
 
 
 def test_a_command_composes_the_same_configuration(in_process, regression_run, tmp_path):
-    words = ("model=gaussian", "model.width=2", "data.num_train=7", "optim=adam", "seed=3")
-    words = (*words, "optim.betas=[0.8, 0.9]")
+    words = (
+        *("model=gaussian", "model.width=2", "data.num_train=7", "optim=adam", "seed=3"),
+        "optim.betas=[0.8, 0.9]",
+    )
     regression_run(seed=3, overrides=list(words))
     (comparison,) = comparisons(collect([tmp_path]).runs)
     (run,) = comparison.configurations[0].runs

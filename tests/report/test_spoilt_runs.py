@@ -160,7 +160,7 @@ def test_an_error_of_runs_together_costs_one_part_of_the_page(content, outputs, 
 
 @pytest.mark.parametrize("verb", ["results", "report", "plot", "status"])
 def test_settings_that_are_nested_too_deeply_are_skipped(in_process, outputs, verb):
-    nested = 1
+    nested: object = 1
     for _ in range(400):
         nested = {"a": [nested]}
     change_summary(outputs / "boxcar", lambda s: s["config"]["model"].update(x=nested))

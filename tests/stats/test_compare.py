@@ -122,8 +122,9 @@ def test_all_pairs_at_once_are_the_pairs_one_by_one():
 
 
 def test_differences_that_vary_by_rounding_do_not_vary():
-    accuracies = np.float32([0.91, 0.93, 0.97]), np.float32([0.91, 0.93, 0.97]) + np.float32(1e-8)
-    values = [{seed: {0: float(v)} for seed, v in enumerate(own)} for own in accuracies]
+    accuracies = np.array([0.91, 0.93, 0.97], dtype=np.float32)
+    both = accuracies, accuracies + np.float32(1e-8)
+    values = [{seed: {0: float(v)} for seed, v in enumerate(own)} for own in both]
     assert set(paired(*values).values()) == {0.0}
     assert (every_pair(values) == 0.0).all()
 

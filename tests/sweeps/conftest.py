@@ -5,6 +5,7 @@ import secrets
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sweeping import ARGUMENTS, FRAGILE, SETTINGS, Started, marked
@@ -32,11 +33,11 @@ def start(home: Path) -> Iterator[Callable[..., Started]]:
 
     commands = []
 
-    def begin(*arguments: str, **options: object) -> Started:
+    def begin(*arguments: str, **options: Any) -> Started:
         commands.append(Started(home, (*ARGUMENTS, *arguments), mark, **options))
         return commands[-1]
 
-    begin.mark = mark
+    setattr(begin, "mark", mark)
     yield begin
     for number in marked(mark):
         os.kill(number, signal.SIGKILL)

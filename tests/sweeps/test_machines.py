@@ -129,8 +129,10 @@ def has_namespaces() -> bool:
 def test_a_storm_over_three_machines_loses_and_doubles_no_job(machines, namespaces, home, seed):
     """Machines are killed with all their processes, and begin anew, or stand still for a while."""
     chance = random.Random(seed)
-    jobs = ("-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "seed=range(0,80)")
-    jobs = (*jobs, f"model.seconds={chance.choice((0.2, 1, 2))}")
+    jobs = (
+        *("-m", "hydra/launcher=parallel", "hydra.launcher.n_jobs=2", "seed=range(0,80)"),
+        f"model.seconds={chance.choice((0.2, 1, 2))}",
+    )
     running = {name: machines.run(name, *jobs, namespaces=namespaces) for name in "abc"}
     counts: Counter[str] = Counter()
     until(lambda: begun(home), seconds=120)

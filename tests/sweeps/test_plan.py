@@ -33,6 +33,10 @@ MASTERS = [
 ]
 
 
+def plain(config):
+    return OmegaConf.to_container(config, resolve=False)
+
+
 @pytest.fixture
 def composer(tmp_path, monkeypatch):
     """Makes the composer of a command line, and Hydra's loader beside it."""
@@ -49,7 +53,7 @@ def composer(tmp_path, monkeypatch):
         app = compose.start(None)
         master = app.compose_config("config", list(arguments), RunMode.MULTIRUN)
         made = Composer(HydraContext(app.config_loader, Callbacks()), master)
-        words = OmegaConf.to_container(master.hydra.overrides.task, resolve=False)
+        words = plain(master.hydra.overrides.task)
         return made, made.axes(words), app.config_loader, master
 
     return make
@@ -84,9 +88,7 @@ def test_jobs_are_composed_as_hydra_composes_them(composer, arguments):
         by_hydra = loader.load_sweep_config(master, [word.text for word in words])
         with open_dict(by_hydra.hydra):
             by_hydra.hydra.job.num, by_hydra.hydra.job.id = number, str(number)
-        ours, theirs = (
-            OmegaConf.to_container(config, resolve=False) for config in (job.config, by_hydra)
-        )
+        ours, theirs = plain(job.config), plain(by_hydra)
         assert ours["hydra"]["runtime"].pop("run_key") == planned.place.key  # which attnexp adds
         assert ours == theirs
         assert list(ours) == list(theirs)

@@ -29,11 +29,13 @@ def job(tmp_path, number):
 
 
 @pytest.fixture
-def progress(tmp_path):
-    failures = []
-    made = SweepProgress([job(tmp_path, number) for number in range(3)], lambda: failures.append(1))
-    made.failures = failures
-    return made
+def failures():
+    return []
+
+
+@pytest.fixture
+def progress(tmp_path, failures):
+    return SweepProgress([job(tmp_path, number) for number in range(3)], lambda: failures.append(1))
 
 
 def write(folder, status, **rest):
@@ -41,7 +43,7 @@ def write(folder, status, **rest):
     make_summary(status=status, **rest).write(folder)
 
 
-def test_progress_follows_the_files(progress, tmp_path, capsys):
+def test_progress_follows_the_files(progress, failures, tmp_path, capsys):
     progress.update()
     assert progress.running == []
     write(tmp_path / "0", "running")
@@ -59,7 +61,7 @@ def test_progress_follows_the_files(progress, tmp_path, capsys):
     }
     assert [job.label for job in progress.remaining] == ["seed=2"]
     assert capsys.readouterr().out == "failed: seed=1: ValueError: no\n"
-    assert progress.failures == [1]
+    assert failures == [1]
     assert re.fullmatch(r"0 running, 1 failed, 0:00:0\d left", progress.text())
 
 

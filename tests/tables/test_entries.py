@@ -136,10 +136,10 @@ def test_rows_on_different_data_are_not_compared(frame, name, panels):
 
 
 def test_the_interval_of_a_share_counts_the_fewest_examples_of_its_runs(frame):
-    share = {"units": {"test_mse": "share"}}
+    units = {"test_mse": "share"}
     runs = frame(
-        run("a", 0, settings={"data.num_test": 500}, **share),
-        run("a", 1, settings={"data.num_test": 200}, **share),
+        run("a", 0, settings={"data.num_test": 500}, units=units),
+        run("a", 1, settings={"data.num_test": 200}, units=units),
     )
     assert table_by(runs, "model").firsts[0].spread.examples == 200
     assert table_by(frame(run("a", 0)), "model").firsts[0].spread.examples == 100

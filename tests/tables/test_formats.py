@@ -35,7 +35,7 @@ def report() -> Report:
         [Cell(HOSTILE[2]), Cell(NOTHING), Cell(NOTHING)],
     ]
     means, deviations = (0.1285, 0.3155, None, 1e-9), (0.00245, NAN, None, INF)
-    records = [
+    records: list[dict[str, object]] = [
         {"model": name, "n": 2, "mean": mean, "sd": sd, "trial": False}
         for name, mean, sd in zip((*HOSTILE, "=1+1"), means, deviations, strict=True)
     ]

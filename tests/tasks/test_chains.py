@@ -1,6 +1,7 @@
 """Divergences from what counting says, by hand."""
 
 import math
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -50,7 +51,7 @@ def test_bigram_answers_by_hand():
 class Fixed(DecoderOnly):
     """Answers with given probabilities."""
 
-    answer = None
+    answer: Callable[[Batch], torch.Tensor]
 
     def forward(self, batch, need_weights=False):
         weights = super().forward(batch, need_weights).weights

@@ -1,5 +1,7 @@
 """Metrics of what a model writes, held against cases worked out by hand."""
 
+from typing import Any
+
 import pytest
 from sacrebleu import corpus_bleu, corpus_chrf
 
@@ -29,7 +31,7 @@ def test_a_text_that_is_right_has_the_best_of_everything():
 def test_references_of_different_number_are_those_of_each_answer():
     answers = ["the cat is very black", "a dog runs in the garden"]
     first = ["the cat is black", "the dog runs in the garden"]
-    second = ["the cat is very dark", None]
+    second: list[Any] = ["the cat is very dark", None]
     measured = Translation().measure_texts(
         Texts(answers, [tuple(filter(None, own)) for own in zip(first, second, strict=True)])
     )

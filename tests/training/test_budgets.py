@@ -1,6 +1,7 @@
 """Budgets, early stopping and the best parameters, on a scripted validation."""
 
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -122,7 +123,7 @@ def test_target_and_metric_go_together():
 
 
 def test_steps_are_a_budget_that_the_schedule_knows(data):
-    settings = {"max_epochs": 8, "max_steps": 4}
+    settings: dict[str, Any] = {"max_epochs": 8, "max_steps": 4}
     assert planned_steps(data, TrainSettings(**settings)) == 4
     _, rows = train(data, Scripted([0.5] * 4), Cosine(), **settings)
     assert rows[-1].step == 4

@@ -1,5 +1,6 @@
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -168,8 +169,9 @@ def test_divergence_is_an_error_that_names_the_rate():
 
 @pytest.mark.parametrize("name", ["max_epochs", "batch_size", "clip_norm"])
 def test_budgets_must_be_positive(name):
+    settings: dict[str, Any] = {"max_epochs": 1, name: 0}
     with pytest.raises(ValueError, match=f"{name} must be greater than 0, got 0"):
-        TrainSettings(**{"max_epochs": 1, name: 0})
+        TrainSettings(**settings)
 
 
 def test_portions_cover_every_example_once():
@@ -185,7 +187,7 @@ def test_portions_of_points_have_the_loss_and_gradient_of_all_points_in_the_mean
     whole = sine(0).train
     model = KernelRegression(sine(0).spec, partial(Gaussian, width="learned", initial_width=2.0))
     slopes = [
-        torch.autograd.grad(Regression().loss(model(part), part), model.parameters())[0]
+        torch.autograd.grad(Regression().loss(model(part), part), list(model.parameters()))[0]
         for part in (whole, *portions(whole, 10, torch.Generator().manual_seed(3)))
     ]
     assert len(slopes) == 6

@@ -1,6 +1,7 @@
 """Runs in double precision and in bfloat16 beside those in float32."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
@@ -74,7 +75,8 @@ def test_sequences_in_other_precisions(trained, in_process, arch):
     for name, dtype in {"fp64": "float64", "bf16": "float32"}.items():
         summary, run = read_summary(folders[name]), load_run(folders[name])
         assert summary.config["precision"] == name
-        assert all(map(math.isfinite, summary.metrics.values()))
+        metrics: Any = summary.metrics
+        assert all(map(math.isfinite, metrics.values()))
         assert str(run.attention.weights["cross"].dtype) == dtype
         for words in (["decode", str(folders[name]), "3 1"], ["show", str(folders[name])]):
             answer = in_process(*words)

@@ -2,7 +2,9 @@
 
 import copy
 import sys
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -49,7 +51,7 @@ def adam_may_be_captured_here(monkeypatch):
     monkeypatch.setattr(module, "_get_capturable_supported_devices", lambda **_: ["cpu"])
 
 
-ARCHITECTURES = {
+ARCHITECTURES: dict[str, Callable[..., Any]] = {
     "rnn": partial(Rnn, embed_dim=5, hidden_dim=6, heads=2, dropout=0.2, attention_dropout=0.1),
     "lstm": partial(Rnn, embed_dim=5, hidden_dim=6, layers=2, cell="lstm"),
     "transformer": partial(Transformer, layers=1, heads=2, dim=6, ff_dim=7, dropout=0.2),
@@ -204,7 +206,7 @@ class Counting(torch.optim.Adam):
         super().__init__(params, lr=lr)
         self.taken = 0
 
-    def step(self, closure):
+    def step(self, closure=None):
         self.taken += 1
         loss = super().step(closure)
         if self.taken % 3 == 0:

@@ -50,7 +50,7 @@ def test_changes_are_in_the_differences_and_others_named(checkout, tmp_path):
     (tmp_path / "new.py").write_text("unknown to git")
     (working, _), text = provenance.code(), provenance.differences()
     assert working.state.dirty
-    assert len(working.state.diff) == 10
+    assert len(working.state.diff or "") == 10
     assert "-width = 1\n+width = 2\n+height = 3" in text
     assert "Binary files a/blob and b/blob differ" in text
     assert "# untracked: new.py" in text

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from sweeping import Started, until
 
-from attnexp.config.resolved import resolved
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.place import Place
 from attnexp.runs.summary import read_summary
@@ -59,6 +58,11 @@ def own_scores(tmp_path):
     return ("--config-dir", "mine")
 
 
+def no_job(planned):
+    """Jobs are dealt out before any is composed."""
+    raise AssertionError(planned)
+
+
 def summaries(folder):
     """The summaries below a folder, by seed and width."""
     found = {}
@@ -84,7 +88,7 @@ def summaries(folder):
 def test_jobs_are_dealt_out_to_all_workers(monkeypatch, count, cores, gpus, sizes):
     monkeypatch.setattr(parallel, "core_count", lambda: cores)
     monkeypatch.setattr(batched, "visible_gpus", lambda: gpus)
-    executor = batched.BatchedExecutor(resolved, size=16, n_jobs=-1)
+    executor = batched.BatchedExecutor(no_job, size=16, n_jobs=-1)
     jobs = [
         PlannedJob(i, (), "", Place(Path(str(i)), ""), {"seed": i, "device": "auto"})
         for i in range(count)
@@ -93,7 +97,7 @@ def test_jobs_are_dealt_out_to_all_workers(monkeypatch, count, cores, gpus, size
 
 
 def test_seeds_of_the_data_may_differ_between_replicas():
-    executor = batched.BatchedExecutor(resolved, size=16, n_jobs=1)
+    executor = batched.BatchedExecutor(no_job, size=16, n_jobs=1)
     jobs = [
         PlannedJob(i, (), "", Place(Path(str(i)), ""), {"seed": 0, "data_seed": data_seed})
         for i, data_seed in enumerate([None, 3, 4])

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -168,7 +169,10 @@ def test_a_run_killed_a_hundred_and_seventy_times(case, undisturbed, tmp_path):
 @pytest.fixture
 def default_handlers() -> Iterator[None]:
     """Give this process the handlers that it lacks where the tests run in the background."""
-    defaults = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    defaults: dict[int, Any] = {
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGHUP: signal.SIG_DFL,
+    }
     before = {number: signal.signal(number, default) for number, default in defaults.items()}
     yield
     for number, handler in before.items():
@@ -234,17 +238,19 @@ def test_rerun_starts_anew(tmp_path, monkeypatch):
     assert read_summary(tmp_path).attempts == []
 
 
+def state_in(folder: Path) -> dict[str, Any]:
+    state = read_checkpoint(folder)
+    assert state is not None
+    return state
+
+
 def change(path: Path, **values: object) -> None:
     """Change what a checkpoint holds, and leave its checksum right."""
-    state = read_checkpoint(path.parent)
-    assert state is not None
-    write_checkpoint(path.parent, state | values)
+    write_checkpoint(path.parent, state_in(path.parent) | values)
 
 
 def training_with(path: Path, **values: object) -> None:
-    state = read_checkpoint(path.parent)
-    assert state is not None
-    change(path, training=state["training"] | values)
+    change(path, training=state_in(path.parent)["training"] | values)
 
 
 @pytest.mark.parametrize(
@@ -302,10 +308,10 @@ def test_in_a_group_a_bad_checkpoint_costs_its_own_run_a_new_beginning(
 )
 def test_counts_that_do_not_agree_are_not_used(name, value, tmp_path, monkeypatch):
     stopped_after(4, CASES["adam, dropout"], tmp_path, monkeypatch)
-    Checkpoint(read_checkpoint(tmp_path), max_epochs=4)
+    Checkpoint(state_in(tmp_path), max_epochs=4)
     training_with(tmp_path / files.CHECKPOINT, **{name: value})
     with pytest.raises(ValueError, match="do not agree"):
-        Checkpoint(read_checkpoint(tmp_path), max_epochs=4)
+        Checkpoint(state_in(tmp_path), max_epochs=4)
 
 
 def test_no_flipped_bit_goes_unseen(tmp_path, monkeypatch):
@@ -352,7 +358,7 @@ def test_a_run_that_is_no_replica_resumes_all_the_same(undisturbed, tmp_path, mo
 def test_a_run_that_goes_on_with_another_version_says_so(tmp_path, monkeypatch):
     words = CASES["adam, dropout"]
     stopped_after(2, words, tmp_path, monkeypatch)
-    state = read_checkpoint(tmp_path)
+    state = state_in(tmp_path)
     state["attempts"][0]["versions"]["torch"] = "1.0"
     write_checkpoint(tmp_path, state)
     summary = executed(words, tmp_path)
