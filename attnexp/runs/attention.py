@@ -153,6 +153,8 @@ class Attention:
             rows, columns = self._sides(name, example)
             if not self.source_vocab and weights.shape != (len(rows), len(columns)):
                 raise ValueError
+            if gold is not None and not np.isfinite(gold[example]).all():
+                raise ValueError
             return Map(
                 weights[np.ix_(rows.order, columns.order)],
                 rows,

@@ -83,3 +83,13 @@ def test_self_attention_of_a_joint_sequence_has_sources_and_then_inputs(sequence
     kept = [0, 1, 2, 3, 6, 7, 8, 9]
     assert one.weights.tolist() == weights[0, 0, 0][np.ix_(kept, kept)].tolist()
     assert one.gold is None
+
+
+def test_a_gold_path_that_is_not_finite_is_refused(sequence_run):
+    attention = load_run(sequence_run()).attention
+    gold = attention.batch["alignment"].astype(float)
+    gold[0, 0] = np.nan
+    spoilt = replace(attention, batch={**attention.batch, "alignment": gold})
+    with pytest.raises(RequestError, match="does not fit the examples stored with it"):
+        spoilt.map("cross", example=0, layer=0, head=0)
+    assert spoilt.map("cross", example=1, layer=0, head=0).gold is not None
