@@ -19,3 +19,6 @@ VERBS = {
     "show": ("attnexp.cli.show", "show a run's losses and attention in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""
+
+WITHOUT_VERB = ("attnexp NAME=VALUE", "attnexp -m NAME=VALUE,VALUE", "attnexp --version")
+"""Forms of a command line that begins with no verb."""
