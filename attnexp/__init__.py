@@ -1,6 +1,6 @@
 """Runs and compares attention mechanisms, from the command line and from Python.
 
-docs/python.md shows the Python interface with examples. A name is imported when it is
+`attnexp docs python` shows the Python interface with examples. A name is imported when it is
 first used, so that reading a table of runs does not wait for PyTorch.
 """
 

@@ -111,6 +111,8 @@ def test_only_what_drives_runs_imports_the_composition_root():
         (["claims"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf", *OF_TEXT}),
         (["attend"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["exercise", "list"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
+        (["docs"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
+        (["docs", "results"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["chapter"], {"torch", "matplotlib", "pandas", "hydra", "omegaconf"}),
         (["--cfg", "job"], {"torch", "matplotlib", "pandas"}),
         (["-sc", "query=bash"], {"torch", "matplotlib", "pandas", *OF_TEXT}),

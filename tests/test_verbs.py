@@ -20,6 +20,7 @@ ON_RUNS = {
     "attend": ["example=additive"],
     "new": ["score", "mine"],
     "claims": [],
+    "docs": ["tour"],
     "chapter": [],
     "exercise": ["list"],
 }

@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> None:
         for pattern in (pattern for step in chapter.steps for pattern in step.pictures):
             drawn = sorted(map(str, Path().glob(pattern)))
             console.say(f"  {', '.join(drawn) or f'{pattern} (not drawn)'}")
-        console.say(f"What to see in them: {chapter.page}")
+        console.say(f"What to see in them: attnexp docs {Path(chapter.page).stem}")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:

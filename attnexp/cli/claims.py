@@ -23,7 +23,7 @@ EPILOG = """examples:
   attnexp claims nw_rate                  run what is missing, and print the card
   attnexp claims nw_rate --seeds 20       with more seeds than the claim asks for
   attnexp claims --all --output page.md   all of them, and a page with their cards
-docs/claims.md has the verdicts, and says how to write a claim of your own.
+`attnexp docs claims` has the verdicts, and says how to write a claim of your own.
 """
 
 

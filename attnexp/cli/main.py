@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from attnexp.cli.verbs import VERBS
+from attnexp.cli.verbs import VERBS, WITHOUT_VERB
 from attnexp.core.errors import (
     FULL,
     OutputClosedError,
@@ -135,12 +135,18 @@ def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
         from attnexp.cli.help import show_help
 
         return show_help
-    if argv and re.fullmatch(r"\w+", argv[0]) and (nearest := nearest_text(argv[0], VERBS)):
-        choices = f"choose {choices_text(VERBS)}"
-        raise RequestError(with_choices(f"'{argv[0]}' is not a verb", nearest, choices))
+    if argv and re.fullmatch(r"\w+", argv[0]):
+        _check_verb(argv[0])
     from attnexp.cli.run import main as run_or_sweep
 
     return run_or_sweep
+
+
+def _check_verb(word: str) -> None:
+    """Raise RequestError for a first word that is nearly a verb, or one of another tool."""
+    if nearest := nearest_text(word, [*VERBS, *WITHOUT_VERB]):
+        choices = f"choose {choices_text(VERBS)}"
+        raise RequestError(with_choices(f"'{word}' is not a verb", nearest, choices))
 
 
 def _check_text(argv: Sequence[str]) -> None:

@@ -32,7 +32,7 @@ EPILOG = """examples:
   attnexp probe outputs/RUN interpolate=uniform:0..1  from the learned weights to uniform ones
   attnexp probe outputs --where data=reverse uniform  several runs, paired by seed
   attnexp results --metric probe.hard.exact_match     in the tables
-docs/probe.md has the law of each intervention.
+`attnexp docs probe` has the law of each intervention.
 """
 
 

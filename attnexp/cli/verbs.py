@@ -16,6 +16,10 @@ VERBS = {
     "new": ("attnexp.cli.new", "write a score, normalizer, data set or architecture of your own"),
     "chapter": ("attnexp.cli.chapter", "run the experiments of a chapter of the course"),
     "exercise": ("attnexp.cli.exercise", "begin an exercise of the course, and check it"),
+    "docs": ("attnexp.cli.docs", "print the documents in the terminal"),
     "show": ("attnexp.cli.show", "show losses and maps in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""
+
+WITHOUT_VERB = ("attnexp NAME=VALUE", "attnexp -m NAME=VALUE,VALUE", "attnexp --version")
+"""Forms of a command line that begins with no verb."""

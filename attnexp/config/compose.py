@@ -25,6 +25,7 @@ from hydra.version import setbase
 from omegaconf import DictConfig, OmegaConf
 
 from attnexp.config.documents import read_bounded
+from attnexp.config.forms import check_forms
 from attnexp.config.groups import conf_dir
 from attnexp.config.hydra_internals import (
     Callbacks,
@@ -63,6 +64,7 @@ class CommandLine:
     def read(cls, argv: Sequence[str]) -> "CommandLine":
         """Raises RequestError for flags that make no sense, and settings that cannot be parsed."""
         arguments = parse(argv)
+        check_forms(arguments.overrides)
         command = shlex.join(masked(["attnexp", *argv]))
         return cls(start(arguments.config_dir, command), arguments, command)
 

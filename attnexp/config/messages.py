@@ -15,8 +15,10 @@ from attnexp.core.errors import (
     choices_text,
     nearest_text,
     shortened_value,
+    suggestion,
     with_choices,
 )
+from attnexp.core.synonyms import settings_for
 from attnexp.runs.settings import GROUPS, leaves
 from attnexp.runs.sources import SourceError
 
@@ -63,12 +65,12 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
     if unknown:
         path = unknown[1]
         others = [override for override in overrides if override_name(override) != path]
-        return _unknown(path, settings_of(others))
+        return _unknown(path, settings_of(others), overrides)
     if re.search(r"Config group override (deletion )?(value )?must be a", text):
         return _bad_choice(overrides)
     group = re.search(r"config group '([^']+)' does not", text)
     if group:
-        return _unknown(group[1], settings_of([]))
+        return _unknown(group[1], settings_of([]), overrides)
     several = re.search(r"Ambiguous value for argument '([^']+)'", text) or re.search(
         r"Sweep parameters '([^']+)' requires", text
     )
@@ -86,12 +88,13 @@ def _bad_choice(overrides: Sequence[str]) -> str:
     return "a group of settings takes the name of one of its choices"
 
 
-def _unknown(path: str, settings: Mapping[str, Any]) -> str:
+def _unknown(path: str, settings: Mapping[str, Any], overrides: Sequence[str]) -> str:
     parent: Any = settings
     for name in path.split(".")[:-1]:
         parent = parent.get(name) if isinstance(parent, Mapping) else None
     siblings = list(parent) if isinstance(parent, Mapping) else []
-    return unknown_setting(path, siblings, [path for path, _ in leaves(settings)])
+    typed = next((word for word in overrides if override_name(word) == path), path).lstrip("+~")
+    return unknown_setting(path, siblings, [path for path, _ in leaves(settings)], typed)
 
 
 def chain(error: BaseException) -> Iterator[BaseException]:
@@ -120,7 +123,8 @@ def _missing_choice(error: MissingConfigException) -> str:
 
 def _no_choice(name: str, group: str, names: Sequence[str]) -> str:
     problem = f"'{name}' is not one of the choices for '{group}'"
-    return with_choices(problem, nearest_text(name, names), f"choose {choices_text(names)}")
+    near = suggestion(settings_for(f"{group}={name}")) or nearest_text(name, names)
+    return with_choices(problem, near, f"choose {choices_text(names)}")
 
 
 def _first_words(error: BaseException) -> str:

@@ -20,8 +20,10 @@ from attnexp.core.errors import (
     choices_text,
     nearest_text,
     shortened_value,
+    suggestion,
     with_choices,
 )
+from attnexp.core.synonyms import settings_for
 from attnexp.runs.redaction import MASK, is_secret
 
 WORDS = {
@@ -87,19 +89,38 @@ def check_settings(
             raise RequestError(f"{where}.{name} has no value, and there is no default")
 
 
-def unknown_setting(path: str, siblings: Collection[str], others: Collection[str] = ()) -> str:
+def unknown_setting(
+    path: str, siblings: Collection[str], others: Collection[str] = (), typed: str = ""
+) -> str:
     """Return the sentence for a setting that does not exist, with the nearest ones and the choices.
 
-    `others` holds the paths of settings elsewhere. One of the same name is suggested before a
-    sibling of another name, and a sibling before another of a similar name.
+    `others` holds the paths of settings elsewhere, and `typed` the setting with its value, if it is
+    known. A synonym is suggested first, then a setting elsewhere of the same name, then a sibling
+    of a similar name, then another of a similar name.
     """
     where, _, name = path.rpartition(".")
     owner = f"in '{where}'" if where else "at the top level"
-    near = _named(name, others) or nearest_text(name, siblings) or _nearly_named(name, others)
+    near = (
+        suggestion(_synonymous(path, siblings, others, typed))
+        or _named(name, others)
+        or nearest_text(name, siblings)
+        or _nearly_named(name, others)
+    )
     problem = f"There is no setting '{name}' {owner}"
     return with_choices(
         problem, near, f"choose {choices_text(siblings)}" if siblings else "it has none"
     )
+
+
+def _synonymous(
+    path: str, siblings: Collection[str], others: Collection[str], typed: str
+) -> list[str]:
+    """The synonyms that are settings here. If none is, they are those of other choices."""
+    where, _, name = path.rpartition(".")
+    words = settings_for(typed) or settings_for(path) or settings_for(name)
+    known = {*others, *(f"{where}.{sibling}" if where else sibling for sibling in siblings)}
+    here = [word for word in words if word in known]
+    return here or (words if others else [])
 
 
 def _named(name: str, paths: Collection[str]) -> str:
@@ -171,7 +192,9 @@ def _misfit(error: str, kind: Any, value: Any, path: str) -> str:
     shown = MASK if is_secret(path) else shortened_value(repr(value), SHOWN)
     length = (expected and expected[2]) or ""
     where = f"the names in {path}" if "`key`" in error else f"{inside}{path}"
-    return f"{where} must be {choices_text([*literals, *words])}{length}, got {shown}"
+    near = nearest_text(str(value), literals)
+    sentence = f"{where} must be {choices_text([*literals, *words])}{length}, got {shown}"
+    return f"{sentence}.{near}" if near else sentence
 
 
 def check_finite(value: object, path: str) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+from attnexp.core.synonyms import synonyms
+
 LONGEST = 280
 """Characters of a message about what went wrong."""
 
@@ -76,13 +78,20 @@ def choices_text(names: Iterable[str]) -> str:
 
 
 def nearest_text(name: str, names: Iterable[str]) -> str:
-    """Return ` Did you mean 'x' or 'y'?` with up to three similar names, the most similar first.
+    """Return ` Did you mean 'x' or 'y'?` with the names that are synonyms of a name.
 
-    If no name is similar, the text is empty.
+    If none is, it has up to three similar names, the most similar first. If no name is similar, the
+    text is empty.
     """
-    near = get_close_matches(name, list(dict.fromkeys(names)), n=MOST_NEAR, cutoff=0.6)
-    *head, last = [f"'{each}'" for each in near] or [""]
-    return f" Did you mean {', '.join(head)}{' or ' if head else ''}{last}?" if near else ""
+    known = list(dict.fromkeys(names))
+    same = [word for word in synonyms(name) if word in known]
+    return suggestion(same or get_close_matches(name, known, n=MOST_NEAR, cutoff=0.6))
+
+
+def suggestion(names: Iterable[str]) -> str:
+    """Return ` Did you mean 'x' or 'y'?` with the names in their order, or nothing for none."""
+    *head, last = [f"'{name}'" for name in names] or [""]
+    return f" Did you mean {', '.join(head)}{' or ' if head else ''}{last}?" if last else ""
 
 
 def with_choices(problem: str, nearest: str, choices: str) -> str:

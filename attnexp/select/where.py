@@ -135,6 +135,8 @@ class _Reader:
         value = self._operand("a value")
         if sign in ORDERS:
             return _in_order(cells, ORDERS[sign], _meaning(value))
+        if self._take("mark", ","):
+            raise self._several(name, "not in" if sign == "!=" else "in", value)
         same = _equal(cells, value)
         return ~same if sign == "!=" else same
 
@@ -145,6 +147,16 @@ class _Reader:
             fits = fits | _equal(cells, self._operand("a value"))
         self._require("mark", "]", "',' or ']'")
         return fits
+
+    def _several(self, name: str, among: str, first: Token) -> RequestError:
+        """The error for several values after one sign, with the form that takes them."""
+        values = [first, self._operand("a value")]
+        while self._take("mark", ","):
+            values.append(self._operand("a value"))
+        listed = ", ".join(
+            f'"{each.text}"' if each.kind == "quoted" else each.text for each in values
+        )
+        return RequestError(f"--where: for several values, write {name} {among} [{listed}]")
 
     def _operand(self, what: str) -> Token:
         return self._take("word") or self._require("quoted", None, what)

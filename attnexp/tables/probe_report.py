@@ -210,7 +210,7 @@ def _grid(probed: Probed, table: ResultsTable) -> Grid:
     idle = [entry.row.labels[COLUMN] for entry in table.firsts if _is_idle_head(entry)]
     kept = [own for own in table.entries if own[0].row.labels[COLUMN] not in idle]
     how = "paired by seed" if len(probed.runs) > 1 else "and its 95% interval is over examples"
-    caption = [f"The difference is to the learned weights, {how} (docs/probe.md)."]
+    caption = [f"The difference is to the learned weights, {how} (attnexp docs probe)."]
     if idle:
         heads = [".".join(map(str, found)) for name in idle if (found := head_of(name))]
         caption.append(f"Nothing changed without these heads: {', '.join(heads)}.")

@@ -6,7 +6,8 @@ import re
 
 import torch
 
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, suggestion
+from attnexp.core.synonyms import settings_for
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """The numbers of two parameters in glibc's malloc.h."""
@@ -38,7 +39,12 @@ def choose_device(name: str) -> tuple[torch.device, str]:
                 f"device={name} is not available: PyTorch finds {there}. Use device=cpu"
             )
         return torch.device("cuda", index), "as asked"
-    raise RequestError(f"device must be {FORMS}, got '{name}'")
+    numbered = re.fullmatch(r"(?:gpu|cuda):?(\d+)", name)
+    near = suggestion(
+        [f"device=cuda:{numbered[1]}"] if numbered else settings_for(f"device={name}")
+    )
+    problem = f"device must be {FORMS}, got '{name}'"
+    raise RequestError(f"{problem}.{near}" if near else problem)
 
 
 def prepare_processor(threads: int) -> None:

@@ -43,7 +43,7 @@ def test_a_chapter_runs_and_names_its_pictures_and_its_page(in_process, tmp_path
     assert "attnexp attend --scores '1,2;3,4'\n    two queries\n" in answer.stdout
     assert "The pictures:\n  kernel.png\n" in answer.stdout
     assert "  none.png (not drawn)\n" in answer.stdout
-    assert answer.stdout.endswith("What to see in them: docs/course/small.md\n")
+    assert answer.stdout.endswith("What to see in them: attnexp docs small\n")
 
 
 def test_a_chapter_stops_at_a_command_that_fails_with_its_exit_code(

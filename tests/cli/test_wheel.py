@@ -56,9 +56,11 @@ def files(folder):
     return {path for path in found if path.suffix != ".pyc"}
 
 
-def test_the_wheel_holds_the_package_and_every_configuration(site):
+def test_the_wheel_holds_the_package_every_configuration_and_every_document(site):
     conf = {Path("conf") / path for path in files(ROOT / "conf")}
-    assert files(site / "attnexp") == files(ROOT / "attnexp") | conf
+    pages = {path for path in files(ROOT / "docs") if path.suffix == ".md"}
+    documents = {Path("documents") / path for path in pages}
+    assert files(site / "attnexp") == files(ROOT / "attnexp") | conf | documents
 
 
 def test_the_wheel_says_that_it_is_typed_and_has_its_licence(site):
@@ -74,6 +76,11 @@ def test_the_installed_command_runs_elsewhere(site, tmp_path):
     assert str(ROOT) not in run(site, tmp_path, "--info", "searchpath").stdout
     table = run(site, tmp_path, "results")
     assert "additive" in table.stdout
+
+
+def test_an_installed_document_is_printed(site, tmp_path):
+    answer = run(site, tmp_path, "docs", "pooling")
+    assert answer.stdout == (ROOT / "docs" / "course" / "pooling.md").read_text()
 
 
 def test_an_installed_claim_computes_by_its_own_py(site, tmp_path):

@@ -35,7 +35,11 @@ MISFITS = [
     (1.5, int | None, "must be a whole number or null, got 1.5"),
     ("max", Literal["mean", "sum"], "must be mean or sum, got 'max'"),
     (3, Literal["mean", "sum"], "must be mean or sum, got 3"),
-    ("lerned", float | Literal["learned"], "must be a number or learned, got 'lerned'"),
+    (
+        "lerned",
+        float | Literal["learned"],
+        "must be a number or learned, got 'lerned'. Did you mean 'learned'[?]",
+    ),
     ("fast", float | torch.Tensor, "must be a number, got 'fast'"),
     ([1, 2, 3], tuple[float, float], r"must be a list of length 2, got \[1, 2, 3\]"),
     (["de", None], list[str], r"\[1\] must be text, got None"),

@@ -1,0 +1,73 @@
+"""`attnexp docs` lists the documents and prints one of them."""
+
+import io
+import re
+
+import pytest
+from conftest import ROOT
+
+from attnexp.cli.docs import documents, summary
+from attnexp.core import console
+
+PAGES = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/course/*.md")]
+
+NAMED = re.compile(r"\battnexp docs ([a-z_]+)")
+
+
+def test_every_document_is_listed_with_its_title(in_process):
+    lines = in_process("docs").stdout.splitlines()[2:]
+    assert [line.split()[0] for line in lines if line.strip()] == list(documents())
+    for page in PAGES:
+        title = page.read_text().splitlines()[0].removeprefix("# ")
+        assert any(line.split()[0] == page.stem and title in line for line in lines), page
+
+
+def test_no_two_documents_have_one_name():
+    assert len(documents()) == len(PAGES)
+
+
+@pytest.mark.parametrize("name", ["results", "results.md", "docs/results.md"])
+def test_a_document_is_printed_as_it_is_in_a_pipe(in_process, name):
+    assert in_process("docs", name).stdout == (ROOT / "docs" / "results.md").read_text()
+
+
+def test_every_document_is_printed_whole(in_process):
+    for page in PAGES:
+        assert in_process("docs", page.stem).stdout == page.read_text()
+
+
+def test_a_terminal_gets_it_laid_out(in_process, monkeypatch):
+    file = io.StringIO()
+    screen = console.Screen(file=file, force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(console, "out", screen)
+    assert in_process("docs", "claims").returncode == 0
+    assert "Is it true?" in file.getvalue()
+    assert "# Is it true?" not in file.getvalue()
+    assert "```" not in file.getvalue()
+    assert max(map(len, file.getvalue().splitlines())) <= 80
+
+
+def test_an_unknown_document_is_refused(in_process):
+    answer = in_process("docs", "reslts")
+    assert answer.returncode == 2
+    assert "page 'reslts' is not a choice. Did you mean 'results'" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# Runs\n\nA run has\na [folder](a.md). More.\n", "Runs. A run has a folder."),
+        ("# Is it?\n\n## Part\n\n```sh\nattnexp\n```\n\nOne: two.", "Is it? One."),
+        ("# Tour\n\n**Fit a `curve`.** Fifty.", "Tour. Fit a curve."),
+        ("# Data\n\nThe file 3.11 is read.", "Data. The file 3.11 is read."),
+    ],
+)
+def test_a_summary_is_the_title_and_the_first_sentence(text, expected):
+    assert summary(text) == expected
+
+
+def test_a_page_that_the_package_names_exists():
+    for path in (ROOT / "attnexp").rglob("*.py"):
+        text = path.read_text()
+        assert not re.search(r"\bdocs/\w+\.md", text), path
+        assert set(NAMED.findall(text)) <= {page.stem for page in PAGES}, path
