@@ -1,22 +1,26 @@
 """The look of pictures: their size, type, colours, title and names."""
 
 import re
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from inspect import getmembers, isfunction
 from typing import Any
 
+import numpy as np
 from matplotlib import rcParams
 from matplotlib.artist import Artist
+from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
+from matplotlib.ticker import FixedLocator
+from matplotlib.transforms import Bbox, BboxBase, offset_copy
 
 from attnexp.core.errors import RequestError, none_of
 from attnexp.plots.lines import names_of
-from attnexp.plots.style import FAINT, INK, MARGIN, PALETTE, QUIET, STYLE, wrapped
+from attnexp.plots.style import FAINT, HEAD, INK, MARGIN, MISSING, PALETTE, QUIET, STYLE, wrapped
 from attnexp.select.configurations import Comparison
 
 PAPER, BLACK = "#111418", "#e8e8e8"
@@ -60,11 +64,14 @@ NARROWEST, WIDEST = 2.0, 40.0
 PRINTED = 300
 """Dots per inch of a PNG whose width is given."""
 
-SLIDE, SLIDE_DPI = 8.0, 240
+SLIDE, SLIDE_DPI = 6.0, 320
 """Inches of the width of a slide, and its dots per inch: 1,920 pixels."""
 
 LEGEND = 0.3
 """The part of the width that a legend next to the axes may take; a wider one is drawn below."""
+
+SMALLER, SHRINK = 4, 0.8
+"""Sizes of type that are tried until axes fit into a picture, and each as a part of the last."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class Look:
     @property
     def settings(self) -> dict[str, Any]:
         """The settings of matplotlib in which the look differs from others."""
-        settings = {**self.sizes, "savefig.dpi": self.dpi}
+        settings: dict[str, Any] = {**self.sizes, "savefig.dpi": self.dpi}
         if self.width is not None:
             settings["savefig.bbox"] = None
         return settings | DARK if self.dark else settings
@@ -119,7 +126,9 @@ class Look:
         title = figure.texts[0]
         title.set_text(self.named(title.get_text()) if self.title is None else self.title)
         if self.width is not None:
-            _resize(figure, self.width, self.shape)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", MISSING.pattern)  # `encoded` names them
+                _resize(figure, self.width, self.shape)
         if self.dark:
             _recolour(figure)
 
@@ -143,7 +152,7 @@ def of_width(width: float) -> Look:
 
 def slides() -> Look:
     """Return the look of slides: 16:9, 1,920 pixels wide, with large type."""
-    return Look(SLIDE, 9 / 16, _type_sizes(14, 12.5, 12.5), dpi=SLIDE_DPI)
+    return Look(SLIDE, 9 / 16, _type_sizes(10.5, 9.5), dpi=SLIDE_DPI)
 
 
 def of_venue(name: str) -> Look:
@@ -173,7 +182,7 @@ def _bundles() -> Mapping[str, Callable[[], Mapping[str, Any]]]:
     }
 
 
-def _type_sizes(text: float, ticks: float, legend: float | None = None) -> dict[str, float]:
+def _type_sizes(text: float, ticks: float) -> dict[str, float]:
     return {
         "font.size": text,
         "figure.titlesize": text * 7 / 6,
@@ -181,28 +190,71 @@ def _type_sizes(text: float, ticks: float, legend: float | None = None) -> dict[
         "axes.labelsize": text,
         "xtick.labelsize": ticks,
         "ytick.labelsize": ticks,
-        "legend.fontsize": legend or ticks,
+        "legend.fontsize": ticks,
     }
 
 
 def _resize(figure: Figure, width: float, shape: float | None) -> None:
-    """Let a figure have a size, in which everything that it shows has its place."""
+    """Give a figure a size, in inches, and lay it out anew: legends, title, labels and ticks.
+
+    Raises RequestError if its words leave nothing for its axes.
+    """
     across, up = figure.get_size_inches()
-    height = width * (shape or up / across)
-    figure.set_size_inches(width, height)
+    figure.set_figwidth(width)
     if figure.get_layout_engine() is None:
         for axes in figure.axes:
             axes.set_subplotspec(figure.add_gridspec()[0])
     for axes in figure.axes:
         axes.title.set_fontsize(rcParams["axes.titlesize"])
-    below = _legend_below(figure)
+    head, below = _place_title(figure), _legend_below(figure)
+    height = width * (shape or (up - HEAD) / across)
     if shape is None:
-        height += below
-        figure.set_size_inches(width, height)
-    head = _place_title(figure)
-    side, pad = MARGIN / width, MARGIN / height
+        height += head + below
+    figure.set_figheight(height)
+    side, pad = MARGIN / width, 0.0 if below else MARGIN / height
+    if height <= head + below + MARGIN:
+        raise _too_small(figure)
     rect = (side, pad, 1 - 2 * side, 1 - pad - head / height)
     figure.set_layout_engine("constrained", rect=rect)
+    _lay_out(figure)
+    for axes in figure.axes:
+        box = _inches(figure, axes.bbox)
+        for axis, side in ((axes.xaxis, box.width), (axes.yaxis, box.height)):
+            axis.label.set_text(_wrapped(axis.label, side))
+            if isinstance(axis.get_major_locator(), FixedLocator):
+                _thin(axis)
+
+
+def _lay_out(figure: Figure) -> None:
+    """Place the axes, with smaller type if their words leave nothing of them."""
+    for _ in range(SMALLER):
+        with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
+            figure.draw_without_rendering()
+        if not any("not applied" in str(warning.message) for warning in caught):
+            return
+        for axes in figure.axes:
+            for text in axes.findobj(Text):
+                text.set_fontsize(float(text.get_fontsize()) * SHRINK)
+    raise _too_small(figure)
+
+
+def _too_small(figure: Figure) -> RequestError:
+    width, height = figure.get_size_inches()
+    return RequestError(f"{width:.3g}in by {height:.3g}in is too small for its words")
+
+
+def _thin(axis: XAxis | YAxis) -> None:
+    """Leave out the labels of ticks that would overlap the one before."""
+    texts = axis.get_ticklabels()
+    labels, ends = [text.get_text() for text in texts], {}
+    for i, text in enumerate(texts):
+        if labels[i]:
+            box = text.get_window_extent()
+            ends[i] = sorted(box.intervalx if axis.axis_name == "x" else box.intervaly)
+    last = -np.inf
+    for i, (low, high) in sorted(ends.items(), key=lambda item: item[1]):
+        labels[i], last = (labels[i], high) if low >= last else ("", last)
+    axis.set_ticks(axis.get_majorticklocs(), labels)
 
 
 def _legend_below(figure: Figure) -> float:
@@ -210,32 +262,40 @@ def _legend_below(figure: Figure) -> float:
     taken = 0.0
     for axes in figure.axes:
         legend = axes.get_legend()
-        if legend is None or _extent(legend).width <= LEGEND * figure.get_figwidth():
+        if legend is None or _extent(figure, legend).width <= LEGEND * figure.get_figwidth():
             continue
+        handles = [handle for handle in legend.legend_handles if handle is not None]
         texts = [text.get_text() for text in legend.get_texts()]
-        columns = max(1, int((figure.get_figwidth() - 2 * MARGIN) / _extent(legend).width))
-        moved = figure.legend(legend.legend_handles, texts, loc="outside lower left", ncols=columns)
+        columns = max(1, int((figure.get_figwidth() - 2 * MARGIN) / _extent(figure, legend).width))
+        moved = figure.legend(handles, texts, loc="outside lower left", ncols=columns)
         legend.remove()
-        taken += _extent(moved).height
+        taken += _extent(figure, moved).height
     return taken
 
 
 def _place_title(figure: Figure) -> float:
     """Write title and subtitle at the upper left in lines that fit, and return their inches."""
-    width, height = figure.get_size_inches()
     down = MARGIN
     for text in figure.texts[:2]:
-        text.set_text(wrapped(text.get_text(), (width - 2 * MARGIN) * 9 / text.get_fontsize()))
-        text.set_position((MARGIN / width, 1 - down / height))
+        text.set_text(_wrapped(text, figure.get_figwidth() - 2 * MARGIN))
+        place = offset_copy(figure.transFigure, figure, MARGIN, -down, units="inches")
+        text.set(position=(0, 1), transform=place)
         if text.get_text():
-            down += _extent(text).height + 0.05
+            down += _extent(figure, text).height + 0.05
     return down + 0.05
 
 
-def _extent(artist: Artist) -> Bbox:
-    """Return the place of an artist in inches."""
-    figure = artist.get_figure(root=True)
-    return artist.get_window_extent().transformed(figure.dpi_scale_trans.inverted())
+def _wrapped(text: Text, width: float) -> str:
+    """Return a text cut into lines of about this width in inches, in the size of its type."""
+    return wrapped(text.get_text(), width * STYLE["font.size"] / float(text.get_fontsize()))
+
+
+def _extent(figure: Figure, artist: Artist) -> Bbox:
+    return _inches(figure, artist.get_window_extent())
+
+
+def _inches(figure: Figure, box: BboxBase) -> Bbox:
+    return box.transformed(figure.dpi_scale_trans.inverted())
 
 
 def _recolour(figure: Figure) -> None:
