@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from matplotlib.figure import Figure
 
+from attnexp.plots.look import Look
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
@@ -15,10 +16,11 @@ Subject = Run | Comparison | Sequence[Comparison]
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a picture: the attention maps, and the column of metrics.csv."""
+    """Options of a picture: the attention maps, the column of metrics.csv, and the look."""
 
     view: View = field(default_factory=View)
     metric: str | None = None
+    look: Look = field(default_factory=Look)
 
 
 Figures = Iterator[tuple[str, Figure]]

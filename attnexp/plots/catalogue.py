@@ -11,6 +11,7 @@ from attnexp.plots import style
 from attnexp.plots.base import Options, Picture, Subject
 from attnexp.plots.fit import draw_fit
 from attnexp.plots.lengths import draw_lengths
+from attnexp.plots.look import Look
 from attnexp.plots.loss import draw_losses
 from attnexp.plots.maps import compare_attention, draw_attention, draw_growth
 from attnexp.plots.positions import draw_encodings
@@ -136,14 +137,16 @@ def drawn(
     view. Otherwise that is a warning. Raises OSError if the folder cannot be written.
     """
     refused: list[str] = []
-    with style.style():
+    look = options.look
+    with style.style(look.settings):
         for picture in PICTURES:
             if kinds and picture.name not in kinds:
                 continue
             there = False
-            for subject, ending in _named(subjects):
+            for subject, ending in _named(subjects, look):
                 try:
                     for name, figure in picture.figures(subject, options):
+                        look.finish(figure)
                         paths = [into / f"{name}{ending}.{each}" for each in formats]
                         style.save(figure, paths)
                         yield from paths
@@ -169,11 +172,12 @@ def _why(error: Exception) -> str:
 
 
 def _named(
-    subjects: Sequence[Run] | Sequence[Comparison],
+    subjects: Sequence[Run] | Sequence[Comparison], look: Look
 ) -> Iterator[tuple[Subject, str]]:
     """Yield each subject, and all comparisons together, with the end of its file names."""
-    for subject in subjects:
+    shown = [subject if isinstance(subject, Run) else look.rename(subject) for subject in subjects]
+    for subject in shown:
         yield subject, f"-{style.file_word(subject.data)}" if len(subjects) > 1 else ""
-    together = [subject for subject in subjects if not isinstance(subject, Run)]
+    together = [subject for subject in shown if not isinstance(subject, Run)]
     if together:
         yield together, ""

@@ -12,7 +12,6 @@ from attnexp.plots.base import Figures, Options
 from attnexp.plots.style import (
     FAINT,
     HEAD,
-    INK,
     NAME,
     Line,
     below_title,
@@ -163,7 +162,7 @@ def _draw_heads(
             text = f"{change:+.2g}" if change else "0"
             axes.text(
                 head, layer, text, ha="center", va="center", fontsize=7,
-                color="white" if strong else INK,
+                color="white" if strong else "black",
             )  # fmt: skip
     axes.set_xticks(range(changes.shape[1]), _counted(changes.shape[1]))
     axes.set_yticks(range(changes.shape[0]), _counted(changes.shape[0]))

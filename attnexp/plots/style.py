@@ -13,6 +13,7 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from textwrap import wrap
+from types import MappingProxyType
 from typing import Any
 
 import matplotlib
@@ -32,8 +33,8 @@ from attnexp.plots.lines import names_of
 from attnexp.runs.files import DRAWN, write_bytes
 from attnexp.select.configurations import Comparison, Configuration
 
-INK, FAINT = "#222222", "#8a8a8a"
-"""The colours of content and of helper lines."""
+INK, QUIET, FAINT = "#222222", "#5a5a5a", "#8a8a8a"
+"""The colours of content, of subtitles and of helper lines."""
 
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a51a3")
 """Colours that stay apart for the colour-blind: Okabe and Ito (2008), yellow replaced."""
@@ -59,8 +60,13 @@ DPI = 144
 FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Arial Unicode MS", "Microsoft YaHei", "STIXGeneral")
 """The fonts of text: the next one that is installed is used if one lacks a character."""
 
+MARGIN = 0.12
+"""Inches around a picture."""
+
 STYLE: dict[str, Any] = {
     "font.size": 9,
+    "figure.titlesize": 10.5,
+    "axes.titlesize": 9,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
     "axes.spines.top": False,
@@ -75,10 +81,16 @@ STYLE: dict[str, Any] = {
     "ytick.labelsize": 8,
     "legend.frameon": False,
     "legend.fontsize": 8.5,
+    "savefig.bbox": "tight",
     "savefig.dpi": DPI,
+    "savefig.pad_inches": MARGIN,
+    "svg.fonttype": "none",
     "svg.hashsalt": "attnexp",
     "pdf.fonttype": 42,
 }
+
+PLAIN: Mapping[str, Any] = MappingProxyType({})
+"""The settings in which pictures differ from the style, if no look is asked for."""
 
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": DRAWN},
@@ -94,9 +106,6 @@ FORMATS = tuple(METADATA)
 
 HEAD = 0.62
 """Inches above the axes for title and subtitle."""
-
-MARGIN = 0.12
-"""Inches around a picture."""
 
 LONGEST = 160
 """Characters of a title or a name in a picture, and bytes of a word in the name of its file."""
@@ -131,9 +140,10 @@ def new_figure(width: float, height: float, title: str, subtitle: str = "") -> F
     figure = ShownFigure(figsize=(width, height))
     FigureCanvasAgg(figure)
     left = 0.12 / width
-    figure.text(left, 1 - 0.1 / height, title, ha="left", va="top", fontsize=10.5, weight="bold")
+    size = matplotlib.rcParams["figure.titlesize"]
+    figure.text(left, 1 - 0.1 / height, title, ha="left", va="top", fontsize=size, weight="bold")
     if subtitle:
-        figure.text(left, 1 - 0.31 / height, subtitle, ha="left", va="top", color="#5a5a5a")
+        figure.text(left, 1 - 0.31 / height, subtitle, ha="left", va="top", color=QUIET)
     return figure
 
 
@@ -312,11 +322,14 @@ def file_word(text: str) -> str:
 
 
 @contextmanager
-def style() -> Iterator[None]:
-    """Draw in our style inside the block, whatever the user's matplotlibrc says."""
+def style(look: Mapping[str, Any] = PLAIN) -> Iterator[None]:
+    """Draw in our style inside the block, whatever the user's matplotlibrc says.
+
+    `look` are settings of matplotlib in which a look differs from it.
+    """
     installed = set(fontManager.get_font_names())
     fonts = {"font.family": [name for name in FONTS if name in installed]}
-    with matplotlib.style.context(["default", STYLE | fonts]):
+    with matplotlib.style.context(["default", STYLE | fonts | dict(look)]):
         yield
 
 
@@ -332,13 +345,13 @@ def save(figure: Figure, paths: Sequence[Path]) -> None:
 
 
 def encoded(figure: Figure, kind: str = "png") -> bytes:
-    """Return a figure as the content of a file, as large as its drawing."""
+    """Return a figure as the content of a file: in our style, it is as large as its drawing."""
     content = io.BytesIO()
     options: dict[str, Any] = {"metadata": METADATA[kind]}
     if kind == "png":
         options["pil_kwargs"] = {"compress_level": COMPRESSION}
     with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
-        figure.savefig(content, format=kind, bbox_inches="tight", pad_inches=MARGIN, **options)
+        figure.savefig(content, format=kind, **options)
     found = (MISSING.match(str(warning.message)) for warning in caught)
     _warn_of_boxes("".join(sorted({chr(int(match[1])) for match in found if match})))
     return content.getvalue()

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.image import imread
 
 from attnexp.cli.plot import main
 from attnexp.core.errors import RequestError
@@ -131,6 +132,14 @@ def test_a_run_that_failed_still_shows_its_losses(regression_run):
         (["--example", "2"], "no example 2: the run kept only example 1"),
         (["--layer", "0"], "--layer: '0' is not a whole number from 1 on"),
         (["--head", "3"], "no head 3: the run kept heads 1 to 2"),
+        (["--width", "3"], "--width: '3' is not a width from 2in to 40in: write a number and in"),
+        (["--venue", "icml2042"], r"--venue: 'icml2042' is not a choice. Did you mean 'icml20"),
+        (["--venue", "icml2024", "--slides"], "--venue and --slides exclude each other"),
+        (["--width", "3in", "--slides"], "--width and --slides exclude each other"),
+        (["--dpi", "0"], "--dpi: '0' is not a whole number from 50 to 1200"),
+        (["--slides", "--dpi", "100"], "have less than 1,920 pixels: 320 is the least"),
+        (["--name", "gausian=G"], r"--name: 'gausian' is not a choice. Did you mean 'gaussian'"),
+        (["--name", "gaussian"], "--name: 'gaussian' has no new label: write OLD=NEW"),
         (["--what"], r"unrecognized arguments: --what. `attnexp plot --help`"),
     ],
 )
@@ -138,6 +147,31 @@ def test_what_cannot_be_drawn_is_said(regression_run, arguments, message):
     folder = regression_run(heads=2)
     with pytest.raises(RequestError, match=message):
         main([str(folder), *arguments])
+
+
+def test_labels_and_titles_have_the_names_that_are_asked_for(sweep, tmp_path):
+    names = ["--name", "average=Mean", "--name", "model.width=1=narrow", "--name", "gaussian=G"]
+    main([str(sweep), *names, "--format", "svg", "--output", str(tmp_path / "out")])
+    text = (tmp_path / "out" / "fit.svg").read_text()
+    shown = set(re.findall(r"<text[^>]*>([^<]+)</text>", text))
+    assert {"G, narrow", "Mean"} <= shown
+    assert not {"average", "gaussian, model.width=1"} & shown
+    one = next(path for path in sweep.iterdir() if path.name.startswith("w1"))
+    main([str(one), "--name", "gaussian=G", "--kind", "fit", "--format", "svg"])
+    assert ">G on sine, seed" in (one / files.FIGURES / "fit.svg").read_text()
+
+
+@pytest.mark.parametrize("asked", [["--slides"], ["--slides", "--dark"], ["--width", "6in"]])
+def test_every_picture_of_a_run_has_the_size_that_is_asked_for(
+    regression_run, sequence_run, tmp_path, asked
+):
+    for run in (regression_run("a", snapshots=(0, 2)), sequence_run("b", layers=2, heads=2)):
+        main([str(run), *asked, "--output", str(tmp_path / "out")])
+    shapes = [imread(path).shape for path in (tmp_path / "out").iterdir()]
+    assert len(shapes) >= 4
+    wide = 1920 if "--slides" in asked else 1800
+    assert {shape[1] for shape in shapes} == {wide}
+    assert "--slides" not in asked or {shape[0] for shape in shapes} == {1080}
 
 
 def test_places_without_runs_are_said(tmp_path):

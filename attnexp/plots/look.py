@@ -1,0 +1,309 @@
+"""The look of pictures: their size, type, colours, title and names."""
+
+import re
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from inspect import getmembers, isfunction
+from typing import Any
+
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.artist import Artist
+from matplotlib.axis import XAxis, YAxis
+from matplotlib.colors import to_hex, to_rgba_array
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+from matplotlib.ticker import FixedLocator
+from matplotlib.transforms import Bbox, BboxBase, offset_copy
+
+from attnexp.core.errors import RequestError, none_of
+from attnexp.plots.lines import names_of
+from attnexp.plots.style import FAINT, HEAD, INK, MARGIN, MISSING, PALETTE, QUIET, STYLE, wrapped
+from attnexp.select.configurations import Comparison
+
+PAPER, BLACK = "#111418", "#e8e8e8"
+"""The background of dark pictures, and the colour of their content."""
+
+ON_DARK = {
+    INK: BLACK,
+    QUIET: "#b4b8bd",
+    FAINT: "#7d848c",
+    **dict(
+        zip(
+            PALETTE,
+            (
+                "#4a9ee8",
+                "#f0ad1a",
+                "#1fc08f",
+                "#e094c0",
+                "#f27a33",
+                "#a3dcff",
+                "#c2aa4e",
+                "#a793e6",
+            ),
+            strict=True,
+        )
+    ),
+}
+"""The colour that replaces each colour of ours in dark pictures."""
+
+DARK = {
+    **{name: ON_DARK[value] for name, value in STYLE.items() if value in ON_DARK},
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
+}
+
+UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+"""Inches of a unit; a point is that of TeX."""
+
+NARROWEST, WIDEST = 2.0, 40.0
+"""Inches that a picture may be wide."""
+
+PRINTED = 300
+"""Dots per inch of a PNG whose width is given."""
+
+SLIDE, SLIDE_DPI = 6.0, 320
+"""Inches of the width of a slide, and its dots per inch: 1,920 pixels."""
+
+LEGEND = 0.3
+"""The part of the width that a legend next to the axes may take; a wider one is drawn below."""
+
+SMALLER, SHRINK = 4, 0.8
+"""Sizes of type that are tried until axes fit into a picture, and each as a part of the last."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The look of pictures.
+
+    - `width` is in inches. Without one, a picture is as large as its words need.
+    - `shape` is the height as a part of the width; without one, it is that of each picture.
+    - `sizes` are matplotlib's settings of the sizes of type.
+    - `dpi` are the dots per inch of a PNG.
+    - `title` replaces the title.
+    - `names` are the names of configurations in pictures, by the words that they replace.
+    """
+
+    width: float | None = None
+    shape: float | None = None
+    sizes: Mapping[str, float] = field(default_factory=dict)
+    dark: bool = False
+    dpi: int = STYLE["savefig.dpi"]
+    title: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings of matplotlib in which the look differs from others."""
+        settings: dict[str, Any] = {**self.sizes, "savefig.dpi": self.dpi}
+        if self.width is not None:
+            settings["savefig.bbox"] = None
+        return settings | DARK if self.dark else settings
+
+    def named(self, text: str) -> str:
+        """Return a text with the names of the look."""
+        words = sorted(map(re.escape, self.names), key=len, reverse=True)
+        if not words:
+            return text
+        pattern = rf"(?<![\w.=-])(?:{'|'.join(words)})(?![\w=-]|\.\w)"
+        return re.sub(pattern, lambda found: self.names[found[0]], text)
+
+    def rename(self, comparison: Comparison) -> Comparison:
+        """Return a comparison whose configurations have the names of the look."""
+        if not self.names:
+            return comparison
+        names = zip(comparison.configurations, names_of(comparison), strict=True)
+        renamed = [replace(one, label=self.named(name)) for one, name in names]
+        return replace(comparison, configurations=tuple(renamed))
+
+    def finish(self, figure: Figure) -> None:
+        """Give a figure the title, the size and the colours of the look.
+
+        Its first text is its title, and the second, if there is one, its subtitle.
+        """
+        title = figure.texts[0]
+        title.set_text(self.named(title.get_text()) if self.title is None else self.title)
+        if self.width is not None:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", MISSING.pattern)  # `encoded` names them
+                _resize(figure, self.width, self.shape)
+        if self.dark:
+            _recolour(figure)
+
+
+def inches(text: str) -> float:
+    """Return the inches of a width such as `3.3in`. Raises ValueError for another text."""
+    found = re.fullmatch(rf"\s*(\d+\.?\d*|\.\d+)\s*({'|'.join(UNITS)})\s*", text)
+    width = float(found[1]) * UNITS[found[2]] if found else 0.0
+    if not NARROWEST <= width <= WIDEST:
+        raise ValueError(
+            f"'{text}' is not a width from {NARROWEST:g}in to {WIDEST:g}in: write a number and "
+            "in, cm, mm or pt, such as 3.3in"
+        )
+    return width
+
+
+def of_width(width: float) -> Look:
+    """Return the look of pictures of a width in inches."""
+    return Look(width, dpi=PRINTED)
+
+
+def slides() -> Look:
+    """Return the look of slides: 16:9, 1,920 pixels wide, with large type."""
+    return Look(SLIDE, 9 / 16, _type_sizes(10.5, 9.5), dpi=SLIDE_DPI)
+
+
+def of_venue(name: str) -> Look:
+    """Return the look of a conference, a journal or a class of slides, as tueplots has it.
+
+    The sizes are those of the type and of one column; the height is that of slides alone.
+
+    Raises RequestError for a name that tueplots does not have.
+    """
+    bundles = _bundles()
+    if name not in bundles:
+        raise RequestError(f"--venue: {none_of(name, bundles)}")
+    settings = bundles[name]()
+    width, height = settings["figure.figsize"]
+    sizes = _type_sizes(*(settings[f"{each}size"] for each in ("font.", "xtick.label")))
+    return Look(width, height / width if "beamer" in name else None, sizes, dpi=PRINTED)
+
+
+def _bundles() -> Mapping[str, Callable[[], Mapping[str, Any]]]:
+    """Return the bundles of tueplots. Those on dark ground are the others with other colours."""
+    from tueplots import bundles
+
+    return {
+        name: bundle
+        for name, bundle in getmembers(bundles, isfunction)
+        if not name.startswith("_") and not name.endswith("_dark_bg")
+    }
+
+
+def _type_sizes(text: float, ticks: float) -> dict[str, float]:
+    return {
+        "font.size": text,
+        "figure.titlesize": text * 7 / 6,
+        "axes.titlesize": text,
+        "axes.labelsize": text,
+        "xtick.labelsize": ticks,
+        "ytick.labelsize": ticks,
+        "legend.fontsize": ticks,
+    }
+
+
+def _resize(figure: Figure, width: float, shape: float | None) -> None:
+    """Give a figure a size, in inches, and lay it out anew: legends, title, labels and ticks.
+
+    Raises RequestError if its words leave nothing for its axes.
+    """
+    across, up = figure.get_size_inches()
+    figure.set_figwidth(width)
+    if figure.get_layout_engine() is None:
+        for axes in figure.axes:
+            axes.set_subplotspec(figure.add_gridspec()[0])
+    for axes in figure.axes:
+        axes.title.set_fontsize(rcParams["axes.titlesize"])
+    head, below = _place_title(figure), _legend_below(figure)
+    height = width * (shape or (up - HEAD) / across)
+    if shape is None:
+        height += head + below
+    figure.set_figheight(height)
+    side, pad = MARGIN / width, 0.0 if below else MARGIN / height
+    if height <= head + below + MARGIN:
+        raise _too_small(figure)
+    rect = (side, pad, 1 - 2 * side, 1 - pad - head / height)
+    figure.set_layout_engine("constrained", rect=rect)
+    _lay_out(figure)
+    for axes in figure.axes:
+        box = _inches(figure, axes.bbox)
+        for axis, side in ((axes.xaxis, box.width), (axes.yaxis, box.height)):
+            axis.label.set_text(_wrapped(axis.label, side))
+            if isinstance(axis.get_major_locator(), FixedLocator):
+                _thin(axis)
+
+
+def _lay_out(figure: Figure) -> None:
+    """Place the axes, with smaller type if their words leave nothing of them."""
+    for _ in range(SMALLER):
+        with warnings.catch_warnings(record=True, action="always", category=UserWarning) as caught:
+            figure.draw_without_rendering()
+        if not any("not applied" in str(warning.message) for warning in caught):
+            return
+        for axes in figure.axes:
+            for text in axes.findobj(Text):
+                text.set_fontsize(float(text.get_fontsize()) * SHRINK)
+    raise _too_small(figure)
+
+
+def _too_small(figure: Figure) -> RequestError:
+    width, height = figure.get_size_inches()
+    return RequestError(f"{width:.3g}in by {height:.3g}in is too small for its words")
+
+
+def _thin(axis: XAxis | YAxis) -> None:
+    """Leave out the labels of ticks that would overlap the one before."""
+    texts = axis.get_ticklabels()
+    labels, ends = [text.get_text() for text in texts], {}
+    for i, text in enumerate(texts):
+        if labels[i]:
+            box = text.get_window_extent()
+            ends[i] = sorted(box.intervalx if axis.axis_name == "x" else box.intervaly)
+    last = -np.inf
+    for i, (low, high) in sorted(ends.items(), key=lambda item: item[1]):
+        labels[i], last = (labels[i], high) if low >= last else ("", last)
+    axis.set_ticks(axis.get_majorticklocs(), labels)
+
+
+def _legend_below(figure: Figure) -> float:
+    """Draw legends that are too wide below all axes, and return the inches that they take."""
+    taken = 0.0
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        if legend is None or _extent(figure, legend).width <= LEGEND * figure.get_figwidth():
+            continue
+        handles = [handle for handle in legend.legend_handles if handle is not None]
+        texts = [text.get_text() for text in legend.get_texts()]
+        columns = max(1, int((figure.get_figwidth() - 2 * MARGIN) / _extent(figure, legend).width))
+        moved = figure.legend(handles, texts, loc="outside lower left", ncols=columns)
+        legend.remove()
+        taken += _extent(figure, moved).height
+    return taken
+
+
+def _place_title(figure: Figure) -> float:
+    """Write title and subtitle at the upper left in lines that fit, and return their inches."""
+    down = MARGIN
+    for text in figure.texts[:2]:
+        text.set_text(_wrapped(text, figure.get_figwidth() - 2 * MARGIN))
+        place = offset_copy(figure.transFigure, figure, MARGIN, -down, units="inches")
+        text.set(position=(0, 1), transform=place)
+        if text.get_text():
+            down += _extent(figure, text).height + 0.05
+    return down + 0.05
+
+
+def _wrapped(text: Text, width: float) -> str:
+    """Return a text cut into lines of about this width in inches, in the size of its type."""
+    return wrapped(text.get_text(), width * STYLE["font.size"] / float(text.get_fontsize()))
+
+
+def _extent(figure: Figure, artist: Artist) -> Bbox:
+    return _inches(figure, artist.get_window_extent())
+
+
+def _inches(figure: Figure, box: BboxBase) -> Bbox:
+    return box.transformed(figure.dpi_scale_trans.inverted())
+
+
+def _recolour(figure: Figure) -> None:
+    """Replace our colours, which artists were given by name, by those of dark pictures."""
+    for artist in figure.findobj():
+        written = isinstance(artist, Line2D | Text)
+        for part in ("color",) if written else ("facecolor", "edgecolor"):
+            if hasattr(artist, f"set_{part}"):
+                colours = to_rgba_array(getattr(artist, f"get_{part}")())
+                for colour in {to_hex(each) for each in colours} & ON_DARK.keys():
+                    getattr(artist, f"set_{part}")(ON_DARK[colour])

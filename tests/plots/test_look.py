@@ -1,0 +1,168 @@
+"""The look of pictures: size, colours, type, title and names."""
+
+import warnings
+from dataclasses import replace
+from io import BytesIO
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from matplotlib.image import imread
+
+from attnexp.core.errors import RequestError
+from attnexp.plots import look, style
+from attnexp.plots.look import Look
+
+
+def pixels(asked: Look, label: str = "a line", title: str = "title", kind: str = "png") -> bytes:
+    """A file of a picture with one line and a legend."""
+    with style.style(asked.settings):
+        figure = style.new_figure(5.6, 3.9, title, "subtitle")
+        axes = style.plot_axes(figure)
+        axes.plot([0, 1], [0, 1], color=style.PALETTE[0], label=label)
+        axes.plot([0, 1], [1, 0], color=style.INK)
+        style.name_lines(axes)
+        asked.finish(figure)
+        return style.encoded(figure, kind)
+
+
+def words(content: bytes) -> list[str]:
+    return [text for text in ElementTree.fromstring(content).itertext() if text.strip()]
+
+
+@pytest.mark.parametrize(
+    ("text", "inches"),
+    [("3.3in", 3.3), ("10 cm", 10 / 2.54), ("100mm", 100 / 25.4), ("240pt", 240 / 72.27)],
+)
+def test_a_width_has_a_unit(text, inches):
+    assert look.inches(text) == pytest.approx(inches)
+
+
+@pytest.mark.parametrize("text", ["3.3", "in", "-3in", "1in", "41in", "3.3em", "nan in"])
+def test_another_text_is_refused(text):
+    with pytest.raises(ValueError, match="is not a width from 2in to 40in: write a number and in,"):
+        look.inches(text)
+
+
+@pytest.mark.parametrize(
+    ("asked", "width", "height"),
+    [
+        (look.of_width(3.0), 900, None),
+        (replace(look.of_width(3.0), dpi=100), 300, None),
+        (look.slides(), 1920, 1080),
+        (replace(look.slides(), dpi=640), 3840, 2160),
+        (look.of_venue("neurips2024"), 1650, None),
+        (look.of_venue("icml2024"), 975, None),
+        (look.of_venue("beamer_moml"), 1653, 744),
+    ],
+)
+@pytest.mark.parametrize("label", ["a line", "a name that is much longer than a third of it"])
+def test_a_picture_has_the_size_that_is_asked_for(asked, width, height, label):
+    found = imread(BytesIO(pixels(asked, label)))
+    assert found.shape[1] == width
+    assert height is None or found.shape[0] == height
+    edge = np.concatenate([found[:6].ravel(), found[-6:].ravel(), found[:, -6:].ravel()])
+    assert (edge == 1).all()
+
+
+def test_a_venue_has_its_type_and_its_nearest_name():
+    assert look.of_venue("icml2024").sizes["font.size"] == 8
+    assert look.of_venue("icml2024").sizes["legend.fontsize"] == 6
+    with pytest.raises(RequestError, match=r"--venue: 'nips2024' is not a choice.*'neurips2024'"):
+        look.of_venue("nips2024")
+
+
+@pytest.mark.parametrize("asked", [look.of_width(2.0), Look(2.0, 0.2)])
+def test_a_size_that_words_fill_is_refused(asked):
+    with style.style(asked.settings):
+        figure = style.new_figure(20, 4, "title", "subtitle")
+        for axes in style.panels(figure, columns=9).flat:
+            axes.set_ylabel("a name")
+        with pytest.raises(RequestError, match=r"^2in by [\d.]+in is too small for its words"):
+            asked.finish(figure)
+
+
+def test_type_is_smaller_if_axes_would_vanish():
+    asked = look.slides()
+    with style.style(asked.settings):
+        figure = style.new_figure(6, 12, "title")
+        grid = style.panels(figure, 6)
+        for axes in grid.flat:
+            axes.set_xlabel("x")
+        asked.finish(figure)
+    assert grid[0, 0].xaxis.label.get_fontsize() < asked.sizes["axes.labelsize"]
+    assert figure.texts[0].get_fontsize() == asked.sizes["figure.titlesize"]
+    assert all(axes.bbox.height > 0 for axes in grid.flat)
+
+
+def test_labels_of_ticks_that_would_overlap_are_left_out():
+    asked = look.of_width(2.0)
+    with style.style(asked.settings):
+        figure = style.new_figure(20, 20, "title")
+        axes = style.plot_axes(figure)
+        axes.set_xticks(range(100), [f"{i:03}" for i in range(100)])
+        asked.finish(figure)
+    shown = [label for label in axes.get_xticklabels() if label.get_text()]
+    assert 2 <= len(shown) < 12
+    ends = [label.get_window_extent().intervalx for label in shown]
+    assert all(one[1] < other[0] for one, other in pairwise(ends))
+
+
+def test_a_dark_picture_is_light_on_dark():
+    found = (imread(BytesIO(pixels(Look(dark=True)))) * 255).round().astype(int)[..., :3]
+    assert found[0, 0].tolist() == [0x11, 0x14, 0x18]
+    drawn = {f"#{r:02x}{g:02x}{b:02x}" for r, g, b in found.reshape(-1, 3)}
+    assert {"#4a9ee8", "#e8e8e8"} <= drawn
+    assert not {style.PALETTE[0], style.INK, "#ffffff"} & drawn
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of WCAG 2.1, from 1 to 21."""
+
+    def luminance(colour: str) -> float:
+        parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+        red, green, blue = [
+            x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in parts
+        ]
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_colours_are_read_on_the_dark_background():
+    for colour in look.ON_DARK.values():
+        assert contrast(colour, look.PAPER) > 4.5
+    assert len(set(look.ON_DARK.values())) == len(look.ON_DARK)
+
+
+def test_text_in_a_vector_file_is_text():
+    found = words(pixels(Look(), "a line", "The title", "svg"))
+    assert {"The title", "subtitle", "a line"} <= set(found)
+
+
+@pytest.mark.parametrize("asked", [Look(), look.of_width(3.3)])
+def test_a_title_is_replaced_or_left_out(asked):
+    assert "Mine" in words(pixels(replace(asked, title="Mine"), kind="svg"))
+    assert "title" not in words(pixels(replace(asked, title=""), kind="svg"))
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("dot on sine, seed 0", "Luong on sine, seed 0"),
+        ("dot, width=1", "Luong, narrow"),
+        ("scaled_dot, width=12", "scaled_dot, width=12"),
+        ("score.dot, width=1.5", "score.dot, width=1.5"),
+        ("dot-product", "dot-product"),
+    ],
+)
+def test_names_replace_whole_words(text, named):
+    assert Look(names={"dot": "Luong", "width=1": "narrow"}).named(text) == named
+
+
+def test_a_character_without_a_font_prints_no_warning_of_matplotlib():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pixels(look.of_width(3.3), title="\N{EGYPTIAN HIEROGLYPH A002}")
