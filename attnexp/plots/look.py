@@ -20,7 +20,18 @@ from matplotlib.transforms import Bbox, BboxBase, offset_copy
 
 from attnexp.core.errors import RequestError, none_of
 from attnexp.plots.lines import names_of
-from attnexp.plots.style import FAINT, HEAD, INK, MARGIN, MISSING, PALETTE, QUIET, STYLE, wrapped
+from attnexp.plots.style import (
+    FAINT,
+    HEAD,
+    INK,
+    MARGIN,
+    MISSING,
+    PALETTE,
+    QUIET,
+    STYLE,
+    name_by_legend,
+    wrapped,
+)
 from attnexp.select.configurations import Comparison
 
 PAPER, BLACK = "#111418", "#e8e8e8"
@@ -69,6 +80,9 @@ SLIDE, SLIDE_DPI = 6.0, 320
 
 LEGEND = 0.3
 """The part of the width that a legend next to the axes may take; a wider one is drawn below."""
+
+DIRECT_FROM = 5.0
+"""The inches from which lines are named at their ends; narrower pictures have a legend."""
 
 SMALLER, SHRINK = 4, 0.8
 """Sizes of type that are tried until axes fit into a picture, and each as a part of the last."""
@@ -206,6 +220,8 @@ def _resize(figure: Figure, width: float, shape: float | None) -> None:
             axes.set_subplotspec(figure.add_gridspec()[0])
     for axes in figure.axes:
         axes.title.set_fontsize(rcParams["axes.titlesize"])
+        if width < DIRECT_FROM:
+            name_by_legend(axes)
     head, below = _place_title(figure), _legend_below(figure)
     height = width * (shape or (up - HEAD) / across)
     if shape is None:

@@ -19,6 +19,7 @@ from typing import Any
 import matplotlib
 import matplotlib.style
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -47,6 +48,9 @@ MARKERS = ("", "o", "s", "^", "D", "v", "P", "X", "*")
 
 MARKS = 8
 """About how many markers a line has."""
+
+NAMED = "name of a line"
+"""The group of the names at the ends of lines, and of the pieces of lines next to them."""
 
 DIRECT = 8
 """The most lines whose names are at their ends."""
@@ -232,12 +236,26 @@ def name_lines(axes: Axes) -> None:
         for line, label in named
         if isinstance(line, Line2D) and line.get_linestyle() != "None" and np.size(line.get_xdata())
     ]
+    top = 1.02
     if 1 < len(ends) <= DIRECT:
-        lowest = _name_ends(axes, ends)
+        top = min(_name_ends(axes, ends) - SPACE, top)
         named = [each for each in named if each not in ends]
-        top = min(lowest - SPACE, 1.02)
-    else:
-        top = 1.02
+    _add_legend(axes, named, top)
+
+
+def name_by_legend(axes: Axes) -> None:
+    """Put the names at the ends of lines into the legend, for a picture that is narrow."""
+    figure = axes.get_figure()
+    assert figure is not None
+    names = [text for text in axes.texts if text.get_gid() == NAMED]
+    for artist in [*names, *(one for one in figure.artists if one.get_gid() == NAMED)]:
+        artist.remove()
+    if names:
+        handles, labels = axes.get_legend_handles_labels()
+        _add_legend(axes, list(zip(handles, labels, strict=True)), 1.02)
+
+
+def _add_legend(axes: Axes, named: Sequence[tuple[Artist, str]], top: float) -> None:
     if named:
         names = [wrapped(label, NAME) for _, label in named]
         columns = 1 + sum(name.count("\n") + 1 for name in names) // TALLEST
@@ -262,12 +280,11 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[Line2D, str]]) -> float:
         piece = Line2D(
             [1.02, 1.07], [at, at], transform=axes.transAxes, clip_on=False,
             color=line.get_color(), linestyle=line.get_linestyle(), linewidth=1.8,
-            marker=line.get_marker(), markersize=4.5, markevery=[0],
+            marker=line.get_marker(), markersize=4.5, markevery=[0], gid=NAMED,
         )  # fmt: skip
         figure.add_artist(piece)
-        axes.text(
-            1.085, at, wrapped(label, NAME), transform=axes.transAxes, va="center", fontsize=8.5
-        )
+        name = wrapped(label, NAME)
+        axes.text(1.085, at, name, transform=axes.transAxes, va="center", fontsize=8.5, gid=NAMED)
     return min(placed)
 
 

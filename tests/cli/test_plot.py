@@ -154,7 +154,7 @@ def test_labels_and_titles_have_the_names_that_are_asked_for(sweep, tmp_path):
     main([str(sweep), *names, "--format", "svg", "--output", str(tmp_path / "out")])
     text = (tmp_path / "out" / "fit.svg").read_text()
     shown = set(re.findall(r"<text[^>]*>([^<]+)</text>", text))
-    assert {"G, narrow", "Mean"} <= shown
+    assert {"G, narrow (2 seeds)", "Mean"} <= shown
     assert not {"average", "gaussian, model.width=1"} & shown
     one = next(path for path in sweep.iterdir() if path.name.startswith("w1"))
     main([str(one), "--name", "gaussian=G", "--kind", "fit", "--format", "svg"])
