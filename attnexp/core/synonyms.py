@@ -1,9 +1,9 @@
-"""Words of other tools for what attnexp has: the table `config/synonyms.yaml`."""
+"""Words of other tools for what attnexp has: the table synonyms.yaml."""
 
 from functools import cache
 from pathlib import Path
 
-TABLE = Path(__file__).resolve().parent.parent / "config" / "synonyms.yaml"
+TABLE = Path(__file__).resolve().with_suffix(".yaml")
 
 
 def synonyms(word: str) -> list[str]:

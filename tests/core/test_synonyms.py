@@ -11,7 +11,7 @@ from attnexp.config.schema import unknown_setting
 from attnexp.core.errors import nearest_text
 from attnexp.plots.catalogue import PICTURES
 
-TABLE = yaml.safe_load((ROOT / "attnexp" / "config" / "synonyms.yaml").read_text())
+TABLE = yaml.safe_load((ROOT / "attnexp" / "core" / "synonyms.yaml").read_text())
 ROWS = [(section, word, ours) for section in TABLE for word, ours in TABLE[section].items()]
 
 
