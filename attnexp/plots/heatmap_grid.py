@@ -155,7 +155,7 @@ def _inches(one: Map, count: int) -> tuple[float, float]:
     sides = []
     for side in (one.columns, one.rows):
         if side.numbers is not None:
-            sides.append(2.9 if count == 1 else 2.1 if count <= FEW else 1.3)
+            sides.append(2.9 if count == 1 else 2.1 if count <= 3 else 1.4)
         else:
             sides.append(min(max(cell * len(side), 0.9), 4.5))
     return sides[0], sides[1]
