@@ -300,11 +300,9 @@ def _apart(heights: Sequence[float], sizes: Sequence[float]) -> list[float]:
     for i in order:
         placed[i] = min(heights[i], ceiling - sizes[i] / 2)
         ceiling = placed[i] - sizes[i] / 2
-    floor = -math.inf
-    lift = max(0.0, sizes[order[-1]] / 2 - placed[order[-1]])
-    placed[order[-1]] += lift
+    floor = 0.0
     for i in reversed(order):
-        placed[i] = max(placed[i], floor + sizes[i] / 2) if floor > -math.inf else placed[i]
+        placed[i] = max(placed[i], floor + sizes[i] / 2)
         floor = placed[i] + sizes[i] / 2
     return [placed[i] for i in range(len(heights))]
 

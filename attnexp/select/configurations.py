@@ -79,9 +79,11 @@ class Comparison:
             runs = {seed: one.with_seed(seed) for seed in distances}
             values = {s: run.metrics.get(str(run.summary.primary)) for s, run in runs.items()}
             known = [value for value in values.values() if value is not None]
-            for seed, value in values.items() if known else ():
-                away = math.inf if value is None else abs(value - median(known))
-                distances[seed] += away / (pstdev(known) or 1.0)
+            if not known:
+                continue
+            middle, sd = median(known), pstdev(known) or 1.0
+            for seed, value in values.items():
+                distances[seed] += math.inf if value is None else abs(value - middle) / sd
         return min(distances, key=lambda seed: (distances[seed], seed))
 
     @property

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from attnexp.core.console import number_text
 from attnexp.runs.probed import FACTS
+from attnexp.stats.compare import Difference
 from attnexp.tables.entries import LOST, Entry, ResultsTable
 from attnexp.tables.grid import NOTHING, Cell, cell
 from attnexp.tables.learning import modes_of
@@ -95,13 +96,11 @@ def _companion(head: str, rare: bool = False) -> Column:
     )
 
 
-def _difference_text(entry: Entry) -> str | None:
-    """Return the mean difference to the best row or to the reference, with its interval."""
-    found = entry.standing.difference
+def difference_text(found: Difference | None) -> str | None:
+    """Return a mean difference with its interval."""
     if found is None:
         return None
-    ends = ", ".join(number_text(end) for end in (found.low, found.high))
-    return f"{number_text(found.mean)} [{ends}]"
+    return f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}]"
 
 
 def _ahead(entry: Entry) -> str | None:
@@ -176,7 +175,7 @@ COLUMNS = (
         spare=1,
     ),
     Column(
-        value=_difference_text,
+        value=lambda entry: difference_text(entry.standing.difference),
         title="difference to {reference}",
         shown=_one_metric,
         spare=1,

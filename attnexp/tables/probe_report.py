@@ -29,6 +29,7 @@ from attnexp.select.configurations import Comparison, Configuration
 from attnexp.select.frame import make_frame
 from attnexp.stats.compare import Difference, Standing
 from attnexp.stats.intervals import LEVEL
+from attnexp.tables.columns import difference_text
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
 from attnexp.tables.grid import Grid, Report, listed
 from attnexp.tables.reports import grid_of, records_of
@@ -242,7 +243,7 @@ def _sentences(probed: Probed, table: ResultsTable) -> Iterator[str]:
         yield (
             f"{probed.title}: of the single heads {name} costs most on the {split} set "
             f"({metric} {change:+.4g}); on the test set {probed.metric} changes by "
-            f"{_change_text(entries[name].standing.difference)}"
+            f"{difference_text(entries[name].standing.difference) or 'an unknown amount'}"
         )
 
 
@@ -294,9 +295,3 @@ def _is_clear(entry: Entry) -> bool:
     """Return whether the interval of a change leaves out zero."""
     found = entry.standing.difference
     return found is not None and not found.low <= 0 <= found.high
-
-
-def _change_text(found: Difference | None) -> str:
-    if found is None:
-        return "an unknown amount"
-    return f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}]"
