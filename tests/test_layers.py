@@ -43,7 +43,7 @@ PARTS = {
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
-SHARED_BY_VERBS = {"arguments", "main"}
+SHARED_BY_VERBS = {"arguments", "drawing", "main"}
 """The modules of cli that a verb may import; `main` alone starts another verb."""
 
 HYDRA = {"config", "sweeps"}

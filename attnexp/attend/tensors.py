@@ -85,7 +85,7 @@ class Description:
                 with_choices("has an unknown kind", nearest_text(kind, KINDS), choices)
             )
         if not re.fullmatch(r"[1-9]\d{0,9}(x[1-9]\d{0,9})*", sizes):
-            raise self._error("must have a shape such as 2x10x4, whole numbers from 1 on")
+            raise self._error("must have a shape of positive integers, such as 2x10x4")
         shape = tuple(map(int, sizes.split("x")))
         shape = shape * 2 if kind == "eye" and len(shape) == 1 else shape
         self._check_shape(shape)

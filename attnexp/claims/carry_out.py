@@ -1,7 +1,8 @@
-"""Runs what is missing of a claim, or says what that would be."""
+"""Runs the missing parts of a claim, draws it, or says what would be run."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attnexp.claims.claim import FOLDER, Claim
 from attnexp.claims.gather import evidence_of, finished_runs, first_words, sweep_words
@@ -16,20 +17,24 @@ from attnexp.claims.words import IS
 from attnexp.core import console
 from attnexp.core.errors import writable
 from attnexp.runs.folder import Run
+from attnexp.select.configurations import comparisons
+
+if TYPE_CHECKING:
+    from attnexp.plots.look import Look
 
 Command = Callable[[Sequence[str]], None]
 """Runs `attnexp` with arguments, and raises SystemExit if it fails."""
 
 
 def figures_folder(name: str) -> Path:
-    """Return the folder of a claim's pictures, in which `attnexp plot` draws, too."""
+    """Return the folder of a claim's pictures."""
     return FOLDER / name / "figures"
 
 
 def run_claim(
     name: str, claim: Claim, seeds: range, config_dir: Path | None, command: Command
 ) -> None:
-    """Run the missing parts of a claim: points, sweeps, interventions and pictures.
+    """Run the missing parts of a claim: points, sweeps and interventions.
 
     The first job of each sweep runs alone, and decides whether the claim can be judged at all.
     `command` runs `attnexp` with other arguments.
@@ -53,17 +58,24 @@ def run_claim(
     for words in claim.sweeps:
         span = f"range({seeds.start},{seeds.stop})"
         command(["-m", *sweep_words(words, span, folder, config_dir)])
-    evidence = evidence_of(name, claim, config_dir, trusted=True)
-    _probe(claim, evidence.runs, config_dir, command)
-    if claim.picture is not None:
-        metric = ["--metric", claim.picture.metric] if claim.picture.metric else []
-        command(["plot", str(folder), "--kind", claim.picture.kind, *metric])
-    if curves := claim.decision().curves(evidence):
-        from attnexp.claims.picture import draw_curves  # Matplotlib takes half a second to import
+    _probe(claim, evidence_of(name, claim, config_dir, trusted=True).runs, config_dir, command)
 
-        path = figures_folder(name) / "claim.png"
-        draw_curves(curves, name, claim.axes, path)
-        console.say(f"picture: {path}")
+
+def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -> None:
+    """Draw the picture of a claim's runs and the one of its curves, and say their paths."""
+    from attnexp.claims.picture import draw_curves  # Matplotlib takes half a second to import
+    from attnexp.plots.base import Options
+    from attnexp.plots.catalogue import drawn
+
+    evidence = evidence_of(name, claim, config_dir, trusted=True)
+    into = figures_folder(name)
+    if claim.picture is not None:
+        options = Options(metric=claim.picture.metric, look=look)
+        for path in drawn(comparisons(evidence.runs), into, options, [claim.picture.kind]):
+            console.say(str(path))
+    if curves := claim.decision().curves(evidence):
+        draw_curves(curves, name, claim.axes, into / "claim.png", look)
+        console.say(str(into / "claim.png"))
 
 
 def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None, command: Command) -> None:

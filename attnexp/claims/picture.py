@@ -5,13 +5,14 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from attnexp.claims.evidence import Point
 from attnexp.plots.lines import WIDE, spans_powers
+from attnexp.plots.look import Look
 from attnexp.plots.style import (
     draw_band,
     line_styles,
+    log_axis,
     name_lines,
     new_figure,
     plot_axes,
@@ -20,7 +21,9 @@ from attnexp.plots.style import (
 )
 
 
-def draw_curves(points: Sequence[Point], title: str, labels: tuple[str, str], path: Path) -> None:
+def draw_curves(
+    points: Sequence[Point], title: str, labels: tuple[str, str], path: Path, look: Look
+) -> None:
     """Draw each curve: the mean over the seeds, and a band from the smallest to the largest.
 
     The places of a curve are those that all its seeds have; a curve of one place is a number and is
@@ -31,7 +34,7 @@ def draw_curves(points: Sequence[Point], title: str, labels: tuple[str, str], pa
     for point in points:
         places.setdefault(point.curve, set()).add(point.x)
     drawn = [point for point in points if len(places[point.curve]) > 1]
-    with style():
+    with style(look.settings):
         figure = new_figure(5.6, 3.9, title, f"mean of {seeds} seeds, band: smallest to largest")
         axes = plot_axes(figure)
         curves = list(dict.fromkeys(point.curve for point in drawn))
@@ -48,15 +51,11 @@ def draw_curves(points: Sequence[Point], title: str, labels: tuple[str, str], pa
         _scale(axes, "x", [point.x for point in drawn])
         _scale(axes, "y", [point.y for point in drawn])
         name_lines(axes)
+        look.finish(figure)
         save(figure, [path])
 
 
 def _scale(axes: Axes, name: str, numbers: Sequence[float]) -> None:
     """Make an axis logarithmic where its numbers are positive and span a wide range."""
-    if not spans_powers(np.array(numbers), WIDE):
-        return
-    axis = axes.xaxis if name == "x" else axes.yaxis
-    axes.set(**{f"{name}scale": "log"})
-    axis.set_major_locator(LogLocator(numticks=8))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axis.set_minor_formatter(NullFormatter())
+    if spans_powers(np.array(numbers), WIDE):
+        log_axis(axes, name, np.array(numbers))

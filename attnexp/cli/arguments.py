@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from attnexp.core.errors import RequestError
+from attnexp.tables.output import FORMATS
 
 
 class Arguments(argparse.ArgumentParser):
@@ -33,9 +34,9 @@ def listed(text: str) -> list[str]:
 
 
 def count(text: str) -> int:
-    """Return a whole number from 1 on."""
+    """Return a positive integer."""
     if not text.strip().isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a positive integer")
     return int(text)
 
 
@@ -71,6 +72,27 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     """Add the argument that chooses among the runs below the paths."""
     parser.add_argument(
         "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
+    )
+
+
+def add_judgement(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of verdicts."""
+    parser.add_argument(
+        "--equal-within",
+        type=fraction,
+        metavar="X",
+        help="the smallest difference that matters; smaller ones count as equal",
+    )
+    parser.add_argument(
+        "--looks", type=count, default=1, metavar="N", help="planned interim looks (default 1)"
+    )
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say in which form tables are written, and where."""
+    parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
     )
 
 

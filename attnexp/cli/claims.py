@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp.claims.card import Entry, judged, markdown
-from attnexp.claims.carry_out import figures_folder, plan_claim, run_claim
+from attnexp.claims.carry_out import draw_claim, figures_folder, plan_claim, run_claim
 from attnexp.claims.claim import names, read_claim
 from attnexp.claims.decision import Verdict
 from attnexp.claims.printed_card import list_claims, show_card
 from attnexp.cli.arguments import Arguments, count
+from attnexp.cli.drawing import add_look, asked_look, require_drawing
 from attnexp.cli.main import FAILURE, REQUEST
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
@@ -43,6 +44,8 @@ def main(argv: Sequence[str]) -> None:
     chosen = known if arguments.all else [arguments.name] if arguments.name else []
     if arguments.dry_run and not chosen:
         raise RequestError("--dry-run takes the name of a claim, or --all")
+    drawing = bool(chosen) and not arguments.dry_run
+    require_drawing(arguments, drawing, "name a claim, without --dry-run")
     entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
     if arguments.dry_run:
         return
@@ -83,6 +86,8 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> Entry:
             seeds = range(first, first + (arguments.seeds or claim.seeds))
             work = plan_claim if arguments.dry_run else run_claim
             work(name, claim, seeds, arguments.config_dir, _command)
+            if not arguments.dry_run:
+                draw_claim(name, claim, arguments.config_dir, asked_look(arguments, {}))
         return judged(name, claim, arguments.config_dir, chosen)
     except RequestError as error:
         if arguments.name is not None:
@@ -111,6 +116,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write the cards there, as Markdown"
     )
+    add_look(parser)
     return parser.parse_intermixed_args(argv)
 
 

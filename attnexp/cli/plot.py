@@ -2,26 +2,29 @@
 
 import argparse
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 
 from attnexp.cli.arguments import Arguments, add_view, add_where, listed, places
+from attnexp.cli.drawing import (
+    add_look,
+    add_names,
+    asked_look,
+    asked_names,
+    figures_folder,
+)
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, none_of, writable
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import PICTURES, drawn
-from attnexp.plots.lines import asked_columns, intact, names_of
-from attnexp.plots.look import Look, inches, of_venue, of_width, slides
+from attnexp.plots.lines import asked_columns, intact
 from attnexp.plots.style import FORMATS
 from attnexp.runs import files
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run, load_run
 from attnexp.select.configurations import comparisons
+from attnexp.select.number import numbers_of
 from attnexp.select.selection import selected
-
-FEWEST_DOTS, MOST_DOTS = 50, 1200
-"""Dots per inch that a PNG may have."""
 
 KINDS = [picture.name for picture in PICTURES]
 
@@ -47,18 +50,9 @@ def main(argv: Sequence[str]) -> None:
     runs = chosen_runs(paths, arguments.where)
     kinds = check_all(arguments.kind, KINDS, "kind")
     formats = check_all(arguments.format, FORMATS, "format")
-    look = asked_look(arguments, runs)
-    if arguments.metric is not None:
-        asked_columns(runs, arguments.metric)
-    if len(runs) == 1:
-        folder = runs[0].folder / files.FIGURES
-    else:
-        folder = (paths[0] if len(paths) == 1 else Path()) / files.FIGURES
-    if arguments.output is None and folder.is_symlink():
-        raise RequestError(
-            f"{folder} is a symbolic link, which is not followed: name a folder with --output"
-        )
-    folder = arguments.output or folder
+    look = asked_look(arguments, asked_names(arguments, runs))
+    check_metric(runs, arguments.metric, kinds)
+    folder = arguments.output or figures_folder(runs, paths)
     subjects = runs if len(runs) == 1 else comparisons(runs)
     with writable("--output", folder):
         options = Options(view, arguments.metric, look)
@@ -103,92 +97,31 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         help="default: the run's own figures/, or figures/ next to the runs",
     )
     add_where(parser)
-    parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv, for the loss")
+    parser.add_argument(
+        "--metric",
+        metavar="NAME",
+        help="a column of metrics.csv, for the loss, or a number, such as test_mse, "
+        "probe.hard.exact_match or exact_match_by_length@16, for the metric",
+    )
     parser.add_argument(
         "--example", type=places, default=(), metavar="N,...", help="test examples, from 1"
     )
     add_view(parser, heads="each, or their mean")
-    parser.add_argument(
-        "--width", type=width, metavar="LENGTH", help="of the whole picture: 3.3in, 8.4cm, 240pt"
-    )
-    parser.add_argument(
-        "--venue", metavar="NAME", help="width and type of neurips2024, icml2024, jmlr2001, ..."
-    )
-    parser.add_argument("--slides", action="store_true", help="16:9, 1,920 pixels wide, large type")
-    parser.add_argument("--dark", action="store_true", help="on a dark background")
-    parser.add_argument("--dpi", type=dots, metavar="N", help="dots per inch of a PNG")
-    parser.add_argument("--title", metavar="TEXT", help="in place of the title; empty: none")
-    parser.add_argument(
-        "--name",
-        action="append",
-        default=[],
-        metavar="OLD=NEW",
-        help="a label in pictures; can be repeated",
-    )
+    add_look(parser)
+    add_names(parser)
     return parser.parse_intermixed_args(argv)
 
 
-def width(text: str) -> float:
-    """Return the inches of a width."""
-    try:
-        return inches(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from None
-
-
-def dots(text: str) -> int:
-    """Return dots per inch."""
-    if not text.isdecimal() or not FEWEST_DOTS <= int(text) <= MOST_DOTS:
-        raise argparse.ArgumentTypeError(
-            f"'{text}' is not a whole number from {FEWEST_DOTS} to {MOST_DOTS}"
-        )
-    return int(text)
-
-
-def asked_look(arguments: argparse.Namespace, runs: Sequence[Run]) -> Look:
-    """Return the look that the arguments ask for.
-
-    Raises RequestError for two sizes, and for a venue or a name that does not exist.
-    """
-    sizes = ("width", "venue", "slides")
-    asked = [f"--{name}" for name in sizes if getattr(arguments, name) not in (None, False)]
-    if len(asked) > 1:
-        raise RequestError(f"{' and '.join(asked)} exclude each other: each sets the size")
-    if arguments.slides:
-        look = slides()
-    elif arguments.venue is not None:
-        look = of_venue(arguments.venue)
-    else:
-        look = Look() if arguments.width is None else of_width(arguments.width)
-    if arguments.dpi is not None and arguments.slides and arguments.dpi < look.dpi:
-        raise RequestError(
-            f"--dpi: slides of {arguments.dpi} dots per inch have less than 1,920 pixels: "
-            f"{look.dpi} is the least"
-        )
-    names = dict(asked_name(text, shown_names(runs)) for text in arguments.name)
-    dpi = arguments.dpi or look.dpi
-    return replace(look, dark=arguments.dark, dpi=dpi, title=arguments.title, names=names)
-
-
-def asked_name(text: str, shown: Collection[str]) -> tuple[str, str]:
-    """Return a label and the one that replaces it. Raises RequestError for one that is not shown.
-
-    A label may have an equals sign, as in `width=1=narrow`.
-    """
-    for old in sorted(shown, key=len, reverse=True):
-        if text.startswith(f"{old}="):
-            return old, text.removeprefix(f"{old}=")
-    old, sign, _ = text.partition("=")
-    if not sign:
-        raise RequestError(f"--name: '{text}' has no new label: write OLD=NEW")
-    raise RequestError(f"--name: {none_of(old, shown)}")
-
-
-def shown_names(runs: Sequence[Run]) -> set[str]:
-    """Return the labels of the configurations, their parts, and the scoring functions."""
-    labels = {name for comparison in comparisons(runs) for name in names_of(comparison)}
-    parts = {part for label in labels for part in label.split(", ")}
-    return labels | parts | {run.model for run in runs}
+def check_metric(runs: Sequence[Run], metric: str | None, kinds: Sequence[str]) -> None:
+    """Raise RequestError for a metric that no picture of these kinds can draw."""
+    if metric is None:
+        return
+    if "loss" in kinds:
+        asked_columns(runs, metric)
+        return
+    known = dict.fromkeys([*(name for run in runs for name in run.epochs), *numbers_of(runs)])
+    if metric not in known:
+        raise RequestError(f"--metric: {none_of(metric, known)}")
 
 
 def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:

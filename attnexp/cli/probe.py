@@ -7,17 +7,26 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_trust, add_where, count, fraction
+from attnexp.cli.arguments import Arguments, add_judgement, add_output, add_trust, add_where
+from attnexp.cli.drawing import (
+    add_look,
+    add_names,
+    asked_look,
+    asked_names,
+    figures_folder,
+    require_drawing,
+)
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, none_of, writable
-from attnexp.runs import files, lock
+from attnexp.runs import lock
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
-from attnexp.tables.output import FORMATS, chosen_format, emit
+from attnexp.tables.output import chosen_format, emit
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
+    from attnexp.plots.look import Look
     from attnexp.probe.measure import Probe
     from attnexp.select.configurations import Comparison
     from attnexp.training.prepared_run import PreparedRun
@@ -45,6 +54,7 @@ def main(argv: Sequence[str]) -> None:
     arguments = parse(argv)
     form = chosen_format(arguments.format, arguments.output)
     on_screen = form == "table" and arguments.output is None
+    require_drawing(arguments, on_screen, "none is drawn with --format or --output")
     with console.status("loading PyTorch"):
         from attnexp.config.laws import read_laws
         from attnexp.config.trust import read_trust
@@ -65,6 +75,8 @@ def main(argv: Sequence[str]) -> None:
     found = [run for run in selected(paths, arguments.where) if run.finished]
     if not found:
         raise RequestError("none of these runs has finished: there is nothing to probe")
+    look = asked_look(arguments, asked_names(arguments, found))
+    folder = figures_folder(found, [Path(path) for path in paths or ["outputs"]])
     trust = read_trust(arguments.trust, arguments.config_dir)
     compared = comparisons(found)
     several = [one.runs for each in compared for one in each.configurations]
@@ -78,7 +90,7 @@ def main(argv: Sequence[str]) -> None:
     )
     emit(report, form, arguments.output, limit=0)
     if on_screen:
-        _draw(compared, runs, paths if len(paths) == 1 else [])
+        _draw(compared, runs, folder, look)
 
 
 def _probe(
@@ -122,17 +134,19 @@ def quiet(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
     yield lambda done, details: None
 
 
-def _draw(compared: "Sequence[Comparison]", runs: Sequence[Run], paths: Sequence[str]) -> None:
-    """Draw what was stored, of several runs compared, and say where. Distances are not drawn."""
+def _draw(
+    compared: "Sequence[Comparison]", runs: Sequence[Run], folder: Path, look: "Look"
+) -> None:
+    """Draw the stored numbers, of several runs compared, and say where. Distances are not drawn."""
+    from attnexp.plots.base import Options
     from attnexp.plots.catalogue import drawn
 
     stored = {row.intervention for run in runs for row in load_run(run.path).interventions}
     if stored <= {LEARNED, ADVERSARIAL, SEEDS}:
         return
-    folder = (runs[0].folder if len(runs) == 1 else Path(*paths[:1])) / files.FIGURES
     subjects = [load_run(runs[0].path)] if len(runs) == 1 else compared
     with writable("figures", folder):
-        for file in drawn(subjects, folder, kinds=["interventions"]):
+        for file in drawn(subjects, folder, Options(look=look), ["interventions"]):
             console.say(console.relative(file))
 
 
@@ -154,18 +168,9 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--metric", metavar="NAME", help="default: the one that runs are compared by"
     )
-    parser.add_argument(
-        "--equal-within",
-        type=fraction,
-        metavar="X",
-        help="the smallest change that matters; smaller ones count as equal",
-    )
-    parser.add_argument(
-        "--looks", type=count, default=1, metavar="N", help="planned interim looks (default 1)"
-    )
-    parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
-    )
+    add_judgement(parser)
+    add_output(parser)
+    add_look(parser)
+    add_names(parser)
     add_trust(parser)
     return parser.parse_intermixed_args(argv)

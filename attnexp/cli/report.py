@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import Arguments, add_where
+from attnexp.cli.drawing import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import write_output
@@ -29,6 +30,7 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(argv)
     from attnexp.plots.lines import intact
+    from attnexp.plots.look import Look
     from attnexp.select.selection import selected
 
     runs = selected(arguments.paths, arguments.where)
@@ -39,7 +41,9 @@ def main(argv: Sequence[str]) -> None:
     from attnexp.select.configurations import comparisons
 
     sound, left_out = intact(runs)
-    content = report_content(arguments.title, tables(runs), comparisons(sound), left_out)
+    look = Look(names=asked_names(arguments, runs))
+    compared = [look.rename(one) for one in comparisons(sound)]
+    content = report_content(arguments.title, tables(runs), compared, left_out)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     console.say(f"{len(runs)} runs in {console.relative(arguments.output)}")
 
@@ -65,5 +69,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--output", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
     )
     add_where(parser)
+    add_names(parser)
     parser.add_argument("--title", default="Attention, compared", help="what the page is called")
     return parser.parse_intermixed_args(argv)

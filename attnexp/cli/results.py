@@ -2,12 +2,11 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_where, count, fraction, listed
+from attnexp.cli.arguments import Arguments, add_judgement, add_output, add_where, listed
 from attnexp.core import console
-from attnexp.tables.output import FORMATS, chosen_format, emit
+from attnexp.tables.output import chosen_format, emit
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
@@ -96,27 +95,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         metavar="NAME",
         help="order by a metric, best first, or by a setting; --sort=-NAME reverses",
     )
-    parser.add_argument(
-        "--equal-within",
-        type=fraction,
-        metavar="X",
-        help="the smallest difference that matters; smaller ones count as equal",
-    )
-    parser.add_argument(
-        "--looks",
-        type=count,
-        default=1,
-        metavar="N",
-        help="planned interim looks (default 1)",
-    )
+    add_judgement(parser)
     parser.add_argument("--explain", action="store_true", help="the reasoning behind each verdict")
     parser.add_argument(
         "--costs", action="store_true", help="also parameters, steps, seconds and memory"
     )
-    parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
-    parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
-    )
+    add_output(parser)
     parser.add_argument(
         "--limit",
         type=int,

@@ -1,14 +1,10 @@
 """`attnexp verify`: repeats runs and compares all that tables and pictures read."""
 
-import _thread
 import argparse
 import os
-import signal
 import tempfile
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +14,7 @@ from rich.markup import escape
 from attnexp.cli.arguments import Arguments, add_trust, add_where, fraction
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
+from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.origin.repeat import NOT_CHECKED, Repetition, compare
 from attnexp.runs.summary import Summary, error_text
@@ -78,38 +75,9 @@ def main(argv: Sequence[str]) -> None:
         console.warn(f"{sentence}{of}")
     console.say(f"not checked: {NOT_CHECKED}")
     if different or unverified:
-        counts = {"have other numbers now": different, "could not be verified": unverified}
+        counts = {"differ from what was stored": different, "could not be verified": unverified}
         said = [f"{number} of {len(runs)} runs {what}" for what, number in counts.items() if number]
         raise RunFailedError(", ".join(said))
-
-
-@contextmanager
-def _within(seconds: float) -> Iterator[None]:
-    """Interrupt a block after some seconds, as Ctrl-C does, and raise RunFailedError then."""
-    ended = threading.Event()
-
-    def end() -> None:
-        ended.set()
-        _thread.interrupt_main()
-
-    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), end)
-    timer.daemon = True
-    before = signal.getsignal(signal.SIGINT) or signal.SIG_DFL
-    if not callable(before):  # a job in the background ignores Ctrl-C, and an interrupt with it
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        try:
-            timer.start()
-            yield
-        finally:
-            timer.cancel()
-            timer.join()
-            signal.signal(signal.SIGINT, before)
-    except BaseException as error:
-        # An interrupt within a library may come out as an error of the library.
-        if not ended.is_set():
-            raise
-        raise RunFailedError("it takes longer than the rest of --seconds") from error
 
 
 def _repeated(
@@ -128,7 +96,7 @@ def _repeated(
         raise RunFailedError(
             f"it took {needed:.0f} seconds, and {max(seconds, 0):.0f} of --seconds are left"
         )
-    with _within(seconds):
+    with time_limit(seconds, "it takes longer than the rest of --seconds"):
         prepared = _limited(rebuild(run.summary, run.folder, trust), run.summary, seconds / 60)
         with writable("TMPDIR", os.environ.get("TMPDIR", "/tmp")):
             place = tempfile.TemporaryDirectory(prefix="attnexp-verify-")

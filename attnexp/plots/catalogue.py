@@ -14,6 +14,7 @@ from attnexp.plots.lengths import draw_lengths
 from attnexp.plots.look import Look
 from attnexp.plots.loss import draw_losses
 from attnexp.plots.maps import compare_attention, draw_attention, draw_growth
+from attnexp.plots.metric import draw_metric
 from attnexp.plots.positions import draw_encodings
 from attnexp.plots.probe_picture import draw_interventions
 from attnexp.plots.rate import compare_sizes
@@ -31,6 +32,11 @@ PICTURES = (
     ),
     Picture("attention", "no attention was kept", draw_attention, compare_attention),
     Picture("loss", "nothing was trained", of_comparison=draw_losses),
+    Picture(
+        "metric",
+        "there is only one configuration, and nothing to compare it with",
+        of_comparison=draw_metric,
+    ),
     Picture(
         "growth",
         "no attention was kept while training: run with train.attention_every=N rerun=true",

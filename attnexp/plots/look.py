@@ -13,6 +13,7 @@ from matplotlib.artist import Artist
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.ticker import FixedLocator
@@ -29,6 +30,7 @@ from attnexp.plots.style import (
     PALETTE,
     QUIET,
     STYLE,
+    installed_fonts,
     name_by_legend,
     wrapped,
 )
@@ -95,6 +97,7 @@ class Look:
     - `width` is in inches. Without one, a picture is as large as its words need.
     - `shape` is the height as a part of the width; without one, it is that of each picture.
     - `sizes` are matplotlib's settings of the sizes of type.
+    - `font` is the font of text, if it is not the default.
     - `dpi` are the dots per inch of a PNG.
     - `title` replaces the title.
     - `names` are the names of configurations in pictures, by the words that they replace.
@@ -104,6 +107,7 @@ class Look:
     shape: float | None = None
     sizes: Mapping[str, float] = field(default_factory=dict)
     dark: bool = False
+    font: str | None = None
     dpi: int = STYLE["savefig.dpi"]
     title: str | None = None
     names: Mapping[str, str] = field(default_factory=dict)
@@ -114,6 +118,8 @@ class Look:
         settings: dict[str, Any] = {**self.sizes, "savefig.dpi": self.dpi}
         if self.width is not None:
             settings["savefig.bbox"] = None
+        if self.font is not None:
+            settings["font.family"] = [self.font, *installed_fonts()]
         return settings | DARK if self.dark else settings
 
     def named(self, text: str) -> str:
@@ -157,6 +163,14 @@ def inches(text: str) -> float:
             "in, cm, mm or pt, such as 3.3in"
         )
     return width
+
+
+def check_font(name: str) -> str:
+    """Return the name of a font. Raises RequestError for one that is not installed."""
+    installed = fontManager.get_font_names()
+    if name not in installed:
+        raise RequestError(f"--font: {none_of(name, installed)}")
+    return name
 
 
 def of_width(width: float) -> Look:

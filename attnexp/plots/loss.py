@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attnexp.core.errors import RequestError, choices_text
@@ -17,6 +17,7 @@ from attnexp.plots.style import (
     file_word,
     line_axes,
     lines_of,
+    log_axis,
     name_lines,
 )
 from attnexp.select.configurations import Comparison, seeds_by_epoch
@@ -31,7 +32,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
 
     Raises RequestError if no configuration has the columns in all its runs.
     """
-    columns = asked_columns(runs_of(comparison), options.metric)
+    columns = _columns(comparison, options.metric)
     if not columns:
         return
     trained = [
@@ -51,7 +52,13 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     for i, column in enumerate(columns) if len(columns) > 1 else ():
         axes.plot([], [], LINES[i % len(LINES)], color=INK, label=words(column))
     name_lines(axes)
-    yield file_word(options.metric or "loss"), figure
+    yield file_word(options.metric if options.metric in columns else "loss"), figure
+
+
+def _columns(comparison: Comparison, metric: str | None) -> list[str]:
+    """Return the columns to draw: a metric that is none of them belongs to another picture."""
+    runs = runs_of(comparison)
+    return asked_columns(runs, metric if any(metric in run.epochs for run in runs) else None)
 
 
 def _name(columns: Sequence[str]) -> str:
@@ -63,8 +70,6 @@ def _set_axes(axes: Axes, columns: Sequence[str], values: Sequence[NDArray[np.fl
     axes.set_ylabel(_name(columns))
     axes.margins(x=0.02)
     axes.xaxis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))
-    if wants_log(columns, np.concatenate([each.ravel() for each in values])):
-        axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
+    together = np.concatenate([each.ravel() for each in values])
+    if wants_log(columns, together):
+        log_axis(axes, "y", together)

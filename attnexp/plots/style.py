@@ -25,12 +25,13 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
 from attnexp.core import console
 from attnexp.core.errors import shortened_value
-from attnexp.plots.lines import names_of
+from attnexp.plots.lines import names_of, spans_powers
 from attnexp.runs.files import DRAWN, write_bytes
 from attnexp.select.configurations import Comparison, Configuration
 
@@ -190,6 +191,16 @@ def draw_band(
         axes.fill_between(x, low, high, color=line["color"], alpha=0.18, linewidth=0)
 
 
+def log_axis(axes: Axes, name: str, numbers: NDArray[np.float64]) -> None:
+    """Make the axis `x` or `y` logarithmic, with ticks at 1, 2 and 5 within two powers of ten."""
+    axis = axes.xaxis if name == "x" else axes.yaxis
+    axes.set(**{f"{name}scale": "log"})
+    wide = spans_powers(numbers, 100.0)
+    axis.set_major_locator(LogLocator(subs=(1.0,) if wide else (1.0, 2.0, 5.0), numticks=8))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
 def bands_of(comparison: Comparison) -> str:
     """Return the primary metric of a run alone, else the meaning of lines and bands."""
     if comparison.alone:
@@ -336,14 +347,19 @@ def file_word(text: str) -> str:
     return f"{start}-{sha256(word.encode()).hexdigest()[:12]}"
 
 
+def installed_fonts() -> list[str]:
+    """Return the fonts of text that are installed, in the order in which they are tried."""
+    installed = set(fontManager.get_font_names())
+    return [name for name in FONTS if name in installed]
+
+
 @contextmanager
 def style(look: Mapping[str, Any] = PLAIN) -> Iterator[None]:
     """Draw in our style inside the block, whatever the user's matplotlibrc says.
 
     `look` are settings of matplotlib in which a look differs from it.
     """
-    installed = set(fontManager.get_font_names())
-    fonts = {"font.family": [name for name in FONTS if name in installed]}
+    fonts = {"font.family": installed_fonts()}
     with matplotlib.style.context(["default", STYLE | fonts | dict(look)]):
         yield
 

@@ -70,7 +70,7 @@ def test_a_claim_of_ones_own_is_run_and_judged(in_process, mine, tmp_path):
     [
         (["nw_rat"], "claim 'nw_rat' is not a choice"),
         (["nw_rate", "--all"], "name a claim or --all, and not both"),
-        (["nw_rate", "--seeds", "0"], "'0' is not a whole number from 1 on"),
+        (["nw_rate", "--seeds", "0"], "'0' is not a positive integer"),
     ],
 )
 def test_wrong_words(in_process, words, sentence):

@@ -119,7 +119,7 @@ def test_the_program_for_gradescope_writes_a_test_per_check(in_process, tmp_path
         (["start", "head"], "Did you mean 'heads'"),
         (["start", "heads", "no/where"], "cannot be written"),
         (["check", "nowhere"], "nowhere holds no exercise.yaml"),
-        (["check", ".", "--seconds", "0"], "not a whole number from 1 on"),
+        (["check", ".", "--seconds", "0"], "not a positive integer"),
     ],
 )
 def test_a_wrong_request_is_refused_in_a_sentence(in_process, arguments, sentence):

@@ -51,7 +51,9 @@ def test_the_tests_fail_until_the_worked_cases_are_ones_own(written):
     assert f"{len(KINDS)} failed" in answer.stdout
     for kind in KINDS:
         assert f"FAILED test_written_{kind}.py::test_worked_case" in answer.stdout
-    assert answer.stdout.count("E       Failed: nothing is filled in yet: write a case") == len(KINDS)
+    assert answer.stdout.count("E       Failed: nothing is filled in yet: write a case") == len(
+        KINDS
+    )
     for path in written.glob("test_*.py"):
         lines = path.read_text().splitlines(keepends=True)
         path.write_text("".join(line for line in lines if "nothing is filled in" not in line))

@@ -58,7 +58,7 @@ def test_every_format_is_written_and_says_no_date(sequence_run, tmp_path, form, 
 
 def test_several_runs_are_compared(sweep):
     main([str(sweep)])
-    assert names(sweep / files.FIGURES) == ["attention.png", "fit.png", "loss.png"]
+    assert names(sweep / files.FIGURES) == ["attention.png", "fit.png", "loss.png", "metric.png"]
 
 
 def test_sequence_runs_of_several_scores_share_a_grid(sequence_run, tmp_path):
@@ -67,7 +67,7 @@ def test_sequence_runs_of_several_scores_share_a_grid(sequence_run, tmp_path):
         sequence_run(model, heads=heads, choices=choices, settings={"arch.heads": heads})
     main([str(tmp_path), "--example", "2,4"])
     there = names(tmp_path / files.FIGURES)
-    assert there == ["attention.png", "loss.png"]
+    assert there == ["attention.png", "loss.png", "metric.png"]
 
 
 def test_pictures_of_different_data_are_apart(regression_run, sequence_run, tmp_path):
@@ -127,15 +127,17 @@ def test_a_run_that_failed_still_shows_its_losses(regression_run):
         (["--kind", "fti"], r"--kind: 'fti' is not a choice. Did you mean 'fit'\?"),
         (["--format", "gif"], r"--format: 'gif' is not a choice: choose pdf, png or svg"),
         (["--kind", "growth"], r"no growth to draw: .* train.attention_every=N"),
-        (["--metric", "accuracy"], r"metrics.csv has no column 'accuracy': there are loss or lr"),
+        (["--metric", "test_mze"], "--metric: 'test_mze' is not a choice. Did you mean 'test_mse'"),
+        (["--kind", "loss", "--metric", "test_mse"], "metrics.csv has no column 'test_mse'"),
         (["--attention", "self"], "no attention 'self': the run kept pooling"),
         (["--example", "2"], "no example 2: the run kept only example 1"),
-        (["--layer", "0"], "--layer: '0' is not a whole number from 1 on"),
+        (["--layer", "0"], "--layer: '0' is not a positive integer"),
         (["--head", "3"], "no head 3: the run kept heads 1 to 2"),
         (["--width", "3"], "--width: '3' is not a width from 2in to 40in: write a number and in"),
         (["--venue", "icml2042"], r"--venue: 'icml2042' is not a choice. Did you mean 'icml20"),
         (["--venue", "icml2024", "--slides"], "--venue and --slides exclude each other"),
         (["--width", "3in", "--slides"], "--width and --slides exclude each other"),
+        (["--font", "DejaVu San"], "--font: 'DejaVu San' is not a choice. Did you mean 'DejaVu"),
         (["--dpi", "0"], "--dpi: '0' is not a whole number from 50 to 1200"),
         (["--slides", "--dpi", "100"], "have less than 1,920 pixels: 320 is the least"),
         (["--name", "gausian=G"], r"--name: 'gausian' is not a choice. Did you mean 'gaussian'"),
@@ -159,6 +161,16 @@ def test_labels_and_titles_have_the_names_that_are_asked_for(sweep, tmp_path):
     one = next(path for path in sweep.iterdir() if path.name.startswith("w1"))
     main([str(one), "--name", "gaussian=G", "--kind", "fit", "--format", "svg"])
     assert ">G on sine, seed" in (one / files.FIGURES / "fit.svg").read_text()
+
+
+def test_a_font_is_used_and_a_number_is_drawn_by_its_word(sweep, tmp_path):
+    out = tmp_path / "out"
+    main([str(sweep), "--metric", "neighbours", "--font", "STIXGeneral", "--format", "svg",
+          "--output", str(out)])  # fmt: skip
+    text = (out / "metric.svg").read_text()
+    assert "STIXGeneral" in text
+    assert ">neighbours<" in text
+    assert (out / "loss.svg").exists()
 
 
 @pytest.mark.parametrize("asked", [["--slides"], ["--slides", "--dark"], ["--width", "6in"]])

@@ -68,7 +68,7 @@ def test_another_number_is_named(in_process, run):
     answer = in_process("verify", str(run))
     assert answer.returncode == 1
     assert "different: metrics.csv: loss by" in " ".join(answer.stdout.split())
-    assert "1 of 1 runs have other numbers now" in answer.stderr
+    assert "1 of 1 runs differ from what was stored" in answer.stderr
 
 
 def test_a_last_digit_is_within_the_tolerance_that_is_asked_for(in_process, run):

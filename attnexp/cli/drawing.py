@@ -1,0 +1,152 @@
+"""Arguments and folders of verbs that draw.
+
+Matplotlib is imported when arguments are read, not when they are added.
+"""
+
+import argparse
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from attnexp.core.errors import RequestError, none_of
+from attnexp.runs import files
+
+if TYPE_CHECKING:
+    from attnexp.plots.look import Look
+    from attnexp.runs.folder import Run
+
+FEWEST_DOTS, MOST_DOTS = 50, 1200
+"""Dots per inch that a PNG may have."""
+
+LOOK = ("width", "venue", "slides", "dark", "font", "dpi", "title", "labels")
+"""The arguments of pictures."""
+
+
+def add_look(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for size, type, colours and title of pictures."""
+    parser.add_argument(
+        "--width", type=width, metavar="LENGTH", help="of the whole picture: 3.3in, 8.4cm, 240pt"
+    )
+    parser.add_argument(
+        "--venue", metavar="NAME", help="width and type of neurips2024, icml2024, jmlr2001, ..."
+    )
+    parser.add_argument("--slides", action="store_true", help="16:9, 1,920 pixels wide, large type")
+    parser.add_argument("--dark", action="store_true", help="on a dark background")
+    parser.add_argument("--font", metavar="NAME", help="an installed font, such as 'Noto Serif'")
+    parser.add_argument("--dpi", type=dots, metavar="N", help="dots per inch of a PNG")
+    parser.add_argument("--title", metavar="TEXT", help="in place of the title; empty: none")
+
+
+def add_names(parser: argparse.ArgumentParser) -> None:
+    """Add the argument for the names of configurations in pictures."""
+    parser.add_argument(
+        "--name",
+        dest="labels",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="a label in pictures; can be repeated",
+    )
+
+
+def width(text: str) -> float:
+    """Return the inches of a width."""
+    from attnexp.plots.look import inches
+
+    try:
+        return inches(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def dots(text: str) -> int:
+    """Return dots per inch."""
+    if not text.isdecimal() or not FEWEST_DOTS <= int(text) <= MOST_DOTS:
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a whole number from {FEWEST_DOTS} to {MOST_DOTS}"
+        )
+    return int(text)
+
+
+def require_drawing(arguments: argparse.Namespace, drawing: bool, otherwise: str) -> None:
+    """Raise RequestError for arguments of pictures if none is drawn: `otherwise` says why."""
+    given = [name for name in LOOK if getattr(arguments, name, None) not in (None, False, [])]
+    if given and not drawing:
+        option = given[0].replace("labels", "name")
+        raise RequestError(f"--{option} is for pictures: {otherwise}")
+
+
+def asked_look(arguments: argparse.Namespace, names: Mapping[str, str]) -> "Look":
+    """Return the look that the arguments ask for, with these names.
+
+    Raises RequestError for two sizes, and for a venue or a font that does not exist.
+    """
+    from attnexp.plots.look import Look, check_font, of_venue, of_width, slides
+
+    sizes = ("width", "venue", "slides")
+    asked = [f"--{name}" for name in sizes if getattr(arguments, name) not in (None, False)]
+    if len(asked) > 1:
+        raise RequestError(f"{' and '.join(asked)} exclude each other: each sets the size")
+    if arguments.slides:
+        look = slides()
+    elif arguments.venue is not None:
+        look = of_venue(arguments.venue)
+    else:
+        look = Look() if arguments.width is None else of_width(arguments.width)
+    if arguments.dpi is not None and arguments.slides and arguments.dpi < look.dpi:
+        raise RequestError(
+            f"--dpi: slides of {arguments.dpi} dots per inch have less than 1,920 pixels: "
+            f"{look.dpi} is the least"
+        )
+    return replace(
+        look,
+        dark=arguments.dark,
+        font=None if arguments.font is None else check_font(arguments.font),
+        dpi=arguments.dpi or look.dpi,
+        title=arguments.title,
+        names=names,
+    )
+
+
+def asked_names(arguments: argparse.Namespace, runs: "Sequence[Run]") -> dict[str, str]:
+    """Return the names that replace labels. Raises RequestError for a label that is not shown."""
+    if not arguments.labels:
+        return {}
+    shown = _shown_names(runs)
+    return dict(_asked_name(text, shown) for text in arguments.labels)
+
+
+def _asked_name(text: str, shown: Collection[str]) -> tuple[str, str]:
+    """Return a label and its replacement. A label may have an equals sign: `width=1=narrow`."""
+    for old in sorted(shown, key=len, reverse=True):
+        if text.startswith(f"{old}="):
+            return old, text.removeprefix(f"{old}=")
+    old, sign, _ = text.partition("=")
+    if not sign:
+        raise RequestError(f"--name: '{text}' has no new label: write OLD=NEW")
+    raise RequestError(f"--name: {none_of(old, shown)}")
+
+
+def _shown_names(runs: "Sequence[Run]") -> set[str]:
+    """Return the labels of the configurations, their parts, and the scoring functions."""
+    from attnexp.plots.lines import names_of
+    from attnexp.select.configurations import comparisons
+
+    labels = {name for comparison in comparisons(runs) for name in names_of(comparison)}
+    parts = {part for label in labels for part in label.split(", ")}
+    return labels | parts | {run.model for run in runs}
+
+
+def figures_folder(runs: "Sequence[Run]", paths: Sequence[Path]) -> Path:
+    """Return the folder of pictures: a single run's own, else figures/ next to the runs.
+
+    Raises RequestError if it is a symbolic link.
+    """
+    alone = [runs[0].folder] if len(runs) == 1 else [*paths]
+    folder = (alone[0] if len(alone) == 1 else Path()) / files.FIGURES
+    if folder.is_symlink():
+        raise RequestError(
+            f"{folder} is a symbolic link, which is not followed: name a folder with --output"
+        )
+    return folder

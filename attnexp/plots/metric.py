@@ -1,0 +1,75 @@
+"""The picture of a number: a dot per seed of each configuration, the mean and its interval."""
+
+import numpy as np
+
+from attnexp.plots.base import Figures, Options
+from attnexp.plots.lines import runs_of, spans_powers
+from attnexp.plots.style import (
+    FAINT,
+    HEAD,
+    PALETTE,
+    below_title,
+    lines_of,
+    log_axis,
+    new_figure,
+    text_width,
+    title_of,
+    wrapped,
+)
+from attnexp.select.configurations import Comparison
+from attnexp.select.frame import make_frame
+from attnexp.select.number import numbers_of, require_number
+from attnexp.select.sample import sample_of
+
+ROW, AXIS = 0.3, 4.0
+"""Inches of a row, and of the axis."""
+
+BELOW = 0.24
+"""The distance of seeds from the middle of their row, in rows."""
+
+NAMES = 2.6
+"""The most inches that names take."""
+
+SEEDED = "small: a seed; large: the mean, with its 95% interval"
+
+
+def draw_metric(comparison: Comparison, options: Options) -> Figures:
+    """Yield a number of each configuration: by default the primary metric.
+
+    A small dot is a seed, a large one the mean, and the line next to it the 95% interval, as in the
+    table. A single row is not drawn. Positive numbers that span a power of ten have a
+    logarithmic axis.
+    """
+    runs = runs_of(comparison)
+    number = runs[0].summary.primary
+    if options.metric in numbers_of(runs):
+        number = options.metric
+    if number is None or len(comparison.configurations) == 1:
+        return
+    rows = [
+        (name, sample_of(require_number(make_frame(one.runs), number), number))
+        for one, name, _ in lines_of(comparison)
+        if number in numbers_of(one.runs)
+    ]
+    names = [wrapped(name, NAMES) for name, _ in rows]
+    wide = max((text_width(line, 8) for name in names for line in name.splitlines()), default=0.0)
+    tall = sum(ROW * max(1.0, 0.6 * (name.count("\n") + 1)) for name in names) + 0.6
+    title = title_of(comparison, number)
+    seeded = any(sample.spread.n > 1 for _, sample in rows)
+    figure = new_figure(wide + AXIS, HEAD + max(tall, 1.2), title, SEEDED if seeded else "")
+    below_title(figure)
+    axes = figure.add_subplot()
+    for place, (_, sample) in enumerate(rows):
+        spread = sample.spread
+        if spread.n > 1:
+            ends = np.array(spread.interval, np.float64)
+            axes.plot(sample.means, [place + BELOW] * spread.n, "o", color=FAINT, markersize=3.5)
+            axes.plot(ends, [place, place], color=PALETTE[0], linewidth=2)
+        axes.plot(np.mean(sample.means), place, "o", color=PALETTE[0], markersize=6.5)
+    values = np.array([value for _, sample in rows for value in sample.means])
+    if spans_powers(values):
+        log_axis(axes, "x", values)
+    axes.set_yticks(range(len(rows)), names)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    axes.set_xlabel(number)
+    yield "metric", figure

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from attnexp.plots.base import Options
+from attnexp.plots.metric import draw_metric
+from attnexp.select.collect import collect
+from attnexp.select.configurations import comparisons
+
+T3 = 4.302653
+"""The 97.5% quantile of Student's t with two degrees of freedom."""
+
+
+@pytest.fixture
+def compared(regression_run, tmp_path):
+    """Three seeds of two scores: test_mse 1, 2, 3, and ten times as much."""
+    for model, factor in (("boxcar", 1.0), ("gaussian", 10.0)):
+        for seed in range(3):
+            metrics = {"test_mse": factor * (seed + 1), "test_bias": factor * (seed + 1)}
+            regression_run(f"{model}{seed}", seed=seed, metrics=metrics, choices={"model": model})
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    return comparison
+
+
+def test_a_row_has_its_seeds_their_mean_and_its_interval(compared):
+    ((name, figure),) = draw_metric(compared, Options(metric="test_bias"))
+    (axes,) = figure.axes
+    seeds, interval, mean = axes.lines[:3]
+    assert name == "metric"
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["boxcar", "gaussian"]
+    assert seeds.get_xdata().tolist() == [1, 2, 3]
+    assert mean.get_xdata().tolist() == [2]
+    reach = T3 / np.sqrt(3)
+    assert interval.get_xdata().tolist() == pytest.approx([2 - reach, 2 + reach], rel=1e-6)
+    assert axes.get_xlabel() == "test_bias"
+
+
+def test_the_primary_metric_is_drawn_by_default_on_a_logarithmic_axis(compared):
+    for options in (Options(), Options(metric="loss")):
+        ((_, figure),) = draw_metric(compared, options)
+        (axes,) = figure.axes
+        assert axes.get_xlabel() == compared.configurations[0].runs[0].summary.primary
+        assert axes.get_xscale() == "log"
+
+
+def test_a_single_row_is_not_drawn(regression_run, tmp_path):
+    for seed in range(2):
+        regression_run(f"r{seed}", seed=seed)
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    assert list(draw_metric(comparison, Options())) == []
