@@ -1,8 +1,8 @@
 """`attnexp probe`: replaces the attention weights of trained runs, and measures what changes."""
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,6 @@ from attnexp.cli.drawing import (
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, none_of, writable
-from attnexp.runs import lock
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
 from attnexp.tables.output import chosen_format, emit
@@ -81,9 +80,10 @@ def main(argv: Sequence[str]) -> None:
     compared = comparisons(found)
     several = [one.runs for each in compared for one in each.configurations]
     runs = [run for own in several for run in own]
+    silent = form != "table" and arguments.output is None
+    progress = console.no_progress if silent else console.progress
     for own in several:
-        probes = partial(Probe, words=words, laws=laws)
-        _probe(own, probes, trust, console.progress if on_screen or arguments.output else quiet)
+        _probe(own, partial(Probe, words=words, laws=laws), trust, progress)
     compared = comparisons([load_run(run.path) for run in runs])
     report = interventions_report(
         compared, arguments.metric, arguments.equal_within, arguments.looks
@@ -110,28 +110,9 @@ def _probe(
             for other in prepared
             if other is not own and other.dataset.spec == own.dataset.spec
         ]
-        done = 0
         with progress(f"probe {run.title}", probe.passes) as advance:
-
-            def count_pass(name: str) -> None:
-                nonlocal done
-                done += 1
-                advance(done, name)
-
-            rows = probe.measure(count_pass, others)
-        try:
-            with writable(run.path, run.folder), lock.hold(run.folder):
-                write_probed(run.folder, rows)
-        except lock.BusyError as error:
-            raise RequestError(
-                f"{run.path} is held by {error}: probe it when that has ended"
-            ) from None
-
-
-@contextmanager
-def quiet(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """Show no progress, where the output is for programs."""
-    yield lambda done, details: None
+            rows = probe.measure(advance, others)
+        write_probed(run.folder, rows)
 
 
 def _draw(

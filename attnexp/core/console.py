@@ -162,6 +162,12 @@ def progress(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
 
 
 @contextmanager
+def no_progress(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
+    """Show no progress, as for output that a program reads."""
+    yield lambda done, details: None
+
+
+@contextmanager
 def _bar(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
     from rich.progress import (  # most commands show no progress
         BarColumn,

@@ -1,6 +1,7 @@
 """All that is measured of one run: interventions on its test set, and the heads chosen before."""
 
 from collections.abc import Callable, Sequence
+from itertools import count
 
 from attnexp.architectures.base import Architecture
 from attnexp.attention.multihead import MultiHead
@@ -53,13 +54,18 @@ class Probe:
         self.passes += passes(run) if self._adversarial else 0
 
     def measure(
-        self, done: Callable[[str], None], others: Sequence[Architecture] = ()
+        self, advance: Callable[[int, str], None], others: Sequence[Architecture] = ()
     ) -> list[Probed]:
         """Return the numbers, and of single heads also those of the split that chooses one.
 
-        The distance of an adversary is next to that of `others`, the models of other seeds. `done`
-        is called with the name of an intervention after each pass.
+        The distance of an adversary is next to that of `others`, the models of other seeds.
+        `advance` is called after each pass, with the number of passes and the intervention.
         """
+        passed = count(1)
+
+        def done(name: str) -> None:
+            advance(next(passed), name)
+
         rows = effects(self._run, self._run.dataset.test, "test", self._interventions, done)
         if self._heads:
             split, batch = selection(self._run)

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from attnexp.core.errors import RequestError, writable
+from attnexp.runs import lock
 from attnexp.runs.files import INTERVENTIONS, UnreadableRunError, read_rows, write_rows
 from attnexp.runs.settings import clean
 
@@ -102,7 +104,18 @@ def head_of(name: str) -> tuple[str, int, int] | None:
 
 
 def write_probed(folder: Path, rows: Sequence[Probed]) -> None:
-    """Store rows in a run folder, with the present ones that these do not replace."""
+    """Store rows in a run folder, with the present ones that these do not replace.
+
+    Raises RequestError if another process holds the folder, and if it cannot be written.
+    """
+    try:
+        with writable(str(folder), folder), lock.hold(folder):
+            _write(folder, rows)
+    except lock.BusyError as error:
+        raise RequestError(f"{folder} is held by {error}: probe it when that has ended") from None
+
+
+def _write(folder: Path, rows: Sequence[Probed]) -> None:
     new = {row.of for row in rows}
     together = [*(row for row in read_probed(folder) if row.of not in new), *rows]
     columns = dict.fromkeys(name for row in together for name in row.numbers)
