@@ -79,10 +79,29 @@ def _harmless(character: str, but: str) -> bool:
 
 
 def make_console(stderr: bool = False) -> Console:
-    """Return a console that wraps at the width of the terminal, and does not wrap in a pipe."""
-    terminal = (sys.stderr if stderr else sys.stdout).isatty()
-    width = None if terminal else WIDE
-    return Screen(stderr=stderr, width=width, highlight=False, emoji=False)
+    """Return a console that wraps at the width of the terminal, and does not wrap in a pipe.
+
+    `!attnexp` in a notebook is a pipe, too. With NO_COLOR nothing is bold or dim either.
+    """
+    terminal = (sys.stderr if stderr else sys.stdout).isatty() and not in_notebook()
+    return Screen(
+        stderr=stderr,
+        width=None if terminal else WIDE,
+        force_terminal=False if in_notebook() else None,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        highlight=False,
+        emoji=False,
+    )
+
+
+def in_notebook() -> bool:
+    """Return whether a notebook runs this command, in a pseudo-terminal that moves no cursor.
+
+    The environment is that of ipykernel, which also asks for colours.
+    """
+    environment = os.environ
+    pager = environment.get("TERM") == "xterm-color" and environment.get("PAGER") == "cat"
+    return pager or "JPY_PARENT_PID" in environment
 
 
 out = make_console()

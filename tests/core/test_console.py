@@ -1,7 +1,13 @@
 """What is shown while something is being done."""
 
 import io
+import os
+import re
+import shlex
+import sys
 
+import pexpect
+import pytest
 from rich.console import Console
 
 from attnexp.core import console
@@ -54,3 +60,34 @@ def test_a_pipe_has_a_line_per_epoch_and_none_within(monkeypatch):
         "seed 0: epoch 1/2 loss",
         "seed 0: epoch 2/2 loss",
     ]
+
+
+PRINTS = (
+    "from attnexp.core import console\nconsole.warn('mind')\nwith console.status('loading'): pass\n"
+)
+"""A program that prints a coloured word, and shows on a terminal what it does."""
+
+OF_IPYKERNEL = {"TERM": "xterm-color", "PAGER": "cat", "FORCE_COLOR": "1", "CLICOLOR_FORCE": "1"}
+"""Variables that ipykernel sets for the commands of `!`."""
+
+
+def on_a_terminal(**variables):
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    answer = pexpect.run(
+        shlex.join([sys.executable, "-c", PRINTS]),
+        env=environment | {"TERM": "xterm-256color"} | variables,
+        encoding="utf-8",
+    )
+    assert "mind" in answer
+    return answer
+
+
+def test_no_color_drops_every_style():
+    assert "\x1b[33m" in on_a_terminal()
+    assert "\x1b[33m" not in on_a_terminal(NO_COLOR="1")
+    assert "m" not in re.findall(r"\x1b\[[\d;]*([A-Za-z])", on_a_terminal(NO_COLOR="1"))
+
+
+@pytest.mark.parametrize("variables", [OF_IPYKERNEL, {"JPY_PARENT_PID": "7"}])
+def test_a_notebook_is_told_nothing_but_text(variables):
+    assert on_a_terminal(**variables) == "note: mind\r\n"
