@@ -14,8 +14,8 @@ class Additive(Score):
     W_q is (hidden_dim, query_dim), W_k is (hidden_dim, key_dim) and w_v has `hidden_dim` entries.
 
     The score is computed through the logistic function s, which takes a third of the time of tanh
-    on a processor without AVX-512. Because tanh z = 2 s(2z) - 1, the score is 2 w_v' s(q + k) -
-    sum(w_v) if queries and keys are projected by 2 W_q and 2 W_k.
+    on a processor without AVX-512. With queries and keys projected by 2 W_q and 2 W_k, it is
+    2 w_v' s(q + k) - sum(w_v), because tanh z = 2 s(2z) - 1.
 
     The score cannot be written as a dot product, so comparing takes the memory of queries x keys x
     hidden_dim numbers.

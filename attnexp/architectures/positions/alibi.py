@@ -19,7 +19,8 @@ class Alibi(Positions):
 
     The paper's attention is causal, where i - j is never negative; an encoder takes the distance in
     both directions. The bias is added to any score, before it is normalized: a kernel is multiplied
-    by exp(-m_h |i - j|). Scores on another scale than the scaled dot product's feel another slope.
+    by exp(-m_h |i - j|). A score on another scale than the scaled dot product has, in effect,
+    another slope.
     """
 
     slopes: Tensor
