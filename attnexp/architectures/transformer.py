@@ -164,7 +164,6 @@ class Transformer(Seq2Seq[TransformerState]):
     ) -> tuple[
         Float[Tensor, "batch source dim"], list[Float[Tensor, "batch heads source source"] | None]
     ]:
-        """Return the encoder's outputs, and the weights of its layers."""
         positions, length = self.source_positions, source.shape[1]
         positions.require_reach(length)
         places = torch.arange(length, device=source.device)

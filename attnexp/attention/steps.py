@@ -14,7 +14,7 @@ from attnexp.scores.base import batched_product
 class Steps(NamedTuple):
     """Holds the results of each step of attention, from scores to contexts.
 
-    The mask is true where a query may attend to a key. Without values there is no context.
+    The mask is true for a key to which the query may attend. Without values there is no context.
     """
 
     scores: Float[Tensor, "batch queries keys"]

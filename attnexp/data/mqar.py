@@ -19,7 +19,7 @@ from attnexp.data.sequences import (
 )
 
 FILLER = FIRST
-"""Id of the symbol that fills places where no key is asked for."""
+"""Id of the symbol that fills the stream between the keys that are asked for."""
 
 
 class MultiQueryRecall(DrawnSequences):

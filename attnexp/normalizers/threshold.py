@@ -23,8 +23,8 @@ def entmax(scores: Float[Tensor, "*batch keys"], power: Power) -> Float[Tensor, 
     them.
 
     Row by row the gradient of a loss with the gradient g by w is s (g - sum_i s_i g_i / sum_i s_i)
-    with s_i = w_i^(1 - 1/power) where w_i > 0 and else 0 (the same section). Half-precision
-    scores are computed in float32. The map can be batched by `torch.func.vmap`.
+    with s_i = w_i^(1 - 1/power) if w_i > 0 and else 0 (the same section). Half-precision scores are
+    computed in float32. The map can be batched by `torch.func.vmap`.
     """
     return cast(Tensor, _Entmax.apply(scores, power))
 
@@ -67,5 +67,5 @@ class _Entmax(torch.autograd.Function):
 
 
 def _slope(weights: Float[Tensor, "*batch keys"], power: Power) -> Float[Tensor, "*batch keys"]:
-    """Return w_i^(1 - 1/power) where w_i > 0, and else 0."""
+    """Return w_i^(1 - 1/power) if w_i > 0, and else 0."""
     return weights.sign() if power == 1 else weights.sqrt()

@@ -249,7 +249,6 @@ def _rows(
 
 
 def _standardised_by(spec: RegressionSpec) -> dict[str, dict[str, float]]:
-    """Return the means and deviations by which the columns of a table were standardised."""
     columns = (*spec.x, *spec.y)
     if not columns:
         return {}
@@ -273,7 +272,6 @@ def _statistics(
 
 
 def _joined(parts: Sequence[MapStatistics]) -> MapStatistics:
-    """Return the statistics of several portions of queries as one."""
     numbers = zip(*(vars(part).values() for part in parts), strict=True)
     return MapStatistics(*(torch.cat(each, dim=-1) for each in numbers))
 
@@ -309,7 +307,6 @@ def _kept(test: Batch) -> tuple[Int[Tensor, " queries"], Int[Tensor, " keys"]]:
 
 
 def _spaced(count: int, chosen: int, device: torch.device) -> Int[Tensor, " chosen"]:
-    """Return evenly spaced numbers from 0 to count - 1."""
     return torch.arange(chosen, device=device) * count // chosen
 
 
