@@ -14,20 +14,20 @@ class Architecture(nn.Module, ABC):
 
     The first arguments of a constructor are `spec`, annotated with the kind of data that the
     architecture accepts, `score`, called with `query_dim` and `key_dim` to build a score, and
-    `normalizer`, called with `heads` to build a normalizer. One without `normalizer` is for the
-    softmax alone. The other arguments are hyperparameters and come from its YAML file.
+    `normalizer`, called with `heads` to build a normalizer. An architecture without `normalizer` is
+    for the softmax alone. The other arguments are hyperparameters and come from its YAML file.
 
     A forward pass is pure: it writes to no module and draws from no global generator.
     """
 
     compares_inputs: bool = False
-    """Whether the score compares x as the data have it, so that its dimensions are the inputs."""
+    """Whether the score compares x itself, so that its dimensions are the inputs of the data."""
 
     @property
     def attentions(self) -> Mapping[str, Sequence[Attention]]:
         """The attention of each layer, by the name that its weights have in a prediction.
 
-        By default every attention is a part of its own, named as the module is.
+        By default every attention has an entry of its own, under the path of its module.
         """
         return {
             name: [module] for name, module in self.named_modules() if isinstance(module, Attention)

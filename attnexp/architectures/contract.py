@@ -1,8 +1,8 @@
 """The contract of an architecture, as checks that a test can run.
 
 A check takes a function that makes the architecture, such as its class, and raises AssertionError
-with a sentence where the architecture breaks the contract. The data are those that the annotation
-of its `spec` asks for.
+with a sentence if the architecture breaks the contract. The data are of the kind with which its
+`spec` is annotated.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ ArchitectureMaker = Callable[..., Architecture]
 """Makes an architecture when called with `spec`, `score` and `normalizer`."""
 
 EXAMPLES, SOURCE, TARGET, SYMBOLS, POINTS = 3, 7, 5, 11, 13
-"""Unequal primes, so that swapped axes cannot pass."""
+"""Unequal primes, so that an architecture with swapped axes fails."""
 
 
 def draw_points() -> tuple[RegressionSpec, Batch]:
-    """Return random points, each hidden from itself, and what a model must know of them."""
+    """Return the spec of random points, and the points, each hidden from itself."""
     generator = torch.Generator().manual_seed(3)
     x, y = torch.randn(POINTS, 2, generator=generator), torch.randn(POINTS, 1, generator=generator)
     hidden = LeaveOneOut(torch.arange(POINTS), POINTS)
@@ -34,7 +34,7 @@ def draw_points() -> tuple[RegressionSpec, Batch]:
 
 
 def draw_sequences() -> tuple[Seq2SeqSpec, Batch]:
-    """Return random sequences of several lengths, and what a model must know of them."""
+    """Return the spec of random sequences of several lengths, and the sequences."""
     generator = torch.Generator().manual_seed(3)
     source = torch.randint(3, SYMBOLS, (EXAMPLES, SOURCE), generator=generator)
     target = torch.randint(3, SYMBOLS, (EXAMPLES, TARGET), generator=generator)
@@ -100,7 +100,7 @@ def has_gradients(make: ArchitectureMaker) -> None:
 
 
 def decodes_as_it_trains(make: ArchitectureMaker) -> None:
-    """`step` after `step` has the logits of `forward`, where the architecture is for sequences."""
+    """An architecture for sequences has the logits of `forward`, `step` by `step`."""
     model, _, batch = _made(make)
     if not isinstance(model, Seq2Seq):
         return
@@ -125,7 +125,7 @@ ARCHITECTURE_CONTRACT: tuple[Callable[[ArchitectureMaker], None], ...] = (
 
 
 def _made(make: ArchitectureMaker) -> tuple[Architecture, RegressionSpec | Seq2SeqSpec, Batch]:
-    """Return an untrained architecture, and data of the kind that it is for."""
+    """Return an untrained architecture, with a spec and a batch of its kind of data."""
     kind = get_type_hints(getattr(make, "func", make).__init__)["spec"]
     spec, batch = draw_points() if kind is RegressionSpec else draw_sequences()
     torch.manual_seed(0)

@@ -27,7 +27,7 @@ from attnexp.scores.base import ScoreFactory, require_positive
 
 
 class DecoderOnlyState(NamedTuple):
-    """Holds what each layer attends to, source first, and the place of each of these symbols."""
+    """Holds the memory of each layer, source first, and the place of each of its symbols."""
 
     past: tuple[Memory, ...]
     places: Int[Tensor, "batch past"]
@@ -54,8 +54,8 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     sublayer, and inside the feed-forward layer; `attention_dropout` to the attention weights.
 
     The weights have two entries: `self`, over the joint sequence, and `cross`, its part from the
-    queries to the source. A row of `cross` sums to less than 1 by what the query gives to `bos` and
-    to the target so far.
+    queries to the source. A row of `cross` lacks the weights on `bos` and on the target so far, so
+    it sums to less than 1.
 
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim
     with sinusoidal positions, an odd dim / heads with rotary positions, dropouts outside [0, 1),
@@ -163,7 +163,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         tuple[Memory, ...],
         list[Float[Tensor, "batch heads length length"]],
     ]:
-        """Return the last layer's output, what each layer remembers, and its weights."""
+        """Return the last layer's output, and the memory and the weights of each layer."""
         length = rows.shape[1]
         causal = causal_mask(length, rows.device, mask.squeeze(1))
         order = self.positions.order(places, places)
@@ -179,7 +179,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
     def _enter(
         self, rows: Int[Tensor, "batch length"], places: Int[Tensor, "batch length"]
     ) -> Float[Tensor, "batch length dim"]:
-        """Return symbols, as rows of the table, with their positions."""
+        """Return the vectors of symbols, given as rows of the table, with their positions."""
         x = self.embed(rows) * self.embed.embedding_dim**0.5
         return self.dropout(self.positions.add(x, places))
 

@@ -38,7 +38,7 @@ class Rows(NamedTuple):
     def through(self, W: nn.Linear) -> "Rows":
         """Return W v + b of each vector v.
 
-        W goes through the table, or through the vectors themselves where they are fewer.
+        W is applied to the table, or to the vectors themselves if they are fewer.
         """
         fewest = self if len(self.table) <= self.ids.numel() else Rows.of(self.vectors())
         return Rows(W(fewest.table), fewest.ids)
@@ -75,7 +75,7 @@ class BothWays(nn.Module):
     direction, so that every score fits. Bahdanau, Cho and Bengio (2015) keep the outputs
     concatenated, and start the decoder from the right-to-left state alone.
 
-    The two cells are copies that one scan goes through.
+    One scan computes both cells, as two copies of a cell.
     """
 
     def __init__(self, cell: type[Cell], input_dim: int, hidden_dim: int) -> None:
@@ -120,7 +120,7 @@ def in_place(
 ]:
     """Return the states of both directions after each position, and at each sequence's end.
 
-    The second direction has read `mirrored` places.
+    The second direction has read the places in the order `mirrored`.
     """
     batch, length = mirrored.shape
     forwards = torch.arange(length, device=mirrored.device).unsqueeze(-1).expand(-1, batch)

@@ -22,15 +22,15 @@ class KernelRegression(Architecture):
     """f(x) = sum_i w_i y_i, w the weights of a(phi(x), phi(x_i)), by default their softmax.
 
     Nadaraya (1964) and Watson (1964), with any score a in place of the log kernel. phi is the
-    identity where `features` is 0, and otherwise a learned map of x to that many features, the same
+    identity if `features` is 0, and otherwise a learned map of x to that many features, the same
     for queries and keys. Without such a map, scores built on dot products cannot tell points on a
-    line apart. With `heads` above 1 the pooling is multi-head, `head_dim` features a head.
+    line apart. With `heads` above 1 the pooling is multi-head, `head_dim` features per head.
 
     A compact kernel may have no point within reach of x, in any head, and a normalizer whose rows
-    need not sum to 1 may give x no weight at all. The answer there is the mean of the values that x
-    may attend to, which is average pooling, where `empty` is "mean", and NaN where it is "nan".
-    Neither depends on where the zero of y is. Where weights sum to less or more than 1, the answer
-    is their sum times the weighted mean.
+    need not sum to 1 may give x no weight at all. With `empty` "mean" the answer is then the mean
+    of the values that x may attend to, which is average pooling; with "nan" it is NaN. Neither
+    depends on the origin of y. If weights sum to less or more than 1, the answer is their sum times
+    the weighted mean.
 
     Raises ValueError for negative `features` and for fewer than one head.
     """

@@ -17,7 +17,7 @@ from attnexp.scores.base import ScoreFactory, require_positive
 
 
 class PoolingState(NamedTuple):
-    """Holds what is attended to. There is nothing else to remember."""
+    """Holds the memory of the source, which is the whole state."""
 
     source: Memory
 
@@ -25,11 +25,11 @@ class PoolingState(NamedTuple):
 class Pooling(Seq2Seq[PoolingState]):
     """One attention over the symbols of the source, and nothing else.
 
-    logits_t = W_2 relu(W_1 c_t + b_1) + b_2, where c_t is the context that `MultiHead` gives the
-    query E' y_{t-1} over the keys and values E x_1, ..., E x_n. Symbols enter as rows of the tables
-    E and E', with entries from N(0, 1). There are no positions, no layer below the attention and no
-    way around it: the source is a set, and all that the answer knows of it went through the
-    weights. The query knows the last symbol of the target alone.
+    logits_t = W_2 relu(W_1 c_t + b_1) + b_2, with c_t the context that `MultiHead` gives the query
+    E' y_{t-1} over the keys and values E x_1, ..., E x_n. Symbols enter as rows of the tables E and
+    E', with entries from N(0, 1). There are no positions, no layer below the attention and no way
+    around it: the source is a set, and reaches the answer through the attention alone. The query
+    depends on the last symbol of the target alone.
 
     `dropout` is applied to the inner units, `attention_dropout` to the attention weights.
 

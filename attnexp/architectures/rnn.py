@@ -23,7 +23,7 @@ from attnexp.scores.base import ScoreFactory, require_positive
 
 
 class RnnState(NamedTuple):
-    """Holds what the decoder attends to, and the decoder's own state for each layer."""
+    """Holds the memory of the source, and the decoder's own state for each layer."""
 
     memory: Memory
     hidden: tuple[Float[Tensor, "batch state_dim"], ...]
@@ -48,7 +48,7 @@ class Rnn(Seq2Seq[RnnState]):
     `bidirectional` false, learns as well, but its map may point one place behind the right symbol,
     because the state there still holds that symbol.
 
-    With `heads` above 1 the attention is multi-head, hidden_dim / heads features a head; one head
+    With `heads` above 1 the attention is multi-head, hidden_dim / heads features per head; one head
     is the bare score. `dropout` is applied to embeddings, between layers and before the output,
     `attention_dropout` to the attention weights.
 
@@ -122,7 +122,7 @@ class Rnn(Seq2Seq[RnnState]):
         return self._logits(output, context), RnnState(memory, hidden)
 
     def _project(self, ids: Int[Tensor, "*batch"]) -> Float[Tensor, "*batch gates"]:
-        """Return what the last symbols contribute to the gates of the first layer."""
+        """Return the contribution of the last symbols to the gates of the first layer."""
         symbols = Rows.of_symbols(self.embed_target, ids, self.dropout)
         return symbols.through(self.bottom.W_x).vectors()
 
@@ -148,7 +148,7 @@ class Rnn(Seq2Seq[RnnState]):
         return torch.stack(outputs, dim=1), torch.stack(contexts, dim=1), maps
 
     def _written_out(self) -> WrittenOut | None:
-        """Return the derivative of the score, if one is needed and all else has one written out."""
+        """Return the derivative of the score, or None to go step by step."""
         attention = self.attention
         if (
             torch.is_grad_enabled()

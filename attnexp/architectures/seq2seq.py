@@ -23,7 +23,7 @@ class Seq2Seq(Architecture, Generic[State]):
     `forward` is teacher-forced: `queries` are the target ids shifted right, beginning with `bos`,
     `keys` the source ids, and `mask` (batch, 1, source) is true on the source and false on the
     padding behind it. The outputs are logits over the target vocabulary. The weights have an entry
-    `cross`, from decoder to encoder. Where the batch says at which queries its targets are due
+    `cross`, from decoder to encoder. If the batch says at which queries its targets are due
     (`asked`), there are logits, and rows of `cross`, for these alone: see `Batch.due`.
 
     Decoding computes the same function step by step: `encode` once per sequence, then `step` once
@@ -33,7 +33,7 @@ class Seq2Seq(Architecture, Generic[State]):
 
     whole: ClassVar[str] = "cross"
     """The entry of the weights that has `cross` as a part or is `cross` itself: its rows are whole,
-    and sum to 1 where the normalizer's do."""
+    and sum to 1 if the normalizer's do."""
 
     def __init__(self, spec: Seq2SeqSpec) -> None:
         super().__init__()
@@ -61,9 +61,9 @@ class Seq2Seq(Architecture, Generic[State]):
         """Return the likeliest symbol at each step, for the whole batch together.
 
         The answers are as wide as the longest, up to `max_length` symbols; an end symbol is
-        followed by padding. Put the model in evaluation mode first. Asking a GPU whether all have
-        ended means waiting for it, so there the question comes every `UNSEEN` symbols, and what was
-        decoded in vain is cut off.
+        followed by padding. Put the model in evaluation mode first. To ask a GPU whether all have
+        ended means to wait for it, so the question comes only every `UNSEEN` symbols there. Symbols
+        that were decoded in vain are cut off.
 
         Raises ValueError for a max_length below 1.
         """

@@ -20,7 +20,7 @@ from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
 Join = Callable[[Tensor, Tensor], Tensor]
-"""Joins the input of a sublayer and what it gives."""
+"""Joins the input and the output of a sublayer."""
 
 
 def added(x: Tensor, update: Tensor) -> Tensor:
@@ -29,12 +29,12 @@ def added(x: Tensor, update: Tensor) -> Tensor:
 
 
 def replaced(x: Tensor, update: Tensor) -> Tensor:
-    """Return the update alone, as there is no skip connection."""
+    """Return the update alone, without a skip connection."""
     return update
 
 
 class TransformerState(NamedTuple):
-    """Holds what each decoder layer attends to: the source, and the symbols written so far."""
+    """Holds the memories of each decoder layer: of the source, and of the symbols so far."""
 
     source: tuple[Memory, ...]
     past: tuple[Memory, ...]
@@ -45,21 +45,21 @@ class Transformer(Seq2Seq[TransformerState]):
 
     Vaswani et al. (2017), section 3, pre-norm (Xiong et al., 2020, figure 1b): each sublayer f adds
     f(LayerNorm(x)) to its input x, and the encoder and the decoder each end in one more LayerNorm.
-    The sublayers are self-attention and a feed-forward layer in the encoder; causal
-    self-attention, attention to the encoder (`cross`) and a feed-forward layer in the decoder. All
-    attention is `MultiHead` around the chosen score, with dim / heads features a head, also where
-    there is one head: the projections W_q, W_k, W_v and W_o are part of the architecture here.
+    The sublayers are self-attention and a feed-forward layer in the encoder; causal self-attention,
+    attention to the encoder (`cross`) and a feed-forward layer in the decoder. All attention is
+    `MultiHead` around the chosen score, with dim / heads features per head. One head has the
+    projections W_q, W_k, W_v and W_o too: they are part of the architecture here.
 
     A symbol enters as its embedding, with entries from N(0, 1) at the start (the paper's scaling by
     sqrt(dim) comes to the same), plus its position. Other positions turn the queries and keys of
     self-attention or bias its scores; attention to the encoder has neither, see `Positions`.
     Source, target and output have matrices of their own. `dropout` is applied to the sum of
     embedding and position, to the output of each sublayer, and inside the feed-forward layer;
-    `attention_dropout` to the attention weights, as the textbook d2l 1.0 has it. The weights that
-    are returned are those before dropout.
+    `attention_dropout` to the attention weights, as in Dive into Deep Learning, release 1.0. The
+    weights that are returned are those before dropout.
 
-    Without `residual` a sublayer gives f(LayerNorm(x)) alone, which is how Dong et al. (2021) have
-    stacks whose symbols become one.
+    Without `residual` a sublayer returns f(LayerNorm(x)) alone, as in the stacks of Dong et al.
+    (2021), in which the vectors of all symbols become the same.
 
     Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim
     with sinusoidal positions, an odd dim / heads with rotary ones, dropouts outside [0, 1), unknown
@@ -164,7 +164,6 @@ class Transformer(Seq2Seq[TransformerState]):
     ) -> tuple[
         Float[Tensor, "batch source dim"], list[Float[Tensor, "batch heads source source"] | None]
     ]:
-        """Return the encoder's outputs, and the weights of its layers."""
         positions, length = self.source_positions, source.shape[1]
         positions.require_reach(length)
         places = torch.arange(length, device=source.device)
@@ -189,10 +188,10 @@ class Transformer(Seq2Seq[TransformerState]):
 
 
 class SelfAttentionLayer(nn.Module):
-    """x + attention(norm(x)), then the feed-forward layer: all of an encoder's, or a causal, layer.
+    """x + attention(norm(x)), then the feed-forward layer: a layer of an encoder or a causal stack.
 
-    `attention` and `feed_forward` build its two parts. `join` takes x and what a part gives: their
-    sum, or without skip connections the latter alone.
+    `attention` and `feed_forward` build its two parts. `join` takes x and the output of a part, and
+    returns their sum, or without skip connections the latter alone.
     """
 
     def __init__(
@@ -220,7 +219,7 @@ class SelfAttentionLayer(nn.Module):
     ) -> tuple[
         Float[Tensor, "batch length dim"], Memory, Float[Tensor, "batch heads length keys"] | None
     ]:
-        """Return the layer's output, what it attended to, and its weights.
+        """Return the layer's output, its memory, and its weights.
 
         Without `past` the keys are x, as far as the mask allows; with it they are those of the past
         and, behind them, x.
@@ -270,7 +269,7 @@ class DecoderLayer(nn.Module):
         Float[Tensor, "batch heads length keys"] | None,
         Float[Tensor, "batch heads length source"] | None,
     ]:
-        """Return the output, what self-attention attended to, its weights, and those on the source.
+        """Return the output, the memory of self-attention, its weights, and those on the source.
 
         For `mask` and `past` see `SelfAttentionLayer`.
         """

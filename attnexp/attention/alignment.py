@@ -12,23 +12,23 @@ from torch import Tensor
 from attnexp.attention.statistics import entropy, sink_mass, support
 
 PEAKED = 0.99
-"""A row with a weight above this counts as looking at a single key."""
+"""A row with a weight above this counts as peaked."""
 
 
 @dataclass(frozen=True)
 class Scorecard:
     """Holds the scores of maps against gold, over the queries that have a gold key, for each head.
 
-    - `alignment_accuracy`: share of queries whose largest weight is on the gold key. Where several
+    - `alignment_accuracy`: share of queries whose largest weight is on the gold key. If several
       keys share the largest weight, each has its share of the query, so a uniform map over n keys
-      gets 1/n. A row of zeros has no largest weight and counts as wrong. Where each query has one
+      gets 1/n. A row of zeros has no largest weight and counts as wrong. If each query has one
       largest weight, this is 1 minus the alignment error rate of Och and Ney (2003), section 3.
     - `before`, `after`: the same for the key one before and one after the gold key, because a
       recurrent encoder may carry a symbol into the state of its neighbour.
     - `gold_mass`: mean weight on the gold key.
     - `entropy`: mean of -sum p log p, nats, over all queries, p the weights over their sum;
-      `relative_entropy`: mean of the same over log n, n the keys that the query may see. 1 is
-      uniform, 0 is one key.
+      `relative_entropy`: mean of the same over log n, over the queries that may see n > 1 keys. 1
+      is uniform, 0 is one key.
     - `peaked`: share of all queries with a weight above 0.99.
     - `support`: mean number of keys with a weight above 0, over all queries.
     - `sink_mass`: mean of 1 - sum w over all queries, the weight that is on no key.
@@ -45,7 +45,7 @@ class Scorecard:
     sink_mass: Float[Tensor, "layers heads"]
 
     def best(self) -> tuple[int, int]:
-        """Return the layer and head with the highest alignment accuracy, the first of equals.
+        """Return the layer and head with the highest alignment accuracy, the first of equal ones.
 
         The accuracy of a head that was chosen because it is the highest is too high an estimate:
         choose on one set of examples and score on another.
@@ -60,7 +60,7 @@ class Scorecard:
     def by_head(self) -> dict[str, float]:
         """Return the numbers of each head, counted from 1, as `gold_mass.layer1.head2`.
 
-        Empty where there is one head: its numbers are those of the best.
+        Empty if there is one head, because that is the best one.
         """
         if self.alignment_accuracy.numel() == 1:
             return {}
@@ -80,7 +80,7 @@ def scorecard(
 ) -> Scorecard | None:
     """Return the scores of maps against `alignment`, the gold key of each query or -1.
 
-    Queries outside `target_mask` do not count. None where no query has a gold key.
+    Queries outside `target_mask` do not count. None if no query has a gold key.
     """
     has_gold = target_mask & (alignment >= 0)
     if not has_gold.any():
@@ -111,7 +111,7 @@ def gold_mass_by_example(
     alignment: Int[Tensor, "batch queries"],
     target_mask: Bool[Tensor, "batch queries"],
 ) -> Float[Tensor, "batch layers heads"]:
-    """Return the mean weight on the gold key in each example, NaN where no query has one."""
+    """Return the mean weight on the gold key in each example, NaN if no query has one."""
     has_gold = target_mask & (alignment >= 0)
     on_gold = _at(weights.permute(1, 2, 0, 3, 4), alignment.clamp(min=0)).permute(2, 0, 1, 3)
     counted = on_gold.where(has_gold[:, None, None], 0.0).sum(dim=-1)
@@ -121,7 +121,7 @@ def gold_mass_by_example(
 def _at(
     rows: Float[Tensor, "layers heads batch queries keys"], keys: Int[Tensor, "batch queries"]
 ) -> Float[Tensor, "layers heads batch queries"]:
-    """Return what each row holds at its key, and zero where there is no such key."""
+    """Return the entry of each row at its key, or zero if there is no such key."""
     there = (keys >= 0) & (keys < rows.shape[-1])
     index = keys.where(there, 0)[..., None].expand(*rows.shape[:-1], 1)
     return rows.gather(-1, index).squeeze(-1).where(there, 0.0)

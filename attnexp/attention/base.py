@@ -1,4 +1,4 @@
-"""The contract of attention: what every architecture builds on."""
+"""The contract of attention, on which every architecture builds."""
 
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -63,7 +63,7 @@ class Attention(nn.Module, ABC):
     """Answers queries with weighted averages of values.
 
     Such an average is the context of a query, and `context_dim` is its size. The weights have an
-    axis for the heads even where there is one head. They are returned and never stored.
+    axis for the heads, also for one head. They are returned and never stored.
     """
 
     context_dim: int
@@ -118,7 +118,7 @@ class Attention(nn.Module, ABC):
 def may_be_empty(model: nn.Module) -> bool:
     """Return whether a row of the model's weights may be zero although keys are allowed.
 
-    So it is where a score is compact, and where the rows of a normalizer need not sum to 1.
+    It may be if a score is compact, or if the rows of a normalizer need not sum to 1.
     """
     return any(
         (isinstance(module, Score) and module.compact)

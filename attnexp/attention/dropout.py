@@ -16,7 +16,7 @@ class Dropout(nn.Module):
     With p = 0, or in evaluation, the module is the identity: the forward pass is pure, and copies
     of a model can be batched by `torch.func.vmap`. With p above 0 each call advances the generator.
 
-    Raises ValueError for a p outside [0, 1), which it calls by the name that it has in the model.
+    Raises ValueError for a p outside [0, 1). `name` is the name of p in the message.
     """
 
     def __init__(self, p: float, name: str = "dropout") -> None:
@@ -28,7 +28,7 @@ class Dropout(nn.Module):
 
     @property
     def drops(self) -> bool:
-        """Whether the module is not the identity now."""
+        """Whether a call drops entries: in training, with p above 0."""
         return self.training and self.p > 0
 
     def forward(self, x: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:

@@ -24,18 +24,18 @@ class MultiHead(Attention):
 
     Vaswani et al. (2017), section 3.2.2, without biases. All heads share one score, computed along
     an axis for the heads, and differ in their projections. Every head has `head_dim` features. The
-    normalizer is the softmax where no other is given. In training a share `dropout` of the weights
-    is dropped; see `Dropout`.
+    default normalizer is the softmax. In training a share `dropout` of the weights is dropped; see
+    `Dropout`.
 
-    Where no sizes are given, keys are as large as queries, values as keys and contexts as queries,
-    and `head_dim` is `context_dim` / `heads`.
+    By default keys are as large as queries, values as keys and contexts as queries, and `head_dim`
+    is `context_dim` / `heads`.
 
     Positions may enter in two ways. A `turn` is applied to W_q^i q and W_k^i k, before the score
     projects them further, so that a memory holds keys that are turned already. A `bias` is added to
     the scores before they are normalized.
 
     Raises ValueError for fewer than one head, a head_dim below 1, a dropout outside [0, 1), and
-    heads that do not divide `context_dim` where there is no `head_dim`.
+    heads that do not divide `context_dim` if `head_dim` is None.
 
     Example:
         >>> attention = MultiHead(ScaledDot, 100, heads=5)
@@ -143,7 +143,7 @@ def single_or_multihead(
 
 
 def features_a_head(name: str, dim: int, heads: int) -> int:
-    """Return `dim` / `heads`, where `name` is the name of `dim`.
+    """Return `dim` / `heads`. Messages call `dim` by `name`.
 
     Raises ValueError for a number below 1, and for heads that do not divide `dim`.
     """

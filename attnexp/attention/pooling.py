@@ -30,10 +30,10 @@ Most of the time then goes into calling kernels, and the plain formula of a scor
 
 
 LARGE = 2**25
-"""The number of numbers from which on attention goes tile by tile, if nobody asks for the weights.
+"""The number of numbers from which attention goes tile by tile, unless the weights are asked for.
 
-It counts a number for each feature of a projected query and key, as the additive score makes, and
-one for each pair where the score is a dot product: 128 MB of float32.
+A pair of query and key counts as one number for each projected feature, as the additive score
+makes, or as one if the score is a dot product. In float32 these are 128 MiB.
 """
 
 
@@ -80,7 +80,7 @@ def _without_weights(
     bias: Float[Tensor, "*heads queries keys"] | None,
     pairs: int,
 ) -> Float[Tensor, "*batch queries value_dim"] | None:
-    """Return the context by the fused kernel or tile by tile, or None where neither pays."""
+    """Return the context by the fused kernel or tile by tile, or None if neither is faster."""
     keys, values, mask = memory
     products = score.as_dot_product(queries, keys) if type(normalizer) is Softmax else None
     if products is not None and (pairs < LARGE or _goes_by_tiles(products[0], values, mask)):
@@ -97,13 +97,13 @@ def _without_weights(
 
 
 def _goes_by_tiles(queries: Tensor, values: Tensor, mask: Mask | None) -> bool:
-    """Return whether the fused kernel makes no matrix of all weights, nor needs one for a mask."""
+    """Return whether the fused kernel makes no matrix of all weights, and needs none for a mask."""
     flat = queries.dim() == 4 and queries.shape[-1] == values.shape[-1]
     return flat and (not isinstance(mask, StructuredMask) or _is_triangle(mask))
 
 
 def _is_triangle(mask: Mask | None) -> bool:
-    """Return whether a mask is the one that the fused kernel knows by a word."""
+    """Return whether a mask is the one that the fused kernel calls `is_causal`."""
     return isinstance(mask, StructuredMask) and mask.triangle and mask.seen() is None
 
 
@@ -123,7 +123,7 @@ def reached(
 def _fused_mask(
     mask: MaskMatrix | None, bias: Float[Tensor, "*heads queries keys"] | None
 ) -> Tensor | None:
-    """Return what the fused kernel adds to the scores, or a mask where nothing is added."""
+    """Return the tensor that the fused kernel adds to the scores, or a mask if it adds nothing."""
     if mask is None or bias is None:
         return mask if bias is None else bias
     return bias.where(mask, -torch.inf)
@@ -132,10 +132,10 @@ def _fused_mask(
 class AttentionPooling(Attention):
     """f(q) = sum_i w_i(q) v_i with w(q) the normalized scores a(q, k_i), for one score a.
 
-    `value_dim` is the size of a value, and so of a context. The normalizer is the softmax where no
-    other is given. In training a share `dropout` of the weights is dropped; see `Dropout`. Inputs
-    are float64, float32, float16 or bfloat16, as the parameters of the score are. Contexts have the
-    same dtype, and weights are float32 at least.
+    `value_dim` is the size of a value, and so of a context. The default normalizer is the softmax.
+    In training a share `dropout` of the weights is dropped; see `Dropout`. Inputs are float64,
+    float32, float16 or bfloat16, as the parameters of the score are. Contexts have the same dtype,
+    and weights are float32 at least.
 
     Raises ValueError for a dropout outside [0, 1), and for a mask of (batch, keys), which must be
     (batch, 1, keys).

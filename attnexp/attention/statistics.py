@@ -5,7 +5,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 ROUNDING = 1e-5
-"""Rows whose sum is this near to 1 sum to 1."""
+"""A sum of weights within this distance of 1 counts as 1."""
 
 
 def shares(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch keys"]:
@@ -33,7 +33,7 @@ def support(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
 def sink_mass(weights: Float[Tensor, "*batch keys"]) -> Float[Tensor, "*batch"]:
     """Return 1 - sum_i w_i of each row, and exactly 0 for a row that sums to 1.
 
-    It is the weight on no key: negative where the weights of a row sum to more than 1.
+    It is the weight on no key: negative if the weights of a row sum to more than 1.
     """
     missing = 1 - weights.sum(dim=-1)
     return missing.where(missing.abs() > ROUNDING, 0.0)
@@ -44,6 +44,6 @@ def is_uniform(
     mask: Bool[Tensor, "*batch queries keys"],
     tolerance: float = 0.05,
 ) -> bool:
-    """Return whether every weight is 1/n within a relative `tolerance`, n the keys it may go to."""
+    """Return whether every weight is 1/n within a relative `tolerance`, n the allowed keys."""
     keys = mask.sum(dim=-1, keepdim=True)
     return bool(((weights * keys - 1).abs() <= tolerance).logical_or(~mask).all())

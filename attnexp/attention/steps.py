@@ -1,4 +1,4 @@
-"""Attention step by step, to be looked at: scores, mask, weights, context."""
+"""The steps of attention, to be shown: scores, mask, weights, context."""
 
 from typing import NamedTuple
 
@@ -12,9 +12,9 @@ from attnexp.scores.base import batched_product
 
 
 class Steps(NamedTuple):
-    """Holds what attention computes on its way from scores to contexts.
+    """Holds the results of each step of attention, from scores to contexts.
 
-    The mask is true where a query may attend to a key. Without values there is no context.
+    The mask is true for a key to which the query may attend. Without values there is no context.
     """
 
     scores: Float[Tensor, "batch queries keys"]

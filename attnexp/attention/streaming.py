@@ -1,8 +1,8 @@
 """Attention in tiles, whose memory grows with queries + keys instead of queries x keys.
 
-The weights of a tile are made, used and forgotten; the backward pass makes them once more. A tile
-holds all keys of some queries, because many normalizers need whole rows, and as few queries as let
-its numbers take some megabytes.
+The weights of a tile are computed, used and dropped; the backward pass computes them again. A tile
+holds all keys of some queries, because many normalizers need whole rows. Its numbers take some
+megabytes.
 """
 
 import math
@@ -23,19 +23,20 @@ from attnexp.scores.base import Score
 from attnexp.scores.dot import Dot
 
 TILE = 2**20
-"""Numbers in a tile on a processor: 4 MB of float32.
+"""Numbers in a tile on a processor: 4 MiB of float32.
 
-More than its second cache holds: with fewer, starting an operation takes as long as what it saves.
+They do not fit in its second cache: in smaller tiles, starting an operation takes as long as the
+cache saves.
 """
 
 LARGE_TILE = 2**25
 """Numbers in a tile on other devices, where starting a kernel takes longer than a small tile."""
 
 GROUPS, LEAST = 64, 64
-"""The groups of queries near each other that leave out keys together, and the least in a group."""
+"""The number of groups of near queries that leave out keys together, and the fewest in a group."""
 
 FEW_FEATURES = 4
-"""The most features of a key with which near queries may be found along the first of them."""
+"""The most features of a key for which near queries are found by their first feature."""
 
 MOMENTS = 32
 """The most moments of keys and values for which a gradient is found together with the context."""
@@ -72,9 +73,8 @@ def stream_products(
 ) -> Float[Tensor, "batch *heads queries value_dim"]:
     """Return `stream` for the softmax and a score that can be written as a dot product.
 
-    Where the queries alone need a gradient, it is found together with the context, in one pass.
-    Where keys are data with few features, those whose weight is 0 in the numbers at hand are left
-    out, see `_near_keys`.
+    If the queries alone need a gradient, it is found together with the context, in one pass. If
+    keys are data with few features, those whose weight rounds to 0 are left out, see `_near_keys`.
     """
     inner_queries, inner_keys = _products(score, queries, keys)
     moments = (values.shape[-1] + 1) * (inner_keys.shape[-1] + 1) - 1
@@ -90,7 +90,7 @@ def _products(score: Score, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tens
     """Return (q', k') with q'.k' = a(q, k) + c(q), see `Score.as_dot_product`."""
     products = score.as_dot_product(queries, keys)
     assert products is not None
-    # columns that lie in one piece: a product with few of them takes a third of the time
+    # contiguous columns: a product with few of them takes a third of the time
     return products[0], products[1].mT.contiguous().mT
 
 
@@ -131,9 +131,9 @@ def _near_keys(
     The softmax of q.k gives a key j no weight if q.(k_j - k_r) is below the logarithm of the
     smallest number, for any key r that q may attend to. With c the middle of the queries and d
     their largest distance from it in each feature, q.(k_j - k_r) <= c.(k_j - k_r) + d.|k_j - k_r|.
-    Here r is the second best key for c; where a mask hides it, the best one is left, which scores
-    no less than r by more than d.|k_best - k_r|. The scores are off by their rounding, which counts
-    where they are large.
+    Here r is the second best key for c. If a mask hides it, the best one is left, which scores at
+    most d.|k_best - k_r| less than r. The bound allows for the rounding of the scores, which
+    matters if they are large.
     """
     low, high = queries.aminmax(dim=0)
     middle, distance = (low + high) / 2, (high - low) / 2
@@ -212,7 +212,7 @@ def _parts(tensors: Sequence[Tensor | None], tile: Tile, axes: int) -> list[Tens
 
 
 def _softmax(scores: Float[Tensor, "*batch queries keys"]) -> Float[Tensor, "*batch queries keys"]:
-    """Return `Softmax`, in one operation where every row has a key left."""
+    """Return `Softmax`, in one operation if every row has a key left."""
     weights = scores.softmax(dim=-1)
     if weights[..., 0].isnan().any():
         return cast(Tensor, Softmax(heads=1)(scores))
@@ -220,7 +220,7 @@ def _softmax(scores: Float[Tensor, "*batch queries keys"]) -> Float[Tensor, "*ba
 
 
 class _Pooling(nn.Module):
-    """The context of a tile for any score and normalizer."""
+    """Computes the context of a tile for any score and normalizer."""
 
     def __init__(self, score: Score, normalizer: Normalizer) -> None:
         super().__init__()
@@ -243,7 +243,7 @@ class _Pooling(nn.Module):
 
 
 class _Streamed(torch.autograd.Function):
-    """The rule tile by tile; the backward pass computes each tile once more."""
+    """Computes the rule tile by tile; the backward pass computes each tile again."""
 
     @staticmethod
     def forward(
@@ -302,7 +302,7 @@ class _Streamed(torch.autograd.Function):
 
 
 class _OnePass(torch.autograd.Function):
-    """The softmax of q.k, whose gradient by q is found together with the context.
+    """Attends by the softmax of q.k, and finds the gradient by q together with the context.
 
     The derivative of f(q) = sum_i w_i v_i is the covariance of values and keys under the weights,
     sum_i w_i v_i k_i' - f(q) (sum_i w_i k_i)'. The keys are centred first, and the values in the

@@ -1,6 +1,6 @@
-"""The scores of a tile of a large map, computed in any faster way there is.
+"""The scores of a tile of a large map, by a faster formula if the score has one.
 
-A faster way need not work under `torch.func.vmap`, nor have a second derivative.
+A faster formula need not work under `torch.func.vmap`, nor have a second derivative.
 """
 
 from functools import singledispatch
@@ -73,8 +73,8 @@ def logistic_of_sums(
 ) -> Float[Tensor, "*batch queries keys projected"]:
     """Return s(q + k) = 1 / (1 + exp(-q) exp(-k)) for each pair, s the logistic function.
 
-    A query and a key take an exponential each, and a pair none. Where one of them would come near
-    the largest number, the sum goes through `sigmoid`.
+    Each query and each key takes an exponential, and a pair none. If one of them is beyond `REACH`,
+    the sums go through `sigmoid`.
     """
     if max(queries.abs().amax(), keys.abs().amax()) > REACH:
         return (queries.unsqueeze(-2) + keys.unsqueeze(-3)).sigmoid_()

@@ -1,4 +1,4 @@
-"""Chapters of the course: the commands of each, what they show, and the pictures that they draw."""
+"""Chapters of the course: their commands, the results to see, and the pictures that they draw."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parent / "chapters"
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A command, what it shows, and the pictures that it draws, as patterns of paths."""
+    """A command, a sentence on its result, and the pictures that it draws, as patterns of paths."""
 
     command: str
     shows: str

@@ -13,9 +13,9 @@ from attnexp.select.selection import warn_skipped
 
 
 def check_folder(folder: Path, place: Path, seconds: int | None) -> tuple[str, list[Check]]:
-    """Return the name of the exercise in a folder, and its checks, with the runs below a place.
+    """Return the name of the exercise in a folder, and its checks. Its runs are below `place`.
 
-    Code runs for at most `seconds`; with None it does not run, and the check fails. Raises
+    Code runs for at most `seconds`; if this is None, it does not run and the check fails. Raises
     RequestError for a folder without an exercise, and for files that cannot be read.
     """
     exercise, answer = read_exercise(folder)

@@ -1,7 +1,7 @@
 """Checks the code of an exercise: pytest runs the exercise's tests in a process of its own.
 
-The tests are code as well, and a process can do whatever its user can: this does
-not protect against those who write it.
+The tests are code as well, and a process can do whatever its user can: this does not protect
+against the authors of the code.
 """
 
 import os
@@ -21,9 +21,9 @@ PLACE = re.compile(r'([\w.]+\.py)(?::|", line )(\d+)')
 
 
 def check_code(folder: Path, tests: str, seconds: int) -> list[Check]:
-    """Return the outcome of each test of a file in a folder, and stop pytest after some seconds.
+    """Return the outcome of each test of a file in a folder, and stop pytest after `seconds`.
 
-    Raises RequestError where pytest is not installed.
+    Raises RequestError if pytest is not installed.
     """
     if find_spec("pytest") is None:
         raise RequestError(
@@ -55,7 +55,7 @@ def check_code(folder: Path, tests: str, seconds: int) -> list[Check]:
 
 
 def _check(case: ElementTree.Element) -> Check:
-    """Return a test of pytest's report as a check, named by its parameter where it has one."""
+    """Return a test of pytest's report as a check, named by its parameter if it has one."""
     name = case.get("name", "").removeprefix("test_").removesuffix("]").rpartition("[")[2]
     name = name.replace("_", " ")
     problem = next((part for part in case if part.tag in ("failure", "error", "skipped")), None)

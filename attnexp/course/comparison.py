@@ -1,4 +1,4 @@
-"""Checks the runs of an exercise, and the answer that a student has drawn from them."""
+"""Checks the runs of an exercise, and a student's answer from them."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -22,7 +22,7 @@ from attnexp.tables.grid import listed
 LEAST_SEEDS = fewest_seeds(LEVEL)
 
 TOLERANCE = 0.05
-"""How far a stated number may be from ours, in halves of the width of Student's interval."""
+"""The largest error of a stated number, in half widths of Student's interval."""
 
 UNDECIDED = "undecided"
 
@@ -30,7 +30,7 @@ UNDECIDED = "undecided"
 def check_comparison(
     comparison: Comparison, runs: Sequence[Run], answer: Answer
 ) -> Iterator[Check]:
-    """Yield one check after another, as far as the runs allow.
+    """Yield the checks in order, up to a failed one that the next ones need.
 
     Runs that tuned settings do not count; of the same settings and seed, the newest does. The
     user's own modules are sought on the import path. Raises RequestError for files of a run that
@@ -81,12 +81,10 @@ def check_comparison(
 
 
 def _check(name: str, problems: Collection[object], problem: str, fine: str) -> Check:
-    """Return a check that passes where there are no problems."""
     return Check(name, not problems, problem if problems else fine)
 
 
 def _fitting(frame: Frame, wanted: Mapping[str, Setting]) -> NDArray[np.bool_]:
-    """Return which runs have these choices and settings."""
     fits = np.ones(len(frame), dtype=bool)
     for name, value in wanted.items():
         found = frame.column(name) if name in frame.factors else [None] * len(frame)
@@ -95,9 +93,9 @@ def _fitting(frame: Frame, wanted: Mapping[str, Setting]) -> NDArray[np.bool_]:
 
 
 def _differing(both: Frame, sides: Sequence[Frame]) -> Iterator[str]:
-    """Yield what differs between two sides, apart from what was tuned for each.
+    """Yield the settings that differ between two sides, without those that were tuned for each.
 
-    A setting of a choice that differs, such as model.width of model, counts where it has several
+    A setting of a choice that differs, such as model.width of model, counts if it has several
     values on one side.
     """
     for name in both.differing:
@@ -147,9 +145,9 @@ def _stated(
     right: Mapping[str, Sequence[float]],
     reach: float,
 ) -> Check:
-    """Check that numbers were stated and are the right ones within a distance.
+    """Check that numbers were stated, and are right within `reach`.
 
-    `right` has the numbers by what they are. Those of any one name are right.
+    `right` has the right numbers by name. The numbers of any one name pass.
     """
     numbers = [number for number in stated if number is not None]
     if len(numbers) < len(stated):

@@ -1,6 +1,6 @@
 """Exercises: each a folder with a question, files to begin with, and a description of checks.
 
-The folder may lie anywhere. `exercise.yaml` says what is checked, `answer.yaml` is filled in.
+The folder may be anywhere. `exercise.yaml` describes the checks, `answer.yaml` is filled in.
 """
 
 import os
@@ -39,13 +39,13 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels(self) -> tuple[str, str]:
-        """The two sides as an answer names them: `model=dot`."""
+        """The two sides by their names in an answer, such as `model=dot`."""
         first, second = map(settings_text, self.sides)
         return first, second
 
 
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An exercise: the comparison of runs to check, and the file of tests where code is written."""
+    """An exercise: the comparison of runs to check, and the file of tests if it asks for code."""
 
     chapter: str
     comparison: Comparison
@@ -99,7 +99,7 @@ def start(name: str, folder: Path | None) -> Path:
     """Copy an exercise into a new folder, whole or not at all, and return the folder.
 
     `name` is an exercise that attnexp ships, or the folder of another. Without a `folder` the new
-    one is called like the exercise. Raises RequestError for an exercise that does not exist, for a
+    one has the name of the exercise. Raises RequestError for an exercise that does not exist, for a
     folder that exists, and for one that cannot be written.
     """
     source = FOLDER / name if name in names() else Path(name)

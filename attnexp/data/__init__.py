@@ -1,4 +1,4 @@
-"""Data sets, one a file. They do not know which architecture reads them."""
+"""Data sets, one per file. They do not know which architecture reads them."""
 
 from attnexp.data.base import Dataset
 

@@ -16,20 +16,20 @@ class Dataset(ABC):
 
     A subclass sets the four attributes in its constructor, whose keyword arguments are its
     settings, and annotates `spec` with its kind. It draws only from the `generator` it is given, so
-    that one seed gives the same data whatever model is trained on them. `validation` is None where
-    the training loss is itself a validation, as leave-one-out is.
+    that one seed gives the same data whatever model is trained on them. `validation` is None if the
+    training loss is itself a validation, as leave-one-out is.
     """
 
     spec: DataSpec
     chance: Mapping[str, float] = MappingProxyType({})
-    """Metrics of the test set that guessing reaches, by name, where the data know how to guess."""
+    """The metrics of guessing on the test set, by name, if the data define a guess."""
     notes: tuple[str, ...] = ()
-    """What must be known of the data when their numbers are read, such as what was left out."""
+    """Sentences for readers of the numbers, such as how many examples were left out."""
     splits_rows: ClassVar[bool] = False
     """Whether a seed is another split of the same rows, and not new examples."""
     overlap: float = 0.0
-    """n_test / n_train where a seed is another split of the same rows, and 0 where it draws new
-    examples: splits are not independent (Nadeau and Bengio 2003)."""
+    """n_test / n_train if a seed is another split of the same rows, and 0 if it draws new examples:
+    splits are not independent (Nadeau and Bengio 2003)."""
     train: Batch
     validation: Batch | None
     test: Batch

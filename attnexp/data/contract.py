@@ -1,7 +1,7 @@
 """The contract of a data set, as checks that a test can run.
 
 A check takes a function from a generator to the data set, and raises AssertionError with a sentence
-where the data set breaks the contract.
+if the data set breaks the contract.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,22 +24,22 @@ def has_spec_and_sets(make: DatasetMaker) -> None:
 
 
 def repeats_with_its_seed(make: DatasetMaker) -> None:
-    """One seed means the same bits, and another seed other data."""
+    """The same seed gives the same bits, and another seed other data."""
     first, again, other = (make(torch.Generator().manual_seed(seed)) for seed in (0, 0, 1))
     if first.spec != again.spec:
-        raise AssertionError("the sizes or symbols are others when the same seed is given again")
+        raise AssertionError("the sizes or symbols differ when the same seed is given again")
     for split, batch in splits(first).items():
         for name, tensor in batch.tensors().items():
             if not torch.equal(tensor, splits(again)[split].tensors()[name]):
                 raise AssertionError(
-                    f"the {name} of {split} are others when the same seed is given again: draw "
+                    f"the {name} of {split} differ when the same seed is given again: draw "
                     "from `generator` alone"
                 )
     for split, batch in splits(first).items():
         drawn = splits(other)[split]
         fields = ("keys", "values", "targets")
         if all(torch.equal(getattr(batch, name), getattr(drawn, name)) for name in fields):
-            raise AssertionError(f"the examples of {split} are the same whatever the seed")
+            raise AssertionError(f"the examples of {split} are the same for every seed")
 
 
 def leaves_the_global_generator(make: DatasetMaker) -> None:
@@ -59,7 +59,7 @@ def has_finite_numbers(make: DatasetMaker) -> None:
 
 
 def has_as_many_values_as_keys(make: DatasetMaker) -> None:
-    """Every key has a value, every target a place in the mask of targets."""
+    """Every key has a value, and every target an entry in the mask of targets."""
     for split, batch in splits(make(torch.Generator().manual_seed(0))).items():
         if batch.keys.shape[:2] != batch.values.shape[:2]:
             raise AssertionError(
@@ -83,6 +83,6 @@ DATA_CONTRACT: tuple[Callable[[DatasetMaker], None], ...] = (
 
 
 def splits(dataset: Dataset) -> Mapping[str, Batch]:
-    """Return the batches of a data set by name, without a validation set where there is none."""
+    """Return the batches of a data set by name, without a validation set if there is none."""
     found = {"train": dataset.train, "validation": dataset.validation, "test": dataset.test}
     return {name: batch for name, batch in found.items() if batch is not None}

@@ -10,11 +10,11 @@ from attnexp.data.sequences import Drawn, Families, arrangements, arranging
 
 
 class CopyDistinct(Copy):
-    """target[t] = source[t], where no symbol comes twice.
+    """target[t] = source[t], with no symbol twice in a source.
 
     Snell et al. (2021), "Approximating how single head attention learns", copy permutations: with
-    `min_length` = `max_length` = `vocab_size` each source has every symbol once, so that which
-    symbols a source has says nothing about it. With fewer symbols out of `vocab_size` it does.
+    `min_length` = `max_length` = `vocab_size` each source has every symbol once, so that the set of
+    its symbols says nothing about a source. With fewer symbols out of `vocab_size` it does.
 
     Example:
         source     3 1 4 0 5

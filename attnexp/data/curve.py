@@ -23,7 +23,7 @@ class Curve(Dataset):
     hides each point from itself: leave-one-out. In `test` the queries are low, low + step, ...
     below high, and the targets are the truth without noise.
 
-    With `num_test` there are that many test points, evenly spaced, whatever the step.
+    With `num_test` there are that many test points, evenly spaced, and `step` has no effect.
 
     Raises ValueError for fewer than 2 training points, more points than the memory that is
     available can hold, fewer than 1 test point, a negative noise, a step that is not positive, and

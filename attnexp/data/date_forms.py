@@ -54,11 +54,11 @@ class DateForm:
 def date_forms(locales: Sequence[str], formats: Sequence[str], years: range) -> list[DateForm]:
     """Return the forms of every format in every locale.
 
-    Raises ValueError for no locale or format, an unknown locale, and a pattern that has other
-    fields than those of `FIELDS` or not exactly one year, one month and one day.
+    Raises ValueError for no locale or format, an unknown locale, and a pattern with fields that are
+    not in `FIELDS` or without exactly one year, one month and one day.
     """
     if not locales or not formats:
-        raise ValueError(f"locales and formats must name one at least, got {locales}, {formats}")
+        raise ValueError(f"locales and formats must not be empty, got {locales}, {formats}")
     for locale in locales:
         _check_locale(locale)
     return [

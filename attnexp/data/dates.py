@@ -28,7 +28,7 @@ ISO_PLACES = {"year": slice(0, 4), "month": slice(5, 7), "day": slice(8, 10)}
 ISO_LENGTH = 10
 
 MOST_YEARS = 400
-"""Longest range, because every text of every date in it is compared with every other."""
+"""The longest range of years: every text of every date in it is compared with every other."""
 
 Calendar = Mapping[str, Int[Tensor, " days"]]
 """For each part of a date, the index of its value on each day: see `Piece`."""
@@ -164,7 +164,7 @@ def _write(
     origins: Mapping[Piece, Tensor],
     dates: Calendar,
 ) -> tuple[Int[Tensor, "dates longest"], Int[Tensor, "dates 10"]]:
-    """Return the texts of dates in one form, and where in them each target digit comes from."""
+    """Return the texts of dates in one form, and the place that each target digit is from."""
     blocks = [tables[piece][dates[piece.part]] for piece in form.pieces]
     wide = torch.cat(blocks, dim=1)
     present = wide != PAD
@@ -223,7 +223,7 @@ def _check_meanings(forms: Sequence[DateForm], calendar: Calendar, first_year: i
                 raise ValueError(
                     f"{text!r} would mean {_date(calendar, other, first_year)} in {first} and "
                     f"{_date(calendar, day, first_year)} in {form}: leave out a locale or a "
-                    "format, or take fewer years"
+                    "format, or choose fewer years"
                 )
 
 

@@ -21,10 +21,10 @@ from attnexp.data.sequences import (
 class DrawnSequences(Dataset):
     """Draws training, validation and test sets that have no example in common.
 
-    Each example has a number, such as its length or the number of its pairs. A subclass says in
-    `families` which examples of given numbers there are, as rows of digits, and in `batch_of` how
-    digits become sources and targets. Its constructor checks its settings, keeps those that the two
-    methods read, and ends with the call of this one:
+    Each example has a number, such as its length or the number of its pairs. A subclass returns the
+    examples of given numbers from `families`, as rows of digits, and makes sources and targets of
+    digits in `batch_of`. Its constructor checks its settings, keeps those that the two methods
+    read, and at its end calls this one:
 
     - `sizes` are the numbers of examples of training, validation and test.
     - `trained` are the numbers that examples of training and validation have, in ascending order,
@@ -64,7 +64,7 @@ class DrawnSequences(Dataset):
         self.spec = sequence_spec(source_symbols, target_symbols, self.train, self.test)
 
     def longest(self, number: int) -> int:
-        """Return the symbols of an example with this number; by default they are as many."""
+        """Return the number of symbols of an example with this number; by default equal."""
         return number
 
     @abstractmethod
@@ -73,4 +73,4 @@ class DrawnSequences(Dataset):
 
     @abstractmethod
     def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
-        """Return the batch that the digits mean, drawing the rest from the generator."""
+        """Return the batch that the digits stand for. The rest is drawn from the generator."""

@@ -20,7 +20,7 @@ from attnexp.data.sequences import (
 
 
 class MarkovChains(Dataset):
-    """x_1 ~ pi, x_t ~ P[x_{t-1}], where each example has its own P: say each next symbol.
+    """x_1 ~ pi, x_t ~ P[x_{t-1}], with a P for each example; the target is each next symbol.
 
     In-context learning of Markov chains, Edelman et al. (2024), section 2. The rows of the
     transition matrix P are uniform over the simplex, Dirichlet(1), and pi is the stationary
@@ -75,11 +75,11 @@ class MarkovChains(Dataset):
 def draw_chains(
     examples: int, length: int, states: int, generator: torch.Generator
 ) -> Int[Tensor, "examples length"]:
-    """Return chains of the states 0, 1, ..., each of transitions of its own."""
+    """Return chains of the states 0, 1, ..., each with transitions of its own."""
     # exponential numbers over their sum are Dirichlet(1)
     rows = -torch.rand(examples, states, states, generator=generator, dtype=torch.float64).log()
     transitions = rows / rows.sum(dim=-1, keepdim=True)
-    # pi (P - 1) = 0 and sum pi = 1: the last equation takes the place of one that says nothing new
+    # pi (P - 1) = 0 and sum pi = 1: the last equation takes the place of a redundant one
     equations = (transitions - torch.eye(states, dtype=torch.float64)).mT.contiguous()
     equations[:, -1] = 1.0
     right = torch.zeros(examples, states, 1, dtype=torch.float64)

@@ -30,7 +30,7 @@ class Maximum(DrawnSequences):
     and classes are given as vectors; here a table has a vector for each of the `priorities` *
     `classes` items. There are `min_items` to `max_items` of them, in equal shares, and all sources
     are different. The test set has the numbers `test_items`, in equal shares, or those of training
-    where that is None. The gold alignment is the place of the largest item.
+    if that is None. The gold alignment is the place of the largest item.
 
     Example:
         source     a3 c17 a9 b3
@@ -62,7 +62,7 @@ class Maximum(DrawnSequences):
         tested = None if test_items is None else sorted(set(test_items))
         if tested is not None:
             if not tested:
-                raise ValueError("test_items must be at least one number of items, got none")
+                raise ValueError("test_items must name at least one number of items, got none")
             check_positive("test_items", tested[0])
         self._priorities, self._classes = priorities, classes
         letters = LETTERS[:classes]

@@ -11,8 +11,8 @@ MEMINFO = Path("/proc/meminfo")
 def available_memory() -> float:
     """Return the memory that a process can use without swapping, in bytes.
 
-    On Linux that is free memory and what caches can give back; on macOS, which has no such count,
-    all memory; infinity on a system that tells neither.
+    On Linux this is free memory and the part of caches that can be freed; on macOS, which has no
+    such count, all memory; infinity on a system with neither count.
     """
     if MEMINFO.exists():
         kilobytes = re.search(r"^MemAvailable: +(\d+) kB$", MEMINFO.read_text(), re.MULTILINE)
@@ -24,7 +24,7 @@ def available_memory() -> float:
 
 
 def require_memory(what: str, needed: float) -> None:
-    """Raise ValueError where `what` needs more bytes than are available."""
+    """Raise ValueError if `what` needs more bytes than are available."""
     available = available_memory()
     if needed > available:
         raise ValueError(

@@ -19,11 +19,11 @@ from attnexp.data.sequences import (
 )
 
 FILLER = FIRST
-"""Id of the symbol that fills places where no key is asked for."""
+"""Id of the symbol that fills the stream between the keys that are asked for."""
 
 
 class MultiQueryRecall(DrawnSequences):
-    """k_1 v_1 ... k_n v_n, then a stream in which each key is asked for once: say its value there.
+    """k_1 v_1 ... k_n v_n, then a stream that asks for each key once; the target is its value.
 
     Multi-query associative recall (MQAR) of Arora et al. (2023), "Zoology", section 3 and the code
     to figure 2 (HazyResearch/zoology). Pairs and stream are together `length` symbols long. The
@@ -42,7 +42,7 @@ class MultiQueryRecall(DrawnSequences):
     `min_pairs` to `max_pairs` pairs in an example, in equal shares, and all lists of pairs are
     different, so the three sets are disjoint.
 
-    What differs from the code to figure 2: there every example of a set has the same number of
+    The data differ from the code to figure 2: there every example of a set has the same number of
     pairs, 4 at length 64, 8 at 128 and 16 at 256, which `max_pairs` = 4 gives at length 64; the
     test has 3,000 examples, and the sets are not kept apart. An architecture that reads source and
     queries as one causal sequence has the input of that code.

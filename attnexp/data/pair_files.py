@@ -15,9 +15,9 @@ def read_pairs(path: str, sha256: str, source: Column, target: Column) -> list[t
     """Return the pairs of a file whose content has this digest.
 
     In a file whose name ends in .csv commas separate columns, and quotes surround cells that hold
-    commas; in any other, tabs do, and quotes have no meaning. The first line names the columns
-    where `source` and `target` are names, and is a pair where they are numbers. Empty lines and
-    other columns are passed over.
+    commas; in any other, tabs do, and quotes have no meaning. The first line names the columns if
+    `source` and `target` are names, and is a pair if they are numbers. Empty lines and other
+    columns are ignored.
 
     Raises ValueError, with the line, for another encoding, a line of too few columns and an empty
     side.

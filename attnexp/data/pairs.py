@@ -1,4 +1,4 @@
-"""Text of the user's own: a file of sources and the targets that are due for them."""
+"""Text of the user's own: a file of sources and their targets."""
 
 from collections.abc import Sequence
 from typing import Literal
@@ -27,14 +27,14 @@ class Pairs(TextPairs):
     """source = one column of a file, target = another one of the same line.
 
     The file is as `attnexp.data.pair_files.read_pairs` says, in UTF-8 and any script. Its text is
-    put into Unicode's form NFC, with one space in place of each white space. `level` says what its
-    symbols are.
+    put into Unicode's form NFC, with one space in place of each white space. `level` is the unit of
+    a symbol.
 
     `validation` and `test` are shares of the sources, drawn by the seed; all targets of a source
     are in the same set. A set with a file of its own, `validation_path` or `test_path`, is that
-    file, without the pairs that are in the sets before it: those of training, then of validation.
-    A pair counts once, and one with a side of more than `max_length` symbols is left out. At most
-    `num_train` sources train, None stands for all. `notes` says how many pairs were left out.
+    file, without the pairs that are in the sets before it: those of training, then of validation. A
+    pair counts once, and one with a side of more than `max_length` symbols is left out. At most
+    `num_train` sources train, or all if it is None. `notes` says how many pairs were left out.
 
     Each path has a `sha256`, the digest of the file's content when the run was asked for.
 
@@ -83,8 +83,8 @@ class Pairs(TextPairs):
         if len(whole) <= sum(sizes) or not whole:
             raise ValueError(
                 f"{path} has {len(whole)} different sources of up to {max_length} symbols, and "
-                f"nothing is left to train with after {sizes[1]} for validation and {sizes[0]} for "
-                "the test"
+                f"none is left for training after {sizes[1]} for validation and {sizes[0]} for the "
+                "test"
             )
         tested, validated, rest = drawn(whole, sizes, generator)
         trained = drawn(rest, [min(num_train, len(rest))], generator)[0] if num_train else rest
@@ -96,7 +96,7 @@ class Pairs(TextPairs):
             tested = _without(read(test_path, test_sha256), [trained, validated], test_path, notes)
         super().__init__((trained, validated, tested), writing, writing, min_count, notes)
         if test_path:
-            self.overlap = 0.0  # the test rows are no part of what seeds split
+            self.overlap = 0.0  # seeds do not split the test rows
 
 
 def _sources(
@@ -131,7 +131,7 @@ def _size(name: str, share: float, sources: int) -> int:
 def _without(sources: Sources, earlier: Sequence[Sources], path: str, notes: list[str]) -> Sources:
     """Return the pairs of a file that are in no earlier set, and add a note on the others.
 
-    Raises ValueError where none is left.
+    Raises ValueError if none is left.
     """
     unseen = {
         source: [each for each in targets if not any(each in e.get(source, ()) for e in earlier)]
@@ -139,7 +139,7 @@ def _without(sources: Sources, earlier: Sequence[Sources], path: str, notes: lis
     }
     kept = {source: targets for source, targets in unseen.items() if targets}
     if not kept:
-        raise ValueError(f"{path} holds no pair that is not in the data before it")
+        raise ValueError(f"every pair of {path} is in the training or validation data too")
     if seen := number_of_pairs(sources) - number_of_pairs(kept):
         notes.append(
             f"{seen:,} of {number_of_pairs(sources):,} pairs of {path} are in the training or "

@@ -23,7 +23,7 @@ class Pronunciations(TextPairs):
 
     The dictionary is a file in the form of the CMU Pronouncing Dictionary: a line for each
     pronunciation, the word and then its phonemes in ARPAbet, with a number in brackets after a word
-    that has been there before. `stress` keeps the digits 0 to 2 of the vowels. Words of more than
+    that has occurred before. `stress` keeps the digits 0 to 2 of the vowels. Words of more than
     `max_length` letters or phonemes are left out.
 
     The sets are drawn by words. A word with several pronunciations is in one set alone; in the test
@@ -72,7 +72,7 @@ class Pronunciations(TextPairs):
 
 
 def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """Return letters and phonemes of each entry. Raises ValueError for a line that is none."""
+    """Return letters and phonemes of each entry. Raises ValueError for a line that is not one."""
     content = read_source(path, sha256)
     require_memory(path, BYTES_A_BYTE * len(content))
     entries = []

@@ -30,7 +30,7 @@ class Rearrangement(DrawnSequences):
     `min_length` to `max_length`, count content symbols; the end symbol comes on top as well.
 
     All sources are different, so the three sets are disjoint. Lengths are equally frequent as far
-    as that allows: where there are too few sequences of a short length, all of them are drawn.
+    as that allows: if there are too few sequences of a short length, all of them are drawn.
 
     The test set may have other lengths, `test_min_length` to `test_max_length`, which training and
     validation then never see unless they are within their range too. An end that is None is that

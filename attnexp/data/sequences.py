@@ -25,10 +25,10 @@ FIRST = len(SPECIALS)
 """Id of the first content symbol."""
 
 MOST_DIGITS = 10**7
-"""The most digits that all families together describe: counting examples takes time with them."""
+"""The most digits of all families together: the time to count examples grows with them."""
 
 BYTES_A_SYMBOL, BYTES_A_NAME = 200, 150
-"""Memory of a position of an example, in all tensors made of it, and of a symbol's name."""
+"""Memory of a position of an example in all its tensors, and of a symbol's name, in bytes."""
 
 MOST_CODES = 2**62
 """The most rows of digits that are numbered by one code, well within 63 bits."""
@@ -58,7 +58,7 @@ def sequence_spec(
 
 
 def _writing(symbols: Sequence[str]) -> Writing:
-    """Return a writing in which symbols can be told apart: a space among them separates nothing."""
+    """Return a writing that separates the symbols, also if one is a space or has a comma."""
     if " " in symbols:
         return Characters()
     return Spaced() if any("," in symbol for symbol in symbols) else SEPARATED
@@ -71,8 +71,8 @@ def sequence_batch(
 ) -> Batch:
     """Return a batch of content ids, ended by EOS; queries are the targets shifted right after BOS.
 
-    `alignment` is the position in `source` that each target symbol was made from, or -1; None where
-    the data do not know it. The end symbol was made from none.
+    `alignment` is the position in `source` that each target symbol was made from, or -1; None if
+    the data have no alignment. The end symbol has -1.
     """
     source, target = _ended(source), _ended(target)
     return Batch(
@@ -95,7 +95,7 @@ def given_batch(
 ) -> Batch:
     """Return a batch of data that give the decoder's input: nothing is fed back, nothing ended.
 
-    The targets are due at the places `asked` of the queries, and what is PAD does not count. For
+    The targets are due at the places `asked` of the queries, and PAD does not count. For
     `alignment` see `sequence_batch`.
     """
     return Batch(
@@ -193,7 +193,7 @@ def check_memory(examples: int, longest: int, shapes: int) -> None:
     if longest * shapes > MOST_DIGITS:
         raise ValueError(
             f"examples of up to {longest:,} symbols in {shapes:,} shapes are more than can be "
-            f"counted: choose shorter ones, so that their product is at most {MOST_DIGITS:,}"
+            f"counted: choose shorter ones, so that symbols x shapes is at most {MOST_DIGITS:,}"
         )
     require_memory(
         f"{examples:,} examples of up to {longest:,} symbols", BYTES_A_SYMBOL * examples * longest
@@ -205,8 +205,7 @@ class Families:
     """Examples that may be drawn, in families of one shape, such as a length.
 
     A family is a list of radices r_1, ..., r_n. Its members are the rows (d_1, ..., d_n) with
-    0 <= d_i < r_i. `radices` holds the families by their shapes; `named` says in messages what
-    they are.
+    0 <= d_i < r_i. `radices` holds the families by their shapes; messages call them by `named`.
     """
 
     radices: Mapping[Any, Sequence[int]]
@@ -230,7 +229,7 @@ Drawn = Mapping[Any, Int[Tensor, "_ _"]]
 
 
 def contents(drawn: Drawn) -> Int[Tensor, "examples longest"]:
-    """Return the sequences of the symbols that the digits of `uniform` families are."""
+    """Return the sequences that the digits of `uniform` families stand for."""
     return stack([block + FIRST for block in drawn.values()], max(drawn))
 
 
@@ -244,8 +243,8 @@ def draw_sets(
     """Return training, validation and test sets, which have no example in common.
 
     `batch_of` makes a batch of drawn rows. The test set is drawn from `tested`, or from the same
-    families as the others where that is None. Each set is shared among its families as evenly as
-    their sizes allow; a test set of its own families takes up to half of one that is in both.
+    families as the others if that is None. Each set is shared among its families as evenly as their
+    sizes allow; a test set of its own families takes up to half of a family that is in both.
 
     Raises ValueError for sets with more examples than there are.
     """
@@ -296,10 +295,10 @@ def _shares(
     taken: Mapping[Any, int] = MappingProxyType({}),
     but: str = "",
 ) -> dict[Any, int]:
-    """Return the number of examples of each family; of some, `taken` are not to be had.
+    """Return the number of examples of each family, of which `taken` are not available.
 
-    Raises ValueError if too few are left: `asked` is the name of the total, and `but` says what is
-    taken.
+    Raises ValueError if too few are left: messages call the total by `asked` and the taken examples
+    by `but`.
     """
     limits = {shape: size - taken.get(shape, 0) for shape, size in families.sizes().items()}
     there = sum(limits.values())
@@ -331,7 +330,8 @@ def arrangements(digits: Int[Tensor, "examples chosen"]) -> Int[Tensor, "example
     The i-th digit says which of the remaining items comes next, so that of n items it is below
     n - i, as in `arranging`: the shuffle of Fisher and Yates with given draws. Different rows make
     different choices. Step i swaps place i with the place it draws. Followed back from the last
-    step, what a place holds is known without the other items, whose number does not matter.
+    step, the item at a place is known without the other items, so that their number does not
+    matter.
     """
     drawn = digits + torch.arange(digits.shape[1])
     items = drawn.clone()
@@ -351,9 +351,9 @@ def _distinct_rows(
 ) -> Int[Tensor, "count digits"]:
     """Return rows that differ in their leading digits, as many of these as a code can hold.
 
-    Where those are not all digits, two rows that differ only in the others are never drawn
-    together. A fair draw would hold such a pair less than once in 10^12, for vocabularies below a
-    million symbols.
+    If those are not all digits, two rows that differ only in the others are never drawn together. A
+    fair draw would hold such a pair less than once in 10^12, for vocabularies below a million
+    symbols.
     """
     leading = 0
     while leading < len(radices) and math.prod(radices[: leading + 1]) <= MOST_CODES:

@@ -11,9 +11,9 @@ from attnexp.data.sequences import PAD
 class Sort(Rearrangement):
     """target = source in ascending order of the numbers that name the symbols.
 
-    Equal symbols keep their order (the sort is stable), which makes the gold alignment unique.
-    The answer does not show that order: a model that takes equal symbols in another order answers
-    correctly and still counts as looking in the wrong place.
+    Equal symbols keep their order (the sort is stable), which makes the gold alignment unique. The
+    answer does not show that order: a model that takes equal symbols in another order answers
+    correctly, and its alignment still counts as wrong.
 
     Example:
         source     3 1 4 1 5

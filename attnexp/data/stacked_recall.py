@@ -21,7 +21,7 @@ from attnexp.data.sequences import (
 
 
 class StackedRecall(DrawnSequences):
-    """source = n pairs of a key and a value, each pair one symbol; say the value of each key.
+    """source = n pairs of a key and a value, each pair one symbol; the targets are the values.
 
     The control of multi-query associative recall (`MultiQueryRecall`), after data/stacked_mqar.py
     of HazyResearch/zoology: there a key and its value are symbols that follow each other, so that a

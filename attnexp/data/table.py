@@ -1,4 +1,4 @@
-"""A table of one's own: regression on the columns of a CSV file."""
+"""A table of the user's own: regression on the columns of a CSV file."""
 
 import math
 from array import array
@@ -78,7 +78,7 @@ def read_columns(path: str, content: bytes, names: Sequence[str]) -> NDArray[np.
 
 
 def _number(cell: str) -> float:
-    """Return the number in a cell, NaN where there is none."""
+    """Return the number in a cell, or NaN if there is none."""
     try:
         return math.nan if "_" in cell else float(cell)
     except ValueError:

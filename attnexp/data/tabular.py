@@ -21,10 +21,10 @@ class Tabular(Dataset):
     """Rows (x, y) of numbers, standardised, in a random split into training and test rows.
 
     Each column has the mean 0 and the standard deviation 1 over the training rows: (number - mean)
-    / deviation. The spec keeps both, and the task says its errors in the units of y. The training
-    rows are keys and values, in ascending order of the first x. In `train` they are also the
-    queries, and the mask hides each row from itself: leave-one-out. In `test` the queries are the
-    other rows, a share `test` of all, and the targets are their y, noise included.
+    / deviation. The spec keeps both, and the task measures its errors in the units of y. The
+    training rows are keys and values, in ascending order of the first x. In `train` they are also
+    the queries, and the mask hides each row from itself: leave-one-out. In `test` the queries are
+    the other rows, a share `test` of all, and the targets are their y, noise included.
 
     Raises ValueError for fewer than 4 rows, a share that leaves fewer than 1 row to test or 2 to
     train on, and a column with one value, or with numbers whose squares 64-bit floats cannot hold.
@@ -77,7 +77,7 @@ class Tabular(Dataset):
 def _column(
     name: str, trained: Float[NDArray[np.float64], " rows"], whole: NDArray[np.float64]
 ) -> Column:
-    """Return the statistics of a column. Raises ValueError where it cannot be standardised."""
+    """Return the statistics of a column. Raises ValueError if it cannot be standardised."""
     low, high = float(trained.min()), float(trained.max())
     if low == high:
         raise ValueError(

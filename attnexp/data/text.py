@@ -16,7 +16,7 @@ def symbols(ids: Int[Tensor, " length"], vocab: Sequence[str]) -> tuple[str, ...
 
 
 def source_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
-    """Return the text of a source up to its end symbol, or all of it where there is none."""
+    """Return the text of a source up to its end symbol, or all of it if there is none."""
     return _text(ids, spec.source_vocab, spec.source_writing, spec)
 
 
@@ -31,8 +31,8 @@ def target_text(ids: Int[Tensor, " length"], spec: Seq2SeqSpec) -> str:
 def encode_source(text: str, spec: Seq2SeqSpec) -> Int[Tensor, " length"]:
     """Return the ids of a typed source, the end symbol included.
 
-    Raises ValueError for a text without symbols, and for a symbol that is not in the vocabulary
-    where no id stands for these.
+    Raises ValueError for a text without symbols, and for a symbol that is not in a vocabulary
+    without an id for unknown ones.
     """
     typed, ids = spec.source_writing.split(text), _source_ids(spec)
     choices = f"the symbols are {', '.join(map(repr, ids))}"
@@ -51,7 +51,7 @@ def unknown_symbols(text: str, spec: Seq2SeqSpec) -> list[str]:
 
 
 def _source_ids(spec: Seq2SeqSpec) -> dict[str, int]:
-    """Return the ids of the symbols that a source may be typed with."""
+    """Return the ids of the symbols that a typed source may have."""
     special = {spec.pad, spec.bos, spec.eos, spec.unknown}
     return {symbol: i for i, symbol in enumerate(spec.source_vocab) if i not in special}
 

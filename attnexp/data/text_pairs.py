@@ -37,14 +37,15 @@ Sources = Mapping[Symbols, Sequence[Symbols]]
 
 
 class TextPairs(Dataset):
-    """Texts, and the texts that are due for them, in three `splits`: to train, validate and test.
+    """Texts and their targets in three `splits`: training, validation and test.
 
     A source with several targets is an example for each of them in training. In validation and
     test it is one example, whose target is the first; `references` holds the texts of all targets
     of each test example.
 
     The vocabularies are the symbols that occur at least `min_count` times in the training data.
-    `<unk>` stands for all others. There is no gold alignment. `notes` says what was left out.
+    `<unk>` stands for all others. There is no gold alignment. `notes` are those given, and the
+    numbers of test symbols that are read as `<unk>`.
 
     Raises ValueError for a `min_count` below 1, and for examples that do not fit in memory.
     """
@@ -115,7 +116,7 @@ class _Side:
         unknown = sum(symbol not in self._ids for symbol in tested)
         if not unknown:
             return None
-        untrained = "" if self._trained else ", which training has never: min_count=2 trains it"
+        untrained = "" if self._trained else ", which is not in training: min_count=2 trains it"
         return (
             f"{unknown:,} of {len(tested):,} {name} symbols of the test set are read as "
             f"{UNKNOWN}{untrained}"
@@ -133,7 +134,7 @@ def gathered(pairs: Iterable[tuple[Symbols, Symbols]]) -> dict[Symbols, list[Sym
 def drawn(sources: Sources, sizes: Sequence[int], generator: torch.Generator) -> list[Sources]:
     """Return sets of these sizes, of sources in random order, and the rest as the last set.
 
-    What the first sets hold does not depend on the sizes of the later ones.
+    The first sets do not depend on the sizes of the later ones.
     """
     names = list(sources)
     order = torch.randperm(len(names), generator=generator)
@@ -142,7 +143,7 @@ def drawn(sources: Sources, sizes: Sequence[int], generator: torch.Generator) ->
 
 
 def number_of_pairs(sources: Sources) -> int:
-    """Return how many different pairs there are."""
+    """Return the number of different pairs."""
     return sum(map(len, sources.values()))
 
 

@@ -22,20 +22,20 @@ START, TRIGGER, REST, NOTHING = "^", "?", ".", "-"
 
 
 class Trigger(DrawnSequences):
-    """source = ^ x_1 ... x_n; at the query ? say the symbol that is there most often, at . nothing.
+    """source = ^ x_1 ... x_n; the target of ? is the most frequent symbol, that of . is nothing.
 
-    After the task of Ran-Milo (2026, arXiv 2603.11487), where at a trigger the mean of the vectors
-    so far is due, and zero elsewhere. Here symbols take the place of vectors, and the one that most
-    of them are that of the mean: with equal weights it is the largest entry of the context. Of
+    After the task of Ran-Milo (2026, arXiv 2603.11487), in which the mean of the vectors so far is
+    due at a trigger, and zero otherwise. Here symbols take the place of vectors, and the most
+    frequent one that of the mean: with equal weights it is the largest entry of the context. Of
     symbols that are equally frequent it is the first in the order of the vocabulary. Nothing is a
     symbol of its own (-). Each example has both queries, in random order, and nothing is fed back.
-    Choose `arch=pooling`, whose answer can come from the weights alone: where they must sum to 1,
-    they have to go somewhere at the query . too, and to another place than at ?.
+    Choose `arch=pooling`, whose answer can come from the weights alone: if they must sum to 1, they
+    must go somewhere at the query . too, and to another place than at ?.
 
     x_1, ..., x_n are uniform over `vocab_size` symbols 0, 1, ...; there are `min_length` to
-    `max_length` of them, in equal shares, and all sources are different. The gold alignment is
-    that of the query . alone: the place of ^, so that `gold_mass` is the weight on the first symbol
-    where nothing is asked for.
+    `max_length` of them, in equal shares, and all sources are different. The gold alignment is that
+    of the query . alone: the place of ^, so that `gold_mass` is the weight on the first symbol when
+    nothing is asked for.
 
     Example:
         source     ^ 3 1 3 0

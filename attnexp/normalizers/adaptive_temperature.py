@@ -12,7 +12,7 @@ POLYNOMIAL = (-0.037, 0.481, -2.3, 4.917, -1.791)
 """The coefficients of the inverse temperature in the entropy, the highest power first."""
 
 LOWEST_ENTROPY = 0.5
-"""The entropy, nats, up to which a row is left as it is."""
+"""The entropy, in nats, up to which a row has the plain softmax."""
 
 
 class AdaptiveTemperature(Normalizer):
@@ -20,12 +20,11 @@ class AdaptiveTemperature(Normalizer):
 
     Veličković et al. (2025), "Softmax is not enough (for Sharp Size Generalisation)":
 
-        b(H) = max(1, -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791)    where H > 0.5,
+        b(H) = max(1, -0.037 H^4 + 0.481 H^3 - 2.3 H^2 + 4.917 H - 1.791)    if H > 0.5,
 
-    and 1 elsewhere. The paper fitted it to its own task, the largest of a set, and uses it in a
-    model that was trained with the softmax; here it is the normalizer of training, too. Beyond
-    H = 5.94 the polynomial is below 1, so that a uniform row of more than 381 keys is left as it
-    is.
+    and 1 otherwise. The paper fitted b to its own task, the largest of a set, and uses it in a
+    model that was trained with the softmax; here it is used in training, too. Beyond H = 5.94 the
+    polynomial is below 1, so that a uniform row of more than 381 keys has the plain softmax.
 
     Example:
         >>> adaptive_temperature = AdaptiveTemperature(heads=1)
@@ -48,6 +47,6 @@ class AdaptiveTemperature(Normalizer):
             inverse = inverse * nats + coefficient
         inverse = inverse.clamp(min=1.0).where(nats > LOWEST_ENTROPY, 1.0)
         lowest = torch.finfo(scores.dtype).min
-        # from the largest down, so that a product stays within the range of numbers
+        # relative to the largest score, so that no product overflows
         gaps = (scores - scores.amax(dim=-1, keepdim=True)).clamp(min=lowest / 8)
         return (inverse * gaps.where(seen, 0.0)).where(seen, lowest).softmax(dim=-1)

@@ -19,8 +19,8 @@ class Normalizer(nn.Module, ABC):
     row with no key left has weights zero and gradient zero, not NaN. A subclass never returns a
     negative weight for a key that is left, has finite gradients, and treats all keys alike.
 
-    The surrounding attention sets `heads`: the scores have that many heads at axis -3 where there
-    are several, and may lack the axis where there is one. All other arguments of a subclass are
+    The surrounding attention sets `heads`: the scores have that many heads at axis -3 if there are
+    several, and may lack the axis if there is one. All other arguments of a subclass are
     hyperparameters and come from its YAML file. The docstring of a subclass ends in an example of
     three lines, which the tests run.
     """
@@ -29,7 +29,7 @@ class Normalizer(nn.Module, ABC):
     """Whether the weights of every row with a key left sum to 1."""
 
     shift_invariant: ClassVar[bool]
-    """Whether adding a number to all scores of a row leaves its weights as they are."""
+    """Whether adding a number to all scores of a row leaves its weights unchanged."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()
@@ -42,12 +42,12 @@ class Normalizer(nn.Module, ABC):
     ) -> Float[Tensor, "*batch queries keys"]:
         """Return the weights of the keys that the mask allows, and zero for all others.
 
-        `mask` is None (all keys), boolean and broadcastable to the scores (true where a key may be
-        attended to), or whole numbers: `valid_lens` of shape (batch,), a length per sequence, or
-        (batch, queries), a length per query. Axes of the scores between batch and queries, such as
+        `mask` is None (all keys), boolean and broadcastable to the scores (true for a key that may
+        be attended to), or whole numbers: `valid_lens` of shape (batch,), one length per sequence,
+        or (batch, queries), one per query. Axes of the scores between batch and queries, such as
         heads, share the lengths. For scores (queries, keys), lengths (queries,) are one per query.
 
-        Weights are float32 at least: those of scores in half precision would not sum to 1.
+        Weights are float32 at least, because weights in half precision would not sum to 1.
 
         Raises ValueError for valid_lens out of range or of a shape that does not fit.
         """
@@ -58,7 +58,7 @@ class Normalizer(nn.Module, ABC):
         if not scores.shape[-1]:
             return scores  # no key, so no weight
         lowest = torch.finfo(scores.dtype).min
-        # a key that is left scores far more than one that is not, even with the lowest number
+        # a key that is left scores far above a masked one, even with the lowest number
         left = scores.clamp(min=lowest / 2)
         return self.normalize(left.where(seen, lowest), seen).where(seen, 0.0)
 
@@ -68,7 +68,7 @@ class Normalizer(nn.Module, ABC):
         scores: Float[Tensor, "*batch queries keys"],
         seen: Bool[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
-        """Return the weights of the keys that are `seen`, and anything finite for the others.
+        """Return the weights of the keys that are `seen`, and any finite numbers for the others.
 
         The scores of the others are the lowest number of their dtype. Those of keys that are seen
         are at least half of it.
@@ -82,5 +82,5 @@ NormalizerFactory = Callable[..., Normalizer]
 def keys_left(
     seen: Bool[Tensor, "*batch queries keys"], dtype: torch.dtype
 ) -> Float[Tensor, "*batch queries 1"]:
-    """Return the number of keys that are left in each row, and 1 where none is."""
+    """Return the number of keys that are left in each row, or 1 if none is."""
     return seen.sum(dim=-1, keepdim=True).clamp(min=1).to(dtype)

@@ -1,7 +1,7 @@
 """The contract of a normalizer, as checks that a test can run.
 
 A check takes a function from a number of heads to the normalizer, such as its class, and raises
-AssertionError with a sentence where the normalizer breaks the contract.
+AssertionError with a sentence if the normalizer breaks the contract.
 """
 
 import math
@@ -18,7 +18,7 @@ NormalizerMaker = Callable[[int], Normalizer]
 """Makes a normalizer for this many heads, with the same parameters each time."""
 
 BATCH, HEADS, QUERIES, KEYS = 2, 3, 5, 7
-"""Unequal primes, so that swapped axes cannot pass."""
+"""Unequal primes, so that a normalizer with swapped axes fails."""
 
 MASK = torch.arange(KEYS) < torch.tensor([4, KEYS])[:, None, None, None]
 """The first example has four keys."""
@@ -65,7 +65,7 @@ def gives_masked_keys_nothing(make: NormalizerMaker) -> None:
 
 
 def tells_low_scores_from_masked_keys(make: NormalizerMaker) -> None:
-    """Keys that are left keep their weights even where they have the lowest finite score."""
+    """Keys that are left keep their weights even if they have the lowest finite score."""
     for dtype in (torch.float32, torch.float64):
         scores = torch.full((1, KEYS), torch.finfo(dtype).min, dtype=dtype)
         mask = torch.arange(KEYS) < 2
@@ -95,14 +95,14 @@ def permutes_with_keys(make: NormalizerMaker) -> None:
 
 
 def passes_on_what_is_not_a_number(make: NormalizerMaker) -> None:
-    """A score that is not a number has a weight that is none, so that it is noticed."""
+    """A score of NaN makes a weight of its row NaN, so that it is noticed."""
     scores = draw_scores()
     scores[0, 0, 0, 0] = math.nan
     require(bool(make(1)(scores)[0, 0, 0].isnan().any()), "NaN among the scores is swallowed")
 
 
 def tells_the_truth_about_its_class(make: NormalizerMaker) -> None:
-    """`sums_to_one` and `shift_invariant` are as the weights are."""
+    """`sums_to_one` and `shift_invariant` agree with the weights."""
     normalizer, scores = make(1), draw_scores()
     weights = normalizer(scores, MASK)
     sums = weights.sum(dim=-1)
@@ -129,7 +129,7 @@ def has_right_gradients(make: NormalizerMaker) -> None:
 
 
 def loads_what_it_saved(make: NormalizerMaker) -> None:
-    """The parameters are all that a normalizer learns: with them another has the same weights."""
+    """A normalizer learns only its parameters: another with equal ones has the same weights."""
     first, second = make(HEADS), make(HEADS)
     with torch.no_grad():
         for parameter in first.parameters():

@@ -12,9 +12,9 @@ from attnexp.normalizers.threshold import entmax
 class Entmax15(Normalizer):
     """w_i = max(0, a_i / 2 - tau)^2, with tau such that the weights of a row sum to 1.
 
-    Peters, Niculae and Martins (2019), with alpha = 1.5: halfway between the softmax
-    (1) and sparsemax (2): sparse, and smooth where a weight becomes zero. Keys whose score is at
-    least 2 below the largest have weight zero, and so may others.
+    Peters, Niculae and Martins (2019), with alpha = 1.5, halfway between the softmax (1) and
+    sparsemax (2). It is sparse, and a weight goes to zero smoothly. Keys whose score is at least 2
+    below the largest have weight zero, and so may others.
 
     Example:
         >>> entmax15 = Entmax15(heads=1)

@@ -12,9 +12,9 @@ class Relu(Normalizer):
     """w_i = max(0, a_i) / n, with n the number of keys that are left in the row.
 
     Wortsman et al. (2023), "Replacing softmax with ReLU in vision transformers". A row whose scores
-    are all 0 or below has weights zero and gradient zero, and another may sum to any positive
-    number. To divide by the sum of the row instead would have gradients without bound near such a
-    row. Kernels of at most 1, whose logarithms are at most 0, have no weight anywhere.
+    are all 0 or below has weights zero and gradient zero; any other row may sum to any positive
+    number. A division by the sum of the row would have unbounded gradients near such a row. A
+    kernel of at most 1, whose logarithm is at most 0, gives no key a weight.
 
     Example:
         >>> relu = Relu(heads=1)

@@ -11,9 +11,9 @@ from attnexp.normalizers.base import Normalizer, keys_left
 class Sigmoid(Normalizer):
     """w_i = 1 / (1 + exp(-(a_i + b))), each key on its own.
 
-    Ramapuram et al. (2024), section 2, with the bias b = -log n, n the number of keys that are
-    left in the row, where `bias` is None: equal scores of 0 then have weights near 1/n. A row may
-    sum to less or more than 1.
+    Ramapuram et al. (2024), section 2. b is `bias`; if `bias` is None, b = -log n, n the number of
+    keys that are left in the row. Equal scores of 0 then have weights near 1/n. A row may sum to
+    less or more than 1.
 
     Example:
         >>> sigmoid = Sigmoid(heads=1)

@@ -12,9 +12,9 @@ from attnexp.normalizers.base import Normalizer
 class Sink(Normalizer):
     """w_i = exp(a_i) / (exp(s) + sum_j exp(a_j)) with a learned score s for each head.
 
-    OpenAI (2025), gpt-oss model card, after Miller (2023). It is a softmax with one
-    more key, whose value is zero, so the weights of a row sum to less than 1. s starts at 0, where
-    the map is `SoftmaxOne`. It has the shape (heads, 1, 1), and is one number for one head.
+    OpenAI (2025), gpt-oss model card, after Miller (2023). It is a softmax with one more key, whose
+    value is zero, so the weights of a row sum to less than 1. s starts at 0; the map is then
+    `SoftmaxOne`. s has the shape (heads, 1, 1), and is one number for one head.
 
     Example:
         >>> sink = Sink(heads=1)

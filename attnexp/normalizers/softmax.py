@@ -39,8 +39,8 @@ def masked_softmax(
     """Return w_i = exp(a_i) / sum_j exp(a_j) over the keys that are valid, and 0 for all others.
 
     Zhang et al., Dive into Deep Learning, "Attention Scoring Functions". `valid_lens` says how many
-    of the first keys are valid: whole numbers of shape (batch,), one a sequence, or (batch,
-    queries), one a query. A boolean mask is true where a key is valid, and None means all keys. A
+    of the first keys are valid: whole numbers of shape (batch,), one per sequence, or (batch,
+    queries), one per query. A boolean mask is true for a valid key, and None means all keys. A
     query without a valid key has weights of zero.
 
     Raises ValueError for lengths out of range or of a shape that does not fit.

@@ -13,8 +13,8 @@ class SoftmaxOne(Normalizer):
     """w_i = exp(a_i) / (1 + sum_j exp(a_j)).
 
     Miller (2023), "Attention is off by one". It is a softmax with one more key, whose score is 0
-    and whose value is zero, so the weights of a row sum to less than 1, and to almost nothing where
-    all scores are far below 0.
+    and whose value is zero, so the weights of a row sum to less than 1, and almost to 0 if all
+    scores are far below 0.
 
     Example:
         >>> softmax_one = SoftmaxOne(heads=1)

@@ -11,10 +11,10 @@ from attnexp.scores.base import require_positive
 
 
 class Ssmax(Normalizer):
-    """w = softmax(s log(n) a), n the keys that this query sees, with a learned s for each head.
+    """w = softmax(s log(n) a), n the number of keys that are left, with a learned s for each head.
 
     Scalable softmax, Nakanishi (2025, arXiv 2501.19399). With a fixed s it is `LogLength`. s starts
-    at `initial_scale`; at 1 / log n for the n of training the map is the softmax. It has the shape
+    at `initial_scale`; at 1 / log n for the n of training the map is the softmax. s has the shape
     (heads, 1, 1), and is one number for one head. A row with one key has the weight 1.
 
     Raises ValueError for an initial_scale of 0 or below.

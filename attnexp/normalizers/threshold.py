@@ -18,12 +18,13 @@ def entmax(scores: Float[Tensor, "*batch keys"], power: Power) -> Float[Tensor, 
     tau is found by Newton's method on f(tau) = sum_i max(0, a_i / power - tau)^power - 1, which is
     convex and falls. The first tau is left of the root, by Jensen's inequality, and so is each that
     follows. For power 1 the steps end at the root (Michelot, 1986); for power 2 they reach the
-    precision of the numbers, with twice as many digits at each step. What rounding leaves is
-    divided out. For the short rows of attention this takes less time than sorting them.
+    precision of the numbers, with twice as many digits at each step. A division by the sum of the
+    weights removes the rounding. For the short rows of attention this takes less time than sorting
+    them.
 
     Row by row the gradient of a loss with the gradient g by w is s (g - sum_i s_i g_i / sum_i s_i)
-    with s_i = w_i^(1 - 1/power) where w_i > 0 and else 0 (the same section). Half-precision
-    scores are computed in float32. The map can be batched by `torch.func.vmap`.
+    with s_i = w_i^(1 - 1/power) if w_i > 0 and else 0 (the same section). Half-precision scores are
+    computed in float32. The map can be batched by `torch.func.vmap`.
     """
     return cast(Tensor, _Entmax.apply(scores, power))
 
@@ -66,5 +67,5 @@ class _Entmax(torch.autograd.Function):
 
 
 def _slope(weights: Float[Tensor, "*batch keys"], power: Power) -> Float[Tensor, "*batch keys"]:
-    """Return w_i^(1 - 1/power) where w_i > 0, and else 0."""
+    """Return w_i^(1 - 1/power) if w_i > 0, and else 0."""
     return weights.sign() if power == 1 else weights.sqrt()

@@ -1,4 +1,4 @@
-"""Attention scoring functions, one a file: the formula, its source and the code.
+"""Attention scoring functions, one per file: the formula, its source and the code.
 
 The classes are imported when they are first used: `attnexp.scores.Additive`.
 """

@@ -10,12 +10,12 @@ from attnexp.scores.base import Score, require_positive
 class Additive(Score):
     """a(q, k) = w_v' tanh(W_q q + W_k k), without biases.
 
-    Bahdanau, Cho and Bengio (2015), appendix A.1.2, where the names are v_a, W_a and U_a. W_q is
-    (hidden_dim, query_dim), W_k is (hidden_dim, key_dim) and w_v has `hidden_dim` entries.
+    Bahdanau, Cho and Bengio (2015), appendix A.1.2, which calls the parameters v_a, W_a and U_a.
+    W_q is (hidden_dim, query_dim), W_k is (hidden_dim, key_dim) and w_v has `hidden_dim` entries.
 
-    It is computed through the logistic function s, which takes a third of the time of tanh on a
-    processor without AVX-512: with tanh z = 2 s(2z) - 1, and keys and queries projected by 2 W_k
-    and 2 W_q, it is 2 w_v' s(q + k) - sum(w_v).
+    The score is computed through the logistic function s, which takes a third of the time of tanh
+    on a processor without AVX-512. With queries and keys projected by 2 W_q and 2 W_k, it is
+    2 w_v' s(q + k) - sum(w_v), because tanh z = 2 s(2z) - 1.
 
     The score cannot be written as a dot product, so comparing takes the memory of queries x keys x
     hidden_dim numbers.

@@ -23,7 +23,7 @@ class Score(nn.Module, ABC):
     """
 
     compact: ClassVar[bool] = False
-    """Whether keys out of reach have the score minus infinity, so that a query may have none."""
+    """Whether keys out of reach have the score minus infinity, which may leave a query no key."""
 
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Score(nn.Module, ABC):
         queries: Float[Tensor, "*batch queries projected"],
         keys: Float[Tensor, "*batch keys projected"],
     ) -> tuple[Float[Tensor, "*batch queries inner"], Float[Tensor, "*batch keys inner"]] | None:
-        """Return projected (q', k') with q'.k' = a(q, k) + c(q), or None where none exist.
+        """Return projected (q', k') with q'.k' = a(q, k) + c(q), or None if there are none.
 
         The term c(q) does not depend on the key and cancels in the softmax, so attention through
         q'.k' has the same weights and can use the fused kernels of PyTorch.
@@ -76,7 +76,7 @@ def batched_product(
     b: Float[Tensor, "*batch inner columns"],
     out: Float[Tensor, "*batch rows columns"] | None = None,
 ) -> Float[Tensor, "*batch rows columns"]:
-    """Return the products of stacked matrices. With one axis of them `@` takes longer to begin."""
+    """Return the products of stacked matrices. For three axes `bmm` starts faster than `@`."""
     return (torch.bmm if a.dim() == 3 else torch.matmul)(a, b, out=out)
 
 
@@ -85,7 +85,7 @@ ScoreFactory = Callable[..., Score]
 
 
 def require_equal_dims(name: str, query_dim: int, key_dim: int) -> None:
-    """Raise ValueError unless queries and keys have one dimension, as `name` needs."""
+    """Raise ValueError, for the score `name`, unless queries and keys have equal dimensions."""
     if query_dim != key_dim:
         raise ValueError(
             f"{name} needs queries and keys of one dimension, got {query_dim} and {key_dim}; "

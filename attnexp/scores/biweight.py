@@ -10,10 +10,10 @@ from attnexp.scores.parabola import Parabola
 class Biweight(CompactKernel):
     r"""a(q, k) = 2 log max(0, 1 - (w \|q - k\|)^2 / d): the square of the parabola.
 
-    Silverman (1986), table 3.1 and equation 4.5. It falls to 0 without a bend.
+    Silverman (1986), table 3.1 and equation 4.5. It falls to 0 with slope 0.
 
-    The kernel reaches as far as 1/w. `width` is w, a number or "learned": see `DistanceKernel`,
-    which says what it raises.
+    The kernel reaches as far as 1/w. `width` is w, a number or "learned". See `DistanceKernel` for
+    the settings and the errors.
 
     Example:
         >>> score = Biweight(query_dim=1, key_dim=1, width=1.0)

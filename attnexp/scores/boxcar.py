@@ -11,7 +11,7 @@ from attnexp.scores.distance import distance
 class Boxcar(Score):
     r"""a(q, k) = log 1[ \|q - k\| / sqrt(d) <= 1/w ]: 0 within reach 1/w, minus infinity beyond.
 
-    Dive into Deep Learning, release 1.0, section 11.2. `width` is w: a larger w takes in fewer
+    Dive into Deep Learning, release 1.0, section 11.2. `width` is w: a larger w includes fewer
     neighbours, as for the Gaussian. A query with no key within reach has all weights zero.
 
     No parameters; the score is constant, so no gradient reaches queries or keys. Raises ValueError

@@ -1,4 +1,4 @@
-"""The base of the kernels that reach no farther than a distance."""
+"""The base of the kernels with a finite reach."""
 
 from abc import abstractmethod
 
@@ -13,9 +13,9 @@ class CompactKernel(DistanceKernel):
     r"""a(q, k) = log K(u) with u = \|w\| \|q - k\| / sqrt(d), minus infinity from u = 1 on.
 
     A subclass defines log K in `log_height`. The kernel reaches as far as 1/w: a query with no key
-    within reach has all weights zero, and no gradient that would bring a key back. Gradients are
-    finite at the edge of the support: u is below 1 by a rounding step at least, and the weight, by
-    which the softmax multiplies the gradient of a score, goes to 0 there.
+    within reach has all weights zero, and no gradient that would move a key into reach. Gradients
+    are finite at the edge of the support: u is below 1 by a rounding step at least, and the weight,
+    by which the softmax multiplies the gradient of a score, goes to 0 there.
 
     Raises ValueError as `DistanceKernel` does.
     """

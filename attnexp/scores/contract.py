@@ -1,7 +1,7 @@
 """The contract of a scoring function, as checks that a test can run.
 
-A check takes a function that makes the score, and raises AssertionError with a sentence where the
-score breaks the contract. A test of one's own runs them all:
+A check takes a function that makes the score, and raises AssertionError with a sentence if the
+score breaks the contract. A test runs them all:
 
     @pytest.mark.parametrize("check", SCORE_CONTRACT, ids=lambda check: check.__name__)
     def test_contract(check):
@@ -21,11 +21,11 @@ ScoreMaker = Callable[[int, int], Score]
 
 BATCH = (2, 11)
 QUERIES, KEYS, DIM = 3, 5, 7
-"""Unequal primes, so that swapped axes cannot pass."""
+"""Unequal primes, so that a score with swapped axes fails."""
 
 
 def vectors(*batch: int, query_dim: int = DIM, key_dim: int = DIM) -> tuple[Tensor, Tensor]:
-    """Return random queries and keys in float64, with the leading axes asked for."""
+    """Return random queries and keys in float64, with the leading axes `batch`."""
     generator = torch.Generator().manual_seed(3)
     queries = torch.randn(*batch, QUERIES, query_dim, generator=generator, dtype=torch.float64)
     keys = torch.randn(*batch, KEYS, key_dim, generator=generator, dtype=torch.float64)
@@ -87,7 +87,7 @@ def gives_no_nan(make: ScoreMaker) -> None:
 
 
 def has_finite_gradients(make: ScoreMaker) -> None:
-    """Gradients are finite where a query equals a key."""
+    """Gradients are finite for a query that equals a key."""
     queries, _ = vectors()
     queries.requires_grad_()
     scores = _double(make)(queries, queries)
@@ -116,7 +116,7 @@ def has_right_gradients(make: ScoreMaker) -> None:
 
 
 def loads_what_it_saved(make: ScoreMaker) -> None:
-    """The parameters are all that a score learns: with them another has the same scores."""
+    """A score learns only its parameters: another with equal ones has the same scores."""
     first, second = _double(make), _double(make)
     with torch.no_grad():
         for parameter in first.parameters():
@@ -154,7 +154,7 @@ def declares_minus_infinity(make: ScoreMaker) -> None:
 
 
 def agrees_with_its_dot_product(make: ScoreMaker) -> None:
-    """The dot product form, where a score has one, gives the same weights."""
+    """The dot product form of a score, if there is one, gives the same weights."""
     score = _double(make)
     queries, keys = vectors(*BATCH)
     projected = score.project_queries(queries), score.project_keys(keys)

@@ -1,4 +1,4 @@
-"""The base of the kernels of a distance, whose width is a setting or learned, and the distance."""
+"""The distance, and the base of its kernels, whose width is fixed or learned."""
 
 from typing import Literal, TypeGuard
 
@@ -12,8 +12,8 @@ Width = float | Float[Tensor, ""] | Float[Tensor, " dim"]
 """The width of a kernel: one number, or one for each dimension."""
 
 NARROW = 2.0
-"""Where the widths of several dimensions start: half a standard deviation includes the nearer
-neighbours alone, and for a compact kernel still some."""
+"""The initial width of each dimension: half a standard deviation includes only the nearer
+neighbours, and includes some even for a compact kernel."""
 
 
 class DistanceKernel(Score):
@@ -22,16 +22,16 @@ class DistanceKernel(Score):
     `width` is w, by which the distance is multiplied: a larger w includes fewer neighbours. Its
     unit is one over the unit of x.
 
-    With `width` "learned", w is a parameter. It starts from U(0, 1), or at `initial_width` where
-    one is given; w and -w give the same kernel. Where each training point is hidden from itself,
-    learning w amounts to choosing the bandwidth 1/w by leave-one-out cross-validation.
+    With `width` "learned", w is a parameter. It starts from U(0, 1), or at `initial_width` if one
+    is given; w and -w give the same kernel. If each training point is hidden from itself, learning
+    w amounts to choosing the bandwidth 1/w by leave-one-out cross-validation.
 
-    With `per_dimension` there is a width w_j for each dimension, by which that of q - k is
-    multiplied: the diagonal bandwidth of multivariate kernel regression (Wand and Jones 1995,
-    chapter 4; chosen by leave-one-out, Hall, Li and Racine 2007). Where x is standardised, a width
-    near 0 says that its dimension does not matter. All widths then start at `NARROW`, from where
-    those that do not matter fall to 0: from a wide start one that does may be drawn to 0, which is
-    a stationary point of every loss.
+    With `per_dimension` there is a width w_j for each dimension, by which q_j - k_j is multiplied:
+    the diagonal bandwidth of multivariate kernel regression (Wand and Jones 1995, chapter 4; chosen
+    by leave-one-out, Hall, Li and Racine 2007). If x is standardised, a width near 0 says that its
+    dimension does not matter. Without an `initial_width` all widths then start at `NARROW`, and
+    those of dimensions that do not matter fall to 0. From a smaller start the width of a dimension
+    that matters may fall to 0, too, because 0 is a stationary point of every loss.
 
     Raises ValueError for a width that is not positive, for `initial_width` or `per_dimension` with
     a width that is not learned, and for unequal query and key dimensions.
@@ -85,14 +85,14 @@ def squared_distance(
     """
     difference = queries.unsqueeze(-2) - keys.unsqueeze(-3)
     squared = difference.square()
-    # the mean of one number takes longer than everything else that is done to it
+    # the mean over an axis of one number takes longer than the rest of this function
     return squared.squeeze(-1) if squared.shape[-1] == 1 else squared.mean(dim=-1)
 
 
 def distance(
     queries: Float[Tensor, "*batch queries dim"], keys: Float[Tensor, "*batch keys dim"]
 ) -> Float[Tensor, "*batch queries keys"]:
-    r"""Return \|q - k\| / sqrt(d) for every pair, with gradient zero where the two are equal."""
+    r"""Return \|q - k\| / sqrt(d) for every pair, with gradient zero if the two are equal."""
     squared = squared_distance(queries, keys)
     apart = squared > 0
     return torch.where(apart, squared, 1.0).sqrt().where(apart, 0.0)

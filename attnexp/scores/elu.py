@@ -9,7 +9,7 @@ from attnexp.scores.logarithm import log_positive
 
 
 class Elu(Score):
-    """a(q, k) = log phi(q).phi(k), where phi(x) = elu(x) + 1: x + 1 above 0, exp(x) below.
+    """a(q, k) = log phi(q).phi(k), with phi(x) = elu(x) + 1: x + 1 above 0, exp(x) below.
 
     Katharopoulos et al. (2020), equations 4 and 7. The weights are those of their linear
     attention, here computed for every pair. phi is positive, so that every key has a weight. On

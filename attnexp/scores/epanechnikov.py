@@ -13,8 +13,8 @@ class Epanechnikov(CompactKernel):
     This is the kernel that Dive into Deep Learning, release 1.0, section 11.2, calls Epanechnikov.
     The kernel of Epanechnikov (1969) is another one: see `Parabola`.
 
-    The kernel reaches as far as 1/w. `width` is w, a number or "learned": see `DistanceKernel`,
-    which says what it raises.
+    The kernel reaches as far as 1/w. `width` is w, a number or "learned". See `DistanceKernel` for
+    the settings and the errors.
 
     Example:
         >>> score = Epanechnikov(query_dim=1, key_dim=1, width=1.0)

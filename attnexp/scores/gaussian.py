@@ -44,9 +44,9 @@ class Gaussian(DistanceKernel):
         a width for each dimension, k' ends in the d squares themselves, and q' in d numbers. The
         width is in the queries alone, so that keys which are data need no gradient. The coordinates
         are centred on the mean key first: far from zero, the difference of the squares would lose
-        its digits. It still does where the range R of the keys is many widths: in float32 a score
-        was off by up to 4e-8 (w R)^2. Attention by tiles uses the products of keys near each other
-        alone, and `compare` has no such error.
+        its digits. It still loses some if the range R of the keys is many widths: in float32 a
+        score was off by up to 4e-8 (w R)^2. Attention by tiles uses the products of keys near each
+        other alone, and `compare` has no such error.
         """
         centre = keys.mean(dim=-2, keepdim=True)
         centred_queries, centred_keys = queries - centre, keys - centre

@@ -9,7 +9,7 @@ from attnexp.scores.base import Score
 
 
 class InnerProduct(Score):
-    """a(q, k) = q'.k', where q' and k' are the projections that a subclass defines."""
+    """a(q, k) = q'.k', with the projections q' and k' that a subclass defines."""
 
     @final
     def compare(

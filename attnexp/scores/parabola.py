@@ -14,8 +14,8 @@ class Parabola(CompactKernel):
     (Silverman 1986, section 3.3.2). Dive into Deep Learning gives the name to another kernel, the
     triangle: see `Epanechnikov`.
 
-    The kernel reaches as far as 1/w. `width` is w, a number or "learned": see `DistanceKernel`,
-    which says what it raises.
+    The kernel reaches as far as 1/w. `width` is w, a number or "learned". See `DistanceKernel` for
+    the settings and the errors.
 
     Example:
         >>> score = Parabola(query_dim=1, key_dim=1, width=1.0)

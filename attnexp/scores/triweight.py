@@ -10,10 +10,10 @@ from attnexp.scores.parabola import Parabola
 class Triweight(CompactKernel):
     r"""a(q, k) = 3 log max(0, 1 - (w \|q - k\|)^2 / d): the cube of the parabola.
 
-    Silverman (1986), equation 4.6. It falls to 0 more gently still than the biweight.
+    Silverman (1986), equation 4.6. It falls to 0 with slope and curvature 0.
 
-    The kernel reaches as far as 1/w. `width` is w, a number or "learned": see `DistanceKernel`,
-    which says what it raises.
+    The kernel reaches as far as 1/w. `width` is w, a number or "learned". See `DistanceKernel` for
+    the settings and the errors.
 
     Example:
         >>> score = Triweight(query_dim=1, key_dim=1, width=1.0)

@@ -1,1 +1,1 @@
-"""Kinds of data: what the loss is, its metrics, the score of a trivial answer."""
+"""Kinds of data: the loss of each, its metrics, and the score of a trivial answer."""

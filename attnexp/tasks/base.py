@@ -20,9 +20,9 @@ Direction = Literal["lower", "higher"]
 class Metric:
     """A number that describes a trained model, declared in one place.
 
-    - `measure` computes it from what the task has measured of one split; None where it does not
-      exist, as an alignment score without gold.
-    - `doc` is the sentence that the documentation has about it, `unit` its unit.
+    - `measure` computes it from the task's measurements of one split; None if it does not exist,
+      such as an alignment score without gold.
+    - `doc` describes it in the documentation, `unit` is its unit.
     - `better` says which values are better; without it the metric describes and does not rank.
     - A `headline` is shown while a run trains and at its end, others are in summary.json.
     - A `validated` metric is also measured on the validation set after each epoch, as `val_NAME`
@@ -30,7 +30,7 @@ class Metric:
     - Training records as `NAME_90_step` the step at which a validated metric first passes its
       `milestone`, 0.9.
     - `companions` names the metrics that are shown next to it in tables, by the heads of their
-      columns, such as the one that says what `chance` reaches.
+      columns, such as the metric of guessing by `chance`.
     """
 
     name: str
@@ -52,10 +52,10 @@ class Metric:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a trained model is worth: metrics, test predictions as rows, notes.
+    """The evaluation of a trained model: metrics, test predictions as rows, notes.
 
     `details` are metrics cut into parts, such as accuracy by length. `response` are predictions
-    over a grid of inputs, as rows, where the inputs have names.
+    over a grid of inputs, as rows, if the inputs have names.
     """
 
     metrics: Mapping[str, float]
@@ -77,8 +77,7 @@ class Task(ABC):
     """The loss and the metrics of a kind of data. Stateless.
 
     `metrics` declares every metric. `primary` names the one by which runs are compared first,
-    `selection` the one by which a search selects settings: it has not seen the test set, so that
-    the test stays one.
+    `selection` the one by which a search selects settings, which does not depend on the test set.
     """
 
     primary: ClassVar[str]
@@ -100,7 +99,7 @@ class Task(ABC):
 
     @abstractmethod
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:
-        """Return what training makes small."""
+        """Return the loss, which training minimizes."""
 
     @abstractmethod
     def validate(self, model: Architecture, batch: Batch) -> dict[str, float]:
@@ -112,8 +111,8 @@ class Task(ABC):
     ) -> Evaluation:
         """Measure a model on the test set.
 
-        `untrained` are models of the same shape with other first parameters, each made when it is
-        asked for: what they reach is chance.
+        `untrained` are models of the same shape with other first parameters, each made on demand:
+        their metrics are those of chance.
         """
 
     @abstractmethod
@@ -124,10 +123,10 @@ class Task(ABC):
         dataset: Dataset,
         decoded: Int[Tensor, "batch targets"] | None = None,
     ) -> dict[str, Float[Tensor, " examples"]]:
-        """Return what each example adds to the metrics of the answers: their mean is the metric.
+        """Return the metrics of the answer to each example, whose mean is the metric.
 
-        `decoded` are answers that were fed back, where there are such; without them the answers are
-        those of the outputs.
+        `decoded` are answers that were fed back, if there are such; otherwise the answers are those
+        of the outputs.
         """
 
     def of_texts(
@@ -178,6 +177,6 @@ def require_sound_weights(
 
 
 def measured(metrics: Mapping[str, Metric], content: Any) -> dict[str, float]:
-    """Return the metrics that exist of what a task has measured, by name."""
+    """Return the metrics of a task's measurements by name, without those that do not exist."""
     values = {name: metric.measure(content) for name, metric in metrics.items()}
     return {name: float(value) for name, value in values.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Chains of symbols: how far a model's answers are from those that counting gives."""
+"""Chains of symbols: the divergence of a model's answers from predictions by counts."""
 
 from typing import ClassVar
 
@@ -16,8 +16,8 @@ from attnexp.tasks.seq2seq import Answers, SequenceToSequence
 def by_unigram(batch: Batch) -> Float[Tensor, "batch target vocab"]:
     """Return (n_s + 1) / (t + S), n_s how often the symbol s is among the t symbols so far.
 
-    It is the mean of what may follow where symbols are independent and their distribution is
-    Dirichlet(1). S symbols can follow; all others of the vocabulary have 0.
+    It is the mean distribution of the next symbol if symbols are independent and their distribution
+    is Dirichlet(1). S symbols can follow; all others of the vocabulary have 0.
     """
     seen = _indicators(batch)
     return _smoothed(seen.cumsum(dim=1), batch)
@@ -51,7 +51,7 @@ def _smoothed(
 
 
 def _can_follow(batch: Batch, like: Float[Tensor, "batch target vocab"]) -> Bool[Tensor, " vocab"]:
-    """Return which symbols can be a target: those of the data, and none of the special ones."""
+    """Return whether each symbol can be a target: special symbols cannot."""
     return torch.arange(like.shape[-1], device=like.device) >= batch.targets.min()
 
 
@@ -66,7 +66,7 @@ CHAIN_METRICS = (
     Metric(
         "kl_unigram",
         lambda answers: _divergence(answers, by_unigram(answers.batch)),
-        "mean divergence of the answers from those by the counts of symbols so far",
+        "mean divergence of the answers from predictions by the counts of symbols so far",
         unit="nats",
         headline=True,
         validated=True,
@@ -74,7 +74,7 @@ CHAIN_METRICS = (
     Metric(
         "kl_bigram",
         lambda answers: _divergence(answers, by_bigram(answers.batch)),
-        "mean divergence of the answers from those by the counts of pairs of symbols so far",
+        "mean divergence of the answers from predictions by the counts of pairs of symbols so far",
         better="lower",
         unit="nats",
         headline=True,
@@ -87,8 +87,8 @@ class Chains(SequenceToSequence):
     """Cross-entropy over all symbols of a chain; see `CHAIN_METRICS` and `seq2seq.METRICS`.
 
     The two divergences are those of Edelman et al. (2024), section 3: a model that looks at
-    frequencies alone has a small `kl_unigram`, one that has learned to look for what followed the
-    last symbol before has a small `kl_bigram`.
+    frequencies alone has a small `kl_unigram`, one that has learned to look up the symbols that
+    followed the last one has a small `kl_bigram`.
 
     Raises ValueError for num_shown below 1.
     """

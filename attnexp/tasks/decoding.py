@@ -22,11 +22,11 @@ PAIRS = 2**24
 
 @dataclass(frozen=True)
 class Answer:
-    """`text` is what the model wrote, `ended` whether it wrote its end symbol.
+    """`text` is the answer of a model, `ended` whether it has an end symbol.
 
     `unknown` are the symbols of the source that the model does not know. `batch` holds the source
-    and the answer as if the answer were the target, and `weights` the
-    attention that the model has on them.
+    and the answer as if the answer were the target, and `weights` the attention of the model on
+    them.
     """
 
     text: str
@@ -42,7 +42,8 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
 
     The attention is that of a teacher-forced pass over the answer, which sees the same symbols.
 
-    Raises ValueError for a source with no symbols or with symbols that are not in the vocabulary.
+    Raises ValueError for a source with no symbols, and for symbols that are not in a vocabulary
+    without `<unk>`.
     """
     ids = encode_source(source, spec).unsqueeze(0)
     mask = torch.ones(1, 1, ids.shape[1], dtype=torch.bool)
@@ -65,7 +66,7 @@ def ask(model: Seq2Seq, spec: Seq2SeqSpec, source: str) -> Answer:
 
 
 def portions(whole: Batch) -> Iterator[Batch]:
-    """Yield the examples of a batch in order, `PORTION` or those of `PAIRS` at a time."""
+    """Yield the examples of a batch in order, at most `PORTION` or `PAIRS` pairs at a time."""
     length = whole.keys.shape[1] + whole.queries.shape[1]
     size = max(1, min(PORTION, PAIRS // length**2))
     for first in range(0, len(whole), size):
@@ -75,7 +76,7 @@ def portions(whole: Batch) -> Iterator[Batch]:
 def decode(
     model: Seq2Seq[Any], whole: Batch, spec: Seq2SeqSpec
 ) -> Int[Tensor, "batch target"] | None:
-    """Return greedy answers, as wide as the targets; None where the data give the input."""
+    """Return greedy answers, as wide as the targets; None if the data give the input."""
     if whole.asked is not None:
         return None
     width = whole.targets.shape[1]

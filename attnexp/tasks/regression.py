@@ -1,4 +1,4 @@
-"""Regression: squared error, and how wide the attention is."""
+"""Regression: squared error, and the width of the attention."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ MEASURED = 2**30
 """Pairs of queries and keys up to which attention is measured on all test queries."""
 
 LEFT_OUT = 2**32
-"""Pairs up to which `loo_mse` is of all training points: 65,536 points."""
+"""Pairs up to which `loo_mse` covers all training points: those of 65,536 points."""
 
 KEPT = 2**20
 """The most weights that a run keeps of an attention map, in each head."""
@@ -36,7 +36,7 @@ KEPT_QUERIES = 2**10
 class MapStatistics:
     """Describes attention maps: a number for each query, in each layer and head.
 
-    `sums` are those of the weights, and `gaps` the root mean square distances of the keys under
+    `sums` are the sums of the weights, and `gaps` the root mean square distances of the keys under
     the weights over their sum. See `attnexp.attention.statistics` for the others.
     """
 
@@ -49,11 +49,11 @@ class MapStatistics:
 
 @dataclass(frozen=True)
 class Fit:
-    """What regression measures of a model.
+    """The measurements of a model of regression.
 
-    `errors` and `loo_errors` are prediction minus target, of the test points without noise and of
-    training points, each hidden from itself. `baseline_errors` are those of the mean of the
-    training values. `attention` describes the maps of the test queries.
+    `errors` and `loo_errors` are prediction minus target, of the test points and of training
+    points, each hidden from itself. `baseline_errors` are those of the mean of the training values.
+    `attention` describes the maps of the test queries.
     """
 
     errors: Float[Tensor, " test_points"]
@@ -98,7 +98,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "neighbours",
         lambda fit: fit.attention.entropy.exp().where(fit.attention.sums > 0, 0.0).mean(),
-        "exp(H), the effective number of keys that a test query looks at, 0 where none is in "
+        "exp(H), the effective number of keys that a test query attends to, 0 if none is in "
         "reach; mean over queries",
         unit="keys",
         headline=True,
@@ -107,7 +107,8 @@ METRICS: tuple[Metric, ...] = (
         "bandwidth",
         lambda fit: fit.attention.gaps.mean(),
         "sqrt(sum_i p_i (x_i - x)^2), p the weights over their sum, the root mean square distance "
-        "of what a test query looks at, of a table in standard deviations; mean over queries",
+        "of the keys that a test query attends to, of a table in standard deviations; mean over "
+        "queries",
         unit="x",
         headline=True,
     ),
@@ -141,7 +142,7 @@ class Regression(Task):
         self.reduction = reduction
 
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:
-        # Not by `_errors`: the gradient of an index takes long compared with the rest of a step.
+        # Without `_errors`: the gradient of an index takes long compared with the rest of a step.
         counts = batch.target_mask.unsqueeze(-1)
         errors = (prediction.outputs - batch.targets).where(counts, 0.0)
         total = errors.square().sum()
@@ -162,7 +163,7 @@ class Regression(Task):
             prediction = model(part, need_weights=True)
             weights, allowed = prediction.weights["pooling"], allowed_keys(part)
             require_sound_weights(model, weights, allowed)
-            # joined at once: small numbers that stay would split the memory of the next portion
+            # joined at once: small tensors that stay would split the memory of the next portion
             answer = torch.cat([answer, prediction.outputs], dim=1)
             parts = [_joined([*parts, _statistics(weights, part)])]
             uniform = uniform and is_uniform(weights, allowed[:, None, None].expand_as(weights))
@@ -229,7 +230,7 @@ class Regression(Task):
 
 
 def y_deviation(spec: RegressionSpec) -> float:
-    """Return the deviation by which y was standardised, and 1 where it was not."""
+    """Return the deviation by which y was standardised, or 1 if it was not."""
     return spec.y[0].deviation if spec.y else 1.0
 
 
@@ -248,7 +249,6 @@ def _rows(
 
 
 def _standardised_by(spec: RegressionSpec) -> dict[str, dict[str, float]]:
-    """Return the means and deviations by which the columns of a table were standardised."""
     columns = (*spec.x, *spec.y)
     if not columns:
         return {}
@@ -261,7 +261,6 @@ def _standardised_by(spec: RegressionSpec) -> dict[str, dict[str, float]]:
 def _statistics(
     weights: Float[Tensor, "batch layers heads queries keys"], batch: Batch
 ) -> MapStatistics:
-    """Return the statistics of the maps of a batch."""
     gaps = (batch.queries.unsqueeze(-2) - batch.keys.unsqueeze(-3)).square().sum(dim=-1)
     return MapStatistics(
         entropy=entropy(weights),
@@ -273,7 +272,6 @@ def _statistics(
 
 
 def _joined(parts: Sequence[MapStatistics]) -> MapStatistics:
-    """Return the statistics of several portions of queries as one."""
     numbers = zip(*(vars(part).values() for part in parts), strict=True)
     return MapStatistics(*(torch.cat(each, dim=-1) for each in numbers))
 
@@ -290,7 +288,7 @@ def _measured_queries(test: Batch) -> Batch:
 def _left_out(train: Batch) -> Batch:
     """Return the training points on which leave-one-out is measured, always the same ones.
 
-    All of them, or of more than `LEFT_OUT` pairs as many as make that number, drawn at random.
+    All of them, or as many as make `LEFT_OUT` pairs, drawn at random.
     """
     count = max(1, LEFT_OUT // train.keys[..., 0].numel())
     points = train.queries.shape[1]
@@ -309,12 +307,11 @@ def _kept(test: Batch) -> tuple[Int[Tensor, " queries"], Int[Tensor, " keys"]]:
 
 
 def _spaced(count: int, chosen: int, device: torch.device) -> Int[Tensor, " chosen"]:
-    """Return evenly spaced numbers from 0 to count - 1."""
     return torch.arange(chosen, device=device) * count // chosen
 
 
 def _notes(fit: Fit, metrics: Mapping[str, float], train: Batch, test: Batch) -> list[str]:
-    """Return sentences on an odd fit, and on metrics that are of a part of many points."""
+    """Return notes on an unusual fit, and on metrics that cover only some of the points."""
     notes = []
     if metrics["test_mse"] > 1.01 * metrics["baseline_mse"]:
         notes.append(

@@ -19,8 +19,8 @@ PAIRS = 2**20
 def response(model: Architecture, train: Batch, spec: RegressionSpec) -> list[dict[str, object]]:
     """Return predictions over the range of each column of x, a row each, in the units of the data.
 
-    One input or two vary over all of their range. Of more, each varies alone while the others are
-    held at their medians: the column `varied` says which.
+    One or two inputs vary over all of their range. Of more, each varies alone while the others are
+    held at their medians, and the column `varied` names it.
     """
     rows: list[dict[str, object]] = []
     names = [*x_names(spec), "prediction"]
@@ -35,7 +35,7 @@ def response(model: Architecture, train: Batch, spec: RegressionSpec) -> list[di
 def as_rows(
     names: Sequence[str], numbers: Float[Tensor, "rows columns"], columns: Sequence[Column]
 ) -> list[dict[str, object]]:
-    """Return numbers as rows of a file: in the units of their columns, where these are given."""
+    """Return numbers as rows of a file: in the units of their columns, if these are given."""
     rows = in_units(numbers, columns).tolist()
     if columns:
         rows = [[column.rounded(v) for column, v in zip(columns, row, strict=True)] for row in rows]
@@ -43,12 +43,12 @@ def as_rows(
 
 
 def x_names(spec: RegressionSpec) -> list[str]:
-    """Return what files call the inputs: x where there is one, else x.NAME."""
+    """Return the names of the inputs in files: x if there is one, else x.NAME."""
     return ["x"] if spec.x_dim == 1 else [f"x.{column.name}" for column in spec.x]
 
 
 def _grids(columns: tuple[Column, ...]) -> Iterator[tuple[str, Float[Tensor, "points x_dim"]]]:
-    """Yield what varies, and the points, in the units of the columns."""
+    """Yield the name of the input that varies, and the points, in the units of the columns."""
     if len(columns) == 2:
         yield "both", torch.cartesian_prod(*(_range(column, ACROSS) for column in columns))
         return

@@ -1,4 +1,4 @@
-"""Sequence to sequence: cross-entropy, exact match, and where the model looked."""
+"""Sequence to sequence: cross-entropy, exact match, and the alignment of the attention."""
 
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
@@ -32,19 +32,19 @@ PADDED = -100
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model answers to one split.
+    """The answers of a model to one split.
 
-    - `decoded` are its symbols: decoded greedily or, where that would take long, the most probable
-      ones under teacher forcing. Exact match is the same of both: while every symbol so far is
-      right, both see the same symbols, so the first error of one is the first error of the other.
-      Where the data give the decoder's input, nothing is fed back and the two are one.
+    - `decoded` are its symbols: decoded greedily, or in a validation the most probable ones under
+      teacher forcing. Exact match is the same of both: while every symbol so far is right, both see
+      the same symbols, so the first error of one is the first error of the other. If the data give
+      the decoder's input, nothing is fed back and the two are equal.
     - `outputs` are the logits under teacher forcing, and `loss` is their mean cross-entropy a
       symbol, nats.
-    - `card` scores the attention from decoder to encoder under teacher forcing; None where no
-      target has a gold key. `gold_mass` is the weight on the gold keys of each example. `head` is
-      the layer and head whose numbers are reported: the best one on the validation set, whichever
-      split is measured.
-    - `guessed` are metrics of answers and maps that have learned nothing.
+    - `card` scores the attention from decoder to encoder under teacher forcing; None if no target
+      has a gold key. `gold_mass` is the weight on the gold keys of each example. `head` is the
+      layer and head whose numbers are reported: the best one on the validation set, whichever split
+      is measured.
+    - `guessed` are the metrics of guesses, and of the maps of untrained models.
     """
 
     batch: Batch
@@ -58,11 +58,11 @@ class Answers:
 
     @property
     def right(self) -> Bool[Tensor, " symbols"]:
-        """Whether each target symbol that counts is in its place."""
+        """Whether each target symbol that counts is in its place in the answer."""
         return (self.decoded == self.batch.targets)[self.batch.target_mask]
 
     def by_head(self) -> dict[str, float]:
-        """Return the metrics of each head, none where no target has a gold key."""
+        """Return the metrics of each head, or none if no target has a gold key."""
         return {} if self.card is None else self.card.by_head()
 
     @property
@@ -72,7 +72,7 @@ class Answers:
 
 
 def _guessed(name: str, doc: str) -> Metric:
-    """Return the metric that says what `name` is without anything learned."""
+    """Return the metric of guessing that `Answers.guessed` calls `name`."""
     return Metric(name, lambda answers: answers.guessed.get(name), doc, unit="share", headline=True)
 
 
@@ -112,7 +112,7 @@ METRICS = (
     Metric(
         "test_loss",
         lambda answers: answers.loss,
-        "mean cross-entropy a symbol under teacher forcing, the logarithm of perplexity",
+        "mean cross-entropy per symbol under teacher forcing, the logarithm of perplexity",
         better="lower",
         unit="nats",
         headline=True,
@@ -121,11 +121,11 @@ METRICS = (
     ),
     _guessed(
         "exact_match_chance",
-        "exact match of guessing, where the data know how (recall: one of the values told)",
+        "exact match of guessing, if the data define a guess (recall: one of the values told)",
     ),
     _guessed(
         "token_accuracy_chance",
-        "token accuracy of guessing, where the data know how (mqar: one of the values told)",
+        "token accuracy of guessing, if the data define a guess (mqar: one of the values told)",
     ),
     _guessed(
         "baseline_token_accuracy",
@@ -149,7 +149,7 @@ METRICS = (
     ),
     _guessed(
         "alignment_accuracy_chance",
-        "alignment accuracy of untrained models of the same shape, their heads chosen alike; mean",
+        "mean alignment accuracy of untrained models of the same shape, with heads chosen alike",
     ),
     _alignment_metric(
         "before", "share of queries whose largest weight is one key before gold", unit="share"
@@ -177,8 +177,8 @@ summary has each head's too."""
 class SequenceToSequence(Task):
     """Cross-entropy over the target symbols, the end symbol included, and padding left out.
 
-    `METRICS` declares the metrics. Those of the alignment need data that know the gold key of a
-    target; see `attnexp.attention.alignment.Scorecard`.
+    `METRICS` declares the metrics. Those of the alignment need data with gold keys; see
+    `attnexp.attention.alignment.Scorecard`.
 
     The details `exact_match_by_length` and `gold_mass_by_length` cut exact match and the weight on
     the gold key by the length of the source without its end symbol. `lengths_in_training` has the
@@ -200,7 +200,7 @@ class SequenceToSequence(Task):
         self.num_shown = num_shown
 
     def loss(self, prediction: Prediction, batch: Batch) -> Float[Tensor, ""]:
-        # Not by an index: the number of symbols that count is not known before the GPU has counted.
+        # Without an index: the number of symbols that count is unknown until the GPU has counted.
         counts = batch.target_mask
         logits = prediction.outputs.where(counts.unsqueeze(-1), 0.0)
         targets = batch.targets.masked_fill(~counts, PADDED)
@@ -306,7 +306,7 @@ class SequenceToSequence(Task):
 
 
 def _by_length(answers: Answers, lengths: Int[Tensor, " batch"]) -> dict[str, Mapping[str, float]]:
-    """Return exact match, and the weight on the gold key where there are such, by length."""
+    """Return exact match, and the weight on the gold key if there are such, by length."""
     rows = {length: lengths == length for length in lengths.unique().tolist()}
     details: dict[str, Mapping[str, float]] = {
         "exact_match_by_length": {
@@ -324,7 +324,7 @@ def _by_length(answers: Answers, lengths: Int[Tensor, " batch"]) -> dict[str, Ma
 def gold_log_probabilities(
     logits: Float[Tensor, "batch target vocab"], batch: Batch
 ) -> Float[Tensor, "batch target"]:
-    """Return the log-probability of each target symbol, nats, and 0 where it does not count."""
+    """Return the log-probability of each target symbol, in nats, and 0 if it does not count."""
     logs = logits.log_softmax(dim=-1).gather(-1, batch.targets.unsqueeze(-1)).squeeze(-1)
     return logs.where(batch.target_mask, 0.0)
 
@@ -340,7 +340,7 @@ def _card(model: Architecture, batch: Batch) -> Scorecard | None:
 
 
 def _best_head(validated: Scorecard | None) -> tuple[int, int]:
-    """Return the best layer and head by the validation set's scores, the first without any."""
+    """Return the best layer and head by the validation set's scores, or the first without any."""
     return (0, 0) if validated is None else validated.best()
 
 

@@ -1,4 +1,4 @@
-"""What tasks on text have in common: answers are compared as texts, with one reference or more."""
+"""The base of tasks on text: answers are compared as texts, with one reference or more."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from attnexp.tasks.seq2seq import SequenceToSequence
 
 @dataclass(frozen=True)
 class Texts:
-    """What a model wrote for each test example, and the texts that are right for it, one or more.
+    """The answers of a model to the test examples, and one or more right texts for each.
 
     A symbol that is not in the vocabulary stays as it is in a reference, so `<unk>` is never right.
     """
@@ -29,7 +29,7 @@ class Texts:
 
 
 class TextTask(SequenceToSequence):
-    """Cross-entropy over the target symbols, and `text_metrics` of the texts that symbols make.
+    """Cross-entropy over the target symbols, and `text_metrics` of the texts that the symbols make.
 
     The references are those of the data, or the targets of data that have none. predictions.csv has
     the first reference as the target.
@@ -76,7 +76,7 @@ class TextTask(SequenceToSequence):
         return measured({metric.name: metric for metric in self.text_metrics}, texts)
 
     def text_notes(self, texts: Texts) -> tuple[str, ...]:
-        """Return what has to be said of the metrics of these texts."""
+        """Return notes on the metrics of these texts."""
         return ()
 
 

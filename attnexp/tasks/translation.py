@@ -14,12 +14,12 @@ from attnexp.tasks.base import Metric
 from attnexp.tasks.texts import Texts, TextTask, error_rate
 
 Tokenizer = Literal["13a", "intl", "zh", "char", "none"]
-"""The names that sacrebleu has for ways to find the words of a text."""
+"""The names of sacrebleu's tokenizers, which find the words of a text."""
 
 
 @dataclass(frozen=True)
 class TokenizedTexts(Texts):
-    """Texts and the way to find their words, which BLEU compares."""
+    """Texts, and the tokenizer that finds their words for BLEU."""
 
     tokenize: Tokenizer = "13a"
 
@@ -27,7 +27,7 @@ class TokenizedTexts(Texts):
 def _score(texts: Texts, metric: BLEU | CHRF) -> float:
     """Return a metric of all answers together.
 
-    sacrebleu takes the first reference of each example, the second, ..., None where there is none.
+    sacrebleu takes the first reference of each example, the second, ..., None if there is none.
     """
     return metric.corpus_score(texts.answers, list(zip_longest(*texts.references))).score
 
@@ -70,10 +70,11 @@ _DENSE = regex.compile(
 
 
 def tokenizer_of(references: Iterable[str]) -> Tokenizer:
-    """Return how BLEU finds words in texts of this script.
+    """Return the tokenizer by which BLEU finds words in texts of this script.
 
-    "zh", each Chinese character a word, where most are Chinese; "char", each character a
-    word, where most are of scripts without spaces; else "13a", words between spaces.
+    It is "13a", words between spaces, unless most characters are of scripts without spaces. Then it
+    is "zh", each Chinese character a word, if more than nine in ten of these are Chinese, and
+    otherwise "char", each character a word.
     """
     text = "".join(references)
     letters = len(_LETTER.findall(text))
@@ -87,8 +88,9 @@ def tokenizer_of(references: Iterable[str]) -> Tokenizer:
 class Translation(TextTask):
     """Compares texts by BLEU, chrF and edited characters: see `TRANSLATION_METRICS`.
 
-    `tokenize` says how BLEU finds words, as sacrebleu names it; with "auto" the script of the
-    references decides, see `tokenizer_of`. A note names any but "13a".
+    `tokenize` is sacrebleu's name of the tokenizer by which BLEU finds words; with "auto" the
+    script of the references decides, see `tokenizer_of`. A note names any but "13a", and says if
+    the script needs another one.
 
     Raises ValueError for num_shown below 1.
     """
@@ -112,9 +114,9 @@ class Translation(TextTask):
         if used in ("13a", "intl", "none") and fitting != "13a":
             return (
                 f"bleu finds words between spaces (task.tokenize={used}), and most of the targets "
-                f"is in a script without spaces: task.tokenize={fitting} suits it",
+                f"are in a script without spaces: task.tokenize={fitting} suits it",
             )
-        return (f"bleu is that of task.tokenize={used}: compare it with no other",)
+        return (f"bleu uses task.tokenize={used}: compare it only with bleu that does too",)
 
     def _tokenizer(self, texts: Texts) -> Tokenizer:
         return tokenizer_of(chain(*texts.references)) if self.tokenize == "auto" else self.tokenize

@@ -1,1 +1,1 @@
-"""The training loop and the course of one run."""
+"""The training loop, and the parts of one run around it."""

@@ -19,7 +19,7 @@ class TrainingDivergedError(RuntimeError):
 
 
 class NotReplicableError(Exception):
-    """A run cannot train as a replica. The message says why."""
+    """A run cannot train as a replica. The message has the reason."""
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class TrainSettings:
 class Epoch:
     """One row of metrics.csv. `loss` is the mean over the epoch's steps, each before its update.
 
-    `validation` holds the metrics of the validation set, if there is one. `converged` is true of
-    the last epoch if training went on until nothing moved. `ended` says why else this is the last
-    epoch although others were planned.
+    `validation` holds the metrics of the validation set, if there is one. `converged` is true in
+    the last epoch if training ended because no parameter moved any more. `ended` is another reason
+    for which this is the last epoch although others were planned, or empty.
     """
 
     epoch: int

@@ -51,9 +51,10 @@ def prepare_processor(threads: int) -> None:
     """Set up this process for training on that many threads of the processor.
 
     Numbers too small for a normal float become 0: an operation on them takes many times as long.
-    Memory that a step frees is kept for the next one, up to 64 MiB, if the C library is glibc: it
-    would return large pieces to the system, which clears them anew at each step. Its own rule ends
-    at the same size, 32 MiB per piece, in a program that has freed one as large.
+    Memory that a step frees is kept for the next one, up to 64 MiB, if the C library is glibc: by
+    default it returns large pieces to the system, which clears them again at each step. Its own
+    threshold adapts up to the same size, 32 MiB per piece, once a program has freed a piece as
+    large.
     """
     torch.set_num_threads(threads)
     torch.set_flush_denormal(True)

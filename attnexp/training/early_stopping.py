@@ -1,4 +1,4 @@
-"""When training ends before its last epoch, and which parameters it keeps."""
+"""The end of training before its last epoch, and the parameters that it keeps."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from attnexp.training.state import State
 
 
 class BestEpoch:
-    """The epoch with the lowest loss so far, and its parameters if the loss is of validation."""
+    """The epoch with the lowest loss so far, and its parameters if it is a validation loss."""
 
     def __init__(self, model: Architecture) -> None:
         self.model = model
@@ -26,7 +26,7 @@ class BestEpoch:
     def update(self, epoch: int, loss: float, validation: Mapping[str, float]) -> None:
         """Record an epoch if its loss is the lowest, with the parameters if there is validation.
 
-        A training loss is the mean over an epoch's steps, so it belongs to no one set of
+        A training loss is the mean over an epoch's steps, so it does not belong to one set of
         parameters.
         """
         loss = validation.get("loss", loss)
@@ -68,9 +68,10 @@ class ParameterMotion:
         self._still = torch.zeros_like(self._longest[0], dtype=torch.int64)
 
     def has_ceased(self) -> list[bool]:
-        """Return of each model whether all its tensors were still in this epoch and in the last.
+        """Return, for each model, whether all its tensors were still in this epoch and the last.
 
-        One epoch is not enough: Rprop leaves a parameter where it is when its gradient turns.
+        One epoch is not enough: Rprop does not move a parameter in the update in which its gradient
+        changes sign.
         """
         if self._tolerance is None:
             return [False] * len(self._still)
@@ -116,15 +117,14 @@ class ParameterMotion:
 
 
 class Target:
-    """The validation metric at which training may end, and how long it has been reached.
+    """The validation metric at which training may end, and a count of the epochs at it.
 
     It is met once `stop_metric` has been at `stop_at` or better after `stop_epochs` epochs in a
-    row.
-    The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
+    row. The metric of one head, such as `gold_mass.layer1.head2`, has the direction of the metric.
     Without a `stop_metric` there is no target. `epochs` counts those in a row.
 
-    Raises ValueError if the data have nothing to measure the target on, and for a metric that is
-    not validated, or describes and does not rank.
+    Raises ValueError if the data have no validation set, and for a metric that is not validated or
+    does not rank.
     """
 
     def __init__(self, settings: TrainSettings, task: Task, dataset: Dataset) -> None:

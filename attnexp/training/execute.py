@@ -15,15 +15,15 @@ from attnexp.training.record.recording import Recording
 from attnexp.training.stop import Stop
 
 ALONE = "batched=true, but this run was trained by itself"
-"""The beginning of the note of a run that cannot train as a replica."""
+"""The start of the note of a run that cannot train as a replica."""
 
 
 def execute(run: PreparedRun, folder: Path, draws: bool = False) -> Summary:
     """Train, evaluate and record a run in its folder, and return its summary.
 
-    With `draws` its pictures are drawn; one that cannot be drawn does not end the run, and the
-    summary says so in a note. An error that ends the run early is written into the summary and into
-    the log, and raised again.
+    With `draws` its pictures are drawn; if this fails, the run does not fail, and the summary has a
+    note. An error that ends the run early is written into the summary and into the log, and raised
+    again.
     """
     stop = Stop()
     with stop.handling_signals():
@@ -63,7 +63,7 @@ def train(record: Recording) -> None:
 def epochs(record: Recording, pulse: Callable[[], None] = lambda: None) -> Iterator[Epoch]:
     """Fit the model of a run and yield its epochs, as a replica with `batched`.
 
-    If it cannot train as one, a note says why. `pulse` is called after each update.
+    If it cannot train as one, a note has the reason. `pulse` is called after each update.
     """
     run = record.run
     if run.config["batched"]:

@@ -19,17 +19,17 @@ from attnexp.training.optimizers import Rprop
 log = logging.getLogger(__name__)
 
 WARM_UPS = 2
-"""Batches of each shape that are worked on before the one that is a rehearsal."""
+"""Batches of each shape that are worked on before the rehearsal."""
 
 TOLERANCE = 1e-2
 """Largest relative difference of a replay from the eager step that counts as rounding.
 
-It is that of bfloat16 sums in another order. A graph that lacks a kernel, reads stale memory or
+bfloat16 sums in another order differ by as much. A graph that lacks a kernel, reads stale memory or
 keeps an old learning rate differs by far more.
 """
 
 Work = Callable[[Batch], Float[Tensor, ""]]
-"""A computation on a batch. All that it keeps for the next batch is in tensors, in their place."""
+"""A computation on a batch. It keeps its state for the next batch in tensors, updated in place."""
 
 Shapes = tuple[tuple[str, torch.Size], ...]
 
@@ -41,9 +41,9 @@ class Captured:
     because libraries set themselves up when they are first called. They count like all others, and
     recording computes nothing. The last of them is a rehearsal. On the next one the graph is
     compared with the eager work from the same state: loss, gradients and the changes of parameters
-    must agree to rounding, and those of the eager work stay. Work that waits for the GPU, that
-    cannot be recorded or whose graph computes something else stays eager from then on: the terminal
-    and the log say so, with `name`.
+    must agree to rounding, and those of the eager work stay. Work that waits for the GPU, cannot be
+    recorded, or has a graph with other results stays eager from then on. The terminal and the log
+    then say so, with `name`.
 
     The work may change the tensors of `model` and the state of `optimizer`, and draw from the
     generators of the model's modules.
@@ -135,7 +135,7 @@ class Captured:
 class CudaRecorder:
     """Records a model's work on the GPU, its gradients included, as a CUDA graph.
 
-    A graph repeats the work of kernels on memory, and nothing that Python does. It draws from the
+    A graph repeats the work of kernels on memory, but not the work of Python. It draws from the
     generators that modules hold as attributes, and from the global one, as eager work does.
     """
 
@@ -170,7 +170,7 @@ class CudaRecorder:
         for generator in _held(self._model):
             if generator.device.type == "cuda":
                 graph.register_generator_state(generator)
-        # The outer block gives the stream back even where the capture fails.
+        # The outer block gives the stream back even if the capture fails.
         with torch.cuda.stream(self._stream), torch.cuda.graph(graph, stream=self._stream):
             result = work()
         gradients = [(parameter, parameter.grad) for parameter in self._model.parameters()]
@@ -198,7 +198,7 @@ class CudaRecorder:
 def relative_difference(ones: Sequence[Tensor], others: Sequence[Tensor]) -> float:
     """Return |ones - others| / |others|, with the Euclidean norm over the entries of all tensors.
 
-    It is 0 if both are 0, and infinite if they have other shapes.
+    It is 0 if both are 0, and infinite if their shapes differ.
     """
     if [each.shape for each in ones] != [each.shape for each in others]:
         return torch.inf

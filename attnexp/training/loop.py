@@ -40,8 +40,8 @@ class Training:
     `state` is an earlier result of the method `state`: a training that continues from it has the
     bits of one that was never interrupted.
 
-    Raises ValueError when the model has nothing to train, or no direction says when `stop_metric`
-    has reached its target, and any error for a state of another training.
+    Raises ValueError if the model has no parameters to train, and for a `stop_metric` that `Target`
+    refuses. A state of another training may raise any error.
     """
 
     def __init__(self, run: PreparedRun, state: State | None = None) -> None:
@@ -66,7 +66,7 @@ class Training:
     def epochs(self, after_update: Callable[[], None] = lambda: None) -> Iterator[Epoch]:
         """Train, and yield a row per epoch; `after_update` is called after each update.
 
-        Raises TrainingDivergedError when the loss or a parameter becomes infinite or NaN.
+        Raises TrainingDivergedError if the loss or a parameter becomes infinite or NaN.
         """
         progress = self._progress
         while not progress.over:
@@ -119,8 +119,8 @@ class Training:
 class EpochLosses:
     """The losses of the updates of an epoch, at most `updates` of them, of one model or of many.
 
-    They are in one tensor: a small one kept from each update would split the large blocks that the
-    update frees, and the memory of the process would grow with every update.
+    They are in one tensor. A small tensor kept from each update would split the large blocks that
+    the update frees, and the memory of the process would grow with every update.
     """
 
     def __init__(self, updates: int) -> None:
@@ -215,7 +215,7 @@ class RunProgress:
             )
 
     def _fault_of(self, losses: Float[Tensor, " updates"]) -> str:
-        """Return the names of infinite or NaN values after an epoch, or an empty text."""
+        """Return a sentence on an infinite or NaN value of an epoch, or an empty text."""
         infinite = (~losses.isfinite()).nonzero()
         if len(infinite):
             first = int(infinite[0])
@@ -245,7 +245,7 @@ def validate(run: PreparedRun) -> Mapping[str, float]:
 
 
 def portions(whole: Batch, size: int, generator: torch.Generator) -> Iterator[Batch]:
-    """The examples of a batch in random order, `size` at a time; in place if all fit in one."""
+    """Yield the examples of a batch in random order, `size` at a time, or the batch if all fit."""
     if size >= len(whole):
         yield whole
         return

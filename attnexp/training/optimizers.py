@@ -11,13 +11,13 @@ GROW, SHRINK, SMALLEST = 1.2, 0.5, 1e-6
 
 
 class Rprop:
-    """Resilient backpropagation, with a first step of its own for parameters that are one number.
+    """Resilient backpropagation, with a separate first step for parameters that are one number.
 
     Riedmiller and Braun (1993): an entry moves by its own step, against the sign of its gradient.
     The step grows by 1.2 while the sign stays and halves when it changes; the entry does not move
     in that update. It is made for the full batch. `lr` is the first step of matrices and vectors,
-    `scalar_lr` that of scalars such as a kernel's width, which live on another scale, and
-    `max_step` the largest step.
+    `scalar_lr` that of scalars such as a kernel's width, which have another scale, and `max_step`
+    the largest step.
 
     The updates are those of `torch.optim.Rprop`, bit for bit. Every optimizer that derives from
     PyTorch's imports its compiler, which takes as long as the import of torch itself, and this one

@@ -26,7 +26,7 @@ def choose_precision(name: str, device: torch.device) -> Precision:
 
     The parameters are drawn, and the data made, in float32, so that they are the same in every
     precision. With `fp64` all is float64 from then on. With `bf16` parameters, gradients, updates
-    and losses are float32; matrix products take bfloat16, as `torch.autocast` has it, and so do
+    and losses are float32; matrix products take bfloat16, as `torch.autocast` defines it, and so do
     the operations that follow them, up to the weights of attention, which are float32 again.
 
     Raises RequestError for fp64 on an Apple GPU, which has no float64.

@@ -19,7 +19,7 @@ from attnexp.training.precision import Precision
 class PreparedRun:
     """A run that is built and has not begun.
 
-    `config` is the configuration with every value, `opening` the summary as it is written when the
+    `config` is the configuration with every value, `opening` the summary that is written when the
     run begins, without secrets and values from the environment. `untrained` makes models of the
     same shape with other first parameters, one at a time.
     """
@@ -51,7 +51,7 @@ def trainable(model: Architecture) -> bool:
 
 
 def nothing_to_train(run: PreparedRun) -> str:
-    """Return why training would change nothing, or an empty text if it would."""
+    """Return the reason why training would change nothing, or an empty text if it would."""
     if not trainable(run.model):
         return f"model={run.chosen['model']} has no parameters here"
     example = run.dataset.train.select(slice(1))

@@ -16,7 +16,7 @@ State = dict[str, Any]
 
 
 class WrongStateError(Exception):
-    """A state does not belong to this training. The message says why."""
+    """A state does not belong to this training. The message has the reason."""
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def random_states(model: nn.Module) -> State:
 
 
 def set_random_states(model: nn.Module, states: State) -> None:
-    """Set the states of the generators, on the devices on which they were."""
+    """Set the states of the generators, on the devices of these states."""
     torch.set_rng_state(states["global"])
     for path, state in states["modules"].items():
         module: Any = model.get_submodule(path)

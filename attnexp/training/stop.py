@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 PATIENCE = 3.0
-"""Seconds that the current update has to end, before the run ends within it."""
+"""Seconds from a signal until a run ends within the current update."""
 
 HAS_ALARM = hasattr(signal, "setitimer")
 """False on Windows."""
@@ -26,17 +26,17 @@ class Stopped(KeyboardInterrupt):
 
 
 def install_handlers() -> None:
-    """Raise Stopped in this process when a scheduler or a closed terminal would kill it."""
+    """Raise Stopped in this process if a scheduler or a closed terminal would kill it."""
     for number in SIGNALS:
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _raise)
 
 
 def signal_of(error: BaseException) -> int | None:
-    """Return the number of the signal that has caused an error, or None if none has.
+    """Return the number of the signal that caused an error, or None if no signal did.
 
-    An interrupt within a library may come out as an error of the library. Errors may name each
-    other as their causes.
+    An interrupt within a library may appear as an error of the library. The causes of errors may
+    form a cycle.
     """
     number: int | None = None
     cause: BaseException | None = error
@@ -59,9 +59,9 @@ class Stop:
     """A request to stop, set by Ctrl-C or SIGTERM.
 
     Within `handling_signals` and `deferred`, the first signal sets the request, which the work
-    checks where it can end well. Work that has not ended three seconds later, or at a second
-    signal, is ended by Stopped; on Windows, only a second signal does that. Signals reach only the
-    main thread. One that the process ignores, as under nohup, stays ignored.
+    checks between updates. Work that has not ended three seconds later, or at a second signal, is
+    ended by Stopped; on Windows, only a second signal does that. Signals reach only the main
+    thread. One that the process ignores, as under nohup, stays ignored.
     """
 
     def __init__(self) -> None:

@@ -26,7 +26,7 @@ Step = Callable[[Batch, float], Float[Tensor, ""]]
 class Gradient:
     """Computes the loss of a batch and its gradient, scaled down to the length `clip_norm`.
 
-    An optimizer may ask for it as often as it likes within one step.
+    An optimizer may call it several times within one step.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ def _update(optimizer: Optimizer | Rprop, gradient: Work, batch: Batch) -> Float
 def training_step(gradient: Gradient, optimizer: Optimizer | Rprop, graphs: bool = True) -> Step:
     """Return the step for the model's device: with `graphs` CUDA graphs on a GPU, else eager steps.
 
-    If the update cannot be part of a graph, the gradient is one.
+    If the update cannot be part of a graph, only the gradient is a graph.
     """
     device = next(gradient.model.parameters()).device
     if device.type != "cuda" or not graphs:
@@ -112,9 +112,9 @@ def training_step(gradient: Gradient, optimizer: Optimizer | Rprop, graphs: bool
 def keeps_to_the_device(optimizer: Optimizer | Rprop) -> bool:
     """Return whether an optimizer updates by tensor operations on the parameters' device alone.
 
-    Its groups then have `capturable`, PyTorch's name for this. An optimizer of PyTorch that has
-    this setting is given it here, before its first step; one of a user is left as it is. In double
-    precision it is not given: PyTorch would compute the step's bias correction in float32.
+    Its groups then have `capturable`, PyTorch's name for this. The setting is turned on here for an
+    optimizer of PyTorch that has it, before its first step, but not for a user's. In double
+    precision it is not turned on: PyTorch would compute the step's bias correction in float32.
     """
     groups = optimizer.param_groups
     single = all(p.dtype == torch.float32 for group in groups for p in group["params"])

@@ -30,7 +30,7 @@ def test_a_form_is_the_pieces_of_its_pattern():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"locales": []}, "locales and formats must name one at least, got [], ['short']"),
+        ({"locales": []}, "locales and formats must not be empty, got [], ['short']"),
         (
             {"locales": ["de", "?"]},
             "unknown locale '?': choose one of CLDR's, such as de, en_GB, zh_Hant",

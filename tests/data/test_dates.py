@@ -148,8 +148,8 @@ def test_what_is_refused_is_what_means_two_dates(locales, formats, good):
     with pytest.raises(ValueError, match="would mean") as refusal:
         build(**settings)
     text, one, other = re.fullmatch(
-        r"'(.*)' would mean (\S*) in .* and (\S*) in .*: leave out a locale or a format, or take "
-        "fewer years",
+        r"'(.*)' would mean (\S*) in .* and (\S*) in .*: leave out a locale or a format, or "
+        "choose fewer years",
         str(refusal.value),
     ).groups()
     assert {datetime.date.fromisoformat(one), datetime.date.fromisoformat(other)} <= found[text]
@@ -157,7 +157,7 @@ def test_what_is_refused_is_what_means_two_dates(locales, formats, good):
 
 def test_two_digits_are_enough_for_a_hundred_years_and_not_for_more():
     build(locales=["de"], formats=["short"], first_year=1930, last_year=2029)
-    with pytest.raises(ValueError, match=r"'(.{6})30' would mean .* or take fewer years"):
+    with pytest.raises(ValueError, match=r"'(.{6})30' would mean .* or choose fewer years"):
         build(locales=["de"], formats=["short"], first_year=1930, last_year=2030)
 
 

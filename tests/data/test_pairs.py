@@ -76,9 +76,9 @@ def test_the_vocabulary_is_of_the_training_data_and_the_rest_is_unknown():
     assert texts(data, "test") == [("<unk>", "<unk>")] * 2
     assert [own for (own,) in data.references] != ["<unk>"] * 2
     assert data.notes == (
-        "2 of 2 source symbols of the test set are read as <unk>, which training has never: "
+        "2 of 2 source symbols of the test set are read as <unk>, which is not in training: "
         "min_count=2 trains it",
-        "2 of 2 target symbols of the test set are read as <unk>, which training has never: "
+        "2 of 2 target symbols of the test set are read as <unk>, which is not in training: "
         "min_count=2 trains it",
     )
     assert unknown_symbols("s99 <unk> s99", spec) == ["s99", "<unk>"]
@@ -129,12 +129,12 @@ def test_a_set_may_have_a_file_of_its_own_without_what_was_seen():
         ({"min_count": 0}, "min_count must be at least 1, got 0"),
         (
             {"validation": 0.5, "test": 0.5},
-            "my.tsv has 20 different sources of up to 50 symbols, and nothing is left to train "
-            "with after 10 for validation and 10 for the test",
+            "my.tsv has 20 different sources of up to 50 symbols, and none is left for "
+            "training after 10 for validation and 10 for the test",
         ),
         (
             {"max_length": 1, "level": "character"},
-            "my.tsv has 0 different sources of up to 1 symbols, and nothing is left to train with "
+            "my.tsv has 0 different sources of up to 1 symbols, and none is left for training "
             "after 1 for validation and 1 for the test",
         ),
     ],
@@ -147,7 +147,7 @@ def test_settings_that_leave_nothing_are_refused(settings, sentence):
 
 def test_a_test_file_with_nothing_new_and_the_name_of_a_special_symbol_are_refused():
     seen = write("test.tsv", ("s1", "t1"))
-    with pytest.raises(ValueError, match=r"^test\.tsv holds no pair that is not in the data"):
+    with pytest.raises(ValueError, match=r"^every pair of test\.tsv is in the training or val"):
         built(test_path="test.tsv", test_sha256=seen)
     with pytest.raises(ValueError, match=r"^my\.tsv holds <eos>, which is the name of a special"):
         built(("a", "<eos>"), *NUMBERED, level="whitespace")

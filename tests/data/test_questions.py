@@ -126,7 +126,11 @@ def test_a_trigger_asks_for_the_commonest_symbol():
         (First, {"min_length": 3, "max_length": 3}, "make only 8 different examples"),
         (Maximum, {"priorities": 1}, "priorities must be at least 2, got 1"),
         (Maximum, {"classes": 27}, "classes must be within 1 to 26, got 27"),
-        (Maximum, {"test_items": []}, "test_items must be at least one number of items, got none"),
+        (
+            Maximum,
+            {"test_items": []},
+            "test_items must name at least one number of items, got none",
+        ),
         (Maximum, {"test_items": [4, 0]}, "test_items must be at least 1, got 0"),
         (Maximum, {"min_items": 9, "max_items": 8}, "min_items must be at most max_items"),
         (StackedRecall, {"num_keys": 7}, r"must be at least max_pairs \(8\).*got 7 and 16"),

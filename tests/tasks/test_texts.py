@@ -79,7 +79,7 @@ def test_words_that_were_asked_for_are_used_and_named(tokenize):
     expected = corpus_bleu(["a, b c d"], [["a , b c d"]], tokenize=tokenize).score
     assert task.measure_texts(texts)["bleu"] == expected
     (note,) = task.text_notes(texts)
-    assert note == f"bleu is that of task.tokenize={tokenize}: compare it with no other"
+    assert note == f"bleu uses task.tokenize={tokenize}: compare it only with bleu that does too"
 
 
 def test_chinese_that_is_nearly_right_has_nearly_all_of_bleu():

@@ -1,4 +1,4 @@
-"""Positions: how attention, which takes its keys in any order, knows the order of symbols."""
+"""Positions: they tell attention, which takes its keys as a set, the order of symbols."""
 
 from attnexp.architectures.positions.alibi import Alibi
 from attnexp.architectures.positions.base import Order, Positions

@@ -17,9 +17,10 @@ class Alibi(Positions):
     two below come first, then every second slope of twice that power. No parameters, and no longest
     position.
 
-    The paper's attention is causal, where i - j is never negative; an encoder takes the distance in
-    both directions. The bias is added to any score, before it is normalized: a kernel is multiplied
-    by exp(-m_h |i - j|). Scores on another scale than the scaled dot product's feel another slope.
+    The paper's attention is causal, so that i - j is never negative; an encoder takes the distance
+    in both directions. The bias is added to any score, before it is normalized: a kernel is
+    multiplied by exp(-m_h |i - j|). A score on another scale than the scaled dot product has, in
+    effect, another slope.
     """
 
     slopes: Tensor

@@ -9,7 +9,7 @@ from attnexp.attention.multihead import Turn
 
 
 class Order(NamedTuple):
-    """Holds what positions bring to the self-attention of some symbols."""
+    """Holds the changes that positions make to the self-attention of some symbols."""
 
     turn: Turn | None
     bias: Float[Tensor, "*examples heads queries keys"] | None
@@ -18,15 +18,15 @@ class Order(NamedTuple):
 class Positions(nn.Module):
     """Tells a stack of attention layers the position of each symbol.
 
-    There are three places at which it can, and a subclass uses one of them:
+    There are three ways, and a subclass uses one of them:
 
     - `add` changes the vectors of the symbols before the first layer;
     - `turn` changes the queries and keys of every self-attention, after W_q and W_k;
     - `bias` is added to the scores of every self-attention, before they are normalized.
 
-    Attention from a decoder to an encoder is neither turned nor biased: places in the target and
-    in the source are counted apart, so that there is no distance between them. What those queries
-    and keys know of their places comes from the layers below.
+    Attention from a decoder to an encoder is neither turned nor biased: places in the target and in
+    the source are counted separately, so that there is no distance between them. Those queries and
+    keys have their positions from the layers below.
 
     The surrounding model sets `dim`, the features of a symbol, `heads`, and `longest`, the number
     of symbols that it will need.
@@ -46,17 +46,17 @@ class Positions(nn.Module):
         return x
 
     def turn(self, places: Int[Tensor, "*examples length"]) -> Turn | None:
-        """Return the map of queries or keys (batch, heads, length, head_dim) at these places."""
+        """Return the map of queries or keys (batch, heads, length, head_dim) at places, or None."""
         return None
 
     def bias(
         self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
     ) -> Float[Tensor, "*examples heads queries keys"] | None:
-        """Return the bias of the score of each query and key."""
+        """Return the bias of the score of each query and key, or None."""
         return None
 
     def order(
         self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
     ) -> Order:
-        """Return what the attention of symbols at the places `queries` to those at `keys` needs."""
+        """Return the turn and the bias of attention from places `queries` to places `keys`."""
         return Order(self.turn(queries), self.bias(queries, keys))

@@ -10,9 +10,9 @@ class Nape(Alibi):
     """a(q_i, k_j) - m_h |i - j|, with m_h = 0 for the first half of the heads.
 
     "NoPE + ALiBi positional encoding" of Vasylenko et al. (2025, arXiv 2506.16640), which trains
-    adaptive-scalable entmax with it: heads without positions can look anywhere, and the others,
-    which have the slopes of `Alibi` for as many heads as they are, tell what is near. Of an odd
-    number of heads, the half with biases has one more. No parameters, and no longest position.
+    adaptive-scalable entmax with it: heads without positions can attend anywhere, and the others
+    prefer near keys. Their slopes are those that `Alibi` has for their number. Of an odd number of
+    heads, the half with biases has one more. No parameters, and no longest position.
     """
 
     slopes: Tensor

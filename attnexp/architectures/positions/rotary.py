@@ -15,16 +15,16 @@ class Rotary(Positions):
     """R_i q and R_i k, where R_i turns the k-th pair of features by the angle i w_k.
 
     (x_{2k-1}, x_{2k}) becomes (x_{2k-1} cos - x_{2k} sin, x_{2k-1} sin + x_{2k} cos) of i w_k, with
-    w_k = 10000^(-2(k-1)/head_dim) radians a place. Su et al. (2021), equations 14, 15 and 34. No
+    w_k = 10000^(-2(k-1)/head_dim) radians per place. Su et al. (2021), equations 14, 15 and 34. No
     parameters, and no longest position.
 
     The projections W_q x and W_k x of each head are turned, before the score does anything to them,
     whatever the score. (R_i q).(R_j k) = q.(R_{j-i} k) and turning changes no length. So a score
     that is a function of q.k, |q| and |k|, as products, cosine and the kernels are, depends on the
-    places through j - i alone. One with weights of its own, additive or bilinear, depends on both
-    places.
+    places through j - i alone. A score with weights of its own, additive or bilinear, depends on
+    both places.
 
-    Raises ValueError for an odd number of features a head.
+    Raises ValueError for an odd number of features per head.
     """
 
     def __init__(self, dim: int, heads: int, longest: int) -> None:

@@ -12,7 +12,7 @@ from attnexp.architectures.positions.base import Positions
 class Sinusoidal(Positions):
     """x_i + p_i with p_i = (sin(i w_1), cos(i w_1), sin(i w_2), cos(i w_2), ...).
 
-    w_k = 10000^(-2(k-1)/dim) radians a place. Vaswani et al. (2017), section 3.5. No parameters,
+    w_k = 10000^(-2(k-1)/dim) radians per place. Vaswani et al. (2017), section 3.5. No parameters,
     and no longest position. Raises ValueError for an odd dim.
     """
 
@@ -30,10 +30,10 @@ class Sinusoidal(Positions):
 
 
 class GeometricRates(nn.Module):
-    """w_k = 10000^(-2(k-1)/dim), k from 1 to dim/2, in radians a place.
+    """w_k = 10000^(-2(k-1)/dim), k from 1 to dim/2, in radians per place.
 
-    They are computed in the dtype that the module has been converted to. A buffer of them would
-    keep the rounding of float32 when the module becomes float64.
+    The rates are computed in the dtype of the module. A buffer of them would keep the rounding of
+    float32 when the module becomes float64.
     """
 
     one: Tensor

@@ -12,7 +12,7 @@ BUCKETS = 32
 """Buckets of distances: half of them for keys up to the query, half for those behind it."""
 
 FARTHEST = 128
-"""The distance from which on all are in one bucket."""
+"""The distance from which all distances share one bucket."""
 
 
 class T5(Positions):
@@ -24,8 +24,8 @@ class T5(Positions):
     stack share the numbers, as in the paper. They are from N(0, 1/dim) at the start. No longest
     position.
 
-    It is the paper's encoder. Its decoder, which sees no keys behind the query, has all 32 buckets
-    for the past; a causal stack has 16 of them here.
+    These are the buckets of the paper's encoder. Its decoder, which sees no keys behind the query,
+    has all 32 buckets for the past; here a causal stack has 16 of them.
     """
 
     def __init__(self, dim: int, heads: int, longest: int) -> None:

@@ -16,9 +16,9 @@ class AdditiveDerivative(Derivative):
     """The derivative of `Additive`. The parameters are those of W_q and w_v.
 
     The logistic function of a sum is 1 / (1 + exp(-q) exp(-k)). The keys stay the same for all
-    steps, so that a step has no exponential for each pair, but a product and a reciprocal. Numbers
-    of a key beyond `FAR`, where the tanh of the key alone is 1 to 34 digits, count as `FAR`, so
-    that no product is 0 times infinity.
+    steps, so that a step takes a product and a reciprocal for each pair, and no exponential.
+    Entries of a key beyond `FAR` count as `FAR`, so that no product is 0 times infinity: the tanh
+    of such an entry alone is 1 to 34 digits.
     """
 
     def __init__(self, keys: Float[Tensor, "*batch keys projected"], *parameters: Tensor) -> None:

@@ -1,7 +1,7 @@
 """The recurrent cells, and their derivatives written out.
 
-They compute what `nn.GRU` and `nn.LSTM` compute and take no longer on a CPU. Unlike these, they can
-be batched over copies of a model by `torch.func.vmap`.
+They compute the same functions as `nn.GRU` and `nn.LSTM`, and take no longer on a CPU. Unlike
+PyTorch's, they can be batched over copies of a model by `torch.func.vmap`.
 """
 
 from abc import ABC, abstractmethod
@@ -14,7 +14,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 BLOCKS = 4
-"""How many blocks of `hidden_dim` numbers the gates of a step are, in every cell."""
+"""The number of blocks of `hidden_dim` numbers that hold the gates of a step, in every cell."""
 
 State = Float[Tensor, "*batch state_dim"]
 Output = Float[Tensor, "*batch hidden_dim"]
@@ -26,27 +26,27 @@ States = Float[Tensor, "states *batch state_dim"]
 Kept = Float[Tensor, "length *batch kept"]
 AllGates = Float[Tensor, "length *batch gates"]
 AllBlocks = Float[Tensor, "length *batch 4 hidden_dim"]
-"""The shapes of all steps have the time as their first axis."""
+"""Shapes over all steps have the time as their first axis."""
 
 
 class Cell(nn.Module, ABC):
     """Computes one layer's recurrence, state_t = f(x_t, W_h h_{t-1} + b_h, state_{t-1}).
 
-    A state is one tensor, and h, its `output`, is the part of it that other layers see. What the
-    inputs contribute to the gates, x_t = W_x input_t + b_x, does not depend on the state, so it is
-    computed for all steps at once.
+    A state is one tensor, and h, its `output`, is the part of it that other layers see. The
+    contribution of the inputs to the gates, x_t = W_x input_t + b_x, does not depend on the state,
+    so it is computed for all steps at once.
 
     Parameters start as in PyTorch, uniform up to 1/sqrt(hidden_dim). `W_x` holds PyTorch's
     weight_ih and bias_ih, `W_h` its weight_hh and bias_hh, with the gates in the same order.
 
     A subclass gives f twice. `next_state` is the plain formula. `begin`, `rows`, `advance`,
     `slopes`, `pull_gates` and `pull_state` are the formula and its derivative as `Scan` uses them:
-    in place, for all steps in advance where that is possible, and for any number of leading axes.
+    in place, in advance for all steps if that is possible, and for any number of leading axes.
 
-    A step keeps `kept` blocks of hidden_dim numbers, of which the first four are the
-    gates: those that h alone feeds, then those that x and h share, then those that x alone feeds.
-    So the last `gates` of the four are x, and the first `gates` are h, `turned` to that order. Two
-    products added in place make all gates.
+    A step keeps `kept` blocks of hidden_dim numbers, of which the first four are the gates: those
+    that h alone feeds, then those that x and h share, then those that x alone feeds. So x feeds the
+    last `gates` of the four, and h the first `gates`, in the order of `turned`. Two products added
+    in place make all gates.
     """
 
     gates: ClassVar[int]
@@ -86,7 +86,7 @@ class Cell(nn.Module, ABC):
     @staticmethod
     @abstractmethod
     def advance(*row: Tensor) -> None:
-        """Write the next state, and what the derivative needs in place of the gates."""
+        """Write the next state, and replace the gates by the numbers that the derivative needs."""
 
     @staticmethod
     @abstractmethod
@@ -107,9 +107,9 @@ class Cell(nn.Module, ABC):
     @staticmethod
     @abstractmethod
     def pull_state(gradient: State, own: State, *slopes: Tensor) -> None:
-        """Add to `own`, the gradient of the last state, what f itself takes from that state.
+        """Add to `own`, the gradient of the last state, its part through f itself.
 
-        What W_h takes from it is not among that.
+        The part through W_h is not included.
         """
 
     @classmethod
@@ -123,14 +123,14 @@ class Cell(nn.Module, ABC):
 
     @classmethod
     def of_x(cls, gates: Float[Tensor, "*batch kept"], size: int) -> Gates:
-        """Return the gates that x feeds, in blocks of that size."""
+        """Return the gates that x feeds, in blocks of `size`."""
         return gates[..., (BLOCKS - cls.gates) * size : BLOCKS * size]
 
     @classmethod
     def turned(
         cls, W_h: Float[Tensor, "*copies gates width"], back: bool = False
     ) -> Float[Tensor, "*copies gates width"]:
-        """Return rows of W_h in the order in which h feeds the gates, or from there in their own.
+        """Return rows of W_h in the order in which h feeds the gates; `back` reverses this.
 
         The gates that x and h do not share come last.
         """
@@ -139,11 +139,11 @@ class Cell(nn.Module, ABC):
 
 
 class Gru(Cell):
-    """The gated recurrent unit of Cho et al. (2014), as PyTorch has it.
+    """The gated recurrent unit of Cho et al. (2014), as in PyTorch.
 
     r = s(x_r + W_r h + b_r), z = s(x_z + W_z h + b_z), n = tanh(x_n + r * (W_n h + b_n)),
-    h' = (1 - z) n + z h, where x = W_x x_t + b_x and s is the logistic function. The paper applies
-    r before the product with W_n, and swaps the meaning of z and 1 - z.
+    h' = (1 - z) n + z h, with x = W_x x_t + b_x and the logistic function s. The paper applies r
+    before the product with W_n, and swaps the meaning of z and 1 - z.
 
     The blocks of gates are W_n h + b_n, r, z and n.
     """
@@ -201,8 +201,8 @@ class Gru(Cell):
 class Lstm(Cell):
     """Long short-term memory: Hochreiter and Schmidhuber (1997), with a forget gate, Gers (2000).
 
-    c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'), where (i, f, g, o) = W_x x_t + b_x + W_h h + b_h
-    and s is the logistic function. A state is [h; c]. A step keeps tanh(c') and the gates.
+    c' = s(f) c + s(i) tanh(g), h' = s(o) tanh(c'), with (i, f, g, o) = W_x x_t + b_x + W_h h + b_h
+    and the logistic function s. A state is [h; c]. A step keeps tanh(c') and the gates.
     """
 
     gates = 4

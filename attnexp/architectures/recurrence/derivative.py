@@ -1,4 +1,4 @@
-"""The contract of a derivative written out by hand, and which scores have one.
+"""The contract of a derivative written out by hand, and the derivatives of the scores.
 
 A derivative is registered from outside, by the type of the score: see `derivative_of`. A score
 without one is differentiated by autograd.
@@ -18,9 +18,10 @@ class Derivative(ABC):
     """Computes a score of one query at a time, and its gradients, without autograd.
 
     A recurrence projects its last state by `W`, in one product with its own weights, and calls
-    `compare` once a step; on the way back it calls `pull_back` once a step, in the opposite order.
-    `gradients` then has what all steps contribute to the keys and the parameters. There may be an
-    axis of copies before the batch, in the parameters too; nothing is recorded.
+    `compare` once per step; in the backward pass it calls `pull_back` once per step, in the
+    opposite order. `gradients` then has the gradients of the keys and the parameters, summed over
+    the steps. There may be an axis of copies before the batch, in the parameters too; autograd
+    records nothing.
     """
 
     W: Float[Tensor, "*copies projected query_dim"]
@@ -32,13 +33,13 @@ class Derivative(ABC):
 
     @abstractmethod
     def buffer(self, length: int) -> Float[Tensor, "length *kept"]:
-        """Return an empty tensor for what `length` steps keep."""
+        """Return an empty tensor for the numbers that `length` steps keep."""
 
     @abstractmethod
     def compare(
         self, query: Float[Tensor, "*batch projected"], kept: Tensor
     ) -> Float[Tensor, "*batch 1 keys"]:
-        """Return the scores of a projected query, and write what the derivative needs of them."""
+        """Return the scores of a projected query, and fill `kept` for `pull_back`."""
 
     @abstractmethod
     def pull_back(

@@ -15,10 +15,10 @@ Forward = TypeVar("Forward", bound=Callable[..., Any])
 
 
 def with_signature(forward: Forward) -> Forward:
-    """Keep the signature of a function with it.
+    """Store the signature of a function with it.
 
-    `torch.autograd.Function` asks for that of `forward` at each call, and to work it out takes 20
-    to 50 microseconds.
+    `torch.autograd.Function` asks for the signature of `forward` at each call, and computing it
+    takes 20 to 50 microseconds.
     """
     setattr(forward, "__signature__", inspect.signature(forward))
     return forward
@@ -28,11 +28,12 @@ class Scan(torch.autograd.Function):
     """Returns the states of a `Cell` before the first and after each of many inputs, in time order.
 
     The first state is zero. Autograd would record each operation of each step. This derivative has
-    few operations a step, and the gradients of the weights, which are sums over the steps, in one
-    product each. The other output is what the derivative needs of the steps; it has no gradient.
+    few operations per step, and the gradients of the weights, which are sums over the steps, in one
+    product each. The second output holds the numbers of the steps that the derivative needs; it has
+    no gradient.
 
-    Copies of a cell have more axes in front, in x as in the weights. `torch.func.vmap` makes one,
-    and has one program for all copies.
+    Copies of a cell have more axes in front, in x as in the weights. `torch.func.vmap` adds one
+    such axis, and one program computes all copies.
     """
 
     @staticmethod
@@ -77,7 +78,7 @@ class Scan(torch.autograd.Function):
 
 
 class ScanGradient(torch.autograd.Function):
-    """Returns the gradients of x, W_h and b_h from that of the states. It has none itself."""
+    """Returns the gradients of x, W_h and b_h from that of the states, without a derivative."""
 
     @staticmethod
     @with_signature
@@ -123,7 +124,7 @@ class ScanGradient(torch.autograd.Function):
 
 
 def without_autocast(device: torch.device) -> AbstractContextManager[object]:
-    """Make a block in which no operation changes the dtype of its operands."""
+    """Return a block in which no operation changes the dtype of its operands."""
     if torch.amp.is_autocast_available(device.type):
         return torch.autocast(device.type, enabled=False)
     return nullcontext()
@@ -155,7 +156,7 @@ def copies_at(
     axes: Sequence[int | None],
     tensors: Sequence[Tensor | None],
 ) -> list[Tensor | None]:
-    """Return tensors with their axis of copies at these places; copies share one that has none."""
+    """Return tensors with the axis of copies at these places. A tensor without one is expanded."""
     return [
         None
         if tensor is None

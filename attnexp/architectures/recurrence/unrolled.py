@@ -27,12 +27,12 @@ class Unrolled(torch.autograd.Function):
         s_t = f(x_t + c_t W_c, W_h h_{t-1} + b_h, s_{t-1})
 
     Both are in the order of time, and the states begin with the one before the first step. Autograd
-    would record each operation of each step. This derivative has few operations a step, and the
+    would record each operation of each step. This derivative has few operations per step, and the
     gradients of the weights and the memory, which are sums over the steps, in one product each. It
-    takes the derivative of the score, see `derivative_of`. The other outputs are what the
-    derivative needs of the steps; they have no gradient. Copies are as in `Scan`.
+    takes the derivative of the score, see `derivative_of`. The other outputs hold the numbers of
+    the steps that the derivative needs; they have no gradient. Copies are as in `Scan`.
 
-    h_{t-1} is multiplied once a step, by what projects it as a query and by W_h together: the
+    A step multiplies h_{t-1} once, by the matrix that projects it as a query joined with W_h: the
     projected query comes before the gates that h feeds.
     """
 
@@ -107,7 +107,7 @@ class Unrolled(torch.autograd.Function):
 
 
 class UnrolledGradient(torch.autograd.Function):
-    """Returns the gradients of the tensors that `Unrolled` takes. It has none itself."""
+    """Returns the gradients of the tensors that `Unrolled` takes. It cannot be differentiated."""
 
     @staticmethod
     @with_signature
@@ -185,12 +185,12 @@ def softmax_of_finite(
 ) -> Callable[[Float[Tensor, "*batch queries keys"]], Float[Tensor, "*batch queries keys"]]:
     """Return the softmax for one mask and many scores, finite and overwritten, without autograd.
 
-    A decoder that attends once a step with the same mask reads the mask once.
+    A decoder that attends once per step with the same mask reads the mask once.
     """
     if mask is None:
         return lambda scores: scores.softmax(dim=-1)
     hidden = ~mask
-    beaten = hidden & mask.any(dim=-1, keepdim=True)  # in a row that is empty no score matters
+    beaten = hidden & mask.any(dim=-1, keepdim=True)  # an empty row needs no score
 
     def softmax(
         scores: Float[Tensor, "*batch queries keys"],

@@ -19,7 +19,7 @@ Measured = TypeVar("Measured")
 
 
 def measure(run: PreparedRun, how: Callable[[Architecture, Dataset], Measured]) -> Measured:
-    """Measure the model as it is, without gradients, and leave it in the mode it was in."""
+    """Measure the model in evaluation mode, without gradients, and restore its mode."""
     training = run.model.training
     run.model.eval()
     try:
@@ -39,7 +39,7 @@ def require_finite(metrics: Mapping[str, float], task: Task) -> None:
 def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
     """Return the steps at which training converged and validated metrics passed their milestones.
 
-    Those that did not are left out.
+    Metrics that did not are left out.
     """
     passed: dict[str, float] = {}
     for row in rows:

@@ -18,7 +18,7 @@ def draw(summary: Summary, folder: Path) -> Summary:
         from attnexp.plots import catalogue
 
         catalogue.draw_run(folder, summary)
-    except Exception as error:  # the numbers are there all the same
+    except Exception as error:  # the numbers are on disk without them
         log.info("the pictures could not be drawn", exc_info=error)
         note = (
             f"the pictures could not be drawn ({error_text(error)}); attnexp plot draws them again"

@@ -1,4 +1,4 @@
-"""The files of a run that is training: its rows, checkpoints, attention, and how it ended."""
+"""The files of a run that is training: its rows, checkpoints, attention and end."""
 
 import logging
 import time
@@ -92,7 +92,7 @@ class Recording:
             self._begin_anew(error_text(error))
 
     def begin(self) -> None:
-        """Clear the folder, and write that the run has begun."""
+        """Clear the folder, and write the summary of a run that has begun."""
         run = self.run
         lock.confirm(self.folder)
         self.summary.write(self.folder)
@@ -153,7 +153,7 @@ class Recording:
     def save_if_due(self, state: Callable[[], State]) -> None:
         """Write a checkpoint if it is time for one, or a signal has asked the run to end.
 
-        `state` returns that of the training. It is called between two updates. Raises
+        `state` returns the state of the training. It is called between two updates. Raises
         TakenOverError if another process has taken over the folder.
         """
         every = self.run.config["checkpoint_every"]
@@ -212,9 +212,9 @@ class Recording:
         return self.summary
 
     def end_early(self, error: BaseException) -> None:
-        """Record the error that ended the run, as far as it can be written.
+        """Record the error that ended the run, if it can be written.
 
-        Nothing is recorded if another process has taken over the folder, nor of a finished run.
+        Nothing is recorded for a finished run, or if another process has taken over the folder.
         """
         if self.summary.status == "finished":
             return

@@ -14,7 +14,7 @@ from attnexp.tasks.base import Attended
 
 
 def write_attention(attended: Attended, spec: DataSpec, folder: Path) -> None:
-    """Write attention weights with the examples they belong to, and the symbols of ids."""
+    """Write attention weights with their examples, and the symbols of the ids."""
     weights = named_weights(attended)
     files.write_tensors(
         folder / files.ATTENTION,
@@ -35,7 +35,7 @@ def read_parameters(folder: Path) -> dict[str, Tensor]:
 
 
 def write_snapshots(snapshots: Mapping[int, Attended], spec: DataSpec, folder: Path) -> None:
-    """Write the attention of several epochs: as the attention file, but with an axis of epochs."""
+    """Write the attention of several epochs, like the attention file but with an axis of epochs."""
     several = list(snapshots.values())
     weights = {
         name: torch.stack([named_weights(attended)[name] for attended in several])
@@ -49,22 +49,22 @@ def write_snapshots(snapshots: Mapping[int, Attended], spec: DataSpec, folder: P
 
 
 def sizes_and_symbols(spec: DataSpec) -> dict[str, object]:
-    """The numbers, the vocabularies and the columns of a spec: its part for JSON."""
+    """Return the numbers, the vocabularies and the columns of a spec, for JSON."""
     held = ((name, value) for name, value in asdict(spec).items() if isinstance(value, int | tuple))
     return {name: value for name, value in held if value != ()}
 
 
 def named_weights(attended: Attended) -> dict[str, Tensor]:
-    """The attention under the names that it has on disk."""
+    """Return the attention weights under their names on disk."""
     return {f"weights.{name}": tensor for name, tensor in attended.weights.items()}
 
 
 def axes(weights: Mapping[str, Tensor], *leading: str) -> dict[str, object]:
-    """The metadata that names the axes of the weights."""
+    """Return the metadata that names the axes of the weights."""
     names = [*leading, "batch", "layers", "heads", "queries", "keys"]
     return {"axes": dict.fromkeys(weights, names)}
 
 
 def arrays(tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-    """Tensors as NumPy arrays that lie in one piece."""
+    """Return tensors as contiguous NumPy arrays."""
     return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}

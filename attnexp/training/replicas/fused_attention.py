@@ -11,7 +11,7 @@ from torch.overrides import TorchFunctionMode
 class FoldedAttention(TorchFunctionMode):
     """Within the block, fused attention is computed for all replicas at once.
 
-    PyTorch has no rule for mapping it, and would call it for one replica after the other. Here the
+    PyTorch has no batching rule for it, and would call it for one replica after the other. Here the
     axis of the replicas becomes part of the axis of the batch.
     """
 
@@ -31,7 +31,7 @@ def _folded(
     is_causal: bool,
     scale: float,
 ) -> Tensor:
-    """Return fused attention, with an axis for each that the queries have in the mask as well."""
+    """Return fused attention, with the mask expanded to the axes of the queries."""
     if attn_mask is not None:
         missing = queries.dim() - attn_mask.dim()
         attn_mask = attn_mask[(None,) * missing].expand(len(queries), *[-1] * (queries.dim() - 1))

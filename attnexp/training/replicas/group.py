@@ -4,14 +4,14 @@
 and one ordinary backward pass goes through all of it. Each run keeps its own data and their order,
 clipping of the gradient, validation, best parameters and end.
 
-On a CPU with one thread a replica has the same bits whoever the others are, however many, and in
-any row. Three things ensure this:
+On a CPU with one thread a replica has the same bits in any row, next to any number of other
+replicas. Three things ensure this:
 
 - The last row of every stack is a copy of a replica, whose numbers are thrown away. A matrix
-  product of one alone would be rounded otherwise, and so would the last numbers of a tensor, which
-  a processor computes one by one and not as a vector. A lone run has this copy next to it.
-- Matrix products do not depend on where their operands lie in memory: `attnexp` asks MKL for that.
-- No row waits for another: a loop until all rows have converged leaves alone those that have.
+  product of a single row would be rounded differently, and so would the last numbers of a tensor,
+  which a processor computes one by one and not as a vector. A lone run has this copy too.
+- Matrix products do not depend on where their operands lie in memory: `attnexp` sets MKL to do so.
+- No row waits for another: a loop until all rows have converged does not change the rows that have.
 
 The exception is a function, such as a sigmoid, of fewer than 16 numbers per replica.
 """
@@ -45,7 +45,7 @@ Entry = TypeVar("Entry")
 
 @dataclass(frozen=True)
 class Replica:
-    """A run of a group, and its number among the runs that the group was made of.
+    """A run of a group, and its number among the runs from which the group was made.
 
     `rate` is the learning rate before the schedule; `rules` are all settings of the optimizer.
     """
@@ -61,12 +61,12 @@ class Replica:
 class Replicas:
     """Runs that train together: each has a row in every stacked tensor.
 
-    All runs have the same `structure`. `states` are those that `state` returned earlier, after the
-    same number of updates; there are none for runs that begin.
+    All runs have the same `structure`. `states` are results of `state`, all after the same number
+    of updates; runs that begin have none.
 
-    Raises NotReplicableError if the forward pass or the loss cannot be mapped over replicas, as
-    those of a score that decides by its numbers or draws at random, and for an optimizer that is
-    not known to update each number by itself.
+    Raises NotReplicableError if the forward pass or the loss cannot be mapped over replicas, such
+    as those of a score that branches on its numbers or draws at random, and for an optimizer that
+    is not known to update each number by itself.
     """
 
     def __init__(self, runs: Sequence[PreparedRun], states: Sequence[State] = ()) -> None:
@@ -129,7 +129,7 @@ class Replicas:
                     yield replica.number, event
 
     def fit_one(self) -> Iterator[Epoch]:
-        """Train the model of a group of one, and yield its epochs. Raises the run's error."""
+        """Train the model of a group of one, and yield its epochs. Raises the error of the run."""
         for _, event in self.fit():
             if isinstance(event, Exception):
                 raise event
@@ -173,7 +173,7 @@ class Replicas:
             if replica.number in self._dropped:
                 return
             replica.progress.require_finite(replica.rate)
-        except Exception as error:  # of this run alone
+        except Exception as error:  # only of this run
             self.drop(replica.number)
             yield error
         else:
@@ -266,7 +266,7 @@ class Replicas:
     def _share(self, kept: Mapping[str, Int[Tensor, " rows"] | None]) -> None:
         """Let models and optimizers use the rows of the stacks.
 
-        `kept` says, by the rules of each optimizer, which of its former rows continue.
+        `kept` has, by the rules of each optimizer, those of its former rows that continue.
         """
         values = self._values()
         for row, replica in enumerate(self._replicas):

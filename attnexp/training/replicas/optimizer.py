@@ -16,9 +16,9 @@ class SharedOptimizer:
     """Updates a span of rows of the stacks: those of all runs whose optimizers have equal settings.
 
     It is the optimizer of one of these runs, given views of the stacks for its `parameters`. If
-    each number is updated by itself, each run gets the result of its own optimizer, to rounding: a
-    fused update rounds the last few numbers of a tensor otherwise, and would give them to another
-    run in each group, so that none is fused.
+    each number is updated by itself, each run gets the result of its own optimizer, up to rounding.
+    No update is fused: a fused update rounds the last few numbers of a tensor differently, and
+    these would belong to another run in each group.
     """
 
     def __init__(self, optimizer: Optimizer | Rprop, parameters: Sequence[Tensor]) -> None:
@@ -48,7 +48,7 @@ class SharedOptimizer:
     def state(self, row: int) -> list[State]:
         """Return the state of the parameters of the run in a row of the stacks.
 
-        Values that each run has for itself keep an axis of one run.
+        Values with a row for each run keep an axis of one run.
         """
         own = row - self._span.start
         return [
@@ -79,7 +79,7 @@ class SharedOptimizer:
     def update(self, stacks: Sequence[Tensor], factor: float, loss: Any) -> None:
         """Update the rows by the gradients of the stacks, at `factor` times the learning rate.
 
-        The optimizer takes a loss, and does not use it.
+        The optimizer takes `loss`, but does not use it.
         """
         for group, rate in zip(self._optimizer.param_groups, self._rates, strict=True):
             group["lr"] = rate * factor

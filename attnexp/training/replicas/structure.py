@@ -18,7 +18,7 @@ def structure(run: PreparedRun) -> Hashable:
     It has the shape of every tensor, and every attribute of a module that is not a tensor. The
     generators of modules may differ, because no module that draws random numbers can be mapped.
 
-    Raises NotReplicableError if there is nothing to train, or if a module holds something that
+    Raises NotReplicableError if there is nothing to train, or if a module has an attribute that
     cannot be compared.
     """
     if not trainable(run.model):
