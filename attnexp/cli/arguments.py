@@ -3,10 +3,13 @@
 import argparse
 import math
 from pathlib import Path
-from typing import NoReturn
+from typing import Literal, NoReturn
 
 from attnexp.core.errors import RequestError
 from attnexp.tables.output import FORMATS
+
+NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
+"""The words for a run."""
 
 
 class Arguments(argparse.ArgumentParser):
@@ -66,6 +69,29 @@ def module_name(text: str) -> str:
     if not all(part.isidentifier() for part in text.split(".")):
         raise argparse.ArgumentTypeError(f"'{text}' is not the name of a module, such as my_scores")
     return text
+
+
+def run_path(word: str) -> Path:
+    """Return the path of a run that a word names, as `path_of`."""
+    from attnexp.select.reference import path_of  # NumPy would slow down every help text
+
+    return Path(path_of(word))
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that names a run."""
+    parser.add_argument("run", type=run_path, metavar="RUN", help=f"a run: {NAMING}")
+
+
+def add_runs(parser: argparse.ArgumentParser, least: Literal["*", "+"] = "*") -> None:
+    """Add the arguments that name runs or folders of runs."""
+    parser.add_argument(
+        "paths",
+        nargs=least,
+        type=run_path,
+        metavar="RUN|FOLDER",
+        help=f"folders of runs, or runs: {NAMING}",
+    )
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:

@@ -2,9 +2,8 @@
 
 import argparse
 from collections.abc import Sequence
-from pathlib import Path
 
-from attnexp.cli.arguments import Arguments, add_trust, add_view
+from attnexp.cli.arguments import Arguments, add_run, add_trust, add_view
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import PREDICTIONS
@@ -77,7 +76,7 @@ def main(argv: Sequence[str]) -> None:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments."""
     parser = Arguments("decode", "Answer a source with a run's trained model.", EPILOG)
-    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
+    add_run(parser)
     parser.add_argument(
         "source", nargs="+", metavar="SOURCE", help="symbols of the data, as in '3 1 4' or 3,1,4"
     )

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnexp.cli.arguments import Arguments, add_view, add_where, listed, places
+from attnexp.cli.arguments import Arguments, add_runs, add_view, add_where, listed, places
 from attnexp.cli.drawing import (
     add_look,
     add_names,
@@ -22,6 +22,7 @@ from attnexp.plots.style import FORMATS
 from attnexp.runs import files
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run, load_run
+from attnexp.select.collect import OUTPUTS
 from attnexp.select.configurations import comparisons
 from attnexp.select.number import numbers_of
 from attnexp.select.selection import selected
@@ -46,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(argv)
     view = View(arguments.attention, arguments.layer, arguments.head, arguments.example)
-    paths = [Path(path) for path in arguments.paths or ["outputs"]]
+    paths = arguments.paths or [Path(OUTPUTS)]
     runs = chosen_runs(paths, arguments.where)
     kinds = check_all(arguments.kind, KINDS, "kind")
     formats = check_all(arguments.format, FORMATS, "format")
@@ -67,7 +68,7 @@ def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:
     """
     if len(paths) == 1 and os.path.lexists(paths[0] / files.SUMMARY):
         return [load_run(paths[0])]
-    runs = selected([str(path) for path in paths], where)
+    runs = selected(paths, where)
     finished = [run for run in runs if run.finished]
     if not finished:
         raise RequestError(f"none of the {len(runs)} runs has finished: name one to see its losses")
@@ -83,7 +84,7 @@ def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments."""
     parser = Arguments("plot", "Draw pictures of runs from what they stored.", EPILOG)
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
+    add_runs(parser)
     parser.add_argument(
         "--kind", type=listed, default=[], metavar="NAME,...", help=choices_text(KINDS)
     )

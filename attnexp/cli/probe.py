@@ -7,7 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_judgement, add_output, add_trust, add_where
+from attnexp.cli.arguments import (
+    Arguments,
+    add_judgement,
+    add_output,
+    add_trust,
+    add_where,
+    run_path,
+)
 from attnexp.cli.drawing import (
     add_look,
     add_names,
@@ -18,7 +25,7 @@ from attnexp.cli.drawing import (
 )
 from attnexp.config.groups import choices
 from attnexp.core import console
-from attnexp.core.errors import RequestError, choices_text, none_of, writable
+from attnexp.core.errors import RequestError, choices_text, nearest_text, writable
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
 from attnexp.tables.output import chosen_format, emit
@@ -63,19 +70,19 @@ def main(argv: Sequence[str]) -> None:
     words = [word for word in arguments.names if is_intervention(word, laws)]
     paths = [word for word in arguments.names if not is_intervention(word, laws)]
     for path in paths:
-        if not Path(path).exists():
-            raise RequestError(
-                f"{path} is neither a folder nor an intervention: {none_of(path, forms(laws))}"
-            )
+        if not Path(path).exists() and (nearest := nearest_text(path, forms(laws))):
+            raise RequestError(f"{path} is neither a run nor an intervention.{nearest}")
+    folders = [run_path(path) for path in paths]
+    from attnexp.select.collect import OUTPUTS
     from attnexp.select.configurations import comparisons
     from attnexp.select.selection import selected
     from attnexp.tables.probe_report import interventions_report
 
-    found = [run for run in selected(paths, arguments.where) if run.finished]
+    found = [run for run in selected(folders, arguments.where) if run.finished]
     if not found:
         raise RequestError("none of these runs has finished: there is nothing to probe")
     look = asked_look(arguments, asked_names(arguments, found))
-    folder = figures_folder(found, [Path(path) for path in paths or ["outputs"]])
+    folder = figures_folder(found, folders or [Path(OUTPUTS)])
     trust = read_trust(arguments.trust, arguments.config_dir)
     compared = comparisons(found)
     several = [one.runs for each in compared for one in each.configurations]

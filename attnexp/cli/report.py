@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_where
+from attnexp.cli.arguments import Arguments, add_runs, add_where
 from attnexp.cli.drawing import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
@@ -64,7 +64,7 @@ def tables(runs: Sequence["Run"]) -> "Report":
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments."""
     parser = Arguments("report", "Write one self-contained page about runs.", EPILOG)
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
+    add_runs(parser)
     parser.add_argument(
         "--output", type=Path, default=Path("report.html"), metavar="FILE", help="report.html"
     )

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_judgement, add_output, add_where, listed
+from attnexp.cli.arguments import Arguments, add_judgement, add_output, add_runs, add_where, listed
 from attnexp.core import console
 from attnexp.tables.output import chosen_format, emit
 
@@ -30,13 +30,14 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = parse(argv)
     form = chosen_format(arguments.format, arguments.output)
-    from attnexp.select.collect import collect
+    from attnexp.select.collect import OUTPUTS, collect
     from attnexp.select.selection import warn_skipped
 
-    collected = collect(arguments.paths or ["outputs"])
+    paths = arguments.paths or [OUTPUTS]
+    collected = collect(paths)
     warn_skipped(collected.skipped)
     if not collected.runs:
-        places = ", ".join(arguments.paths or ["outputs"])
+        places = ", ".join(map(str, paths))
         console.say(f"There are no runs below {places} yet: `attnexp` makes one.")
         return
     emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
@@ -48,17 +49,19 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     from attnexp.select.names import resolve_name
     from attnexp.select.number import with_numbers
     from attnexp.select.order import sort_runs
+    from attnexp.select.reference import numbered
     from attnexp.select.selection import fitting
     from attnexp.tables.entries import Request
     from attnexp.tables.reports import configurations_report, runs_report
 
     frame = make_frame(runs)
+    numbers = [] if arguments.paths else [run.path for run in numbered(runs)]
     if arguments.where:
         frame = fitting(frame, arguments.where)
     frame = with_numbers(frame, [*arguments.metric, (arguments.sort or "").removeprefix("-")])
     metrics = tuple(resolve_name(name, frame.metrics, "metric") for name in arguments.metric)
     if arguments.runs:
-        return runs_report(sort_runs(frame, arguments.sort), metrics)
+        return runs_report(sort_runs(frame, arguments.sort), metrics, numbers)
     frame = sort_runs(frame, None)
     by = tuple(resolve_name(name, frame.factors) for name in arguments.by)
     sort = arguments.sort and resolve_name(
@@ -81,7 +84,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the arguments."""
     parser = Arguments("results", "Compare runs in a table.", EPILOG)
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="runs, or folders of runs")
+    add_runs(parser)
     parser.add_argument("--runs", action="store_true", help="one row per run, seeds not gathered")
     add_where(parser)
     parser.add_argument(

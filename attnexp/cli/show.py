@@ -4,11 +4,10 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path
 
 from rich.text import Text
 
-from attnexp.cli.arguments import Arguments, add_view, place
+from attnexp.cli.arguments import Arguments, add_run, add_view, place
 from attnexp.core import console
 from attnexp.plots.lines import asked_columns, widths_of, words
 from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_line
@@ -61,7 +60,7 @@ def main(argv: Sequence[str]) -> None:
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments."""
     parser = Arguments("show", "Show the losses and the attention of a run as text.", EPILOG)
-    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of a run")
+    add_run(parser)
     parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv; default: losses")
     parser.add_argument("--example", type=place, metavar="N", help="a test example, from 1")
     add_view(parser)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from attnexp.cli.arguments import Arguments, add_trust, add_where, fraction
+from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where, fraction
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.core.time_limit import time_limit
@@ -133,7 +133,7 @@ def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "Prep
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments."""
     parser = Arguments("verify", "Repeat finished runs and compare the numbers.", EPILOG)
-    parser.add_argument("paths", nargs="+", metavar="RUN", help="runs, or folders above them")
+    add_runs(parser, least="+")
     add_where(parser)
     parser.add_argument(
         "--tolerance",

@@ -15,6 +15,9 @@ from attnexp.runs.folder import Run
 from attnexp.runs.settings import clean
 from attnexp.runs.summary import NoSummaryError, read_summary
 
+OUTPUTS = "outputs"
+"""The folder in which runs are sought by default."""
+
 BEGUN = "attnexp.log"
 """The file that a run folder holds before its summary is written."""
 

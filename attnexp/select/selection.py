@@ -1,12 +1,13 @@
 """The runs that a command line names, and one line about those that are left out."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp.core import console
 from attnexp.core.errors import RequestError, shortened
 from attnexp.runs.folder import Run
-from attnexp.select.collect import collect
+from attnexp.select.collect import OUTPUTS, collect
 
 if TYPE_CHECKING:
     from attnexp.select.frame import Frame
@@ -15,13 +16,13 @@ MOST_REASONS = 3
 """The most reasons in one line."""
 
 
-def selected(paths: Sequence[str], where: str | None) -> list[Run]:
+def selected(paths: Sequence[str | Path], where: str | None) -> list[Run]:
     """Return the runs at or below the paths, by default `outputs`, that fit the test `where`.
 
     Says which folders could not be read. Raises RequestError for paths without runs, and for a test
     that makes no sense or that no run passes.
     """
-    places = list(paths) or ["outputs"]
+    places = [str(path) for path in paths] or [OUTPUTS]
     collected = collect(places)
     warn_skipped(collected.skipped)
     if not collected.runs:

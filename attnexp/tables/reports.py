@@ -54,11 +54,12 @@ def show_configurations(folders: Sequence[str]) -> None:
     show(configurations_report(frame, Request()), ROWS)
 
 
-def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
+def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = ()) -> Report:
     """Return a table with one row per run.
 
     It shows model, data, seed, what differs between the runs and does not follow from the choice
-    of data, and the metrics (by default all). The records have every column of the frame.
+    of data, and the metrics (by default all). If `numbers` has the paths of runs, each has its
+    place there as its number. The records have every column of the frame.
     """
     differing = [
         name
@@ -71,19 +72,22 @@ def runs_report(frame: Frame, metrics: Sequence[str]) -> Report:
     names = short_names(shown)
     primary = [name for name in dict.fromkeys(frame.column("primary")) if name in frame.metrics]
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
+    number = {path: i for i, path in enumerate(numbers, 1)}
     heads = [
+        *([Head("#", right=True)] if number else []),
         *(Head(names[name], right=_is_number(frame.column(name))) for name in shown),
         *(Head(name, right=True, spare=int(i > 0)) for i, name in enumerate(ordered)),
     ]
 
     def row(place: int) -> list[Cell]:
-        return [cell(frame.columns[name][place]) for name in (*shown, *ordered)]
+        first = [cell(number[frame.loaded[place].path])] if number else []
+        return [*first, *(cell(frame.columns[name][place]) for name in (*shown, *ordered))]
 
     def record(place: int) -> dict[str, object]:
         return {name: column[place] for name, column in frame.columns.items()}
 
     places = frame.rows.tolist()
-    grid = Grid(heads, LazyRows(places, row), labels=len(shown))
+    grid = Grid(heads, LazyRows(places, row), labels=len(shown) + bool(number))
     return Report([grid], LazyRows(places, record))
 
 

@@ -63,7 +63,7 @@ def test_rerunning_a_run_forgets_what_was_probed(in_process, tmp_path):
     ("words", "sentence"),
     [
         (["gold"], "data=sine does not say it of pooling"),
-        (["unifrom"], "unifrom is neither a folder nor an intervention"),
+        (["unifrom"], "unifrom is neither a run nor an intervention. Did you mean 'uniform'?"),
         (["zero=cross"], "'cross' is not a choice: choose pooling"),
         (["topk=-1"], "law=topk: count must be at least 1, got -1"),
         (["--metric", "bleu", "uniform"], "metric 'bleu' is not a choice"),

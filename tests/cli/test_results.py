@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from attnexp.cli import main as cli
+from attnexp.select.reference import path_of
 
 Results = Callable[..., str]
 
@@ -53,13 +54,13 @@ def test_nothing_there_is_one_friendly_sentence(results: Results):
 @pytest.mark.usefixtures("sweep")
 def test_runs_show_model_data_seed_and_what_differs(results: Results):
     head = results("--runs").splitlines()[0].split()
-    assert head == ["model", "data", "seed", "test_mse", "neighbours"]
+    assert head == ["#", "model", "data", "seed", "test_mse", "neighbours"]
 
 
 def test_a_setting_that_differs_within_a_choice_is_a_column(results: Results, write_run):
     write_run("a", {"model.width": 1})
     write_run("b", {"model.width": 2})
-    assert results("--runs").split()[:4] == ["model", "data", "seed", "model.width"]
+    assert results("--runs").split()[:5] == ["#", "model", "data", "seed", "model.width"]
 
 
 RISING = ["0.3", "0.31", "0.4", "0.41", "0.5", "0.51"]
@@ -116,7 +117,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
     [
         (["--sort", "tset_mse"], "There is no column 'tset_mse'. Did you mean 'test_mse'?"),
         (["--metric", "tset_mse"], "There is no metric 'tset_mse'. Did you mean 'test_mse'?"),
-        (["nowhere"], "nowhere is not there: give the folder of a run"),
+        (["nowhere"], "'nowhere' is neither a folder nor a run below outputs: give a folder"),
         (["--format", "xls"], "invalid choice: 'xls'"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--by", "colour"], "There is no column 'colour'"),
@@ -133,8 +134,10 @@ def test_wrong_requests_are_explained(results: Results, arguments: list[str], te
 @pytest.mark.usefixtures("sweep")
 def test_only_some_runs_and_only_some_metrics(results: Results):
     text = results("--runs", "--where", "model in [boxcar] and seed=1", "--metric", "test_mse")
-    assert text.split()[:4] == ["model", "data", "seed", "test_mse"]
-    assert text.splitlines()[-1].split() == ["boxcar", "sine", "1", "0.41"]
+    assert text.split()[:5] == ["#", "model", "data", "seed", "test_mse"]
+    number, *row = text.splitlines()[-1].split()
+    assert row == ["boxcar", "sine", "1", "0.41"]
+    assert path_of(number) == "outputs/boxcar-1"
     text = results("--where", "model=nope", code=2)
     assert text == "attnexp: --where: none of the 6 runs fits model=nope\n"
 
