@@ -1,4 +1,4 @@
-"""Runs the missing parts of a claim, draws it, or says what would be run."""
+"""Runs the missing parts of a claim or lists them, and draws it."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path

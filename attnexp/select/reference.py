@@ -11,7 +11,7 @@ LAST = "last"
 """The word for the run that was started last."""
 
 NAMING = "give a folder, the beginning of its name, a number from `attnexp results --runs`, or last"
-"""What a word for a run may be."""
+"""The words for a run."""
 
 
 def path_of(word: str) -> str:
