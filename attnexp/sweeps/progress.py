@@ -47,6 +47,7 @@ class SweepProgress:
         self._seen: dict[Path, Stamp] = {job.folder: stamp(job.folder) for job in self._jobs}
         self._on_failure = on_failure
         self._guard = threading.RLock()
+        self._begun: dict[Path, float] = {}
         self._start = time.monotonic()
 
     @property
@@ -96,14 +97,30 @@ class SweepProgress:
 
     def text(self) -> str:
         """Return the number of running and failed jobs and the time left, as a phrase."""
-        ended = len(self.outcomes)
         parts = [f"{len(self.running)} running"]
         if self.failed:
             parts.append(f"{self.failed} failed")
-        if 0 < ended < self.total:
-            seconds = (time.monotonic() - self._start) / ended * (self.total - ended)
+        seconds = self.seconds_left()
+        if seconds is not None:
             parts.append(f"{timedelta(seconds=round(seconds))} left")
         return ", ".join(parts)
+
+    def seconds_left(self) -> float | None:
+        """Return the seconds that the remaining jobs take at the pace so far, None at the start.
+
+        A running job counts by the share of its epochs that it has trained. What had been trained
+        before the sweep does not count.
+        """
+        with self._guard:
+            outcomes = dict(self.outcomes)
+        ended = [at for at, outcome in outcomes.items() if outcome.status is not Status.SKIPPED]
+        shares = {job.folder: trained_share(job) for job in self.running}
+        done = sum(1 - self._begun.get(folder, 0.0) for folder in ended)
+        done += sum(share - self._begun.get(folder, 0.0) for folder, share in shares.items())
+        left = self.total - len(outcomes) - sum(shares.values())
+        if done <= 0 or left <= 0:
+            return None
+        return (time.monotonic() - self._start) / done * left
 
     def _read(self, job: PlannedJob) -> None:
         try:
@@ -115,11 +132,23 @@ class SweepProgress:
                 return
             if summary.status in (Status.RUNNING, Status.INTERRUPTED):
                 self._running[job.folder] = job
+                self._begun.setdefault(job.folder, trained_share(job))
             elif summary.status is Status.FINISHED:
                 elsewhere = job.folder in self.elsewhere
                 self.record(job, Outcome(Status.SKIPPED if elsewhere else Status.FINISHED))
             elif summary.status is Status.FAILED:
                 self.record(job, Outcome(Status.FAILED, summary.error))
+
+
+def trained_share(job: PlannedJob) -> float:
+    """Return which part of its epochs or updates a job has trained, 0 if that is not known."""
+    row, limits = files.last_metrics(job.folder), job.settings["train"]
+    shares = [
+        float(row[name]) / limits[most]
+        for name, most in (("epoch", "max_epochs"), ("step", "max_steps"))
+        if row.get(name, "").isdigit() and limits.get(most)
+    ]
+    return min(1.0, max(shares, default=0.0))
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from stored_runs import make_summary
 from sweeping import ARGUMENTS
 
 from attnexp.core import console
+from attnexp.runs import files
 from attnexp.runs.place import Place
 from attnexp.runs.run_status import Status
 from attnexp.sweeps.job_outcome import Outcome
@@ -65,6 +66,23 @@ def test_progress_follows_the_files(progress, failures, tmp_path, capsys):
     assert re.fullmatch(r"0 running, 1 failed, 0:00:0\d left", progress.text())
 
 
+def test_the_time_left_is_that_of_the_epochs_left(progress, tmp_path, monkeypatch):
+    begin = progress._start
+    monkeypatch.setattr("attnexp.sweeps.progress.time.monotonic", lambda: begin + 60)
+    assert progress.seconds_left() is None
+    progress.record(job(tmp_path, 2), Outcome(Status.SKIPPED))
+    metrics = tmp_path / "0" / files.METRICS
+    write(tmp_path / "0", "running")
+    metrics.write_text("epoch,loss\n1,0.5\n")  # of five, one before the sweep
+    progress.update()
+    assert progress.seconds_left() is None
+    metrics.write_text("epoch,loss\n1,0.5\n2,0.4\n3,0.4\n")
+    assert progress.seconds_left() == pytest.approx(60 / 0.4 * 1.4)
+    write(tmp_path / "0", "finished")
+    progress.update()
+    assert progress.seconds_left() == pytest.approx(60 / 0.8 * 1.0)
+
+
 def test_a_failure_is_said_once(progress, tmp_path, capsys):
     write(tmp_path / "0", "failed", error="boom")
     progress.update()
@@ -74,8 +92,6 @@ def test_a_failure_is_said_once(progress, tmp_path, capsys):
 
 
 def test_the_last_row_of_a_growing_file(tmp_path):
-    from attnexp.runs import files
-
     assert files.last_metrics(tmp_path) == {}
     file = tmp_path / files.METRICS
     for text, row in [
