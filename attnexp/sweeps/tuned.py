@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from rich.markup import escape
 
-from attnexp.config.build import target_of
+from attnexp.config.target import import_target
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
@@ -274,7 +274,7 @@ def _splits_rows(settings: Mapping[str, Any]) -> bool:
 
 def _is_of_file(settings: Mapping[str, Any]) -> bool:
     """Return whether the data are rows of one file, which a seed splits."""
-    return getattr(target_of(settings["data"], "data"), "splits_rows", False) is True
+    return getattr(import_target(settings["data"], "data"), "splits_rows", False) is True
 
 
 def _data_of(seed: Override) -> Override:
