@@ -110,8 +110,7 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
     """Draw a map with its gold path: rows go down if they are symbols, up if numbers."""
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
     axes.imshow(one.weights, cmap="viridis", norm=norm, aspect="auto", origin=origin)
-    for side in axes.spines.values():
-        side.set_visible(False)
+    axes.spines[:].set_visible(False)
     if one.gold is not None:
         at = np.flatnonzero(one.gold >= 0)
         corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])

@@ -170,8 +170,7 @@ def _draw_heads(
     axes.set_xlabel("head")
     axes.set_ylabel("layer")
     axes.tick_params(length=0)
-    for side in axes.spines.values():
-        side.set_visible(False)
+    axes.spines[:].set_visible(False)
 
 
 def _counted(number: int) -> list[str]:

@@ -165,7 +165,8 @@ class TunedJobs:
         found: dict[Case, Trials] = {}
         for each in self.configurations:
             (first, *_) = self._jobs(each, self._choices[0], self.trial_seeds[:1])
-            splits = self.compared_seeds if _splits_rows(first.settings) else (None,)
+            seeds_split = first.settings[DATA_SEED] is None and _is_of_file(first.settings)
+            splits = self.compared_seeds if seeds_split else (None,)
             for split in splits:
                 data = OWN_DATA if split is None else _data_of(split)
                 found[each, split] = {
@@ -266,10 +267,6 @@ class TunedJobs:
         for seed in seeds:
             line = [given.get(axis.name, seed) for axis in self.axes]
             yield self._composer.planned(self.axes, line, next(self._numbers))
-
-
-def _splits_rows(settings: Mapping[str, Any]) -> bool:
-    return settings[DATA_SEED] is None and _is_of_file(settings)
 
 
 def _is_of_file(settings: Mapping[str, Any]) -> bool:
