@@ -21,7 +21,6 @@ from attnexp.plots.style import (
     text_width,
     title_of,
 )
-from attnexp.runs.folder import Run
 from attnexp.runs.probed import HIGH, LEARNED, LOW, head_of, on_test
 from attnexp.select.configurations import Comparison
 
@@ -43,7 +42,7 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     probed = [
         (one, name, line, numbers)
         for one, name, line in lines_of(comparison)
-        if (numbers := _numbers(one.runs))
+        if (numbers := [on_test(run.interventions) for run in one.runs if run.interventions])
     ]
     if not probed:
         return
@@ -73,10 +72,6 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     for (part, changes), square in zip(grids.items(), squares, strict=True):
         _draw_heads(square, part, changes, metric, end or 1.0)
     yield "interventions", figure
-
-
-def _numbers(runs: Sequence[Run]) -> list[Numbers]:
-    return [on_test(run.interventions) for run in runs if run.interventions]
 
 
 def _grids(

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from attnexp.core.errors import causes
+
 PATIENCE = 3.0
 """Seconds that the current update has to end, before the run ends within it."""
 
@@ -35,20 +37,13 @@ def install_handlers() -> None:
 def signal_of(error: BaseException) -> int | None:
     """Return the number of the signal that has caused an error, or None if none has.
 
-    An interrupt within a library may come out as an error of the library. Errors may name each
-    other as their causes.
+    An interrupt within a library may come out as an error of the library.
     """
-    number: int | None = None
-    cause: BaseException | None = error
-    met: set[int] = set()
-    while cause is not None and id(cause) not in met:
-        met.add(id(cause))
+    found = list(causes(error))
+    for cause in found:
         if isinstance(cause, Stopped):
             return cause.number
-        if isinstance(cause, KeyboardInterrupt):
-            number = signal.SIGINT
-        cause = cause.__cause__ or cause.__context__
-    return number
+    return signal.SIGINT if any(isinstance(each, KeyboardInterrupt) for each in found) else None
 
 
 def _raise(number: int, _: FrameType | None) -> None:
