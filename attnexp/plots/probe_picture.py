@@ -159,14 +159,11 @@ def _draw_heads(
                 head, layer, text, ha="center", va="center", fontsize=7,
                 color="white" if strong else "black",
             )  # fmt: skip
-    axes.set_xticks(range(changes.shape[1]), _counted(changes.shape[1]))
-    axes.set_yticks(range(changes.shape[0]), _counted(changes.shape[0]))
+    layers, heads = changes.shape
+    axes.set_xticks(range(heads), map(str, range(1, heads + 1)))
+    axes.set_yticks(range(layers), map(str, range(1, layers + 1)))
     axes.set_title(f"{part}: {metric} without the head", fontsize=8.5, pad=4)
     axes.set_xlabel("head")
     axes.set_ylabel("layer")
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-
-
-def _counted(number: int) -> list[str]:
-    return [str(one) for one in range(1, number + 1)]
