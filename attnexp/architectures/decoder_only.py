@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import positions_named
+from attnexp.architectures.positions import PositionsName, positions_named
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.architectures.transformer import (
     FeedForward,
@@ -75,9 +75,7 @@ class DecoderOnly(Seq2Seq[DecoderOnlyState]):
         ff_dim: int = 256,
         feed_forward: bool = True,
         dropout: float = 0.0,
-        positions: Literal[
-            "sinusoidal", "learned", "none", "rotary", "alibi", "nape", "t5"
-        ] = "sinusoidal",
+        positions: PositionsName = "sinusoidal",
         attention_dropout: float = 0.0,
         residual: bool = True,
     ) -> None:

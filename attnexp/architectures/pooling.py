@@ -1,7 +1,6 @@
 """Attention pooling over symbols: the smallest model of sequence data."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
@@ -16,20 +15,14 @@ from attnexp.normalizers.softmax import Softmax
 from attnexp.scores.base import ScoreFactory, require_positive
 
 
-class PoolingState(NamedTuple):
-    """Holds the memory of the source, which is the whole state."""
-
-    source: Memory
-
-
-class Pooling(Seq2Seq[PoolingState]):
+class Pooling(Seq2Seq[Memory]):
     """One attention over the symbols of the source, and nothing else.
 
     logits_t = W_2 relu(W_1 c_t + b_1) + b_2, with c_t the context that `MultiHead` gives the query
     E' y_{t-1} over the keys and values E x_1, ..., E x_n. Symbols enter as rows of the tables E and
     E', with entries from N(0, 1). There are no positions, no layer below the attention and no way
     around it: the source is a set, and reaches the answer through the attention alone. The query
-    depends on the last symbol of the target alone.
+    depends on the last symbol of the target alone, and a state is the memory of the source.
 
     `dropout` is applied to the inner units, `attention_dropout` to the attention weights.
 
@@ -64,9 +57,9 @@ class Pooling(Seq2Seq[PoolingState]):
         return {"cross": [self.attention]}
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
-        state = self.encode(batch.keys, batch.mask)
+        memory = self.encode(batch.keys, batch.mask)
         queries = self.embed_target(batch.queries)
-        context, weights = self.attention.attend(queries, state.source, need_weights)
+        context, weights = self.attention.attend(queries, memory, need_weights)
         logits = self._logits(batch.due(context))
         if weights is None:
             return Prediction(logits, {})
@@ -74,15 +67,15 @@ class Pooling(Seq2Seq[PoolingState]):
 
     def encode(
         self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
-    ) -> PoolingState:
+    ) -> Memory:
         symbols = self.embed_source(source)
-        return PoolingState(self.attention.remember(symbols, symbols, mask))
+        return self.attention.remember(symbols, symbols, mask)
 
     def step(
-        self, ids: Int[Tensor, " batch"], state: PoolingState
-    ) -> tuple[Float[Tensor, "batch target_vocab"], PoolingState]:
+        self, ids: Int[Tensor, " batch"], state: Memory
+    ) -> tuple[Float[Tensor, "batch target_vocab"], Memory]:
         queries = self.embed_target(ids.unsqueeze(-1))
-        context, _ = self.attention.attend(queries, state.source, need_weights=False)
+        context, _ = self.attention.attend(queries, state, need_weights=False)
         return self._logits(context.squeeze(1)), state
 
     def _logits(self, context: Float[Tensor, "*batch dim"]) -> Float[Tensor, "*batch target_vocab"]:

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from attnexp.architectures.positions import Order, positions_named
+from attnexp.architectures.positions import Order, PositionsName, positions_named
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.attention.base import Memory
 from attnexp.attention.dropout import Dropout
@@ -76,9 +76,7 @@ class Transformer(Seq2Seq[TransformerState]):
         dim: int = 64,
         ff_dim: int = 256,
         dropout: float = 0.0,
-        positions: Literal[
-            "sinusoidal", "learned", "none", "rotary", "alibi", "nape", "t5"
-        ] = "sinusoidal",
+        positions: PositionsName = "sinusoidal",
         attention_dropout: float = 0.0,
         residual: bool = True,
     ) -> None:

@@ -98,4 +98,4 @@ def draw(outcome: Outcome, path: Path) -> None:
     model = f"model={outcome.score}, " if outcome.score else ""
     subtitle = f"{model}normalizer={outcome.normalizer}, seed {outcome.seed}"
     with writable("--output", path), style():
-        save(draw_grid([cells], names, [""], outcome.title, subtitle), [path])
+        save(draw_grid([cells], [names], [""], outcome.title, subtitle), [path])

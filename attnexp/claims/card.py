@@ -1,4 +1,4 @@
-"""The card of a claim, and the list of all: what was claimed, what was done, what came out."""
+"""The card of a claim, and the list of all: the claim, its runs and its verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ UNREAD = "(not read at its source)"
 
 @dataclass(frozen=True)
 class Entry:
-    """A claim and what came of it. The claim is None if its file could not be read.
+    """A claim and its verdict. The claim is None if its file could not be read.
 
     `history` are the predictions as they were stored, and `left_out` is the number of runs in the
     folder of the claim that its sweeps do not name now.

@@ -157,7 +157,7 @@ class Claim(Written, frozen=True, kw_only=True):
                 raise RequestError(f"the first job of the claim has no number '{name}'.{near}")
 
     def _shown(self, evidence: Evidence) -> Iterator[tuple[str, str]]:
-        """Yield the numbers that do not decide, `skip` for what was not measured."""
+        """Yield the numbers that do not decide, `skip` for those that were not measured."""
         for shown in self.shown:
             named = shown.number if shown.where is None else f"{shown.number} where {shown.where}"
             try:

@@ -26,7 +26,7 @@ def show_card(entry: Entry) -> None:
 
 
 def list_claims(entries: Sequence[Entry], config_dir: Path | None) -> None:
-    """Print a table of claims, and below it what kept one from a verdict."""
+    """Print a table of claims, and below it the errors that kept claims from a verdict."""
     table = console.plain_table(["claim", "verdict", "minutes", "asks"], right=["minutes"])
     for entry in entries:
         minutes = f"{entry.claim.minutes:g}" if entry.claim else ""

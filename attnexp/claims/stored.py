@@ -82,7 +82,7 @@ def is_finite(point: Point) -> bool:
 
 
 def write_points(folder: Path, origin: Origin, points: Sequence[Point]) -> None:
-    """Write the points, with what decided them."""
+    """Write the points, with their origin."""
     _write(folder / COMPUTED, Computed(origin, list(points)))
 
 

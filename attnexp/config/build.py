@@ -19,7 +19,7 @@ from attnexp.config.groups import choices
 from attnexp.config.model_memory import check_model_memory
 from attnexp.config.resolved import resolved
 from attnexp.config.schema import check_finite, check_settings
-from attnexp.config.target import TARGET, import_target
+from attnexp.config.target import import_target
 from attnexp.core.batch import Points
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.core.seeds import generator, seeded
@@ -203,7 +203,7 @@ def _checked_makers(
     Raises RequestError for settings that its target does not take.
     """
     for group in groups:
-        check_settings(plain[group], target_of(plain[group], group), group, GIVEN[group])
+        check_settings(plain[group], import_target(plain[group], group), group, GIVEN[group])
     for group in FINITE:
         if group in groups:
             check_finite(plain[group], group)
@@ -284,25 +284,15 @@ def _holds_objects(value: Any) -> bool:
     return isinstance(value, list) and any(map(_holds_objects, value))
 
 
-def target_of(node: Mapping[str, Any] | DictConfig, group: str) -> Callable[..., Any]:
-    """Return the class or function that a group's settings are for.
-
-    Raises RequestError if they name none, or one that cannot be imported.
-    """
-    if node.get(TARGET) is None:
-        raise RequestError(f"{group} has no {TARGET}: choose one with {group}=NAME")
-    return import_target(node, group)
-
-
 def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:
-    needed = spec_type(target_of(plain["arch"], "arch"))
+    needed = spec_type(import_target(plain["arch"], "arch"))
     if isinstance(dataset.spec, needed):
         return
     nodes = {c.name: cast(DictConfig, OmegaConf.load(c.path)) for c in choices("arch")}
     fitting = [
         name
         for name, node in nodes.items()
-        if isinstance(dataset.spec, spec_type(target_of(node, "arch")))
+        if isinstance(dataset.spec, spec_type(import_target(node, "arch")))
     ]
     raise RequestError(
         f"arch={chosen['arch']} is not for data={chosen['data']}: "
@@ -345,7 +335,7 @@ def _normalizer(
 
     Raises RequestError if it has none and the softmax, which it computes, was not chosen.
     """
-    parameters = inspect.signature(target_of(plain["arch"], "arch")).parameters
+    parameters = inspect.signature(import_target(plain["arch"], "arch")).parameters
     if "normalizer" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return {"normalizer": made["normalizer"]}
     if plain["normalizer"]["_target_"] != SOFTMAX:

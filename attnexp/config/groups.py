@@ -5,6 +5,7 @@ Each file begins with a comment line that describes the choice.
 
 import os
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 
@@ -50,10 +51,6 @@ def first_line(path: Path) -> str:
         text = path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
-    for line in text.splitlines():
-        comment = line.lstrip("#").strip()
-        if line.startswith("#") and comment and not comment.startswith("@package"):
-            return comment
-        if not line.startswith("#"):
-            break
-    return ""
+    lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
+    comments = (line.lstrip("#").strip() for line in lines)
+    return next((each for each in comments if each and not each.startswith("@package")), "")

@@ -7,22 +7,12 @@ OmegaConf does. Written for Hydra 1.3 and OmegaConf 2.3:
 `tests/config/test_hydra_internals.py` fails with that sentence on any other version.
 """
 
-from hydra._internal.callbacks import Callbacks
-from hydra._internal.config_loader_impl import ConfigLoaderImpl
-from hydra._internal.config_repository import ConfigRepository
-from hydra._internal.hydra import Hydra
-from hydra._internal.utils import create_config_search_path, get_args_parser
-
-__all__ = [
-    "BASIC_LAUNCHER",
-    "WRITTEN_FOR",
-    "Callbacks",
-    "ConfigLoaderImpl",
-    "ConfigRepository",
-    "Hydra",
-    "create_config_search_path",
-    "get_args_parser",
-]
+from hydra._internal.callbacks import Callbacks as Callbacks
+from hydra._internal.config_loader_impl import ConfigLoaderImpl as ConfigLoaderImpl
+from hydra._internal.config_repository import ConfigRepository as ConfigRepository
+from hydra._internal.hydra import Hydra as Hydra
+from hydra._internal.utils import create_config_search_path as create_config_search_path
+from hydra._internal.utils import get_args_parser as get_args_parser
 
 WRITTEN_FOR = {"hydra-core": "1.3", "omegaconf": "2.3"}
 """The versions whose private parts these are."""

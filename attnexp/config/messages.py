@@ -1,7 +1,7 @@
 """Hydra's and OmegaConf's errors in one or two sentences."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
@@ -12,6 +12,7 @@ from attnexp.config.groups import choices
 from attnexp.config.schema import unknown_setting
 from attnexp.core.errors import (
     RequestError,
+    causes,
     choices_text,
     nearest_text,
     shortened_value,
@@ -39,7 +40,7 @@ SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
 
 def explanation(error: BaseException, overrides: Sequence[str], settings_of: SettingsOf) -> str:
     """Return one sentence with the mistake, the expected value and the nearest choice."""
-    for cause in chain(error):
+    for cause in causes(error):
         if isinstance(cause, RequestError | SourceError):
             return str(cause)
         if isinstance(cause, MissingMandatoryValue):
@@ -60,7 +61,7 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
                 f"'{shortened_value(str(cause.override), 80)}' is not a setting: write name=value, "
                 "and quote a value that holds spaces or brackets, as in 'name=\"a value\"'"
             )
-    text = " ".join(str(cause) for cause in chain(error))
+    text = " ".join(str(cause) for cause in causes(error))
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
     if unknown:
         path = unknown[1]
@@ -97,14 +98,6 @@ def _unknown(path: str, settings: Mapping[str, Any], overrides: Sequence[str]) -
     return unknown_setting(path, siblings, [path for path, _ in leaves(settings)], typed)
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
-    """Return an error and those that it was raised from."""
-    cause: BaseException | None = error
-    while cause is not None:
-        yield cause
-        cause = cause.__cause__ or cause.__context__
-
-
 def _bad_yaml(error: MarkedYAMLError) -> str:
     mark = error.problem_mark
     where = f"{mark.name}, line {mark.line + 1}" if mark else "a configuration file"
@@ -132,7 +125,7 @@ def _first_words(error: BaseException) -> str:
 
     That a value does not fit is said by Hydra, and why by the error that it was raised from.
     """
-    for cause in chain(error):
+    for cause in causes(error):
         lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
         if lines and not (lines[0].startswith("Error merging override") and cause.__cause__):
             named = next((line[9:].strip() for line in lines if line.startswith("full_key:")), "")

@@ -62,30 +62,27 @@ def check_settings(
         raise RequestError(
             f"{where}._target_ has no signature to check settings against: {error}"
         ) from error
-    for name, value in settings.items():
-        if str(name).startswith("_"):
-            if name not in OF_HYDRA:
-                raise RequestError(f"{where}.{name} cannot be set: settings are given by name")
-            check_type(value, OF_HYDRA[name], f"{where}.{name}")
     for name in given:
         parameters.pop(name, None)
     takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    own = {name: value for name, value in settings.items() if not str(name).startswith("_")}
-    for name, value in own.items():
+    for name, value in settings.items():
         path = f"{where}.{name}" if where else name
-        if name in given:
+        if str(name).startswith("_"):
+            if name not in OF_HYDRA:
+                raise RequestError(f"{path} cannot be set: settings are given by name")
+            check_type(value, OF_HYDRA[name], path)
+        elif name in given:
             raise RequestError(f"{path} cannot be set: it follows from the rest of the run")
-        if name not in parameters:
-            if takes_any:
-                continue
+        elif name in parameters:
+            check_type(value, parameters[name].annotation, path)
+        elif not takes_any:
             raise RequestError(unknown_setting(path, parameters))
-        check_type(value, parameters[name].annotation, path)
     for name, parameter in parameters.items():
         required = parameter.default is parameter.empty and parameter.kind not in (
             parameter.VAR_KEYWORD,
             parameter.VAR_POSITIONAL,
         )
-        if required and name not in own:
+        if required and name not in settings:
             raise RequestError(f"{where}.{name} has no value, and there is no default")
 
 

@@ -1,23 +1,21 @@
 """The class or function that a `_target_` names."""
 
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from attnexp.core.errors import RequestError, nearest_text, none_of
+from attnexp.core.errors import RequestError, nearest_text
 
 TARGET = "_target_"
 """The key whose value is imported and called."""
 
 
-def import_target(
-    settings: Mapping[str, Any], path: str, known: Collection[str] = ()
-) -> Callable[..., Any]:
+def import_target(settings: Mapping[str, Any], path: str) -> Callable[..., Any]:
     """Return the class or function that settings are for.
 
-    `path` is that of the settings, such as `model`, and `known` has the targets of attnexp's own.
-    Raises RequestError if they name none, or one that cannot be imported or called.
+    `path` is that of the settings, such as `model`. Raises RequestError if they name none, or one
+    that cannot be imported or called.
     """
     name = settings.get(TARGET)
     if name is None:
@@ -26,8 +24,6 @@ def import_target(
     try:
         found = getattr(import_module(module), attribute)
     except Exception as error:  # a module of the user's may raise anything
-        if known and str(name).startswith("attnexp."):
-            raise RequestError(f"{path}.{TARGET}: {none_of(str(name), known)}") from error
         near = nearest_text(attribute, vars(sys.modules[module])) if module in sys.modules else ""
         problem = f"{path}.{TARGET}: '{name}' cannot be imported: {error}"
         raise RequestError(f"{problem}.{near}" if near else problem) from error

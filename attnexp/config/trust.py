@@ -17,13 +17,10 @@ from typing import Any
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir
+from attnexp.config.target import TARGET
 from attnexp.core.errors import RequestError
 from attnexp.runs.redaction import MASK
 from attnexp.runs.settings import GROUPS
-
-TARGET = "_target_"
-"""The key whose value Hydra imports and calls."""
-
 
 VARIABLE = re.compile(r"\$\{oc\.env:(\w+)\}")
 """The form in which a run folder writes the value of an environment variable."""

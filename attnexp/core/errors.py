@@ -54,6 +54,16 @@ def refusal(error: OSError) -> str:
     return FULL.get(error.errno or 0, error.strerror or str(error))
 
 
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and those that it was raised from, each once: they may name each other."""
+    met: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in met:
+        yield cause
+        met.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+
+
 @contextmanager
 def writable(option: str, path: object) -> Iterator[None]:
     """Make it a RequestError that a block cannot write a path that an option gives."""

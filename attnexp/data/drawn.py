@@ -2,7 +2,6 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from functools import partial
 
 import torch
 
@@ -13,8 +12,10 @@ from attnexp.data.sequences import (
     Families,
     check_memory,
     check_sizes,
-    draw_sets,
+    draw_apart,
+    draw_distinct,
     sequence_spec,
+    split,
 )
 
 
@@ -50,17 +51,18 @@ class DrawnSequences(Dataset):
         shapes: int = 1,
     ) -> None:
         check_sizes(*sizes)
-        fitted = sum(sizes if tested is None else sizes[:2])
-        check_memory(fitted, self.longest(trained[-1]), shapes * len(trained))
-        if tested is not None:
+        count = sum(sizes if tested is None else sizes[:2])
+        check_memory(count, self.longest(trained[-1]), shapes * len(trained))
+        families = self.families(trained)
+        if tested is None:
+            whole = self.batch_of(draw_distinct(count, families, generator), generator)
+            self.train, self.validation, self.test = split(whole, sizes, generator)
+        else:
             check_memory(sizes[2], self.longest(tested[-1]), shapes * len(tested))
-        self.train, self.validation, self.test = draw_sets(
-            sizes,
-            self.families(trained),
-            None if tested is None else self.families(tested),
-            partial(self.batch_of, generator=generator),
-            generator,
-        )
+            known, unseen = draw_apart(sizes, families, self.families(tested), generator)
+            seen = self.batch_of(known, generator)
+            self.train, self.validation = split(seen, sizes[:2], generator)
+            (self.test,) = split(self.batch_of(unseen, generator), sizes[2:], generator)
         self.spec = sequence_spec(source_symbols, target_symbols, self.train, self.test)
 
     def longest(self, number: int) -> int:

@@ -233,25 +233,16 @@ def contents(drawn: Drawn) -> Int[Tensor, "examples longest"]:
     return stack([block + FIRST for block in drawn.values()], max(drawn))
 
 
-def draw_sets(
-    sizes: tuple[int, int, int],
-    trained: Families,
-    tested: Families | None,
-    batch_of: Callable[[Drawn], Batch],
-    generator: torch.Generator,
-) -> tuple[Batch, Batch, Batch]:
-    """Return training, validation and test sets, which have no example in common.
+def draw_apart(
+    sizes: tuple[int, int, int], trained: Families, tested: Families, generator: torch.Generator
+) -> tuple[Drawn, Drawn]:
+    """Return rows of training and validation together, and of the test set, none in both.
 
-    `batch_of` makes a batch of drawn rows. The test set is drawn from `tested`, or from the same
-    families as the others if that is None. Each set is shared among its families as evenly as their
-    sizes allow; a test set of its own families takes up to half of a family that is in both.
+    The test set has families of its own. Each set is shared among its families as evenly as their
+    sizes allow; the test set takes up to half of one that is in both.
 
     Raises ValueError for sets with more examples than there are.
     """
-    if tested is None:
-        whole = batch_of(draw_distinct(sum(sizes), trained, generator))
-        train, validation, test = split(whole, sizes, generator)
-        return train, validation, test
     halves = {shape: size - size // 2 for shape, size in trained.sizes().items()}
     unseen = _shares("num_test", sizes[2], tested, halves, ", half of those that training has too,")
     known = _shares(
@@ -265,11 +256,8 @@ def draw_sets(
         shape: _distinct_rows(known.get(shape, 0) + unseen.get(shape, 0), digits, generator)
         for shape, digits in {**trained.radices, **tested.radices}.items()
     }
-    fitted = batch_of({shape: rows[shape][:count] for shape, count in known.items()})
-    train, validation = split(fitted, sizes[:2], generator)
-    held_out = batch_of({shape: rows[shape][known.get(shape, 0) :] for shape in unseen})
-    (test,) = split(held_out, sizes[2:], generator)
-    return train, validation, test
+    fitted = {shape: rows[shape][:count] for shape, count in known.items()}
+    return fitted, {shape: rows[shape][known.get(shape, 0) :] for shape in unseen}
 
 
 def draw_distinct(total: int, families: Families, generator: torch.Generator) -> Drawn:

@@ -32,38 +32,27 @@ BAR = 2.6
 """The most inches of the bar with the colours."""
 
 
-def draw_grid(
-    cells: Sequence[Sequence[Map]],
-    across: Sequence[str],
-    down: Sequence[str],
-    title: str,
-    subtitle: str,
-) -> Figure:
-    """Return maps in rows and columns, weights from 0 to one end in one colour scale.
-
-    `across` names the columns and `down` the rows; an empty text names nothing.
-    """
-    titles = [list(across)] + [[""] * len(across)] * (len(cells) - 1)
-    return _draw(cells, titles, down, title, subtitle)
-
-
 def draw_named(maps: Sequence[Map], names: Sequence[str], title: str, subtitle: str) -> Figure:
     """Return maps in a grid that is about as wide as a page, each below its name."""
     columns = math.ceil(len(maps) / math.ceil(len(maps) / ACROSS))
     starts = range(0, len(maps), columns)
     cells = [maps[start : start + columns] for start in starts]
     titles = [names[start : start + columns] for start in starts]
-    return _draw(cells, titles, [""] * len(cells), title, subtitle)
+    return draw_grid(cells, titles, [""] * len(cells), title, subtitle)
 
 
-def _draw(
+def draw_grid(
     cells: Sequence[Sequence[Map]],
     titles: Sequence[Sequence[str]],
     down: Sequence[str],
     title: str,
     subtitle: str,
 ) -> Figure:
-    """Return maps in rows, of which the last one may be shorter, each with a title or none."""
+    """Return maps in rows and columns, weights from 0 to one end in one colour scale.
+
+    `titles` are those of the maps, row by row: a first row alone names the columns. `down` names
+    the rows. An empty text names nothing. The last row may be shorter than the others.
+    """
     maps = [one for row in cells for one in row]
     columns = len(cells[0])
     sizes = [[_inches(one, len(maps)) for one in row] for row in cells]
@@ -91,7 +80,7 @@ def _draw(
             if last:
                 axes.set_xlabel(_name(one.columns))
             _turn_long(axes, one.columns, widths[j])
-            if titles[i][j]:
+            if i < len(titles) and titles[i][j]:
                 axes.set_title(wrapped(titles[i][j], widths[j]), fontsize=9, pad=4)
     scale = figure.colorbar(
         ScalarMappable(norm, "viridis"),
@@ -110,8 +99,7 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
     """Draw a map with its gold path: rows go down if they are symbols, up if numbers."""
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
     axes.imshow(one.weights, cmap="viridis", norm=norm, aspect="auto", origin=origin)
-    for side in axes.spines.values():
-        side.set_visible(False)
+    axes.spines[:].set_visible(False)
     if one.gold is not None:
         at = np.flatnonzero(one.gold >= 0)
         corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])

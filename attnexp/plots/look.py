@@ -39,27 +39,10 @@ from attnexp.select.configurations import Comparison
 PAPER, BLACK = "#111418", "#e8e8e8"
 """The background of dark pictures, and the colour of their content."""
 
-ON_DARK = {
-    INK: BLACK,
-    QUIET: "#b4b8bd",
-    FAINT: "#7d848c",
-    **dict(
-        zip(
-            PALETTE,
-            (
-                "#4a9ee8",
-                "#f0ad1a",
-                "#1fc08f",
-                "#e094c0",
-                "#f27a33",
-                "#a3dcff",
-                "#c2aa4e",
-                "#a793e6",
-            ),
-            strict=True,
-        )
-    ),
-}
+LIGHT = ("#4a9ee8", "#f0ad1a", "#1fc08f", "#e094c0", "#f27a33", "#a3dcff", "#c2aa4e", "#a793e6")
+"""The colours of lines in dark pictures, in the order of PALETTE."""
+
+ON_DARK = {INK: BLACK, QUIET: "#b4b8bd", FAINT: "#7d848c", **dict(zip(PALETTE, LIGHT, strict=True))}
 """The colour that replaces each colour of ours in dark pictures."""
 
 DARK = {

@@ -66,7 +66,7 @@ def _attention_figure(run: Run, view: View) -> Figure:
             "\n".join([f"example {i + 1}"] * several + [f"layer {layer + 1}"] * (layers > 1))
             for i, layer in pairs
         ]
-    return draw_grid(cells, across, down, run.title, subtitle_of(seen, run.primary, cells))
+    return draw_grid(cells, [across], down, run.title, subtitle_of(seen, run.primary, cells))
 
 
 def draw_growth(comparison: Comparison, options: Options) -> Figures:
@@ -96,7 +96,7 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
     across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
     which = "" if comparison.alone else f"seed {seeds[0]}"
     title = title_of(comparison, "Growth of attention")
-    yield "growth", draw_grid(cells, across, down, title, subtitle_of(seen, which, cells))
+    yield "growth", draw_grid(cells, [across], down, title, subtitle_of(seen, which, cells))
 
 
 def compare_attention(comparison: Comparison, options: Options) -> Figures:
@@ -130,7 +130,7 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
         which = "" if one_example else f", {across[0]}"
         yield "attention", draw_named([row[0] for row in rows], names, title, subtitle + which)
         return
-    yield "attention", draw_grid(rows, across, names, title, subtitle)
+    yield "attention", draw_grid(rows, [across], names, title, subtitle)
 
 
 def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]:

@@ -59,8 +59,7 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     ((left, right),) = panels(figure, columns=2, width_ratios=[heat, 5.3 - heat])
     largest = float(np.abs(table).max())
     drawn = left.imshow(table, cmap="RdBu_r", vmin=-largest, vmax=largest, aspect="auto")
-    for edge in left.spines.values():
-        edge.set_visible(False)
+    left.spines[:].set_visible(False)
     left.set_xlabel("dimension")
     left.set_ylabel("position")
     figure.colorbar(drawn, ax=left, fraction=0.06).outline.set_visible(False)

@@ -21,15 +21,17 @@ from attnexp.plots.style import (
     text_width,
     title_of,
 )
-from attnexp.runs.folder import Run
 from attnexp.runs.probed import HIGH, LEARNED, LOW, head_of, on_test
-from attnexp.select.configurations import Comparison
+from attnexp.select.configurations import Comparison, Configuration
 
 ROW, CELL = 0.24, 0.5
 """Inches of a row of the left panel, and of a cell of the grid of heads."""
 
 Numbers = Mapping[str, Mapping[str, float]]
 """The numbers of a run by intervention."""
+
+Shown = tuple[Configuration, str, Line, Sequence[Numbers]]
+"""A configuration, its name, its line, and the numbers of its runs."""
 
 
 def draw_interventions(comparison: Comparison, options: Options) -> Figures:
@@ -43,26 +45,24 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     probed = [
         (one, name, line, numbers)
         for one, name, line in lines_of(comparison)
-        if (numbers := _numbers(one.runs))
+        if (numbers := [on_test(run.interventions) for run in one.runs if run.interventions])
     ]
     if not probed:
         return
     metric = str(probed[0][0].runs[0].summary.primary)
-    common = set.intersection(*(set(run) for _, _, _, numbers in probed for run in numbers))
-    names = [name for name in probed[0][3][0] if name in common and name != LEARNED]
     runs = [run for _, _, _, numbers in probed for run in numbers]
-    names = [name for name in names if all(metric in run[name] for run in runs)]
+    common = [name for name in runs[0] if all(metric in run.get(name, {}) for run in runs)]
+    names = [name for name in common if name != LEARNED]
     if not names:
         return
     heads = {name: head for name in names if (head := head_of(name)) is not None}
     rows = [name for name in names if name not in heads]
-    grids = _grids(probed[0][3], metric, heads) if len(probed) == 1 else {}
+    grids = _grids(runs, metric, heads) if len(probed) == 1 else {}
     if not grids or not rows:
         grids, rows = {}, names
     labels = [label for _, label, _, _ in probed]
     figure, axes, squares = _figure(title_of(comparison, "Interventions"), rows, labels, grids)
-    for place, (_, _, line, numbers) in enumerate(probed):
-        _draw(axes, numbers, metric, rows, line, labels[place], (place, len(probed)))
+    _draw_dots(axes, probed, metric, rows)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(metric)
@@ -73,10 +73,6 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     for (part, changes), square in zip(grids.items(), squares, strict=True):
         _draw_heads(square, part, changes, metric, end or 1.0)
     yield "interventions", figure
-
-
-def _numbers(runs: Sequence[Run]) -> list[Numbers]:
-    return [on_test(run.interventions) for run in runs if run.interventions]
 
 
 def _grids(
@@ -118,36 +114,27 @@ def _figure(
     return figure, figure.add_subplot(spec[0, :]), places
 
 
-def _draw(
-    axes: Axes,
-    numbers: Sequence[Numbers],
-    metric: str,
-    rows: Sequence[str],
-    line: Line,
-    label: str,
-    place: tuple[int, int],
-) -> None:
-    number, count = place
-    colour = line["color"]
-    learned = fmean(run[LEARNED][metric] for run in numbers)
-    axes.axvline(learned, color=colour, linewidth=0.9, linestyle=(0, (4, 2)))
-    for row, name in enumerate(rows):
-        height = row + (number - (count - 1) / 2) * 0.6 / count
-        values = [run[name][metric] for run in numbers]
-        low, high = min(values), max(values)
-        if len(values) == 1 and (ends := _interval(numbers[0], name, metric)) is not None:
-            low, high = ends
-        axes.plot([low, high], [height] * 2, color=colour, linewidth=1.6, alpha=0.45)
-        axes.plot(
-            fmean(values), height, "o", color=colour, markersize=4.5, label="" if row else label
-        )
+def _draw_dots(axes: Axes, probed: Sequence[Shown], metric: str, rows: Sequence[str]) -> None:
+    """Draw the metric of each configuration, those of one intervention below each other."""
+    for place, (_, label, line, numbers) in enumerate(probed):
+        below = (place - (len(probed) - 1) / 2) * 0.6 / len(probed)
+        colour = line["color"]
+        learned = fmean(run[LEARNED][metric] for run in numbers)
+        axes.axvline(learned, color=colour, linewidth=0.9, linestyle=(0, (4, 2)))
+        for row, name in enumerate(rows):
+            values = [run[name][metric] for run in numbers]
+            low, high = min(values), max(values)
+            if len(values) == 1 and (ends := _interval(numbers[0], name, metric)) is not None:
+                low, high = ends
+            axes.plot([low, high], [row + below] * 2, color=colour, linewidth=1.6, alpha=0.45)
+            named = "" if row else label
+            axes.plot(fmean(values), row + below, "o", color=colour, markersize=4.5, label=named)
 
 
 def _interval(run: Numbers, name: str, metric: str) -> tuple[float, float] | None:
     """Return the ends of the interval over examples, around the metric of the learned weights."""
-    ends = [run[name].get(metric + end) for end in (LOW, HIGH)]
+    low, high = (run[name].get(metric + end) for end in (LOW, HIGH))
     learned = run[LEARNED][metric]
-    low, high = ends
     return None if low is None or high is None else (learned + low, learned + high)
 
 
@@ -164,15 +151,11 @@ def _draw_heads(
                 head, layer, text, ha="center", va="center", fontsize=7,
                 color="white" if strong else "black",
             )  # fmt: skip
-    axes.set_xticks(range(changes.shape[1]), _counted(changes.shape[1]))
-    axes.set_yticks(range(changes.shape[0]), _counted(changes.shape[0]))
+    layers, heads = changes.shape
+    axes.set_xticks(range(heads), map(str, range(1, heads + 1)))
+    axes.set_yticks(range(layers), map(str, range(1, layers + 1)))
     axes.set_title(f"{part}: {metric} without the head", fontsize=8.5, pad=4)
     axes.set_xlabel("head")
     axes.set_ylabel("layer")
     axes.tick_params(length=0)
-    for side in axes.spines.values():
-        side.set_visible(False)
-
-
-def _counted(number: int) -> list[str]:
-    return [str(one) for one in range(1, number + 1)]
+    axes.spines[:].set_visible(False)

@@ -1,6 +1,5 @@
 """The picture of the test error against the number of training points."""
 
-import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -19,6 +18,7 @@ from attnexp.plots.style import (
     plot_axes,
 )
 from attnexp.runs.folder import Run
+from attnexp.runs.settings import without
 from attnexp.select.configurations import Comparison
 
 SEVERAL = 3
@@ -43,7 +43,8 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     """
     runs = [run for comparison in comparisons for run in runs_of(comparison)]
     models = {name: table for name, table in _by_model(runs).items() if len(table) >= SEVERAL}
-    if not models or len({json.dumps(_surroundings(run)) for run in runs}) > 1:
+    data = [without(run.group("data"), {"num_train"}) for run in runs]
+    if not models or any(each != data[0] for each in data):
         return
     lines = {name: _line(table) for name, table in models.items()}
     title = f"Consistency on {runs[0].choices['data']}"
@@ -64,12 +65,6 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     axes.set_ylabel("test error")
     name_lines(axes)
     yield "consistency", figure
-
-
-def _surroundings(run: Run) -> Mapping[str, object]:
-    """Return the settings of the data but for their size."""
-    data = run.group("data")
-    return {name: value for name, value in sorted(data.items()) if name != "num_train"}
 
 
 def _by_model(runs: Sequence[Run]) -> Mapping[str, Mapping[int, Mapping[int, float]]]:

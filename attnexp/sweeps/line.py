@@ -1,6 +1,5 @@
 """The jobs of a sweep's command line, composed and not run."""
 
-import itertools
 from collections.abc import Sequence
 from typing import cast
 
@@ -25,8 +24,6 @@ def jobs_of(words: Sequence[str]) -> list[PlannedJob]:
         params = [f"{name}={value}" for name, value in (sweeper.get("params") or {}).items()]
         with Composer(context, config) as composer:
             axes = composer.axes([*params, *(sweeper.get("tune") or []), *cast(list[str], typed)])
-            combinations = itertools.product(*(axis.overrides for axis in axes))
-            planned = (composer.planned(axes, each, n) for n, each in enumerate(combinations))
-            return list(distinct(planned))
+            return list(distinct(composer.all_planned(axes)))
     except ComposeErrors as error:
         raise line.request_error(error) from error

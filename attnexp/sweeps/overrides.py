@@ -1,8 +1,8 @@
 """The overrides of a sweep: each `name=values` of the command line, and its single values."""
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from hydra.core.override_parser.types import Override as ParsedOverride
@@ -44,15 +44,6 @@ class Axis:
         return self.name.lstrip("+~")
 
 
-def axes_of(
-    overrides: Mapping[str, tuple[Override, ...]], is_group: Callable[[str], bool]
-) -> list[Axis]:
-    """Return the axes of overrides by name. `is_group` says whether a path names a group."""
-    axes = [Axis(name, values, plain=False) for name, values in overrides.items()]
-    settings = [axis.path for axis in axes if not is_group(axis.path)]
-    return [replace(axis, plain=_plain(axis.overrides, axis.path, settings)) for axis in axes]
-
-
 def expand(override: ParsedOverride) -> tuple[Override, ...]:
     """Return an override for each value of a parsed override.
 
@@ -88,7 +79,7 @@ def _plain_value(value: Any) -> tuple[Any] | None:
     return (plain,)
 
 
-def _plain(overrides: Sequence[Override], path: str, settings: Sequence[str]) -> bool:
+def is_plain(overrides: Sequence[Override], path: str, settings: Sequence[str]) -> bool:
     """Return whether the values of an axis can be set on a composed configuration.
 
     They can if they vary, are plain and belong to a setting, not to a group, that no other override

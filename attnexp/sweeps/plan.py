@@ -27,7 +27,7 @@ from attnexp.config.resolved import chosen_of
 from attnexp.core.errors import RequestError, writable
 from attnexp.runs.key import run_name
 from attnexp.runs.place import Found, Place
-from attnexp.sweeps.overrides import Axis, Override, axes_of, expand
+from attnexp.sweeps.overrides import Axis, Override, expand, is_plain
 
 DEFAULT_SWEEP = {"dir": "${output_dir}", "subdir": "${run_name:}"}
 """The default of hydra.sweep. The folders it gives are computed without OmegaConf's resolution."""
@@ -145,7 +145,14 @@ class Composer:
 
     def axes_of(self, overrides: Mapping[str, tuple[Override, ...]]) -> list[Axis]:
         """Return the axes with these overrides, given by name."""
-        return axes_of(overrides, self._is_group)
+        axes = [Axis(name, values, plain=False) for name, values in overrides.items()]
+        settings = [axis.path for axis in axes if not self._is_group(axis.path)]
+        return [replace(axis, plain=is_plain(axis.overrides, axis.path, settings)) for axis in axes]
+
+    def all_planned(self, axes: Sequence[Axis]) -> Iterator[PlannedJob]:
+        """Yield the job of each combination of the axes' values."""
+        for number, each in enumerate(itertools.product(*(axis.overrides for axis in axes))):
+            yield self.planned(axes, each, number)
 
     def planned(
         self, axes: Sequence[Axis], overrides: Sequence[Override], number: int
@@ -162,7 +169,8 @@ class Composer:
             name = run_name(settings, composition.chosen, key)
             folder = Path(settings["output_dir"]).absolute() / name
         else:
-            folder = folder_of(composition.config)
+            sweep = composition.config.hydra.sweep
+            folder = Path(sweep.dir).absolute() / sweep.subdir
         return PlannedJob(
             number=number,
             overrides=tuple(overrides),
@@ -237,9 +245,7 @@ def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:
     named = math.prod(len(axis.overrides) for axis in axes)
     if named > MOST_JOBS:
         raise RequestError(f"the sweep has {named:,} jobs, expected at most {MOST_JOBS:,}")
-    combinations = itertools.product(*(axis.overrides for axis in axes))
-    planned = (composer.planned(axes, each, number) for number, each in enumerate(combinations))
-    return plan_of(planned, rerun)
+    return plan_of(composer.all_planned(axes), rerun)
 
 
 def plan_of(planned: Iterable[PlannedJob], rerun: bool) -> Plan:
@@ -275,11 +281,6 @@ def distinct(jobs: Iterable[PlannedJob]) -> Iterator[PlannedJob]:
                 f"'{first.label}' and '{job.label}' would share the folder {job.folder}: "
                 "keep ${run_name:} in hydra.sweep.subdir"
             )
-
-
-def folder_of(config: DictConfig) -> Path:
-    """Return the folder of a job from its composed configuration."""
-    return Path(config.hydra.sweep.dir).absolute() / config.hydra.sweep.subdir
 
 
 def make_portable(hydra: DictConfig) -> None:

@@ -108,7 +108,7 @@ def choose_executor(composer: Composer, job_of: JobOf, max_batch_size: int | Non
     launcher = dict(composer.config.hydra.launcher)
     target = launcher["_target_"]
     if target not in (BASIC_LAUNCHER, PARALLEL, BATCHED):
-        return HydraLauncherExecutor(composer.context, composer.config, job_of, max_batch_size)
+        return HydraLauncherExecutor(composer, job_of, max_batch_size)
     if max_batch_size is not None:
         raise RequestError(
             "hydra.sweeper.max_batch_size is for Hydra's launchers, such as joblib: leave it out, "

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from rich.markup import escape
 
-from attnexp.config.build import target_of
+from attnexp.config.target import import_target
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock
@@ -61,24 +61,12 @@ class Tuned:
     means: Mapping[Choice, float | None]
 
 
-def tuned_sweep(
-    composer: Composer,
-    arguments: Sequence[str],
-    tune: Sequence[str],
-    seeds: str,
-    metric: str | None,
-    max_batch_size: int | None,
-    dry_run: bool,
-) -> None:
-    """Tune every configuration of the arguments, then run it at the seeds of the arguments.
+def tuned_sweep(jobs: "TunedJobs", max_batch_size: int | None, dry_run: bool) -> None:
+    """Tune every configuration, then run it at the compared seeds.
 
-    `tune` are the tuned settings as `name=values`, `seeds` the values of the trials' seeds. If
-    `metric` is None, it is the task's metric for selection, which does not use the test set. With
-    `dry_run` only the plan is shown. Raises RequestError if there is nothing to tune or if a seed
-    would both tune and compare, and RunFailedError if a job failed.
+    With `dry_run` only the plan is shown. Raises RunFailedError if a job failed.
     """
-    jobs = TunedJobs(composer, arguments, tune, seeds, metric)
-    trials = jobs.trials()
+    composer, trials = jobs.composer, jobs.trials()
     tried = [job for own in trials.values() for at_choice in own.values() for job in at_choice]
     plan = plan_of(tried, composer.rerun)
     show_notes(plan)
@@ -115,7 +103,10 @@ def tuned_sweep(
 
 
 class TunedJobs:
-    """The jobs of a sweep that tunes its configurations.
+    """The jobs of a sweep that tunes its configurations, those of the arguments.
+
+    `tune` are the tuned settings as `name=values`, `seeds` the values of the trials' seeds. If
+    `metric` is None, it is the task's metric for selection, which does not use the test set.
 
     Raises RequestError if there is nothing to tune, or if a seed would both tune and be compared.
     """
@@ -128,7 +119,7 @@ class TunedJobs:
         seeds: str,
         metric: str | None,
     ) -> None:
-        self._composer = composer
+        self.composer = composer
         self._metric = metric
         self._numbers = itertools.count()
         parsed = composer.parse([*tune, *arguments])
@@ -165,7 +156,8 @@ class TunedJobs:
         found: dict[Case, Trials] = {}
         for each in self.configurations:
             (first, *_) = self._jobs(each, self._choices[0], self.trial_seeds[:1])
-            splits = self.compared_seeds if _splits_rows(first.settings) else (None,)
+            seeds_split = first.settings[DATA_SEED] is None and _is_of_file(first.settings)
+            splits = self.compared_seeds if seeds_split else (None,)
             for split in splits:
                 data = OWN_DATA if split is None else _data_of(split)
                 found[each, split] = {
@@ -183,7 +175,7 @@ class TunedJobs:
                 configuration, tuned.best, self.compared_seeds if split is None else (split,)
             )
         ]
-        return plan_of(jobs, self._composer.rerun)
+        return plan_of(jobs, self.composer.rerun)
 
     def choose(self, trials: Mapping[Case, Trials]) -> dict[Case, Tuned]:
         """Return the result of tuning for every configuration.
@@ -265,16 +257,12 @@ class TunedJobs:
         given |= {axis.name: each for axis, each in zip(self._tuned, choice, strict=True)}
         for seed in seeds:
             line = [given.get(axis.name, seed) for axis in self.axes]
-            yield self._composer.planned(self.axes, line, next(self._numbers))
-
-
-def _splits_rows(settings: Mapping[str, Any]) -> bool:
-    return settings[DATA_SEED] is None and _is_of_file(settings)
+            yield self.composer.planned(self.axes, line, next(self._numbers))
 
 
 def _is_of_file(settings: Mapping[str, Any]) -> bool:
     """Return whether the data are rows of one file, which a seed splits."""
-    return getattr(target_of(settings["data"], "data"), "splits_rows", False) is True
+    return getattr(import_target(settings["data"], "data"), "splits_rows", False) is True
 
 
 def _data_of(seed: Override) -> Override:

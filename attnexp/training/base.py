@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from torch.optim import Optimizer
 
+from attnexp.scores.base import require_positive
 from attnexp.training.optimizers import Rprop
 
 OptimizerFactory = Callable[..., Optimizer | Rprop]
@@ -55,8 +56,8 @@ class TrainSettings:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if isinstance(value, int | float) and not value > 0:
-                raise ValueError(f"{name} must be greater than 0, got {value}")
+            if isinstance(value, int | float):
+                require_positive(name, value)
         if (self.stop_metric is None) != (self.stop_at is None):
             raise ValueError(
                 "stop_metric and stop_at go together: "

@@ -6,6 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from attnexp.scores.base import require_positive
+
 GROW, SHRINK, SMALLEST = 1.2, 0.5, 1e-6
 """The factors of a step whose gradient keeps and changes its sign, and the smallest step."""
 
@@ -31,8 +33,7 @@ class Rprop:
     ) -> None:
         steps = {"lr": lr, "scalar_lr": scalar_lr, "max_step": max_step}
         for name, value in steps.items():
-            if not value > 0:
-                raise ValueError(f"{name} must be greater than 0, got {value}")
+            require_positive(name, value)
         whole = list(params)
         groups: list[dict[str, Any]] = [
             {"params": [p for p in whole if p.dim() > 0], "lr": lr, "max_step": max_step},

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+from attnexp.core.errors import causes
+
 PATIENCE = 3.0
 """Seconds from a signal until a run ends within the current update."""
 
@@ -35,20 +37,13 @@ def install_handlers() -> None:
 def signal_of(error: BaseException) -> int | None:
     """Return the number of the signal that caused an error, or None if no signal did.
 
-    An interrupt within a library may appear as an error of the library. The causes of errors may
-    form a cycle.
+    An interrupt within a library may appear as an error of the library.
     """
-    number: int | None = None
-    cause: BaseException | None = error
-    met: set[int] = set()
-    while cause is not None and id(cause) not in met:
-        met.add(id(cause))
+    found = list(causes(error))
+    for cause in found:
         if isinstance(cause, Stopped):
             return cause.number
-        if isinstance(cause, KeyboardInterrupt):
-            number = signal.SIGINT
-        cause = cause.__cause__ or cause.__context__
-    return number
+    return signal.SIGINT if any(isinstance(each, KeyboardInterrupt) for each in found) else None
 
 
 def _raise(number: int, _: FrameType | None) -> None:

@@ -63,15 +63,9 @@ class TunedSweeper(AttnexpSweeper):
 
     def sweep(self, arguments: list[str]) -> None:
         from attnexp.sweeps.plan import Composer
-        from attnexp.sweeps.tuned import tuned_sweep
+        from attnexp.sweeps.tuned import TunedJobs, tuned_sweep
 
+        given, seeds = [*self.params, *arguments], ",".join(map(str, self.seeds))
         with Composer(self.hydra_context, self.config) as composer:
-            tuned_sweep(
-                composer,
-                [*self.params, *arguments],
-                self.tune,
-                ",".join(map(str, self.seeds)),
-                self.metric,
-                self.max_batch_size,
-                self.dry_run,
-            )
+            jobs = TunedJobs(composer, given, self.tune, seeds, self.metric)
+            tuned_sweep(jobs, self.max_batch_size, self.dry_run)

@@ -94,7 +94,7 @@ def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend
     weights = np.full((20, 50), 0.1)
     weights[0, :far] = 0.9
     rows, columns = (Axis("x", np.arange(n), numbers=np.arange(float(n))) for n in weights.shape)
-    figure = draw_grid([[Map(weights, rows, columns)]], [""], [""], "t", "s")
+    figure = draw_grid([[Map(weights, rows, columns)]], [[""]], [""], "t", "s")
     (image,) = panels(figure)[0].images
     assert (image.cmap.name, image.norm.vmin, image.norm.vmax) == ("viridis", 0, end)
     (bar,) = [axes for axes in figure.axes if not axes.images]

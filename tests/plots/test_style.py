@@ -28,7 +28,7 @@ def tiny_map() -> Map:
 
 def test_the_label_of_a_colour_bar_is_not_cut(tmp_path):
     with style.style():
-        figure = draw_grid([[tiny_map()] * 4], list("abcd"), [""], "t", "s")
+        figure = draw_grid([[tiny_map()] * 4], [list("abcd")], [""], "t", "s")
         style.save(figure, [tmp_path / "grid.png"])
     assert is_whole(tmp_path / "grid.png")
 

@@ -1,5 +1,7 @@
 """Positions: they tell attention, which takes its keys as a set, the order of symbols."""
 
+from typing import Literal
+
 from attnexp.architectures.positions.alibi import Alibi
 from attnexp.architectures.positions.base import Order, Positions
 from attnexp.architectures.positions.learned import Learned
@@ -8,6 +10,8 @@ from attnexp.architectures.positions.none import NoPositions
 from attnexp.architectures.positions.rotary import Rotary
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.positions.t5 import T5
+
+PositionsName = Literal["sinusoidal", "learned", "none", "rotary", "alibi", "nape", "t5"]
 
 KINDS: dict[str, type[Positions]] = {
     "sinusoidal": Sinusoidal,
@@ -19,7 +23,7 @@ KINDS: dict[str, type[Positions]] = {
     "t5": T5,
 }
 
-__all__ = ["Order", "Positions", "positions_named"]
+__all__ = ["Order", "Positions", "PositionsName", "positions_named"]
 
 
 def positions_named(name: str) -> type[Positions]:

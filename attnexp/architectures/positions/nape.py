@@ -1,7 +1,6 @@
 """Half of the heads without positions, half with linear biases."""
 
 import torch
-from torch import Tensor
 
 from attnexp.architectures.positions.alibi import Alibi, slopes_of
 
@@ -14,8 +13,6 @@ class Nape(Alibi):
     prefer near keys. Their slopes are those that `Alibi` has for their number. Of an odd number of
     heads, the half with biases has one more. No parameters, and no longest position.
     """
-
-    slopes: Tensor
 
     def __init__(self, dim: int, heads: int, longest: int) -> None:
         super().__init__(dim, heads, longest)

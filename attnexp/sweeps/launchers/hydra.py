@@ -40,7 +40,7 @@ from attnexp.runs.settings import leaves
 from attnexp.runs.summary import error_text
 from attnexp.sweeps.job_outcome import GRACE, Outcome, first_line
 from attnexp.sweeps.launchers.base import Executor, JobOf
-from attnexp.sweeps.plan import PlannedJob, make_portable
+from attnexp.sweeps.plan import Composer, PlannedJob, make_portable
 from attnexp.sweeps.pool import WorkerProcess
 
 OF_OVERRIDES = ("hydra.overrides.", "hydra.job.override_dirname")
@@ -55,18 +55,12 @@ log = logging.getLogger(__name__)
 class HydraLauncherExecutor(Executor):
     """Runs jobs through a launcher of Hydra's.
 
-    The launcher is given `max_batch_size` jobs at a time, or all of them if it is None. `config` is
-    the configuration that Hydra composed for the sweep as a whole.
+    The launcher is given `max_batch_size` jobs at a time, or all of them if it is None.
     """
 
-    def __init__(
-        self,
-        context: HydraContext,
-        config: DictConfig,
-        job_of: JobOf,
-        max_batch_size: int | None,
-    ) -> None:
+    def __init__(self, composer: Composer, job_of: JobOf, max_batch_size: int | None) -> None:
         super().__init__(job_of)
+        context, config = composer.context, composer.config
         self._max_batch_size = max_batch_size
         require_plugin("launcher", config.hydra.launcher["_target_"], Launcher)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())

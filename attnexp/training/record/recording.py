@@ -86,9 +86,7 @@ class Recording:
             if content.get("key") != self.summary.key:
                 raise UnreadableRunError("it is of another run")
             self.checkpoint = Checkpoint(content, self.run.settings.max_epochs)
-        except (UnreadableRunError, OSError) as error:
-            self._begin_anew(str(error))
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        except (UnreadableRunError, LookupError, TypeError, ValueError, AttributeError) as error:
             self._begin_anew(error_text(error))
 
     def begin(self) -> None:

@@ -37,7 +37,7 @@ from attnexp.training.optimizers import Rprop, is_elementwise
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.replicas.fused_attention import FoldedAttention
 from attnexp.training.replicas.optimizer import SharedOptimizer, clip
-from attnexp.training.replicas.structure import attributes, state_of
+from attnexp.training.replicas.structure import attributes, registered_tensors, state_of
 from attnexp.training.state import State
 
 Entry = TypeVar("Entry")
@@ -84,11 +84,8 @@ class Replicas:
         tensors = _rows([state_of(replica.run.model) for replica in self._replicas])
         stacks = {name: torch.stack([each[name] for each in tensors]) for name in tensors[0]}
         self._stacks = [stacks.pop(name).requires_grad_() for name in self._trained]
-        registered = {
-            **dict(self._first.model.named_parameters()),
-            **dict(self._first.model.named_buffers()),
-        }
-        self._fixed = {name: stacks.pop(name) for name in registered.keys() & stacks.keys()}
+        fixed = registered_tensors(self._first.model).keys() & stacks.keys()
+        self._fixed = {name: stacks.pop(name) for name in fixed}
         self._plain = stacks
         self._require_map()
         self._optimizers = {

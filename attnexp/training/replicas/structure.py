@@ -44,7 +44,7 @@ def state_of(model: nn.Module) -> dict[str, Tensor]:
 
     The plain numbers of scores, such as the width of a kernel, are among them.
     """
-    own = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+    own = registered_tensors(model)
     like = next(iter(own.values()))
     plain = {
         f"{path}.{name}": like.new_tensor(value) if isinstance(value, float) else value
@@ -53,6 +53,11 @@ def state_of(model: nn.Module) -> dict[str, Tensor]:
         if isinstance(value, Tensor) or (isinstance(value, float) and isinstance(module, Score))
     }
     return {name: tensor.detach() for name, tensor in {**own, **plain}.items()}
+
+
+def registered_tensors(model: nn.Module) -> dict[str, Tensor]:
+    """Return the parameters and buffers of a model by their paths."""
+    return {**dict(model.named_parameters()), **dict(model.named_buffers())}
 
 
 @contextmanager
