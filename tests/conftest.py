@@ -132,3 +132,28 @@ def in_process(
             del sys.modules[name]
     for name in os.environ.keys() - variables:  # a launcher sets one for its processes
         del os.environ[name]
+
+
+@pytest.fixture
+def succeeds(in_process: Command) -> Command:
+    """Runs a command line in this process that must end well, and returns its answer."""
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        answer = in_process(*arguments)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        return answer
+
+    return command
+
+
+@pytest.fixture
+def refused(in_process: Command) -> Callable[..., str]:
+    """Runs a command line in this process that must be refused, and returns what it is told."""
+
+    def command(*arguments: str) -> str:
+        answer = in_process(*arguments)
+        assert answer.returncode == 2, answer.stdout + answer.stderr
+        assert "Traceback" not in answer.stdout + answer.stderr
+        return answer.stderr
+
+    return command

@@ -188,10 +188,9 @@ def check_interventions(model, data):
     assert even.outputs.isfinite().all()
 
 
-def test_data_bring_their_surroundings(in_process, data_name):
+def test_data_bring_their_surroundings(succeeds, data_name):
     """Each data set composes with its own architecture and task."""
-    answer = in_process(f"data={data_name}", "--cfg", "job")
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(f"data={data_name}", "--cfg", "job")
     task = task_of(data_name)
     of_points = "attnexp.architectures.kernel_regression.KernelRegression" in answer.stdout
     assert of_points == (task == "regression")

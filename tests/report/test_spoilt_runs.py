@@ -80,12 +80,11 @@ def outputs(finished_runs, tmp_path):
 
 
 @pytest.fixture
-def content(in_process, tmp_path):
+def content(succeeds, tmp_path):
     """The content of the page about outputs/, and what was said on the standard error."""
 
     def read():
-        answer = in_process("report", "outputs", "--output", "page.html")
-        assert answer.returncode == 0, answer.stderr
+        answer = succeeds("report", "outputs", "--output", "page.html")
         text = (tmp_path / "page.html").read_text("utf-8")
         found = re.search(r'id="content">(.*?)</script>', text, re.DOTALL)
         return json.loads(found[1]), answer.stderr
@@ -104,7 +103,7 @@ def labels_of(page):
 
 @pytest.mark.parametrize(("spoil", "name", "why"), SPOILT, ids=[s[0].__name__ for s in SPOILT])
 def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
-    content, in_process, outputs, tmp_path, spoil, name, why
+    content, succeeds, outputs, tmp_path, spoil, name, why
 ):
     spoil(outputs / name)
     page, said = content()
@@ -121,8 +120,7 @@ def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
     assert maps == [bool(data["attention"]) for data in expected["data"]]
 
     shutil.move(tmp_path / "aside", outputs / name)
-    answer = in_process("plot", "outputs", "--kind", "loss", "--output", "pictures")
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds("plot", "outputs", "--kind", "loss", "--output", "pictures")
     assert why in answer.stderr
     assert {path.stem for path in (tmp_path / "pictures").iterdir()} == {
         *("loss-sine", "loss-table", "loss-reverse")
@@ -159,25 +157,23 @@ def test_an_error_of_runs_together_costs_one_part_of_the_page(content, outputs, 
 
 
 @pytest.mark.parametrize("verb", ["results", "report", "plot", "status"])
-def test_settings_that_are_nested_too_deeply_are_skipped(in_process, outputs, verb):
+def test_settings_that_are_nested_too_deeply_are_skipped(succeeds, outputs, verb):
     nested: object = 1
     for _ in range(400):
         nested = {"a": [nested]}
     change_summary(outputs / "boxcar", lambda s: s["config"]["model"].update(x=nested))
     more = {"plot": ("--kind", "loss"), "report": ("--output", "page.html")}.get(verb, ())
-    answer = in_process(verb, "outputs", *more)
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(verb, "outputs", *more)
     assert re.search(r"skipped 1 folder: outputs/boxcar/summary\.json .* levels", answer.stderr)
 
 
 @pytest.mark.parametrize("length", [300, 200_000])
-def test_a_very_long_name_is_shortened_in_pictures(in_process, outputs, tmp_path, length):
+def test_a_very_long_name_is_shortened_in_pictures(succeeds, outputs, tmp_path, length):
     for group in ("model", "data"):
         change_summary(
             outputs / "boxcar", lambda s, group=group: s["choices"].update({group: "x" * length})
         )
-    answer = in_process("plot", "outputs", "--kind", "fit,loss,attention", "--output", "pictures")
-    assert answer.returncode == 0, answer.stderr
+    succeeds("plot", "outputs", "--kind", "fit,loss,attention", "--output", "pictures")
     files = [path.name for path in (tmp_path / "pictures").iterdir()]
     assert "fit-sine.png" in files
     assert any(re.fullmatch(r"fit-x+-[0-9a-f]{12}\.png", name) for name in files)

@@ -58,11 +58,10 @@ def run_folder(home: Path) -> Path:
     return folder
 
 
-def test_a_run_records_no_secret(in_process, home):
+def test_a_run_records_no_secret(in_process, succeeds, home):
     named = "hydra.run.dir=outputs/${hydra.job.override_dirname}"
     words = (*WORDS, "tracker=tensorboard", named)
-    answer = in_process(*words)
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(*words)
     assert leaks(home / "outputs") == []
     summary = json.loads((run_folder(home) / "summary.json").read_text())
     assert summary["config"]["model"]["note"] == "${oc.env:CANARY}"
@@ -93,18 +92,20 @@ def test_a_sweep_records_no_secret(attnexp, home, more):
     assert all(each["command"].startswith("attnexp -m --config-dir mine") for each in summaries)
 
 
-def test_a_launcher_that_would_write_a_secret_down_refuses_it(in_process, home):
+def test_a_launcher_that_would_write_a_secret_down_refuses_it(refused, home):
     pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
-    answer = in_process("-m", *WORDS, "hydra/launcher=submitit_local")
-    assert answer.returncode == 2
-    assert "model.password is a secret, and this launcher writes settings" in answer.stderr
+    assert "model.password is a secret, and this launcher writes settings" in refused(
+        "-m", *WORDS, "hydra/launcher=submitit_local"
+    )
     assert leaks(home / "outputs") == []
 
 
-def test_a_run_is_repeated_with_the_same_environment_alone(in_process, home, monkeypatch):
+def test_a_run_is_repeated_with_the_same_environment_alone(
+    in_process, succeeds, refused, home, monkeypatch
+):
     number = "model.number='${oc.decode:${oc.env:NUMBER}}'"
     monkeypatch.setenv("NUMBER", "3")
-    assert in_process(*REPEATABLE, number).returncode == 0
+    succeeds(*REPEATABLE, number)
     folder = run_folder(home)
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["config"]["model"] == {
@@ -113,36 +114,34 @@ def test_a_run_is_repeated_with_the_same_environment_alone(in_process, home, mon
         "password": "",
         "number": 3,
     }
-    again = in_process("verify", str(folder), "--config-dir", "mine")
-    assert again.returncode == 0, again.stderr
+    again = succeeds("verify", str(folder), "--config-dir", "mine")
     assert "bit-identical" in again.stdout
     monkeypatch.setenv("CANARY", "elsewhere")
     dry = in_process("--dry-run", *REPEATABLE, number)
     assert dry.stdout.startswith("to do"), "another value is another run"
-    answer = in_process("verify", str(folder), "--config-dir", "mine")
-    assert answer.returncode == 2
-    assert "CANARY in the environment has another value than for the run" in answer.stderr
+    assert "CANARY in the environment has another value than for the run" in refused(
+        "verify", str(folder), "--config-dir", "mine"
+    )
     monkeypatch.delenv("CANARY")
     answer = in_process("verify", str(folder), "--config-dir", "mine")
     assert "needs CANARY in the environment, which is not set" in answer.stderr
 
 
-def test_a_mask_is_not_taken_for_a_secret(in_process, home):
+def test_a_mask_is_not_taken_for_a_secret(succeeds, refused, home):
     """A record of settings, such as best.yaml, may be given as an experiment."""
     experiment = home / "mine" / "experiment" / "best.yaml"
     experiment.parent.mkdir()
     experiment.write_text("# @package _global_\n# The best.\nmodel: {password: '***'}\n")
     wanted = "model.password='${oc.env:NAME}', and set NAME in the environment\n"
     for given in (["experiment=best"], ["model.password=***"], ["-m", "experiment=best"]):
-        answer = in_process(*REPEATABLE, *given)
-        assert answer.returncode == 2
-        assert "model.password is '***', which is recorded in place of a secret" in answer.stderr
-        assert answer.stderr.endswith(wanted)
+        said = refused(*REPEATABLE, *given)
+        assert "model.password is '***', which is recorded in place of a secret" in said
+        assert said.endswith(wanted)
     assert not (home / "outputs").exists()
-    assert in_process(*WORDS).returncode == 0
-    answer = in_process("verify", str(run_folder(home)), "--config-dir", "mine")
-    assert answer.returncode == 2
-    assert "model.password was a secret, which a run folder does not store" in answer.stderr
+    succeeds(*WORDS)
+    assert "model.password was a secret, which a run folder does not store" in refused(
+        "verify", str(run_folder(home)), "--config-dir", "mine"
+    )
 
 
 @pytest.mark.parametrize(

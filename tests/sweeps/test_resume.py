@@ -45,11 +45,11 @@ def test_single_runs_and_sweeps_count_for_each_other(fragile, home):
     assert "to do: outputs/fragile" in fragile("seed=5", "--dry-run").stdout
 
 
-def test_a_run_in_a_sweep_is_the_run_alone(fragile, in_process, home):
+def test_a_run_in_a_sweep_is_the_run_alone(fragile, succeeds, home):
     """Same bits, same files, same record of the configuration."""
     arguments = ("model=additive", "figures=false", "seed=3", "train.max_epochs=5")
-    assert in_process(*arguments, "output_dir=alone").returncode == 0
-    assert in_process("-m", *arguments, "output_dir=swept").returncode == 0
+    succeeds(*arguments, "output_dir=alone")
+    succeeds("-m", *arguments, "output_dir=swept")
     (alone,), (swept,) = (list((home / where).iterdir()) for where in ("alone", "swept"))
     assert alone.name == swept.name
     files = [

@@ -119,10 +119,9 @@ def test_what_cannot_be_tuned_is_one_sentence(there, words, sentence):
     assert "Traceback" not in answer.stderr
 
 
-def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(in_process, tmp_path):
+def test_a_file_is_tuned_within_the_training_rows_of_each_seeds_own_split(succeeds, tmp_path):
     words = (*TUNED, RATES, "model=additive", "data=nile", "seed=range(3)", "figures=false")
-    answer = in_process(*words)
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(*words)
     trials, compared = runs_of(tmp_path, True), runs_of(tmp_path, False)
     # two rates and one seed of trials in each of three splits
     assert sorted(one["config"]["data_seed"] for one in trials) == [0, 0, 1, 1, 2, 2]
