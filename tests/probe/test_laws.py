@@ -36,15 +36,13 @@ def applied(law, **given):
 
 
 EVEN = VALID / VALID.sum(dim=-1, keepdim=True)
-THIRD = [1 / 3, 1 / 3, 1 / 3, 0.0]
+UNIFORM = [[1 / 3, 1 / 3, 1 / 3, 0.0], [1 / 6, 1 / 6, 1 / 6, 0.0], [0.0] * 4]
+QUARTER = (0.75 * WEIGHTS + 0.25 * torch.tensor(UNIFORM)).tolist()
 HARD = [[1.0, 0, 0, 0], [0.25, 0.25, 0, 0], [0, 0, 0, 0]]
 PERFECT = torch.eye(4)[:3]
 ONE = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
-
-
-SIXTH = [1 / 6, 1 / 6, 1 / 6, 0.0]
 BY_HAND = {
-    "uniform": (Uniform(), {}, [THIRD, SIXTH, [0.0] * 4]),
+    "uniform": (Uniform(), {}, UNIFORM),
     "uniform on a uniform map": (Uniform(), {"weights": EVEN}, EVEN.tolist()),
     "gold": (Gold(), {"gold": [2, -1, 0]}, [[0.0, 0.0, 1.0, 0.0], *WEIGHTS[1:].tolist()]),
     "gold on a perfect map": (Gold(), {"gold": [0, 1, 2], "weights": PERFECT}, PERFECT.tolist()),
@@ -61,8 +59,8 @@ BY_HAND = {
     "without the only one": (WithoutTopK(1), {"weights": ONE, "valid": VALID[:1]}, ONE.tolist()),
     "zero": (Zero(), {}, [[0.0] * 4] * 3),
     "no step to a law": (Interpolate(Uniform(), 0.0), {}, WEIGHTS.tolist()),
-    "a quarter of the way": (Interpolate(Zero(), 0.25), {}, (0.75 * WEIGHTS).tolist()),
-    "all of the way": (Interpolate(Uniform(), 1.0), {}, [THIRD, SIXTH, [0.0] * 4]),
+    "a quarter of the way": (Interpolate(Uniform(), 0.25), {}, QUARTER),
+    "all of the way": (Interpolate(Uniform(), 1.0), {}, UNIFORM),
 }
 
 

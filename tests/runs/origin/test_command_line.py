@@ -21,9 +21,10 @@ def typed(write_run):
     return write
 
 
+REVERSED = ["data=reverse", "seed=0", "rerun=true"], ["data=reverse", "seed=1"]
 COMMANDS = {
     "what was typed": (
-        [["model=dot", "data=reverse", "seed=0", "rerun=true"], ["model=additive", "data=reverse"]],
+        [["model=dot", *REVERSED[0]], ["model=additive", *REVERSED[1]]],
         [3, 4],
         "attnexp -m model=dot,additive data=reverse seed=3,4",
     ),
