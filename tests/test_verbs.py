@@ -31,8 +31,7 @@ def test_a_verb_works(verb, finished_runs, succeeds, tmp_path):
     own = shutil.copytree(finished_runs["boxcar"], tmp_path / "own")
     places = {**finished_runs, "outputs": finished_runs["curve"].parent, "own": own}
     words = [word.format_map(places) for word in ON_RUNS[verb]]
-    answer = succeeds(verb, *words)
-    assert answer.stdout
+    assert succeeds(verb, *words).stdout
 
 
 def test_a_run_and_a_sweep_share_a_run(succeeds, tmp_path):

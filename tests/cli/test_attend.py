@@ -1,7 +1,6 @@
 """`attnexp attend`: the textbook's cases against loops and PyTorch, and requests of all kinds."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -174,14 +173,7 @@ def test_wrong_requests_are_said(refused, tmp_path, arguments, sentence):
     assert len(line) <= 300
 
 
-def test_a_score_of_ones_own(succeeds, tmp_path):
-    (tmp_path / "conf" / "model").mkdir(parents=True)
-    (tmp_path / "own_score_of_attend.py").write_text(
-        "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
-    )
-    (tmp_path / "conf" / "model" / "mine.yaml").write_text(
-        "# My own.\n_target_: own_score_of_attend.Mine\n"
-    )
-    answer = succeeds("attend", *PAIR, "model=mine", "--config-dir", "conf")
-    assert "model=mine: My own." in answer.stdout
-    del sys.modules["own_score_of_attend"]
+def test_a_score_of_ones_own(succeeds, own_choice):
+    code = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
+    mine = own_choice("model", "own_score_of_attend.Mine", code)
+    assert "model=mine: My own." in succeeds("attend", *PAIR, *mine).stdout

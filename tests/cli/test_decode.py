@@ -33,8 +33,7 @@ def test_a_decoder_only_model_answers_and_shows_all_of_its_map(succeeds, tmp_pat
 @pytest.mark.parametrize("words", [["3,1,4"], ["3", "1", "4"], ["3, 1", "4"]], ids=" ".join)
 def test_a_source_may_be_typed_in_other_ways(in_process, succeeds, run, words):
     expected = in_process("decode", str(run), "3 1 4", "--head", "2").stdout.splitlines()[1:]
-    answer = succeeds("decode", str(run), *words, "--head", "2")
-    first, *lines = answer.stdout.splitlines()
+    first, *lines = succeeds("decode", str(run), *words, "--head", "2").stdout.splitlines()
     assert first.startswith(f"{' '.join(words)} -> ")
     assert lines == expected
 
@@ -74,33 +73,26 @@ def test_parameters_that_do_not_fit_are_refused(refused, run):
 
 
 def test_code_of_ones_own_is_refused_unless_it_is_trusted(
-    in_process, refused, tmp_path, monkeypatch
+    succeeds, refused, own_choice, tmp_path, monkeypatch
 ):
     """By its name, or by the configuration that it was trained with."""
-    (tmp_path / "my_conf" / "model").mkdir(parents=True)
-    (tmp_path / "my_score.py").write_text(
-        "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
-    )
-    (tmp_path / "my_conf" / "model" / "mine.yaml").write_text("# Mine.\n_target_: my_score.Mine\n")
+    code = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
+    own = (*own_choice("model", "my_score.Mine", code), "data=reverse", "figures=false")
     small = ("data.num_train=20", "data.num_validation=5", "data.num_test=5", "arch.hidden_dim=8")
-    own = ("--config-dir", "my_conf", "data=reverse", "model=mine")
-    assert in_process(*own, *small, "train.max_epochs=1", "figures=false").returncode == 0
+    succeeds(*own, *small, "train.max_epochs=1")
     (folder,) = (tmp_path / "outputs").iterdir()
 
-    def decode(*trust):
+    def decode(run, *trust):
         """As in a new process, which has not searched the folder."""
         monkeypatch.delitem(sys.modules, "my_score", raising=False)
         sys.path[:] = [entry for entry in sys.path if entry != str(tmp_path)]
-        return in_process("decode", str(folder), "3 1 4", *trust)
+        return run("decode", str(folder), "3 1 4", *trust)
 
-    refused = decode()
-    assert refused.returncode == 2
-    (line,) = refused.stderr.splitlines()
+    (line,) = decode(refused).splitlines()
     assert "model._target_ is 'my_score.Mine', which is not attnexp's own" in line
     assert "add '--trust my_score', or the --config-dir that it was trained with" in line
     assert "my_score" not in sys.modules
-    assert decode("--trust", "my_score").stdout.startswith("3 1 4 -> ")
+    assert decode(succeeds, "--trust", "my_score").stdout.startswith("3 1 4 -> ")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    answer = decode("--config-dir", str(tmp_path / "my_conf"))
-    assert answer.returncode == 0, answer.stderr
+    decode(succeeds, "--config-dir", str(tmp_path / "my_conf"))

@@ -66,8 +66,7 @@ def test_an_exercise_from_start_to_end(succeeds, verdict, tmp_path):
         *("difference", "interval", "conclusion"),
     }
     assert verdict("mine", "--runs", str(tmp_path))[0] == 0
-    plain = succeeds("exercise", "check", "mine")
-    assert "passed   seeds: 6 seeds" in plain.stdout
+    assert "passed   seeds: 6 seeds" in succeeds("exercise", "check", "mine").stdout
 
 
 def test_code_is_not_run_unless_it_is_trusted(in_process, verdict, tmp_path):

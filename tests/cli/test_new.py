@@ -4,11 +4,11 @@ import csv
 import json
 import runpy
 import shutil
-import subprocess
 import sys
 
 import pytest
 from documented import blocks
+from imported import python
 
 from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
 from attnexp.cli import new
@@ -37,13 +37,7 @@ def written(succeeds, tmp_path):
 
 
 def outcome_of(folder):
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return python("-m", "pytest", "-q", "-p", "no:cacheprovider", folder)
 
 
 def test_the_tests_fail_until_the_worked_cases_are_ones_own(written):
@@ -146,28 +140,10 @@ def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     ]
     command = said.splitlines()[-1]
     assert command == "  attnexp claims smooth --config-dir mine/conf"
-    answer = succeeds(*command.split()[1:])
-    assert "verdict    reproduced" in answer.stdout
+    assert "verdict    reproduced" in succeeds(*command.split()[1:]).stdout
     listed = in_process("claims", "--config-dir", "mine/conf").stdout
     (line,) = (line for line in listed.splitlines() if line.startswith("smooth "))
     assert line.split()[1] == "reproduced"
-
-
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("nw_rate", "claim nw_rate is one of attnexp's own: choose another name"),
-        ("Mine", "must be lower-case ASCII, digits and underscores, such as my_claim, got 'Mine'"),
-        ("smooth", "smooth/claim.yaml exists already"),
-    ],
-)
-def test_a_claim_that_cannot_be_written_is_refused(name, sentence, refused, tmp_path):
-    precious = tmp_path / "conf" / "claim" / "smooth" / "claim.yaml"
-    precious.parent.mkdir(parents=True)
-    precious.write_text("precious")
-    assert sentence in refused("new", "claim", name)
-    assert precious.read_text() == "precious"
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [precious]
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"law"}))
@@ -181,10 +157,19 @@ def test_the_next_command_runs(kind, in_process, succeeds):
     succeeds(*command[1:], *few)
 
 
-def test_nothing_is_overwritten_and_nothing_half_written(refused, tmp_path):
-    (tmp_path / "test_mine.py").write_text("precious")
-    assert "test_mine.py exists already" in refused("new", "score", "mine")
-    assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
+@pytest.mark.parametrize(
+    ("kind", "file"), [("score", "test_mine.py"), ("claim", "conf/claim/mine/claim.yaml")]
+)
+def test_nothing_is_overwritten_and_nothing_half_written(kind, file, refused, tmp_path):
+    precious = tmp_path / file
+    precious.parent.mkdir(parents=True, exist_ok=True)
+    precious.write_text("precious")
+    assert f"{file} exists already" in refused("new", kind, "mine")
+    assert precious.read_text() == "precious"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [precious]
+
+
+def test_a_folder_that_cannot_be_written_is_refused(refused, tmp_path):
     (tmp_path / "into").write_text("a file")
     assert "--into: into/other.py cannot be written" in refused(
         "new", "score", "other", "--into", "into"
@@ -192,27 +177,25 @@ def test_nothing_is_overwritten_and_nothing_half_written(refused, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    ("words", "sentence"),
     [
-        ("dot", "model=dot is one of attnexp's own"),
-        ("json", "Python has a module 'json' already"),
-        (
-            "Mine",
-            "must be lower-case ASCII, digits and underscores, such as my_model, got 'Mine'",
+        ("score dot", "model=dot is one of attnexp's own"),
+        ("score json", "Python has a module 'json' already"),
+        ("score Mine", "lower-case ASCII, digits and underscores, such as my_model, got 'Mine'"),
+        ("claim Mine", "lower-case ASCII, digits and underscores, such as my_claim, got 'Mine'"),
+        ("claim nw_rate", "claim nw_rate is one of attnexp's own: choose another name"),
+        ("score ../mine", "got '../mine'"),
+        ("score none", "'none' is a word of YAML's"),
+        ("score softmax", "normalizer=softmax is one of attnexp's own"),
+        *(
+            (f"score {name}", f"'{name}' is a word of Python's")
+            for name in ("class", "type", "self")
         ),
-        ("../mine", "got '../mine'"),
-        ("class", "'class' is a word of Python's"),
-        ("type", "'type' is a word of Python's"),
-        ("self", "'self' is a word of Python's"),
-        ("none", "'none' is a word of YAML's"),
-        ("con", "'con' is a device of Windows"),
-        ("nul", "'nul' is a device of Windows"),
-        ("aux", "'aux' is a device of Windows"),
-        ("softmax", "normalizer=softmax is one of attnexp's own"),
+        *((f"score {name}", f"'{name}' is a device of Windows") for name in ("con", "nul", "aux")),
     ],
 )
-def test_names_that_cannot_be_used_are_refused(name, sentence, refused, tmp_path):
-    assert sentence in refused("new", "score", name)
+def test_names_that_cannot_be_used_are_refused(words, sentence, refused, tmp_path):
+    assert sentence in refused("new", *words.split())
     assert not list(tmp_path.iterdir())
 
 
@@ -239,11 +222,7 @@ def test_names_that_cannot_be_used_are_refused(name, sentence, refused, tmp_path
     ],
 )
 def test_a_class_without_what_the_program_needs_gets_a_sentence(
-    group, code, missing, refused, tmp_path
+    group, code, missing, refused, own_choice
 ):
-    (tmp_path / f"bare_{group}.py").write_text(code)
-    (tmp_path / "conf" / group).mkdir(parents=True)
-    (tmp_path / "conf" / group / "bare.yaml").write_text(f"_target_: bare_{group}.Bare\n")
-    assert f"bare_{group}.Bare sets no {missing}" in refused(
-        "--config-dir", "conf", f"{group}=bare"
-    )
+    mine = own_choice(group, f"bare_{group}.Bare", code)
+    assert f"bare_{group}.Bare sets no {missing}" in refused(*mine)

@@ -160,8 +160,7 @@ def test_a_finished_run_checks_and_names_what_has_no_effect(in_process, succeeds
     answer = succeeds(*words, "device=cpu", "checkpoint_every=9", "hydra/launcher=parallel")
     assert "no effect without -m: hydra/launcher=parallel" in answer.stdout
     assert "no effect on finished runs: device=cpu, checkpoint_every=9" in answer.stdout
-    swept = in_process(*words, "device=cpu", "-m")
-    assert "no effect on finished runs: device=cpu" in swept.stdout
+    assert "no effect on finished runs: device=cpu" in in_process(*words, "device=cpu", "-m").stdout
 
 
 @pytest.mark.parametrize(
@@ -176,8 +175,7 @@ def test_a_finished_run_checks_and_names_what_has_no_effect(in_process, succeeds
     ],
 )
 def test_where_there_is_nothing_to_train_that_is_said(in_process, tmp_path, words, note):
-    answer = in_process(*words, "figures=false")
-    assert f"nothing to train: {note}" in answer.stdout
+    assert f"nothing to train: {note}" in in_process(*words, "figures=false").stdout
     summary = read_summary(only_folder(tmp_path))
     assert summary.notes[0] == f"nothing was trained: {note}"
     assert "train_loss" not in summary.metrics
@@ -206,18 +204,16 @@ def test_flags_may_stand_anywhere(succeeds):
     assert "hidden_dim: 64" in answer.stdout
 
 
-def test_a_score_that_was_edited_is_another_run(in_process, succeeds, tmp_path, monkeypatch):
+def test_a_score_that_was_edited_is_another_run(
+    in_process, succeeds, own_choice, tmp_path, monkeypatch
+):
     """The same command shows no numbers of other code; a comment changes nothing."""
     text = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
-    (tmp_path / "edited.py").write_text(text)
-    (tmp_path / "conf" / "model").mkdir(parents=True)
-    (tmp_path / "conf" / "model" / "mine.yaml").write_text("# Mine.\n_target_: edited.Mine\n")
-    words = ("--config-dir", "conf", "model=mine", "figures=false", "train.max_epochs=1")
+    mine = own_choice("model", "edited.Mine", text)
 
     def run(*more):
         monkeypatch.delitem(sys.modules, "edited", raising=False)
-        answer = succeeds(*words, *more)
-        return answer.stdout
+        return succeeds(*mine, "figures=false", "train.max_epochs=1", *more).stdout
 
     assert "has finished before" not in run()
     (tmp_path / "edited.py").write_text(f"# mine\n{text}")
@@ -228,7 +224,7 @@ def test_a_score_that_was_edited_is_another_run(in_process, succeeds, tmp_path, 
     argument = "def __init__(self, query_dim: int, key_dim: int, scale: float = 2.0):"
     body = f"{argument}\n        super().__init__(query_dim, key_dim)"
     (tmp_path / "edited.py").write_text(text.replace("pass", body))
-    with (tmp_path / "conf" / "model" / "mine.yaml").open("a") as file:
+    with (tmp_path / "my_conf" / "model" / "mine.yaml").open("a") as file:
         file.write("scale: 2.0\n")
     assert "to do" in run("--dry-run")
     assert re.search(r"done +1", run("-m"))
@@ -261,11 +257,10 @@ def test_the_first_page_of_the_help_is_a_screen(in_process, refused):
     assert "--help: 'modle' is not a choice. Did you mean 'model'?" in refused("--help", "modle")
 
 
-def test_help_lists_choices_of_ones_own(in_process, tmp_path):
-    (tmp_path / "conf" / "model").mkdir(parents=True)
-    (tmp_path / "conf" / "model" / "mine.yaml").write_text("# My own score.\n_target_: mine.Mine\n")
-    text = in_process("--help", "model", "--config-dir", "conf").stdout
-    assert re.search(r"\bmine +My own score\.", text)
+def test_help_lists_choices_of_ones_own(in_process, own_choice):
+    own_choice("model", "mine.Mine")
+    text = in_process("--help", "model", "--config-dir", "my_conf").stdout
+    assert re.search(r"\bmine +My own\.", text)
 
 
 def test_a_run_connects_to_nothing(succeeds, monkeypatch):
@@ -278,8 +273,7 @@ def test_a_run_connects_to_nothing(succeeds, monkeypatch):
 
 
 def test_hydra_says_what_a_run_is_composed_of(succeeds, tmp_path):
-    answer = succeeds("data=reverse", "--info", "defaults")
-    assert "arch/rnn" in answer.stdout
+    assert "arch/rnn" in succeeds("data=reverse", "--info", "defaults").stdout
     assert list(tmp_path.iterdir()) == []
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from stored_runs import change_summary
 
 from attnexp.runs import files
 
@@ -49,9 +50,6 @@ def test_a_digest_on_the_command_line_pins_the_content(run, refused, tmp_path):
 
 def test_a_foreign_run_reads_no_file_without_its_digest(run, refused):
     folder, _ = run()
-    path = folder / files.SUMMARY
     for digest in ("${sha256:my.csv}", None):
-        summary = json.loads(path.read_text())
-        summary["config"]["data"]["sha256"] = digest
-        path.write_text(json.dumps(summary))
+        change_summary(folder, lambda s, digest=digest: s["config"]["data"].update(sha256=digest))
         assert "data.sha256" in refused("verify", str(folder))

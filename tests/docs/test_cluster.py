@@ -35,5 +35,4 @@ def test_it_is_the_same_line_everywhere():
 @pytest.mark.parametrize("line", sorted(set(sweeps())))
 def test_a_sweep_can_be_planned(succeeds, line, tmp_path):
     words = words_of(line.replace("/shared", str(tmp_path)))
-    answer = succeeds(*words, "--dry-run")
-    assert re.search(r"^to do +40$", answer.stdout, flags=re.MULTILINE)
+    assert re.search(r"^to do +40$", succeeds(*words, "--dry-run").stdout, flags=re.MULTILINE)

@@ -7,7 +7,8 @@ minutes.
 import shutil
 
 import pytest
-from documented import ROOT, commands, compose, verb_of, words_of
+from conftest import ROOT
+from documented import commands, compose, verb_of, words_of
 
 from attnexp.cli import new
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from documented import ROOT, compose, script
+from conftest import ROOT
+from documented import compose, script
 
 from attnexp.course import chapter_file as chapters
 from attnexp.select.collect import collect

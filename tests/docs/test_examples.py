@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from conftest import choice_names
-from documented import ROOT, blocks, commands
+from conftest import ROOT, choice_names
+from documented import blocks, commands
 
 EXAMPLES = blocks("docs/python.md", "python")
 RUN = ROOT / "tests" / "runs" / "stored" / "gaussian_learned-sine"

@@ -4,7 +4,7 @@ import re
 import shlex
 
 import pytest
-from documented import ROOT
+from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
 SHOWN = re.findall(r"```sh\n([^`]*?)```\n\n```text\n(.*?)```", README, flags=re.DOTALL)

@@ -8,67 +8,56 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
+from stored_runs import change_summary
 
 ATTENTION, SNAPSHOTS = "attention.safetensors", "attention_snapshots.safetensors"
+METRICS = "metrics.csv"
 
 
-def change_tensors(path, change):
-    with safe_open(path, framework="numpy") as file:
-        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        metadata = json.loads(file.metadata()["attnexp"])
-    change(arrays, metadata)
-    arrays = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
-    save_file(arrays, path, metadata={"attnexp": json.dumps(metadata)})
+def in_tensors(change):
+    """Return what makes a change to the tensors of a file and to their description."""
+
+    def spoil(path):
+        with safe_open(path, framework="numpy") as file:
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            metadata = json.loads(file.metadata()["attnexp"])
+        change(arrays, metadata)
+        arrays = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+        save_file(arrays, path, metadata={"attnexp": json.dumps(metadata)})
+
+    return spoil
 
 
-def change_summary(folder, change):
-    path = folder / "summary.json"
-    summary = json.loads(path.read_text())
-    change(summary)
-    path.write_text(json.dumps(summary))
+def shorten_vocabulary(arrays, metadata):
+    metadata["source_vocab"] = metadata["source_vocab"][:4]
 
 
-def a_short_vocabulary(folder):
-    def change(arrays, metadata):
-        metadata["source_vocab"] = metadata["source_vocab"][:4]
-
-    change_tensors(folder / ATTENTION, change)
+def halve_keys(arrays, metadata):
+    arrays["keys"] = arrays["keys"][:, : arrays["keys"].shape[1] // 2]
 
 
-def half_of_the_keys(folder):
-    def change(arrays, metadata):
-        arrays["keys"] = arrays["keys"][:, : arrays["keys"].shape[1] // 2]
-
-    change_tensors(folder / ATTENTION, change)
+def rename_weights(arrays, metadata):
+    arrays["weights.nobody"] = arrays.pop("weights.pooling")
 
 
-def infinite_metrics(folder):
-    path = folder / "metrics.csv"
+def lose_epochs(arrays, metadata):
+    arrays["epochs"] = arrays["epochs"] * np.nan
+
+
+def make_metrics_infinite(path):
     head, *rows = path.read_text().splitlines()
     path.write_text("\n".join([head, *(re.sub("[^,]+", "inf", row) for row in rows), ""]))
 
 
-def an_unknown_tensor(folder):
-    def change(arrays, metadata):
-        arrays["weights.nobody"] = arrays.pop("weights.pooling")
-
-    change_tensors(folder / ATTENTION, change)
-
-
-def an_epoch_that_is_no_number(folder):
-    def change(arrays, metadata):
-        arrays["epochs"] = arrays["epochs"] * np.nan
-
-    change_tensors(folder / SNAPSHOTS, change)
-
-
-SPOILT = [
-    (a_short_vocabulary, "rnn", "the stored cross attention does not fit the examples"),
-    (half_of_the_keys, "curve", "the stored pooling attention does not fit the examples"),
-    (infinite_metrics, "curve", "its epochs are not ascending numbers"),
-    (an_unknown_tensor, "curve", "KeyError: 'nobody'"),
-    (an_epoch_that_is_no_number, "curve", "ValueError: cannot convert float NaN to integer"),
-]
+NO_FIT = "attention does not fit the examples"
+SPOILT = {
+    "a short vocabulary": ("rnn", ATTENTION, in_tensors(shorten_vocabulary), f"cross {NO_FIT}"),
+    "half of the keys": ("curve", ATTENTION, in_tensors(halve_keys), f"pooling {NO_FIT}"),
+    "infinite metrics": ("curve", METRICS, make_metrics_infinite, "not ascending numbers"),
+    "an unknown tensor": ("curve", ATTENTION, in_tensors(rename_weights), "KeyError: 'nobody'"),
+    "no epochs": ("curve", SNAPSHOTS, in_tensors(lose_epochs), "cannot convert float NaN to int"),
+}
+"""The run, its file, what is done to it, and what is said."""
 
 
 @pytest.fixture
@@ -101,11 +90,11 @@ def labels_of(page):
     }
 
 
-@pytest.mark.parametrize(("spoil", "name", "why"), SPOILT, ids=[s[0].__name__ for s in SPOILT])
+@pytest.mark.parametrize(("name", "file", "spoil", "why"), SPOILT.values(), ids=SPOILT)
 def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
-    content, succeeds, outputs, tmp_path, spoil, name, why
+    content, succeeds, outputs, tmp_path, name, file, spoil, why
 ):
-    spoil(outputs / name)
+    spoil(outputs / name / file)
     page, said = content()
     (note,) = [note for note in page["notes"] if note.startswith("left out of pictures")]
     for text in (note, said):
@@ -120,8 +109,7 @@ def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
     assert maps == [bool(data["attention"]) for data in expected["data"]]
 
     shutil.move(tmp_path / "aside", outputs / name)
-    answer = succeeds("plot", "outputs", "--kind", "loss", "--output", "pictures")
-    assert why in answer.stderr
+    assert why in succeeds("plot", "outputs", "--kind", "loss", "--output", "pictures").stderr
     assert {path.stem for path in (tmp_path / "pictures").iterdir()} == {
         *("loss-sine", "loss-table", "loss-reverse")
     }

@@ -20,19 +20,16 @@ class Secretive(Average):
 """
 
 WORDS = (
-    *("--config-dir", "mine", "model=secretive", "train.max_epochs=1", "figures=false"),
+    *("--config-dir", "my_conf", "model=mine", "train.max_epochs=1", "figures=false"),
     *("model.note=${oc.env:CANARY}", f"model.password={TYPED}"),
 )
 REPEATABLE = WORDS[:-1]
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch) -> Path:
+def home(own_choice, tmp_path, monkeypatch) -> Path:
     """A folder with a score whose settings hold secrets."""
-    (tmp_path / "mine" / "model").mkdir(parents=True)
-    (tmp_path / "secretive.py").write_text(SCORE)
-    settings = "# Secretive.\n_target_: secretive.Secretive\nnote: ''\npassword: ''\nnumber: 0\n"
-    (tmp_path / "mine" / "model" / "secretive.yaml").write_text(settings)
+    own_choice("model", "secretive.Secretive", SCORE, "note: ''\npassword: ''\nnumber: 0\n")
     monkeypatch.setenv("CANARY", CANARY)
     return tmp_path
 
@@ -68,7 +65,7 @@ def test_a_run_records_no_secret(in_process, succeeds, home):
     assert summary["config"]["model"]["password"] == MASK
     assert f"model.password={MASK}" in summary["command"]
     assert {f"model.password={MASK}", "model.note=${oc.env:CANARY}"} <= {*summary["overrides"]}
-    assert summary["config_dir"] == str(home / "mine")
+    assert summary["config_dir"] == str(home / "my_conf")
     assert not any(secret in answer.stdout + answer.stderr for secret in (CANARY, TYPED))
     assert "model.password is written as ***" in answer.stdout
     assert "finished before" in in_process(*words).stdout
@@ -89,7 +86,7 @@ def test_a_sweep_records_no_secret(attnexp, home, more):
     assert not any(secret in answer.stdout + answer.stderr for secret in (CANARY, TYPED))
     summaries = [json.loads(path.read_text()) for path in home.glob("outputs/*/summary.json")]
     assert len(summaries) >= 2
-    assert all(each["command"].startswith("attnexp -m --config-dir mine") for each in summaries)
+    assert all(each["command"].startswith("attnexp -m --config-dir my_conf") for each in summaries)
 
 
 def test_a_launcher_that_would_write_a_secret_down_refuses_it(refused, home):
@@ -114,22 +111,21 @@ def test_a_run_is_repeated_with_the_same_environment_alone(
         "password": "",
         "number": 3,
     }
-    again = succeeds("verify", str(folder), "--config-dir", "mine")
-    assert "bit-identical" in again.stdout
+    assert "bit-identical" in succeeds("verify", str(folder), "--config-dir", "my_conf").stdout
     monkeypatch.setenv("CANARY", "elsewhere")
     dry = in_process("--dry-run", *REPEATABLE, number)
     assert dry.stdout.startswith("to do"), "another value is another run"
     assert "CANARY in the environment has another value than for the run" in refused(
-        "verify", str(folder), "--config-dir", "mine"
+        "verify", str(folder), "--config-dir", "my_conf"
     )
     monkeypatch.delenv("CANARY")
-    answer = in_process("verify", str(folder), "--config-dir", "mine")
+    answer = in_process("verify", str(folder), "--config-dir", "my_conf")
     assert "needs CANARY in the environment, which is not set" in answer.stderr
 
 
 def test_a_mask_is_not_taken_for_a_secret(succeeds, refused, home):
     """A record of settings, such as best.yaml, may be given as an experiment."""
-    experiment = home / "mine" / "experiment" / "best.yaml"
+    experiment = home / "my_conf" / "experiment" / "best.yaml"
     experiment.parent.mkdir()
     experiment.write_text("# @package _global_\n# The best.\nmodel: {password: '***'}\n")
     wanted = "model.password='${oc.env:NAME}', and set NAME in the environment\n"
@@ -140,7 +136,7 @@ def test_a_mask_is_not_taken_for_a_secret(succeeds, refused, home):
     assert not (home / "outputs").exists()
     succeeds(*WORDS)
     assert "model.password was a secret, which a run folder does not store" in refused(
-        "verify", str(run_folder(home)), "--config-dir", "mine"
+        "verify", str(run_folder(home)), "--config-dir", "my_conf"
     )
 
 

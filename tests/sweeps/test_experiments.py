@@ -3,8 +3,8 @@
 import re
 
 import pytest
-import sweeping
 import yaml
+from conftest import CONF
 
 from attnexp.stats.compare import Rule
 
@@ -16,7 +16,7 @@ LEAST = Rule("lower").least
 
 
 def test_each_opens_with_what_it_asks(experiment_name):
-    lines = (sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml").read_text()
+    lines = (CONF / "experiment" / f"{experiment_name}.yaml").read_text()
     directive, question = lines.splitlines()[:2]
     assert directive == "# @package _global_"
     assert "?" in question
@@ -25,7 +25,7 @@ def test_each_opens_with_what_it_asks(experiment_name):
 def test_each_can_be_composed_with_its_axes(experiment_name, succeeds):
     answer = succeeds("-m", f"experiment={experiment_name}", "--dry-run")
     (jobs,) = re.findall(r"^to do +(\d+)$", answer.stdout, re.M)
-    file = sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml"
+    file = CONF / "experiment" / f"{experiment_name}.yaml"
     axes = yaml.safe_load(file.read_text()).get("hydra", {}).get("sweeper", {}).get("params", {})
     if experiment_name in ONE_RUN:
         assert int(jobs) == 1
@@ -39,15 +39,14 @@ def test_each_can_be_composed_with_its_axes(experiment_name, succeeds):
 
 
 def test_each_states_its_minutes(experiment_name):
-    text = (sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml").read_text()
+    text = (CONF / "experiment" / f"{experiment_name}.yaml").read_text()
     assert re.search(r"^# .*\b(second|minute|hour)s?\b", text, re.M)
 
 
 @pytest.mark.slow
 def test_an_experiment_ends_in_its_table(in_process, succeeds):
     command = ("-m", "experiment=scores_on_sine", "model=average,gaussian", "seed=0,1")
-    answer = succeeds(*command)
-    status, _, results = answer.stdout.partition("test_mse")
+    status, _, results = succeeds(*command).stdout.partition("test_mse")
     assert re.findall(r"done +(\d)\n", status) == ["6", "4"]
     assert re.search(r"average", results)
     assert re.search(r"gaussian", results)
@@ -96,8 +95,7 @@ def test_too_many_configurations_are_not_drawn_and_that_is_said(succeeds, monkey
 
     assert printed.MOST_COMPARED == 32
     monkeypatch.setattr(printed, "MOST_COMPARED", 1)
-    answer = succeeds("-m", "model=average,gaussian")
-    said = " ".join(answer.stdout.split())
+    said = " ".join(succeeds("-m", "model=average,gaussian").stdout.split())
     assert "2 configurations are too many for one picture: attnexp plot --where draws some" in said
     assert not (tmp_path / "outputs" / "figures").exists()
 

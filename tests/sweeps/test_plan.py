@@ -2,14 +2,13 @@
 
 import os
 import re
-import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import sweeping
-from imported import IMPORTED
+from imported import python
 from omegaconf import OmegaConf, open_dict
 
 MASTERS = [
@@ -128,11 +127,8 @@ def test_the_same_job_twice_is_one(plan):
 
 
 def test_keys_are_the_same_in_every_process(tmp_path, plan):
-    environment = os.environ | {"PYTHONPATH": IMPORTED, "PYTHONHASHSEED": "1"}
-    command = [sys.executable, "-m", "attnexp", "-m", "model=dot,additive", "seed=1", "--dry-run"]
-    shown = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
-    ).stdout
+    words = ("-m", "attnexp", "-m", "model=dot,additive", "seed=1", "--dry-run")
+    shown = python(*words, cwd=tmp_path, PYTHONHASHSEED="1").stdout
     here = {job.place.key for job in plan("model=dot,additive", "seed=1").jobs}
     assert set(re.findall(r"-([0-9a-f]{10})\s", shown)) == here
 

@@ -135,8 +135,7 @@ def test_a_batched_sweep_leaves_ordinary_folders_that_can_be_repeated_alone(succ
 @pytest.mark.slow
 def test_a_job_that_kills_the_worker_does_not_end_the_others(in_process, tmp_path, own_scores):
     words = ("-m", LAUNCHER, *own_scores, "model=deadly", *SHORT)
-    swept = in_process(*words, "model.initial_width=0.75,0.5", "seed=0,1")
-    assert swept.returncode == 1
+    assert in_process(*words, "model.initial_width=0.75,0.5", "seed=0,1").returncode == 1
     found = summaries(tmp_path / "outputs")
     assert {key: summary["status"] for key, (_, summary) in found.items()} == {
         (0, 0.75): "failed",

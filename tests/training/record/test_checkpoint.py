@@ -341,8 +341,7 @@ def test_a_run_killed_before_its_last_files_is_completed(
     (folder,) = (tmp_path / "outputs").iterdir()
     assert read_status(folder) == "finished"
     assert (folder / files.CHECKPOINT).exists()
-    again = succeeds(*words)
-    assert "has finished before" in again.stdout
+    assert "has finished before" in succeeds(*words).stdout
     assert list((folder / files.FIGURES).glob("*.png"))
     assert not (folder / files.CHECKPOINT).exists()
 
