@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
-from imported import IMPORTED
+from imported import python
 
 # Two test processes with two threads each would spend their time waiting for each other.
 os.environ["OMP_NUM_THREADS"] = "1"
@@ -86,20 +86,8 @@ def settings_of() -> Callable[[str, str], dict]:
 def attnexp(tmp_path: Path) -> Command:
     """Runs `python -m attnexp` in a process of its own, in an empty folder."""
 
-    def command(
-        *arguments: str, cwd: Path = tmp_path, **options: Any
-    ) -> subprocess.CompletedProcess[str]:
-        environment = {**os.environ, "PYTHONPATH": IMPORTED}
-        return subprocess.run(
-            [sys.executable, "-W", "error", "-m", "attnexp", *arguments],
-            check=False,
-            cwd=cwd,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            **options,
-        )
+    def command(*arguments: str, cwd: Path = tmp_path) -> subprocess.CompletedProcess[str]:
+        return python("-W", "error", "-m", "attnexp", *arguments, cwd=cwd)
 
     return command
 
@@ -132,3 +120,43 @@ def in_process(
             del sys.modules[name]
     for name in os.environ.keys() - variables:  # a launcher sets one for its processes
         del os.environ[name]
+
+
+@pytest.fixture
+def own_choice(tmp_path: Path) -> Callable[..., tuple[str, ...]]:
+    """Writes the YAML of a class of the user's own, and its module; returns what chooses it."""
+
+    def write(group: str, target: str, code: str = "", settings: str = "") -> tuple[str, ...]:
+        folder = tmp_path / "my_conf" / group
+        folder.mkdir(parents=True)
+        (folder / "mine.yaml").write_text(f"# My own.\n_target_: {target}\n{settings}")
+        if code:
+            (tmp_path / f"{target.partition('.')[0]}.py").write_text(code)
+        return "--config-dir", "my_conf", f"{group}=mine"
+
+    return write
+
+
+@pytest.fixture
+def succeeds(in_process: Command) -> Command:
+    """Runs a command line in this process that must end well, and returns its answer."""
+
+    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+        answer = in_process(*arguments)
+        assert answer.returncode == 0, answer.stdout + answer.stderr
+        return answer
+
+    return command
+
+
+@pytest.fixture
+def refused(in_process: Command) -> Callable[..., str]:
+    """Runs a command line in this process that must be refused, and returns what it is told."""
+
+    def command(*arguments: str) -> str:
+        answer = in_process(*arguments)
+        assert answer.returncode == 2, answer.stdout + answer.stderr
+        assert "Traceback" not in answer.stdout + answer.stderr
+        return answer.stderr
+
+    return command

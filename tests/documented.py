@@ -4,12 +4,11 @@ import re
 import shlex
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from pathlib import Path
 from types import ModuleType
 
 import pytest
+from conftest import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 EXTRAS = {
     "launcher=joblib": "hydra_plugins.hydra_joblib_launcher",
     "launcher=slurm": "hydra_plugins.hydra_submitit_launcher",

@@ -81,22 +81,12 @@ def write_run(tmp_path: Path) -> WriteRun:
     return write
 
 
-@pytest.fixture
-def damage() -> Callable[..., None]:
-    """Changes fields of a summary that lies on disk, by dotted path, to what its type forbids."""
-
-    def change(folder: Path, **fields) -> None:
-        path = folder / "summary.json"
-        content = json.loads(path.read_text())
-        for field, value in fields.items():
-            *groups, name = field.split("__")
-            node = content
-            for group in groups:
-                node = node[group]
-            node[name] = value
-        path.write_text(json.dumps(content))
-
-    return change
+def change_summary(folder: Path, change: Callable[..., object]) -> None:
+    """Changes a summary that lies on disk, also to what its type forbids."""
+    path = folder / "summary.json"
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content))
 
 
 @pytest.fixture

@@ -13,8 +13,6 @@ from typing import IO
 
 from imported import IMPORTED
 
-ROOT = Path(__file__).resolve().parent.parent
-
 FRAGILE = '''
 import os, signal, sys, time
 import torch
@@ -149,6 +147,12 @@ class Started:
         """Exit code, output and error output."""
         code = self.process.wait(timeout=timeout)
         return code, _content(self._out), _content(self._err)
+
+    def output(self, timeout: float = 60) -> str:
+        """Wait for the end, which must be a good one, and return the output."""
+        code, out, err = self.end(timeout)
+        assert code == 0, out + err
+        return out
 
     def close(self) -> None:
         """Wait until the command has ended, and forget what it has said."""

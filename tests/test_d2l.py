@@ -4,8 +4,6 @@ import ast
 import inspect
 import math
 import re
-import subprocess
-import sys
 import zipfile
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from conftest import ROOT
 from documented import blocks
+from imported import python
 from torch import nn
 
 from attnexp import d2l
@@ -144,9 +143,7 @@ BLOCKS = ("PositionalEncoding", "PositionWiseFFN", "AddNorm", "TransformerEncode
 def book(tmp_path_factory):
     """The classes of d2l 1.0.3, without the rest of its module, which needs old packages."""
     folder = tmp_path_factory.mktemp("d2l")
-    command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "d2l==1.0.3"]
-    command += ["-d", str(folder)]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    done = python("-m", "pip", "download", "-q", "--no-deps", "d2l==1.0.3", "-d", folder)
     if done.returncode:
         pytest.skip(f"d2l 1.0.3 cannot be downloaded: {done.stderr.strip()[-200:]}")
     (wheel,) = folder.glob("*.whl")
@@ -252,10 +249,7 @@ def test_lengths_that_the_book_lets_pass_are_refused(lengths):
         "import torch; from attnexp import d2l\n"
         f"d2l.masked_softmax(torch.randn(2, 3, 6), torch.tensor({lengths}))"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
-    assert "ValueError: valid_lens must" in answer.stderr
+    assert "ValueError: valid_lens must" in python("-c", code).stderr
 
 
 def test_the_course_names_what_there_is():

@@ -4,13 +4,12 @@ import json
 import random
 import re
 from functools import cache, partial
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
 import torch
 from composed import training
-from conftest import OF_FILES
+from conftest import CONF, OF_FILES, choice_names
 from hydra.utils import get_object
 from omegaconf import OmegaConf
 
@@ -23,8 +22,6 @@ from attnexp.probe.passes import answers, main_part
 from attnexp.runs import files
 from attnexp.training.base import TrainSettings
 from attnexp.training.schedules import Constant
-
-CONF = Path(__file__).resolve().parent.parent / "conf"
 
 SMALL = {
     "num_train": 12,
@@ -46,10 +43,6 @@ SAMPLED = 24
 """The pairs that are not marked as slow."""
 
 
-def names(group):
-    return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
-
-
 def small(group, name):
     """The class that a YAML file of conf/ names, with its settings made small."""
     register_resolvers()
@@ -68,9 +61,10 @@ def dataset(name):
 
 def fitting():
     """Data with each architecture for them, as both annotate their `spec`."""
-    data = {name: get_type_hints(small("data", name).func)["spec"] for name in names("data")}
+    data = {name: get_type_hints(small("data", name).func)["spec"] for name in choice_names("data")}
     archs = {
-        name: get_type_hints(small("arch", name).func.__init__)["spec"] for name in names("arch")
+        name: get_type_hints(small("arch", name).func.__init__)["spec"]
+        for name in choice_names("arch")
     }
     return [
         (data_name, arch_name)
@@ -82,13 +76,13 @@ def fitting():
 
 def test_all_data_and_all_architectures_fit_something():
     pairs = fitting()
-    assert {data_name for data_name, _ in pairs} == set(names("data"))
-    assert {arch_name for _, arch_name in pairs} == set(names("arch"))
+    assert {data_name for data_name, _ in pairs} == set(choice_names("data"))
+    assert {arch_name for _, arch_name in pairs} == set(choice_names("arch"))
 
 
 def all_pairs():
     """Score, normalizer, data, architecture and heads, so that each meets each of the others."""
-    scores, normalizers = names("model"), names("normalizer")
+    scores, normalizers = choice_names("model"), choice_names("normalizer")
     pairs = []
     for row, score in enumerate(scores):
         for column, pair in enumerate(fitting()):
@@ -106,9 +100,9 @@ def sampled_pairs():
 
 def test_all_pairs_are_all_pairs():
     """With more normalizers than scores, or than places for them, the rows would have to repeat."""
-    places, normalizers = fitting(), names("normalizer")
+    places, normalizers = fitting(), choice_names("normalizer")
     pairs = {(n, other) for score, n, *place, _ in all_pairs() for other in (score, tuple(place))}
-    assert pairs == {(n, other) for n in normalizers for other in (*names("model"), *places)}
+    assert pairs == {(n, other) for n in normalizers for other in (*choice_names("model"), *places)}
     assert {(n, heads) for _, n, *_, heads in all_pairs()} == {
         (n, heads) for n in normalizers for heads in (1, 4)
     }
@@ -188,10 +182,9 @@ def check_interventions(model, data):
     assert even.outputs.isfinite().all()
 
 
-def test_data_bring_their_surroundings(in_process, data_name):
+def test_data_bring_their_surroundings(succeeds, data_name):
     """Each data set composes with its own architecture and task."""
-    answer = in_process(f"data={data_name}", "--cfg", "job")
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(f"data={data_name}", "--cfg", "job")
     task = task_of(data_name)
     of_points = "attnexp.architectures.kernel_regression.KernelRegression" in answer.stdout
     assert of_points == (task == "regression")

@@ -2,13 +2,11 @@
 
 import doctest
 import inspect
-import subprocess
-import sys
 from pkgutil import resolve_name
 
 import pytest
 import torch
-from conftest import ROOT, choice_names
+from conftest import choice_names
 
 import attnexp
 from attnexp.notebooks.notebook_run import NotebookRun
@@ -108,11 +106,3 @@ def test_the_example_of_a_docstring_is_true(public):
     report = []
     doctest.DocTestRunner(verbose=False).run(example, out=report.append)
     assert not report, "".join(report)
-
-
-def test_importing_it_imports_nothing_heavy():
-    code = (
-        "import sys, attnexp\n"
-        "assert not {'torch', 'pandas', 'numpy', 'matplotlib', 'hydra'} & {*sys.modules}\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -2,11 +2,10 @@
 
 import ast
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from imported import python
 
 from attnexp.cli.verbs import VERBS
 
@@ -128,13 +127,5 @@ def test_light_commands_import_nothing_heavy(arguments, forbidden, tmp_path):
         f"heavy = {forbidden!r} & set(sys.modules)\n"
         "sys.exit(str(heavy) if heavy else 0)\n"
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env={"PYTHONPATH": str(PACKAGE.parent), "PATH": "", "COMP_LINE": "attnexp mo"},
-    )
+    answer = python("-c", code, cwd=tmp_path, PATH="", COMP_LINE="attnexp mo")
     assert answer.returncode == 0, answer.stderr

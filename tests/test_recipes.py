@@ -17,12 +17,11 @@ SHIPPED = {
 
 
 @pytest.fixture
-def metrics_of(in_process, tmp_path):
+def metrics_of(succeeds, tmp_path):
     """Trains, and returns the final metrics."""
 
     def train(*words):
-        answer = in_process(*words, "seed=1", "figures=false")
-        assert answer.returncode == 0, answer.stderr
+        succeeds(*words, "seed=1", "figures=false")
         (path,) = tmp_path.glob("outputs/*/summary.json")
         return json.loads(path.read_text())["metrics"]
 
@@ -51,10 +50,9 @@ def test_looking_at_everything_at_once_is_not_enough_to_reverse(metrics_of):
 
 
 @pytest.mark.slow
-def test_recall_as_published_takes_a_second_layer(in_process, tmp_path):
+def test_recall_as_published_takes_a_second_layer(succeeds, tmp_path):
     """One layer names one of the four values told; two layers name the right one."""
-    answer = in_process("-m", "experiment=recall_as_published", "seed=0")
-    assert answer.returncode == 0, answer.stderr
+    succeeds("-m", "experiment=recall_as_published", "seed=0")
     found = {}
     for path in tmp_path.glob("outputs/*/summary.json"):
         summary = json.loads(path.read_text())

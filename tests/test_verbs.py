@@ -27,19 +27,16 @@ ON_RUNS = {
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_verb_works(verb, finished_runs, in_process, tmp_path):
+def test_a_verb_works(verb, finished_runs, succeeds, tmp_path):
     own = shutil.copytree(finished_runs["boxcar"], tmp_path / "own")
     places = {**finished_runs, "outputs": finished_runs["curve"].parent, "own": own}
     words = [word.format_map(places) for word in ON_RUNS[verb]]
-    answer = in_process(verb, *words)
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout
+    assert succeeds(verb, *words).stdout
 
 
-def test_a_run_and_a_sweep_share_a_run(in_process, tmp_path):
-    assert in_process("model=average", "figures=false").returncode == 0
-    answer = in_process("-m", "model=average,gaussian", "figures=false")
-    assert answer.returncode == 0, answer.stderr
+def test_a_run_and_a_sweep_share_a_run(succeeds, tmp_path):
+    succeeds("model=average", "figures=false")
+    succeeds("-m", "model=average,gaussian", "figures=false")
     found = [json.loads(path.read_text()) for path in tmp_path.glob("outputs/*/summary.json")]
     assert sorted(each["choices"]["model"] for each in found) == ["average", "gaussian"]
     assert {each["status"] for each in found} == {"finished"}

@@ -25,7 +25,7 @@ from attnexp.cli.drawing import (
 )
 from attnexp.config.groups import choices
 from attnexp.core import console
-from attnexp.core.errors import RequestError, choices_text, nearest_text, writable
+from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, writable
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
 from attnexp.tables.output import chosen_format, emit
@@ -69,10 +69,11 @@ def main(argv: Sequence[str]) -> None:
     laws = read_laws(arguments.config_dir)
     words = [word for word in arguments.names if is_intervention(word, laws)]
     paths = [word for word in arguments.names if not is_intervention(word, laws)]
-    for path in paths:
-        if not Path(path).exists() and (nearest := nearest_text(path, forms(laws))):
-            raise RequestError(f"{path} is neither a run nor an intervention.{nearest}")
-    folders = [run_path(path) for path in paths]
+    folders = [Path(path) if nearest_text(path, forms(laws)) else run_path(path) for path in paths]
+    for path, folder in zip(paths, folders, strict=True):
+        if not folder.exists():
+            choices = none_of(path, forms(laws))
+            raise RequestError(f"{path} is neither a run nor an intervention: {choices}")
     from attnexp.select.collect import OUTPUTS
     from attnexp.select.configurations import comparisons
     from attnexp.select.selection import selected

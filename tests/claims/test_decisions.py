@@ -1,5 +1,6 @@
 """Decisions of claims, on runs whose truth is known."""
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -36,22 +37,37 @@ RATE: dict[str, Any] = {
 
 
 @pytest.fixture
-def curve_of(write_run):
+def loaded(write_run):
+    """Writes a run with these settings and fields, and loads it."""
+    numbers = count()
+    return lambda settings, **more: load_run(write_run(f"run{next(numbers)}", settings, **more))
+
+
+@pytest.fixture
+def curve_of(loaded):
     """Writes a run whose squared error is one number inside 1 to 4, and another at the ends."""
 
     def write(size, seed, error, ends, width=1.0):
-        settings = {"seed": seed, "data.num_train": size, "model.width": width}
-        folder = write_run(f"{size}-{width}-{seed}", settings)
+        run = loaded({"seed": seed, "data.num_train": size, "model.width": width})
         inside = (X >= 0.999) & (X <= 4.001)
         off = np.sqrt(np.where(inside, error, ends))
         rows = [
             {"x": float(x), "truth": 0.0, "prediction": float(o)}
             for x, o in zip(X, off, strict=True)
         ]
-        files.write_rows(folder / files.PREDICTIONS, rows)
-        return load_run(folder)
+        files.write_rows(run.folder / files.PREDICTIONS, rows)
+        return run
 
     return write
+
+
+@pytest.fixture
+def two_widths(curve_of):
+    """Runs at two sizes and two widths: the error is least at the first width, then the second."""
+    errors = [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
+    return [
+        curve_of(size, seed, error, 1.0, width) for seed in (0, 1) for size, width, error in errors
+    ]
 
 
 @pytest.fixture
@@ -91,13 +107,8 @@ def test_few_or_noisy_seeds_cannot_tell(falling):
     assert noisy.text == f"cannot tell: {noisy.more_seeds} more seeds"
 
 
-def test_the_best_width_of_each_size_counts(curve_of):
-    runs = [
-        curve_of(size, seed, error, 1.0, width)
-        for seed in (0, 1)
-        for size, width, error in [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
-    ]
-    slope, reach, seeds = slope_of(errors_of(runs, 1, 4))
+def test_the_best_width_of_each_size_counts(two_widths):
+    slope, reach, seeds = slope_of(errors_of(two_widths, 1, 4))
     assert slope == pytest.approx(-1.0)
     assert reach == pytest.approx(0.0, abs=1e-12)
     assert seeds == 2
@@ -123,24 +134,23 @@ def test_points_of_a_step_are_a_part_of_those_that_were_tested(curve_of):
         errors_of([run], 7, 8)
 
 
-def test_a_rate_is_refused_where_there_is_no_curve(write_run):
+def test_a_rate_is_refused_where_there_is_no_curve(loaded):
     with pytest.raises(RequestError, match="has no predictions of a curve"):
-        Rate(**RATE).decide(Evidence([load_run(write_run("one"))]))
+        Rate(**RATE).decide(Evidence([loaded({})]))
 
 
 @pytest.fixture
-def searched(write_run):
+def searched(loaded):
     """Runs of a grid with given errors by width, and a learned one."""
 
+    def run(model, seed, width, error):
+        settings = {"seed": seed, "model.width": float(width)}
+        return loaded(settings, choices={"model": model}, metrics={"loo_mse": error})
+
     def write(learned, grid):
-        runs = []
-        for seed, (own, errors) in enumerate(zip(learned, grid, strict=True)):
-            fields = {"choices": {"model": "learned"}, "metrics": {"loo_mse": own}}
-            runs.append(load_run(write_run(f"l{seed}", {"seed": seed}, **fields)))
-            for width, error in enumerate(errors, start=1):
-                fields = {"choices": {"model": "grid"}, "metrics": {"loo_mse": error}}
-                settings = {"seed": seed, "model.width": float(width)}
-                runs.append(load_run(write_run(f"g{seed}-{width}", settings, **fields)))
+        runs = [run("learned", seed, 1, error) for seed, error in enumerate(learned)]
+        for seed, errors in enumerate(grid):
+            runs += [run("grid", seed, *point) for point in enumerate(errors, start=1)]
         return SameMinimum("loo_mse", "learned", "grid", 0.001).decide(Evidence(runs))
 
     return write
@@ -149,10 +159,10 @@ def searched(write_run):
 ONE, TWO = [3.0, 1.0, 2.0], [3.0, 1.0, 2.0, 1.5, 4.0]
 
 
-def test_the_curve_of_a_minimum_is_the_grid(write_run):
+def test_the_curve_of_a_minimum_is_the_grid(loaded):
     fields = {"choices": {"model": "grid"}, "metrics": {"loo_mse": 0.25}}
-    runs = [load_run(write_run("g", {"seed": 3, "model.width": 2.0}, **fields))]
-    runs.append(load_run(write_run("l", {"seed": 3}, choices={"model": "learned"})))
+    runs = [loaded({"seed": 3, "model.width": 2.0}, **fields)]
+    runs.append(loaded({"seed": 3}, choices={"model": "learned"}))
     decision = SameMinimum("loo_mse", "learned", "grid", 0.001)
     assert decision.curves(Evidence(runs)) == [Point(3, "grid", 2.0, 0.25)]
 
@@ -181,17 +191,13 @@ def test_a_minimum_is_the_same_or_not(searched, learned, grid, word):
 
 
 @pytest.fixture
-def probed(write_run):
+def probed(loaded):
     def write(*values):
-        runs = []
-        for seed, value in enumerate(values):
-            folder = write_run(f"p{seed}", {"seed": seed})
-            rows = [
-                Probed("test", "teacher", LEARNED, {"exact_match": 1.0}),
-                Probed("test", "teacher", "shuffled", {"total_variation": value}),
-            ]
-            write_probed(folder, rows)
-            runs.append(load_run(folder))
+        runs = [loaded({"seed": seed}) for seed in range(len(values))]
+        for run, value in zip(runs, values, strict=True):
+            learned = Probed("test", "teacher", LEARNED, {"exact_match": 1.0})
+            shuffled = Probed("test", "teacher", "shuffled", {"total_variation": value})
+            write_probed(run.folder, [learned, shuffled])
         return Evidence(runs)
 
     return write
@@ -238,20 +244,11 @@ def test_a_bound_says_its_numbers():
     )
 
 
-def test_a_bound_of_a_share_takes_the_interval_of_shares(write_run):
+def test_a_bound_of_a_share_takes_the_interval_of_shares(loaded):
     """Six seeds that learned leave open that another one fails: Student's interval has no width."""
-    runs = [
-        load_run(
-            write_run(
-                f"b{seed}",
-                {"seed": seed, "data.num_test": 100},
-                metrics={"exact_match": 1.0},
-                better={"exact_match": "higher"},
-                units={"exact_match": "share"},
-            )
-        )
-        for seed in range(6)
-    ]
+    said = {"better": {"exact_match": "higher"}, "units": {"exact_match": "share"}}
+    fields = {"metrics": {"exact_match": 1.0}, **said}
+    runs = [loaded({"seed": seed, "data.num_test": 100}, **fields) for seed in range(6)]
     decide = lambda bound: Bounded("exact_match", at_least=bound).decide(Evidence(runs))  # noqa: E731
     assert decide(0.999).word == "cannot tell"
     assert decide(0.8).word == "reproduced"
@@ -282,9 +279,9 @@ def test_one_bound_is_given(kind):
         kind(*names, at_most=1, at_least=2)
 
 
-def test_a_detail_of_runs_is_a_number_by_its_place(write_run):
+def test_a_detail_of_runs_is_a_number_by_its_place(loaded):
     details = {"exact_match_by_length": {"16": 0.9, "512": 0.4}}
-    runs = [load_run(write_run(f"d{seed}", {"seed": seed}, details=details)) for seed in (0, 1)]
+    runs = [loaded({"seed": seed}, details=details) for seed in (0, 1)]
     assert Evidence(runs).sample("exact_match_by_length@512").means == [0.4, 0.4]
     with pytest.raises(RequestError, match="nothing has the number 'exact_match_by_length@7' yet"):
         Evidence(runs).sample("exact_match_by_length@7")
@@ -331,28 +328,23 @@ def test_a_part_without_its_runs_cannot_tell():
 
 
 @pytest.fixture
-def two_modes(write_run):
+def two_modes(loaded):
     """Runs of two rows of which some seeds learn, at a step of their own."""
 
     def write(first, second):
         runs = []
         for model, row in (("a", first), ("b", second)):
             for seed, step in enumerate(row):
-                value = 0.2 if step is None else 1.0
-                folder = write_run(
-                    f"{model}{seed}",
-                    {"seed": seed},
-                    choices={"model": model},
-                    metrics={"token_accuracy": value},
-                )
+                metrics = {"token_accuracy": 0.2 if step is None else 1.0}
+                run = loaded({"seed": seed}, choices={"model": model}, metrics=metrics)
                 steps = [100, 200, 300]
                 accuracy = [1.0 if step is not None and at >= step else 0.2 for at in steps]
                 rows = [
                     {"epoch": i + 1, "step": at, "val_token_accuracy": each}
                     for i, (at, each) in enumerate(zip(steps, accuracy, strict=True))
                 ]
-                files.write_rows(folder / files.METRICS, rows)
-                runs.append(load_run(folder))
+                files.write_rows(run.folder / files.METRICS, rows)
+                runs.append(run)
         decision = Escaped("token_accuracy", "model=a", "model=b", 0.5, at_least=0.9)
         return decision.decide(Evidence(runs))
 
@@ -402,17 +394,15 @@ def test_seeds_that_are_lacking_are_named(two_modes, first, second, more):
 
 
 @pytest.fixture
-def staged(write_run):
+def staged(loaded):
     def write(*courses):
-        runs = []
-        for seed, course in enumerate(courses):
-            folder = write_run(f"s{seed}", {"seed": seed})
+        runs = [loaded({"seed": seed}) for seed in range(len(courses))]
+        for run, course in zip(runs, courses, strict=True):
             rows = [
                 {"epoch": i, "step": 25 * i, "val_early": early, "val_late": late}
                 for i, (early, late) in enumerate(course, start=1)
             ]
-            files.write_rows(folder / files.METRICS, rows)
-            runs.append(load_run(folder))
+            files.write_rows(run.folder / files.METRICS, rows)
         return Stages("val_early", "val_late", 0.03, "seed >= 0").decide(Evidence(runs))
 
     return write
@@ -444,34 +434,28 @@ def test_the_steps_of_stages_are_shown(staged):
     assert dict(verdict.shown)["seed 2"] == "val_early from step 50 on, val_late from 75 on"
 
 
-def test_columns_that_were_not_logged_decide_nothing(write_run):
-    runs = [load_run(write_run(f"n{seed}", {"seed": seed})) for seed in range(3)]
+def test_columns_that_were_not_logged_decide_nothing(loaded):
+    runs = [loaded({"seed": seed}) for seed in range(3)]
     decision = Stages("val_early", "val_late", 0.03, "seed >= 0")
     with pytest.raises(RequestError, match="logged no step and no val_early and no val_late"):
         decision.decide(Evidence(runs))
 
 
-def test_the_curves_of_a_rate_are_errors_at_the_best_width(curve_of):
-    runs = [
-        curve_of(size, seed, error, 2.0, width)
-        for seed in (0, 1)
-        for size, width, error in [(10, 1.0, 1.0), (10, 2.0, 2.0), (100, 1.0, 5.0), (100, 2.0, 0.1)]
-    ]
-    points = Rate(**RATE | {"shown": {}}).curves(Evidence(runs))
+def test_the_curves_of_a_rate_are_errors_at_the_best_width(two_widths):
+    points = Rate(**RATE | {"shown": {}}).curves(Evidence(two_widths))
     assert {(p.seed, p.curve, p.x, round(p.y, 6)) for p in points} == {
         (seed, "1 <= x <= 4", *point) for seed in (0, 1) for point in [(10, 1.0), (100, 0.1)]
     }
 
 
 @pytest.fixture
-def two_rows(write_run):
+def two_rows(loaded):
     def write(first, second, says="better", metric="test_mse"):
         runs = []
         for model, values in (("a", first), ("b", second)):
             for seed, value in enumerate(values):
                 fields = {"choices": {"model": model}, "metrics": {"test_mse": value, "steps": 9}}
-                fields["units"] = {"test_mse": "y^2"}
-                runs.append(load_run(write_run(f"{model}{seed}", {"seed": seed}, **fields)))
+                runs.append(loaded({"seed": seed}, units={"test_mse": "y^2"}, **fields))
         return Direction(metric, "model=a", "model=b", says, 0.05).decide(Evidence(runs))
 
     return write
@@ -514,10 +498,9 @@ def test_a_direction_names_the_seeds_that_it_lacks(two_rows):
     assert "worse on 3 of 3 seeds" in verdict.because
 
 
-def test_a_part_of_the_runs_cannot_tell(write_run):
-    claim = read_claim("sigmoid_bias")
-    runs = [load_run(write_run("one", {"normalizer.bias": None}))]
-    verdict = claim.verdict(Evidence(runs))
+def test_a_part_of_the_runs_cannot_tell(loaded):
+    run = loaded({"normalizer.bias": None})
+    verdict = read_claim("sigmoid_bias").verdict(Evidence([run]))
     assert verdict.word == "cannot tell"
     assert verdict.text == "cannot tell"
 

@@ -1,7 +1,6 @@
 """`attnexp attend`: the textbook's cases against loops and PyTorch, and requests of all kinds."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -14,12 +13,11 @@ from attnexp.scores.additive import Additive
 
 
 @pytest.fixture
-def attended(in_process):
+def attended(succeeds):
     """What `attnexp attend` computes."""
 
     def attend(*arguments):
-        answer = in_process("attend", *map(str, arguments), "--format", "json")
-        assert answer.returncode == 0, answer.stderr
+        answer = succeeds("attend", *map(str, arguments), "--format", "json")
         return json.loads(answer.stdout)
 
     return attend
@@ -85,9 +83,8 @@ def test_kernel_regression_by_hand(attended):
         assert context[0] == pytest.approx(kernel @ y / kernel.sum(), rel=1e-5)
 
 
-def test_an_example_is_shown_with_its_shapes_and_drawn(in_process, tmp_path):
-    answer = in_process("attend", "example=additive", "--output", "map.svg")
-    assert answer.returncode == 0, answer.stderr
+def test_an_example_is_shown_with_its_shapes_and_drawn(succeeds, tmp_path):
+    answer = succeeds("attend", "example=additive", "--output", "map.svg")
     lines = answer.stdout.splitlines()
     assert lines[0].startswith("Additive attention over equal keys")
     shown = {line.split("  ")[0].strip() for line in lines}
@@ -169,24 +166,14 @@ PAIR = ("--queries", "ones:2", "--keys", "ones:3")
         ((*PAIR, "model=additive", "model.hidden_dim=99999999999"), "GB"),
     ],
 )
-def test_wrong_requests_are_said(in_process, tmp_path, arguments, sentence):
+def test_wrong_requests_are_said(refused, tmp_path, arguments, sentence):
     (tmp_path / "none.png").touch()
-    answer = in_process("attend", *arguments)
-    assert answer.returncode == 2
-    (line,) = answer.stderr.splitlines()
+    (line,) = refused("attend", *arguments).splitlines()
     assert sentence in line
     assert len(line) <= 300
 
 
-def test_a_score_of_ones_own(in_process, tmp_path):
-    (tmp_path / "conf" / "model").mkdir(parents=True)
-    (tmp_path / "own_score_of_attend.py").write_text(
-        "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
-    )
-    (tmp_path / "conf" / "model" / "mine.yaml").write_text(
-        "# My own.\n_target_: own_score_of_attend.Mine\n"
-    )
-    answer = in_process("attend", *PAIR, "model=mine", "--config-dir", "conf")
-    assert answer.returncode == 0, answer.stderr
-    assert "model=mine: My own." in answer.stdout
-    del sys.modules["own_score_of_attend"]
+def test_a_score_of_ones_own(succeeds, own_choice):
+    code = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
+    mine = own_choice("model", "own_score_of_attend.Mine", code)
+    assert "model=mine: My own." in succeeds("attend", *PAIR, *mine).stdout

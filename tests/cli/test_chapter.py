@@ -35,10 +35,9 @@ def test_a_dry_run_prints_the_commands_and_runs_nothing(in_process, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_chapter_runs_and_names_its_pictures_and_its_page(in_process, tmp_path, write_chapter):
+def test_a_chapter_runs_and_names_its_pictures_and_its_page(succeeds, tmp_path, write_chapter):
     write_chapter(SMALL)
-    answer = in_process("chapter", "small")
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds("chapter", "small")
     assert (tmp_path / "kernel.png").is_file()
     assert "attnexp attend --scores '1,2;3,4'\n    two queries\n" in answer.stdout
     assert "The pictures:\n  kernel.png\n" in answer.stdout

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from command_outcome import run_here
+from stored_runs import change_summary
 
 STORED = Path(__file__).parents[1] / "runs" / "stored"
 RUN = STORED / "additive-reverse"
@@ -78,10 +79,7 @@ PLACES = {
 @pytest.mark.parametrize("put", PLACES.values(), ids=PLACES)
 def test_no_verb_runs_what_a_summary_names(place, put):
     shutil.copytree(RUN, place / "run")
-    path = place / "run" / "summary.json"
-    summary = json.loads(path.read_text())
-    put(summary["config"])
-    path.write_text(json.dumps(summary))
+    change_summary(place / "run", lambda summary: put(summary["config"]))
     __import__("attnexp.training.execute")  # imports what verify imports, also to refuse
     for verb in ("results", "show", "report", "status", "plot"):
         check(place, verb, "run")

@@ -13,35 +13,27 @@ def run(finished_runs, in_process, tmp_path):
     return shutil.copytree(finished_runs["rnn"], tmp_path / "outputs" / "rnn")
 
 
-def test_answers_and_shows_the_map(in_process, run):
-    answer = in_process("decode", str(run), "3 1 4")
-    assert answer.returncode == 0, answer.stderr
+def test_answers_and_shows_the_map(succeeds, run):
+    answer = succeeds("decode", str(run), "3 1 4")
     first, *lines = answer.stdout.splitlines()
     assert first.startswith("3 1 4 -> ")
     assert any("cross attention" in line for line in lines)
     assert any(line.split() == ["3", "1", "4", "<eos>"] for line in lines) or "<" in answer.stdout
 
 
-def test_a_decoder_only_model_answers_and_shows_all_of_its_map(in_process, tmp_path):
+def test_a_decoder_only_model_answers_and_shows_all_of_its_map(succeeds, tmp_path):
     small = ("data.num_train=50", "data.num_test=5", "data.vocab_size=6", "arch.dim=8")
-    trained = in_process(
-        "data=reverse", "arch=decoder_only", *small, "train.max_epochs=1", "figures=false"
-    )
-    assert trained.returncode == 0, trained.stderr
+    succeeds("data=reverse", "arch=decoder_only", *small, "train.max_epochs=1", "figures=false")
     (folder,) = (tmp_path / "outputs").iterdir()
-    answer = in_process("decode", str(folder), "3 1 4", "--attention", "self")
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds("decode", str(folder), "3 1 4", "--attention", "self")
     assert "source and input downwards, source and input across" in answer.stdout
-    shown = in_process("show", str(folder), "--attention", "self")
-    assert shown.returncode == 0, shown.stderr
+    succeeds("show", str(folder), "--attention", "self")
 
 
 @pytest.mark.parametrize("words", [["3,1,4"], ["3", "1", "4"], ["3, 1", "4"]], ids=" ".join)
-def test_a_source_may_be_typed_in_other_ways(in_process, run, words):
+def test_a_source_may_be_typed_in_other_ways(in_process, succeeds, run, words):
     expected = in_process("decode", str(run), "3 1 4", "--head", "2").stdout.splitlines()[1:]
-    answer = in_process("decode", str(run), *words, "--head", "2")
-    assert answer.returncode == 0, answer.stderr
-    first, *lines = answer.stdout.splitlines()
+    first, *lines = succeeds("decode", str(run), *words, "--head", "2").stdout.splitlines()
     assert first.startswith(f"{' '.join(words)} -> ")
     assert lines == expected
 
@@ -57,61 +49,50 @@ def test_a_source_may_be_typed_in_other_ways(in_process, run, words):
         (["3 1", "--trust", "./my_score.py"], "'./my_score.py' is not the name of a module"),
     ],
 )
-def test_wrong_questions(in_process, run, arguments, sentence):
-    answer = in_process("decode", str(run), *arguments)
-    assert answer.returncode == 2
-    assert sentence in answer.stderr
+def test_wrong_questions(refused, run, arguments, sentence):
+    assert sentence in refused("decode", str(run), *arguments)
 
 
-def test_a_regression_has_nothing_to_decode(in_process, finished_runs):
-    answer = in_process("decode", str(finished_runs["curve"]), "3")
-    assert answer.returncode == 2
-    assert "data=sine is not sequence data" in answer.stderr
+def test_a_regression_has_nothing_to_decode(refused, finished_runs):
+    assert "data=sine is not sequence data" in refused("decode", str(finished_runs["curve"]), "3")
 
 
-def test_data_that_give_the_input_have_nothing_to_decode(in_process, tmp_path):
+def test_data_that_give_the_input_have_nothing_to_decode(in_process, refused, tmp_path):
     small = ("data.num_train=4", "data.num_validation=2", "data.num_test=2", "data.vocab_size=70")
     tiny = ("arch=rnn", "arch.hidden_dim=4", "train.max_epochs=1", "figures=false")
     in_process("data=mqar", *small, *tiny)
     (folder,) = (tmp_path / "outputs").iterdir()
-    answer = in_process("decode", str(folder), "k1 2 k1")
-    assert answer.returncode == 2
-    assert "data=mqar gives the decoder its input, so a source alone has no answer" in answer.stderr
-
-
-def test_parameters_that_do_not_fit_are_refused(in_process, run):
-    files.write_tensors(run / files.MODEL, {}, {})
-    answer = in_process("decode", str(run), "3")
-    assert answer.returncode == 2
-    assert "holds no parameters of its model" in answer.stderr
-
-
-def test_code_of_ones_own_is_refused_unless_it_is_trusted(in_process, tmp_path, monkeypatch):
-    """By its name, or by the configuration that it was trained with."""
-    (tmp_path / "my_conf" / "model").mkdir(parents=True)
-    (tmp_path / "my_score.py").write_text(
-        "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
+    assert "data=mqar gives the decoder its input, so a source alone has no answer" in refused(
+        "decode", str(folder), "k1 2 k1"
     )
-    (tmp_path / "my_conf" / "model" / "mine.yaml").write_text("# Mine.\n_target_: my_score.Mine\n")
+
+
+def test_parameters_that_do_not_fit_are_refused(refused, run):
+    files.write_tensors(run / files.MODEL, {}, {})
+    assert "holds no parameters of its model" in refused("decode", str(run), "3")
+
+
+def test_code_of_ones_own_is_refused_unless_it_is_trusted(
+    succeeds, refused, own_choice, tmp_path, monkeypatch
+):
+    """By its name, or by the configuration that it was trained with."""
+    code = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
+    own = (*own_choice("model", "my_score.Mine", code), "data=reverse", "figures=false")
     small = ("data.num_train=20", "data.num_validation=5", "data.num_test=5", "arch.hidden_dim=8")
-    own = ("--config-dir", "my_conf", "data=reverse", "model=mine")
-    assert in_process(*own, *small, "train.max_epochs=1", "figures=false").returncode == 0
+    succeeds(*own, *small, "train.max_epochs=1")
     (folder,) = (tmp_path / "outputs").iterdir()
 
-    def decode(*trust):
+    def decode(run, *trust):
         """As in a new process, which has not searched the folder."""
         monkeypatch.delitem(sys.modules, "my_score", raising=False)
         sys.path[:] = [entry for entry in sys.path if entry != str(tmp_path)]
-        return in_process("decode", str(folder), "3 1 4", *trust)
+        return run("decode", str(folder), "3 1 4", *trust)
 
-    refused = decode()
-    assert refused.returncode == 2
-    (line,) = refused.stderr.splitlines()
+    (line,) = decode(refused).splitlines()
     assert "model._target_ is 'my_score.Mine', which is not attnexp's own" in line
     assert "add '--trust my_score', or the --config-dir that it was trained with" in line
     assert "my_score" not in sys.modules
-    assert decode("--trust", "my_score").stdout.startswith("3 1 4 -> ")
+    assert decode(succeeds, "--trust", "my_score").stdout.startswith("3 1 4 -> ")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    answer = decode("--config-dir", str(tmp_path / "my_conf"))
-    assert answer.returncode == 0, answer.stderr
+    decode(succeeds, "--config-dir", str(tmp_path / "my_conf"))

@@ -36,21 +36,19 @@ def test_every_document_is_printed_whole(in_process):
         assert in_process("docs", page.stem).stdout == page.read_text()
 
 
-def test_a_terminal_gets_it_laid_out(in_process, monkeypatch):
+def test_a_terminal_gets_it_laid_out(succeeds, monkeypatch):
     file = io.StringIO()
     screen = console.Screen(file=file, force_terminal=True, width=80, color_system=None)
     monkeypatch.setattr(console, "out", screen)
-    assert in_process("docs", "claims").returncode == 0
+    succeeds("docs", "claims")
     assert "Is it true?" in file.getvalue()
     assert "# Is it true?" not in file.getvalue()
     assert "```" not in file.getvalue()
     assert max(map(len, file.getvalue().splitlines())) <= 80
 
 
-def test_an_unknown_document_is_refused(in_process):
-    answer = in_process("docs", "reslts")
-    assert answer.returncode == 2
-    assert "page 'reslts' is not a choice. Did you mean 'results'" in answer.stderr
+def test_an_unknown_document_is_refused(refused):
+    assert "page 'reslts' is not a choice. Did you mean 'results'" in refused("docs", "reslts")
 
 
 @pytest.mark.parametrize(

@@ -17,44 +17,28 @@ from hostile_folders import PLACES, damage, draw_damage, replace, verbs
 SECONDS = 30
 """Time that a command may take on a busy machine, pictures included."""
 
-BLOCK = 250
-
-SEQUENCES = (
-    *("data=reverse", "model=additive", "data.num_train=40", "data.num_validation=8"),
-    *("data.num_test=8", "data.vocab_size=6", "arch.hidden_dim=8", "train.max_epochs=2"),
-)
-
-
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Five small runs: three of a curve, two of sequences."""
-    outputs = tmp_path_factory.mktemp("trained")
-    common = (f"output_dir={outputs}", "figures=false", "train.attention_every=1")
-    for seed in range(3):
-        assert run_here([*common, f"seed={seed}", "train.max_epochs=3"], 120).faults() == []
-    for seed in range(2):
-        assert run_here([*common, f"seed={seed}", *SEQUENCES], 120).faults() == []
-    return sorted(outputs.iterdir())
+THOUSAND = [
+    pytest.param(range(first, first + 250), marks=pytest.mark.slow) for first in range(0, 1000, 250)
+]
 
 
 @pytest.fixture
-def outputs(trained, tmp_path, monkeypatch) -> Path:
+def outputs(finished_runs, tmp_path, monkeypatch) -> Path:
     """A folder of three sound runs, beside which a damaged one may be put."""
     monkeypatch.chdir(tmp_path)
-    folder = tmp_path / "outputs"
-    for number, run in enumerate((trained[0], trained[2], trained[3])):
-        shutil.copytree(run, folder / f"sound{number}")
-    return folder
+    for name in ("second", "boxcar", "transformer"):
+        shutil.copytree(finished_runs[name], tmp_path / "outputs" / f"sound-{name}")
+    return tmp_path / "outputs"
 
 
 @pytest.fixture
-def faults_of(outputs, trained) -> Callable[[int], list[str]]:
+def faults_of(outputs, finished_runs) -> Callable[[int], list[str]]:
     """Damages a run by a seed, has the verbs read it, and returns what was wrong."""
 
     def faults(seed: int) -> list[str]:
         draw, name = draw_damage(seed)
         damaged = Path(os.fsdecode(os.fsencode(outputs) + b"/" + name))
-        shutil.copytree(draw.choice((trained[1], trained[4])), damaged)
+        shutil.copytree(finished_runs[draw.choice(("curve", "rnn"))], damaged)
         done = damage(draw, damaged, outputs / ".plans" / "plan.json")
         found = []
         for words in verbs(draw, str(damaged.relative_to(outputs.parent)), "outputs"):
@@ -71,14 +55,8 @@ def faults_of(outputs, trained) -> Callable[[int], list[str]]:
     return faults
 
 
-def test_damaged_folders(faults_of):
-    assert [fault for seed in range(8) for fault in faults_of(seed)] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(4))
-def test_a_thousand_damaged_folders(faults_of, block):
-    seeds = range(block * BLOCK, (block + 1) * BLOCK)
+@pytest.mark.parametrize("seeds", [range(8), *THOUSAND], ids=str)
+def test_damaged_folders(faults_of, seeds):
     assert [fault for seed in seeds for fault in faults_of(seed)] == []
 
 
@@ -89,9 +67,9 @@ NAMED = (*("pipe", "folder", "loop", "latin", "utf-16"),)
 
 
 @pytest.mark.parametrize("place", NAMED)
-def test_what_stands_in_the_place_of_a_file_costs_no_other_run(place, outputs, trained):
+def test_what_stands_in_the_place_of_a_file_costs_no_other_run(place, outputs, finished_runs):
     name = READ[NAMED.index(place) % len(READ)]
-    shutil.copytree(trained[1], outputs / "damaged")
+    shutil.copytree(finished_runs["curve"], outputs / "damaged")
     replace(outputs / "damaged" / name, PLACES[place])
     outcome = run_here(["report", "outputs", "--output", "page.html"], SECONDS)
     assert outcome.code == 0

@@ -16,7 +16,10 @@ from mutated_settings import as_line, draw_case, write_files
 SECONDS = 30
 """Time that a command may take on a busy machine."""
 
-BLOCK = 500
+TEN_THOUSAND = [
+    pytest.param(range(first, first + 500), marks=pytest.mark.slow)
+    for first in range(0, 10_000, 500)
+]
 
 
 @pytest.fixture
@@ -48,14 +51,8 @@ def faults_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int]
     return faults
 
 
-def test_mutated_settings(faults_of):
-    assert [fault for seed in range(20) for fault in faults_of(seed)] == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("block", range(20))
-def test_ten_thousand_mutated_settings(faults_of, block):
-    seeds = range(block * BLOCK, (block + 1) * BLOCK)
+@pytest.mark.parametrize("seeds", [range(20), *TEN_THOUSAND], ids=str)
+def test_mutated_settings(faults_of, seeds):
     assert [fault for seed in seeds for fault in faults_of(seed)] == []
 
 

@@ -1,12 +1,10 @@
 """What every command line has in common."""
 
-import os
 import signal
-import subprocess
-import sys
 import tempfile
 
 import pytest
+from imported import python
 
 from attnexp.cli import main
 from attnexp.cli.main import run
@@ -16,13 +14,10 @@ from attnexp.training.stop import Stopped
 def test_characters_that_a_stream_cannot_carry_are_escaped():
     """A path that the locale could not decode is written with its own bytes."""
     code = "import sys; sys.argv[1:] = ['\\u00e9']\nfrom attnexp.cli.main import main\nmain()"
-    environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
-    answer = subprocess.run(
-        [sys.executable, "-c", code], check=False, capture_output=True, env=environment
-    )
+    answer = python("-c", code, PYTHONIOENCODING="ascii:strict")
     assert answer.returncode == 2
-    assert b"\\xe9' is not a setting" in answer.stderr
-    assert b"Traceback" not in answer.stderr
+    assert "\\xe9' is not a setting" in answer.stderr
+    assert "Traceback" not in answer.stderr
 
 
 def test_an_undecodable_word_is_refused(capfd):

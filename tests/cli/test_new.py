@@ -4,11 +4,11 @@ import csv
 import json
 import runpy
 import shutil
-import subprocess
 import sys
 
 import pytest
 from documented import blocks
+from imported import python
 
 from attnexp.architectures.contract import ARCHITECTURE_CONTRACT
 from attnexp.cli import new
@@ -29,21 +29,15 @@ CONTRACTS = {
 
 
 @pytest.fixture
-def written(in_process, tmp_path):
+def written(succeeds, tmp_path):
     """Each kind, written into one folder."""
     for kind in KINDS:
-        assert in_process("new", kind, f"written_{kind}").returncode == 0
+        succeeds("new", kind, f"written_{kind}")
     return tmp_path
 
 
 def outcome_of(folder):
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(folder)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return python("-m", "pytest", "-q", "-p", "no:cacheprovider", folder)
 
 
 def test_the_tests_fail_until_the_worked_cases_are_ones_own(written):
@@ -61,7 +55,7 @@ def test_the_tests_fail_until_the_worked_cases_are_ones_own(written):
     assert answer.returncode == 0, answer.stdout
 
 
-def test_the_test_of_a_class_with_a_wrong_declaration_fails(in_process, tmp_path):
+def test_the_test_of_a_class_with_a_wrong_declaration_fails(succeeds, tmp_path):
     mean = "difference.square().mean(dim=-1)"
     wrong = {
         "sums": ("normalizer", "sums_to_one = True", "sums_to_one = False"),
@@ -69,7 +63,7 @@ def test_the_test_of_a_class_with_a_wrong_declaration_fails(in_process, tmp_path
         "near": ("score", f"return -self.scale * {mean}", f"return (1 - {mean}).relu().log()"),
     }
     for name, (kind, line, other) in wrong.items():
-        assert in_process("new", kind, name).returncode == 0
+        succeeds("new", kind, name)
         path = tmp_path / f"{name}.py"
         text = path.read_text()
         assert line in text
@@ -88,20 +82,19 @@ def test_the_help_shows_the_class_of_the_document(capsys):
     assert shown in capsys.readouterr().out
 
 
-def test_the_document_shows_the_sequences_that_are_written(in_process, tmp_path):
-    assert in_process("new", "sequences", "lookup").returncode == 0
+def test_the_document_shows_the_sequences_that_are_written(succeeds, tmp_path):
+    succeeds("new", "sequences", "lookup")
     assert (tmp_path / "lookup.py").read_text() in blocks("docs/own_code.md", "python")
 
 
-def test_an_order_of_ones_own_is_one_method(in_process, tmp_path):
+def test_an_order_of_ones_own_is_one_method(succeeds, tmp_path):
     (code,) = (code for code in blocks("docs/own_code.md", "python") if "Rotate" in code)
     (choice,) = blocks("docs/own_code.md", "yaml")
     (tmp_path / "rotate.py").write_text(code)
     (tmp_path / "conf" / "data").mkdir(parents=True)
     (tmp_path / "conf" / "data" / "rotate.yaml").write_text(choice)
     few = ["figures=false", "train.max_epochs=1", "data.num_train=20", "data.num_test=5"]
-    answer = in_process("--config-dir", "conf", "data=rotate", *few)
-    assert answer.returncode == 0, answer.stderr
+    succeeds("--config-dir", "conf", "data=rotate", *few)
     (path,) = tmp_path.glob("outputs/*/predictions.csv")
     with path.open() as file:
         rows = list(csv.DictReader(file))
@@ -112,115 +105,97 @@ def test_an_order_of_ones_own_is_one_method(in_process, tmp_path):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_test_runs_the_contract_of_its_kind(kind, in_process, tmp_path, monkeypatch):
-    assert in_process("new", kind, f"held_{kind}").returncode == 0
+def test_a_test_runs_the_contract_of_its_kind(kind, succeeds, tmp_path, monkeypatch):
+    succeeds("new", kind, f"held_{kind}")
     monkeypatch.syspath_prepend(tmp_path)
     (mark,) = runpy.run_path(f"test_held_{kind}.py")["test_contract"].pytestmark
     assert mark.args == ("check", CONTRACTS[kind])
 
 
-def test_a_law_of_ones_own_is_an_intervention(in_process, finished_runs, tmp_path):
+def test_a_law_of_ones_own_is_an_intervention(
+    in_process, succeeds, refused, finished_runs, tmp_path
+):
     said = in_process("new", "law", "blurred", "--into", "mine").stdout
     command = said.splitlines()[-1]
     assert command == "  attnexp probe RUN blurred --config-dir mine/conf"
     run = shutil.copytree(finished_runs["curve"], tmp_path / "run")
-    answer = in_process(*command.replace("RUN", str(run)).split()[1:], "--format", "json")
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(*command.replace("RUN", str(run)).split()[1:], "--format", "json")
     learned, blurred = json.loads(answer.stdout)["rows"]
     assert blurred["intervention"] == "blurred"
     assert blurred["mean"] != learned["mean"]
     short = (tmp_path / "mine" / "blurred.py").read_text().replace("/ 2\n", "[..., 1:]\n")
     (tmp_path / "mine" / "blurred.py").write_text(short)
     sys.modules.pop("blurred")
-    answer = in_process(*command.replace("RUN", str(run)).split()[1:])
-    assert answer.returncode == 2
-    assert "the law Blurred failed: ValueError: weights of " in answer.stderr
+    assert "the law Blurred failed: ValueError: weights of " in refused(
+        *command.replace("RUN", str(run)).split()[1:]
+    )
     answer = in_process("probe", str(run), "blurred")
-    assert "blurred is neither a folder nor an intervention" in answer.stderr
+    assert "blurred is neither a run nor an intervention" in answer.stderr
 
 
-def test_a_claim_that_was_written_is_judged(in_process, tmp_path):
+def test_a_claim_that_was_written_is_judged(in_process, succeeds, tmp_path):
     said = in_process("new", "claim", "smooth", "--into", "mine").stdout
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.yaml")] == [
         "mine/conf/claim/smooth/claim.yaml"
     ]
     command = said.splitlines()[-1]
     assert command == "  attnexp claims smooth --config-dir mine/conf"
-    answer = in_process(*command.split()[1:])
-    assert answer.returncode == 0, answer.stderr
-    assert "verdict    reproduced" in answer.stdout
+    assert "verdict    reproduced" in succeeds(*command.split()[1:]).stdout
     listed = in_process("claims", "--config-dir", "mine/conf").stdout
     (line,) = (line for line in listed.splitlines() if line.startswith("smooth "))
     assert line.split()[1] == "reproduced"
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("nw_rate", "claim nw_rate is one of attnexp's own: choose another name"),
-        ("Mine", "must be lower-case ASCII, digits and underscores, such as my_claim, got 'Mine'"),
-        ("smooth", "smooth/claim.yaml exists already"),
-    ],
-)
-def test_a_claim_that_cannot_be_written_is_refused(name, sentence, in_process, tmp_path):
-    precious = tmp_path / "conf" / "claim" / "smooth" / "claim.yaml"
-    precious.parent.mkdir(parents=True)
-    precious.write_text("precious")
-    answer = in_process("new", "claim", name)
-    assert answer.returncode == 2
-    assert sentence in answer.stderr
-    assert precious.read_text() == "precious"
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [precious]
-
-
 @pytest.mark.parametrize("kind", sorted(KINDS.keys() - {"law"}))
-def test_the_next_command_runs(kind, in_process):
+def test_the_next_command_runs(kind, in_process, succeeds):
     said = in_process("new", kind, f"own_{kind}", "--into", "mine").stdout
     methods = KINDS[kind][1]
     assert f"fill in {methods} in mine/own_{kind}.py" in said
     command = said.splitlines()[-1].split()
     assert command[0] == "attnexp"
     few = ["figures=false", "train.max_epochs=1", "data.num_train=20", "data.num_test=5"]
-    answer = in_process(*command[1:], *few)
-    assert answer.returncode == 0, answer.stderr
-
-
-def test_nothing_is_overwritten_and_nothing_half_written(in_process, tmp_path):
-    (tmp_path / "test_mine.py").write_text("precious")
-    answer = in_process("new", "score", "mine")
-    assert answer.returncode == 2
-    assert "test_mine.py exists already" in answer.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["test_mine.py"]
-    (tmp_path / "into").write_text("a file")
-    answer = in_process("new", "score", "other", "--into", "into")
-    assert answer.returncode == 2
-    assert "--into: into/other.py cannot be written" in answer.stderr
+    succeeds(*command[1:], *few)
 
 
 @pytest.mark.parametrize(
-    ("name", "sentence"),
+    ("kind", "file"), [("score", "test_mine.py"), ("claim", "conf/claim/mine/claim.yaml")]
+)
+def test_nothing_is_overwritten_and_nothing_half_written(kind, file, refused, tmp_path):
+    precious = tmp_path / file
+    precious.parent.mkdir(parents=True, exist_ok=True)
+    precious.write_text("precious")
+    assert f"{file} exists already" in refused("new", kind, "mine")
+    assert precious.read_text() == "precious"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [precious]
+
+
+def test_a_folder_that_cannot_be_written_is_refused(refused, tmp_path):
+    (tmp_path / "into").write_text("a file")
+    assert "--into: into/other.py cannot be written" in refused(
+        "new", "score", "other", "--into", "into"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
     [
-        ("dot", "model=dot is one of attnexp's own"),
-        ("json", "Python has a module 'json' already"),
-        (
-            "Mine",
-            "must be lower-case ASCII, digits and underscores, such as my_model, got 'Mine'",
+        ("score dot", "model=dot is one of attnexp's own"),
+        ("score json", "Python has a module 'json' already"),
+        ("score Mine", "lower-case ASCII, digits and underscores, such as my_model, got 'Mine'"),
+        ("claim Mine", "lower-case ASCII, digits and underscores, such as my_claim, got 'Mine'"),
+        ("claim nw_rate", "claim nw_rate is one of attnexp's own: choose another name"),
+        ("score ../mine", "got '../mine'"),
+        ("score none", "'none' is a word of YAML's"),
+        ("score softmax", "normalizer=softmax is one of attnexp's own"),
+        *(
+            (f"score {name}", f"'{name}' is a word of Python's")
+            for name in ("class", "type", "self")
         ),
-        ("../mine", "got '../mine'"),
-        ("class", "'class' is a word of Python's"),
-        ("type", "'type' is a word of Python's"),
-        ("self", "'self' is a word of Python's"),
-        ("none", "'none' is a word of YAML's"),
-        ("con", "'con' is a device of Windows"),
-        ("nul", "'nul' is a device of Windows"),
-        ("aux", "'aux' is a device of Windows"),
-        ("softmax", "normalizer=softmax is one of attnexp's own"),
+        *((f"score {name}", f"'{name}' is a device of Windows") for name in ("con", "nul", "aux")),
     ],
 )
-def test_names_that_cannot_be_used_are_refused(name, sentence, in_process, tmp_path):
-    answer = in_process("new", "score", name)
-    assert answer.returncode == 2
-    assert sentence in answer.stderr
+def test_names_that_cannot_be_used_are_refused(words, sentence, refused, tmp_path):
+    assert sentence in refused("new", *words.split())
     assert not list(tmp_path.iterdir())
 
 
@@ -247,11 +222,7 @@ def test_names_that_cannot_be_used_are_refused(name, sentence, in_process, tmp_p
     ],
 )
 def test_a_class_without_what_the_program_needs_gets_a_sentence(
-    group, code, missing, in_process, tmp_path
+    group, code, missing, refused, own_choice
 ):
-    (tmp_path / f"bare_{group}.py").write_text(code)
-    (tmp_path / "conf" / group).mkdir(parents=True)
-    (tmp_path / "conf" / group / "bare.yaml").write_text(f"_target_: bare_{group}.Bare\n")
-    answer = in_process("--config-dir", "conf", f"{group}=bare")
-    assert answer.returncode == 2
-    assert f"bare_{group}.Bare sets no {missing}" in answer.stderr
+    mine = own_choice(group, f"bare_{group}.Bare", code)
+    assert f"bare_{group}.Bare sets no {missing}" in refused(*mine)

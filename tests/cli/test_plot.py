@@ -1,10 +1,8 @@
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from imported import python
 from matplotlib.image import imread
 
 from attnexp.cli.plot import main
@@ -215,13 +213,7 @@ def test_runs_that_did_not_finish_are_left_out_and_told(sweep, regression_run, c
 
 def test_a_backend_that_is_inherited_from_a_notebook_stops_no_picture(regression_run, tmp_path):
     folder = regression_run()
-    answer = subprocess.run(
-        [sys.executable, "-m", "attnexp", "plot", str(folder)],
-        cwd=tmp_path,
-        env=os.environ | {"MPLBACKEND": "module://matplotlib_inline.backend_inline"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    backend = "module://matplotlib_inline.backend_inline"
+    answer = python("-m", "attnexp", "plot", folder, cwd=tmp_path, MPLBACKEND=backend)
     assert answer.returncode == 0, answer.stderr
     assert "fit.png" in names(folder / files.FIGURES)

@@ -1,10 +1,6 @@
 """A single run, tables, pages and the course need nothing that Windows lacks."""
 
-import os
-import subprocess
-import sys
-
-from imported import IMPORTED
+from imported import python
 
 MODULES = ("fcntl", "resource", "termios", "pwd", "grp", "tty", "pty")
 SIGNALS = ("SIGHUP", "SIGALRM", "SIGKILL", "SIGPIPE", "SIGUSR1", "setitimer", "alarm")
@@ -56,15 +52,7 @@ LINES = (
 
 def test_nothing_needs_what_windows_lacks(tmp_path):
     code = SCRIPT.format(modules=MODULES, signals=SIGNALS, system=SYSTEM, lines=LINES)
-    answer = subprocess.run(
-        [sys.executable, "-c", code],
-        check=False,
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": IMPORTED},
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
+    answer = python("-c", code, cwd=tmp_path, timeout=300)
     assert answer.returncode == 0, answer.stdout[-2000:] + answer.stderr
     assert "finished before" in answer.stdout
     assert (tmp_path / "report.html").exists()

@@ -84,11 +84,10 @@ def test_the_files_of_a_run_agree(finished):
     assert parameters["pooling.score.width"].item() == pytest.approx(width)
 
 
-def test_a_finished_run_is_not_repeated(in_process, tmp_path):
+def test_a_finished_run_is_not_repeated(in_process, succeeds, tmp_path):
     in_process("figures=false")
     stamp = (only_folder(tmp_path) / "summary.json").stat().st_mtime_ns
-    again = in_process("figures=false", "device=cpu")
-    assert again.returncode == 0
+    again = succeeds("figures=false", "device=cpu")
     assert "has finished before; rerun=true runs it again" in again.stdout
     assert "test_mse" in again.stdout
     assert (only_folder(tmp_path) / "summary.json").stat().st_mtime_ns == stamp
@@ -99,81 +98,69 @@ def test_a_finished_run_is_not_repeated(in_process, tmp_path):
 @pytest.mark.parametrize(
     "more", [(), ("rerun=true",), ("-m", "hydra.sweep.dir=.", "hydra.sweep.subdir=.")]
 )
-def test_files_of_the_users_are_never_cleared(in_process, tmp_path, more):
+def test_files_of_the_users_are_never_cleared(in_process, refused, tmp_path, more):
     (tmp_path / "figures").mkdir()
     names = ("metrics.csv", "predictions.csv", "model.safetensors", "figures/mine.png")
     for name in names:
         (tmp_path / name).write_text("mine")
-    answer = in_process("hydra.run.dir=.", *more)
-    assert answer.returncode == 2
-    assert "metrics.csv, but no summary.json of a run" in answer.stderr
+    assert "metrics.csv, but no summary.json of a run" in refused("hydra.run.dir=.", *more)
     assert all((tmp_path / name).read_text() == "mine" for name in names)
     assert "output_dir is empty" in in_process("output_dir=", *more[:1]).stderr
     assert not (tmp_path / "outputs").exists()
 
 
-def test_hidden_files_of_the_users_stay(in_process, tmp_path):
+def test_hidden_files_of_the_users_stay(succeeds, refused, tmp_path):
     words = ("train.max_epochs=1", "figures=false", "hydra.run.dir=.")
     for name in (".notes.tmp", ".lock"):
         (tmp_path / name).write_text("mine")
-    answer = in_process(*words)
-    assert answer.returncode == 2
-    assert "a file .lock that attnexp has not written" in answer.stderr
+    assert "a file .lock that attnexp has not written" in refused(*words)
     assert (tmp_path / ".lock").read_text() == "mine"
     (tmp_path / ".lock").unlink()
-    assert in_process(*words).returncode == 0
-    assert in_process(*words, "rerun=true").returncode == 0
+    succeeds(*words)
+    succeeds(*words, "rerun=true")
     assert (tmp_path / ".notes.tmp").read_text() == "mine"
 
 
 @pytest.mark.parametrize("version", [2, 1000])
-def test_a_run_of_another_results_version_is_not_overwritten(in_process, tmp_path, version):
+def test_a_run_of_another_results_version_is_not_overwritten(succeeds, refused, tmp_path, version):
     words = ("train.max_epochs=1", "figures=false", "hydra.run.dir=mine")
-    assert in_process(*words).returncode == 0
+    succeeds(*words)
     path = tmp_path / "mine" / "summary.json"
     summary = json.loads(path.read_text()) | {"results_version": version}
     path.write_text(json.dumps(summary))
     for more in ((), ("--dry-run",), ("-m", "hydra.sweep.dir=mine", "hydra.sweep.subdir=.")):
-        answer = in_process(*words, *more)
-        assert answer.returncode == 2
-        assert f"mine holds a run with version {version} of the results" in answer.stderr
+        assert f"mine holds a run with version {version} of the results" in refused(*words, *more)
         assert json.loads(path.read_text()) == summary
-    assert in_process(*words, "rerun=true").returncode == 0
+    succeeds(*words, "rerun=true")
     assert json.loads(path.read_text())["results_version"] == RESULTS_VERSION
 
 
-def test_a_rerun_keeps_files_that_attnexp_did_not_draw(in_process, tmp_path):
+def test_a_rerun_keeps_files_that_attnexp_did_not_draw(succeeds, refused, tmp_path):
     words = ("train.max_epochs=1", "hydra.run.dir=mine")
-    assert in_process(*words).returncode == 0
+    succeeds(*words)
     figures = tmp_path / "mine" / "figures"
     for name in ("notes.txt", "own.png"):
         (figures / name).write_text("mine")
     drawn = {path.name for path in figures.glob("*.png")} - {"own.png"}
-    assert in_process(*words, "figures=false", "rerun=true").returncode == 0
+    succeeds(*words, "figures=false", "rerun=true")
     assert drawn
     assert {path.name for path in figures.iterdir()} == {"notes.txt", "own.png"}
-    inside = in_process("output_dir=mine/deeper")
-    assert inside.returncode == 2
-    assert "would lie inside the run" in inside.stderr
+    assert "would lie inside the run" in refused("output_dir=mine/deeper")
 
 
-def test_a_finished_run_checks_and_names_what_has_no_effect(in_process):
+def test_a_finished_run_checks_and_names_what_has_no_effect(in_process, succeeds, refused):
     words = ("train.max_epochs=1", "figures=false")
-    assert in_process(*words).returncode == 0
+    succeeds(*words)
     for more, sentence in {
         "device=gpu": "device must be auto, cpu, cuda, cuda:N or mps, got 'gpu'",
         "train.attention_every=0": "attention_every must be greater than 0",
     }.items():
         for mode in ((), ("-m",)):
-            answer = in_process(*words, more, *mode)
-            assert answer.returncode == 2
-            assert sentence in answer.stderr
-    answer = in_process(*words, "device=cpu", "checkpoint_every=9", "hydra/launcher=parallel")
-    assert answer.returncode == 0
+            assert sentence in refused(*words, more, *mode)
+    answer = succeeds(*words, "device=cpu", "checkpoint_every=9", "hydra/launcher=parallel")
     assert "no effect without -m: hydra/launcher=parallel" in answer.stdout
     assert "no effect on finished runs: device=cpu, checkpoint_every=9" in answer.stdout
-    swept = in_process(*words, "device=cpu", "-m")
-    assert "no effect on finished runs: device=cpu" in swept.stdout
+    assert "no effect on finished runs: device=cpu" in in_process(*words, "device=cpu", "-m").stdout
 
 
 @pytest.mark.parametrize(
@@ -188,18 +175,16 @@ def test_a_finished_run_checks_and_names_what_has_no_effect(in_process):
     ],
 )
 def test_where_there_is_nothing_to_train_that_is_said(in_process, tmp_path, words, note):
-    answer = in_process(*words, "figures=false")
-    assert f"nothing to train: {note}" in answer.stdout
+    assert f"nothing to train: {note}" in in_process(*words, "figures=false").stdout
     summary = read_summary(only_folder(tmp_path))
     assert summary.notes[0] == f"nothing was trained: {note}"
     assert "train_loss" not in summary.metrics
 
 
-def test_a_collapsed_run_says_so(in_process, tmp_path):
-    answer = in_process(
+def test_a_collapsed_run_says_so(succeeds, tmp_path):
+    answer = succeeds(
         "experiment=textbook_nw", "model.initial_width=0.0", "figures=false", "seed=0"
     )
-    assert answer.returncode == 0, answer.stderr
     assert "collapsed to average pooling" in answer.stdout
     assert "collapsed" in read_summary(only_folder(tmp_path)).notes[0]
 
@@ -213,26 +198,22 @@ def test_the_textbooks_experiment_is_its_recipe(in_process, tmp_path):
     assert len(files.read_metrics(only_folder(tmp_path))) == 5
 
 
-def test_flags_may_stand_anywhere(in_process):
-    answer = in_process("seed=3", "--cfg", "job", "model=additive")
-    assert answer.returncode == 0
+def test_flags_may_stand_anywhere(succeeds):
+    answer = succeeds("seed=3", "--cfg", "job", "model=additive")
     assert "seed: 3" in answer.stdout
     assert "hidden_dim: 64" in answer.stdout
 
 
-def test_a_score_that_was_edited_is_another_run(in_process, tmp_path, monkeypatch):
+def test_a_score_that_was_edited_is_another_run(
+    in_process, succeeds, own_choice, tmp_path, monkeypatch
+):
     """The same command shows no numbers of other code; a comment changes nothing."""
     text = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
-    (tmp_path / "edited.py").write_text(text)
-    (tmp_path / "conf" / "model").mkdir(parents=True)
-    (tmp_path / "conf" / "model" / "mine.yaml").write_text("# Mine.\n_target_: edited.Mine\n")
-    words = ("--config-dir", "conf", "model=mine", "figures=false", "train.max_epochs=1")
+    mine = own_choice("model", "edited.Mine", text)
 
     def run(*more):
         monkeypatch.delitem(sys.modules, "edited", raising=False)
-        answer = in_process(*words, *more)
-        assert answer.returncode == 0, answer.stderr
-        return answer.stdout
+        return succeeds(*mine, "figures=false", "train.max_epochs=1", *more).stdout
 
     assert "has finished before" not in run()
     (tmp_path / "edited.py").write_text(f"# mine\n{text}")
@@ -243,7 +224,7 @@ def test_a_score_that_was_edited_is_another_run(in_process, tmp_path, monkeypatc
     argument = "def __init__(self, query_dim: int, key_dim: int, scale: float = 2.0):"
     body = f"{argument}\n        super().__init__(query_dim, key_dim)"
     (tmp_path / "edited.py").write_text(text.replace("pass", body))
-    with (tmp_path / "conf" / "model" / "mine.yaml").open("a") as file:
+    with (tmp_path / "my_conf" / "model" / "mine.yaml").open("a") as file:
         file.write("scale: 2.0\n")
     assert "to do" in run("--dry-run")
     assert re.search(r"done +1", run("-m"))
@@ -267,38 +248,32 @@ def test_help_lists_every_choice_with_its_line(in_process):
     assert [verb for verb in VERBS if f"attnexp {verb} --help" not in text] == []
 
 
-def test_the_first_page_of_the_help_is_a_screen(in_process):
+def test_the_first_page_of_the_help_is_a_screen(in_process, refused):
     text = in_process("--help").stdout
     assert len(text.splitlines()) <= 36
     assert max(map(len, text.splitlines())) <= 80
     assert all(f"  {group}=" in text for group in GROUPS)
     assert [verb for verb in VERBS if verb not in text] == []
-    answer = in_process("--help", "modle")
-    assert answer.returncode == 2
-    assert "--help: 'modle' is not a choice. Did you mean 'model'?" in answer.stderr
+    assert "--help: 'modle' is not a choice. Did you mean 'model'?" in refused("--help", "modle")
 
 
-def test_help_lists_choices_of_ones_own(in_process, tmp_path):
-    (tmp_path / "conf" / "model").mkdir(parents=True)
-    (tmp_path / "conf" / "model" / "mine.yaml").write_text("# My own score.\n_target_: mine.Mine\n")
-    text = in_process("--help", "model", "--config-dir", "conf").stdout
-    assert re.search(r"\bmine +My own score\.", text)
+def test_help_lists_choices_of_ones_own(in_process, own_choice):
+    own_choice("model", "mine.Mine")
+    text = in_process("--help", "model", "--config-dir", "my_conf").stdout
+    assert re.search(r"\bmine +My own\.", text)
 
 
-def test_a_run_connects_to_nothing(in_process, monkeypatch):
+def test_a_run_connects_to_nothing(succeeds, monkeypatch):
     def refuse(*arguments):
         raise AssertionError(f"a connection to {arguments[1:]}")
 
     monkeypatch.setattr(socket.socket, "connect", refuse)
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    answer = in_process("train.max_epochs=2", "figures=false")
-    assert answer.returncode == 0, answer.stderr
+    succeeds("train.max_epochs=2", "figures=false")
 
 
-def test_hydra_says_what_a_run_is_composed_of(in_process, tmp_path):
-    answer = in_process("data=reverse", "--info", "defaults")
-    assert answer.returncode == 0, answer.stderr
-    assert "arch/rnn" in answer.stdout
+def test_hydra_says_what_a_run_is_composed_of(succeeds, tmp_path):
+    assert "arch/rnn" in succeeds("data=reverse", "--info", "defaults").stdout
     assert list(tmp_path.iterdir()) == []
 
 

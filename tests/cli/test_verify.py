@@ -1,6 +1,5 @@
 """`attnexp verify` does a run again and says whether its numbers are the same."""
 
-import json
 import re
 import shutil
 import signal
@@ -8,12 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
-from composed import prepared
+from stored_runs import change_summary
 
 from attnexp.runs import files
 from attnexp.runs.folder import load_run
 from attnexp.runs.origin.repeat import compare
-from attnexp.training.execute import execute
 
 SMALL = (
     *("data=reverse", "model=additive", "arch.hidden_dim=8", "figures=false"),
@@ -43,18 +41,9 @@ def contents(folder: Path) -> dict[str, bytes]:
     }
 
 
-def change_summary(folder: Path, change) -> None:
-    path = folder / files.SUMMARY
-    summary = json.loads(path.read_text())
-    change(summary)
-    path.write_text(json.dumps(summary))
-
-
-def test_a_run_is_bit_identical_to_its_repetition(in_process, run):
+def test_a_run_is_bit_identical_to_its_repetition(succeeds, run):
     before = contents(run)
-    answer = in_process("verify", str(run))
-    assert answer.returncode == 0, answer.stderr
-    assert "bit-identical" in answer.stdout
+    assert "bit-identical" in succeeds("verify", str(run)).stdout
     assert contents(run) == before
 
 
@@ -71,37 +60,32 @@ def test_another_number_is_named(in_process, run):
     assert "1 of 1 runs differ from what was stored" in answer.stderr
 
 
-def test_a_last_digit_is_within_the_tolerance_that_is_asked_for(in_process, run):
+def test_a_last_digit_is_within_the_tolerance_that_is_asked_for(in_process, succeeds, run):
     change_summary(run, lambda s: s["metrics"].update(test_loss=s["metrics"]["test_loss"] + 1e-6))
-    answer = in_process("verify", str(run))
-    assert answer.returncode == 0, answer.stderr
-    assert "within tolerance: test_loss" in answer.stdout
+    assert "within tolerance: test_loss" in succeeds("verify", str(run)).stdout
     answer = in_process("verify", str(run), "--tolerance", "1e-8")
     assert answer.returncode == 1
     assert "different: test_loss" in answer.stdout
 
 
-def test_all_runs_of_a_folder_are_verified_and_others_named(in_process, run, both):
+def test_all_runs_of_a_folder_are_verified_and_others_named(succeeds, run, both):
     change_summary(run, lambda s: s["versions"].update(torch="1.0"))
-    answer = in_process("verify", str(both))
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds("verify", str(both))
     assert answer.stdout.count("bit-identical") == 2
     assert re.search(r"torch was 1\.0 and is \S+ \(1 of 2 runs\)", answer.stdout)
 
 
-def test_a_run_that_has_not_finished_has_nothing_to_verify(in_process, run):
+def test_a_run_that_has_not_finished_has_nothing_to_verify(refused, run):
     change_summary(run, lambda s: s.update(status="failed"))
-    answer = in_process("verify", str(run))
-    assert answer.returncode == 2
-    assert "nothing to verify" in answer.stderr
+    assert "nothing to verify" in refused("verify", str(run))
 
 
 LABELS = {
     "key": "0123456789",
-    "primary": "token_accuracy",
-    "better": {"test_loss": "higher"},
-    "units": {"test_loss": "share"},
-    "headline": ["test_loss"],
+    "primary": "loo_mse",
+    "better": {"test_mse": "higher"},
+    "units": {"test_mse": "share"},
+    "headline": ["loo_mse"],
     "parameters": 7,
     "notes": ["the pictures of this run have won a prize"],
 }
@@ -146,19 +130,11 @@ def test_tables_are_compared_by_the_same_tolerance(finished, name):
         assert compared(finished)[0] == expected
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory) -> Path:
-    """A run and its copy, which stands for its repetition."""
-    folder = tmp_path_factory.mktemp("trained") / "run"
-    folder.mkdir()
-    execute(prepared(*SMALL, "train.attention_every=1"), folder)
-    return folder
-
-
 @pytest.fixture
-def finished(trained, tmp_path) -> Path:
-    shutil.copytree(trained, tmp_path / "again")
-    return Path(shutil.copytree(trained, tmp_path / "run"))
+def finished(finished_runs, tmp_path) -> Path:
+    """A run next to a copy, which stands for its repetition."""
+    shutil.copytree(finished_runs["curve"], tmp_path / "again")
+    return Path(shutil.copytree(finished_runs["curve"], tmp_path / "run"))
 
 
 def compared(folder: Path) -> tuple[str, str]:
@@ -189,12 +165,10 @@ def test_a_run_that_takes_longer_than_there_is_time_is_not_verified(in_process, 
     assert "it takes longer than the rest of --seconds" in answer.stdout
 
 
-def test_a_run_that_its_clock_ended_is_repeated_to_the_bit(in_process, tmp_path):
+def test_a_run_that_its_clock_ended_is_repeated_to_the_bit(succeeds, tmp_path):
     words = (*SMALL, "schedule=cosine", "train.max_epochs=5000", "train.max_minutes=0.002")
-    assert in_process(*words).returncode == 0
-    answer = in_process("verify", str(tmp_path / "outputs"))
-    assert answer.returncode == 0, answer.stdout
-    assert "bit-identical" in answer.stdout
+    succeeds(*words)
+    assert "bit-identical" in succeeds("verify", str(tmp_path / "outputs")).stdout
 
 
 def test_a_summary_that_asks_for_nonsense_costs_its_own_verdict_alone(in_process, run, both):
@@ -223,7 +197,7 @@ def interrupts(request):
 # An interrupt may come between the opening of a file and the block that closes it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("interrupts")
-def test_the_time_bounds_what_is_not_training_too(in_process, run, monkeypatch):
+def test_the_time_bounds_what_is_not_training_too(in_process, succeeds, run, monkeypatch):
     """The test examples take an hour, in steps of which each is short.
 
     A job that a shell started in the background ignores SIGINT.
@@ -244,5 +218,4 @@ def test_the_time_bounds_what_is_not_training_too(in_process, run, monkeypatch):
     assert time.monotonic() - start < 60
     assert answer.returncode == 1
     assert "rnn: not verified: it takes longer than the rest of --seconds" in answer.stdout
-    answer = in_process("verify", str(run))
-    assert answer.returncode == 0, answer.stdout + answer.stderr
+    succeeds("verify", str(run))

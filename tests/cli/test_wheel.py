@@ -1,48 +1,31 @@
 """The built wheel, installed elsewhere, works from any directory."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from conftest import ROOT
+from imported import python
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """A folder with what the wheel holds, as pip would unpack it."""
     wheels = tmp_path_factory.mktemp("wheels")
-    subprocess.run(
-        [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", wheels, ROOT],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    built = python("-m", "build", "--wheel", "--no-isolation", "--outdir", wheels, ROOT)
+    assert built.returncode == 0, built.stderr
     (wheel,) = wheels.glob("*.whl")
     site = tmp_path_factory.mktemp("site")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--no-deps", "--target", site, wheel],
-        check=True,
-        capture_output=True,
-        timeout=120,
-    )
+    installed = python("-m", "pip", "install", "--no-deps", "--target", site, wheel)
+    assert installed.returncode == 0, installed.stderr
     return site
 
 
 def run(site, folder, *arguments):
     """The installed console script, with the checkout out of sight."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *libraries()])}
-    return subprocess.run(
-        [sys.executable, "-S", site / "bin" / "attnexp", *arguments],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    places = os.pathsep.join([str(site), *libraries()])
+    return python("-S", site / "bin" / "attnexp", *arguments, cwd=folder, PYTHONPATH=places)
 
 
 def libraries():

@@ -1,8 +1,6 @@
 """YAML files that would end a parser: nested without end, or aliased beyond memory."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 import yaml
@@ -54,20 +52,9 @@ def test_ordinary_aliases_are_read(written):
     assert read_document(written(text), dict) == yaml.safe_load(text)
 
 
-def command(*words, folder):
-    return subprocess.run(
-        [sys.executable, "-m", "attnexp", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=20,
-        check=False,
-    )
-
-
 @pytest.mark.parametrize(("text", "sentence"), HOSTILE)
 @pytest.mark.parametrize("kind", ["attend", "config", "exercise", "computed"])
-def test_commands_say_so_and_end(tmp_path, kind, text, sentence):
+def test_commands_say_so_and_end(attnexp, tmp_path, kind, text, sentence):
     (tmp_path / "my_conf" / "model").mkdir(parents=True)
     (tmp_path / "my_conf" / "model" / "mine.yaml").write_text(f"# Mine\n{text}")
     (tmp_path / "file.yaml").write_text(text)
@@ -78,14 +65,14 @@ def test_commands_say_so_and_end(tmp_path, kind, text, sentence):
         "computed": ("claims",),
     }[kind]
     if kind == "exercise":
-        begun = command("exercise", "start", "bandwidth", folder=tmp_path)
+        begun = attnexp("exercise", "start", "bandwidth")
         assert begun.returncode == 0, begun.stderr
         (tmp_path / "bandwidth" / "answer.yaml").write_text(text)
     if kind == "computed":
         folder = tmp_path / "outputs" / "claims" / "rank_collapse"
         folder.mkdir(parents=True)
         (folder / "computed.json").write_text(text)
-    answer = command(*words, folder=tmp_path)
+    answer = attnexp(*words)
     if kind == "computed":  # a damaged file of points counts as none
         assert answer.returncode == 0, answer.stderr
         return

@@ -107,10 +107,8 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), SENTENCES, ids=[s[0] for s in SENTENCES])
-def test_the_command_line_names_the_synonym(in_process, tmp_path, arguments, sentence):
-    answer = in_process(*arguments.split())
-    assert answer.returncode == 2
-    assert sentence in answer.stderr
+def test_the_command_line_names_the_synonym(refused, tmp_path, arguments, sentence):
+    assert sentence in refused(*arguments.split())
     assert not list(tmp_path.iterdir())
 
 

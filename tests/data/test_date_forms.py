@@ -9,15 +9,8 @@ YEARS = range(2018, 2022)
 
 def test_a_form_is_the_pieces_of_its_pattern():
     (form,) = date_forms(["de"], ["EEE, dd.MMMM yy"], YEARS)
-    assert [piece.part for piece in form.pieces] == [
-        "weekday",
-        "literal",
-        "day",
-        "literal",
-        "month",
-        "literal",
-        "year",
-    ]
+    parts = " ".join(piece.part for piece in form.pieces)
+    assert parts == "weekday literal day literal month literal year"
     weekday, comma, day, dot, month, space, year = (piece.texts for piece in form.pieces)
     assert (comma, dot, space) == ((", ",), (".",), (" ",))
     assert weekday == ("Mo.", "Di.", "Mi.", "Do.", "Fr.", "Sa.", "So.")

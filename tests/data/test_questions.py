@@ -78,13 +78,6 @@ def test_the_largest_item_is_anywhere_and_of_any_size():
     assert set(largest) == {1, 2, 3}
 
 
-def test_sets_have_no_example_in_common():
-    for kind in (First, Maximum, StackedRecall, Trigger):
-        data = build(kind, **({"min_length": 12, "max_length": 14} if kind is First else {}))
-        seen = [tuple(each) for name in SETS for each, *_ in rows(data, getattr(data, name))]
-        assert len(set(seen)) == len(seen) == 250
-
-
 def test_each_key_is_asked_for_its_value():
     data = build(StackedRecall, min_pairs=2, max_pairs=4, num_keys=5, num_values=6)
     numbers = Counter()

@@ -95,31 +95,14 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
         (f"a,bb,c\n{GOOD}", " has no column 'b'. Did you mean 'bb'? Its first line names a, bb, c"),
         (f"a;b\n{GOOD}", " has no column 'a'. Its first line names a;b"),
         (f"a,b,a\n{GOOD}", ", line 1: 2 columns are named 'a'"),
-        (
-            f"a,b\n{GOOD}1,two\n",
-            ", line 12: column 'b' is 'two', which is not a finite number",
+        *(
+            (f"a,b\n{GOOD}1,{cell}\n", f", line 12: column 'b' is '{cell}', which is not a finite")
+            for cell in ("two", "", "nan", "1_0", "-inf", "1e999")
         ),
-        (
-            f"a,b\n{GOOD}1,\n",
-            ", line 12: column 'b' is '', which is not a finite number",
-        ),
-        (
-            f"a,b\n{GOOD}nan,1\n",
-            ", line 12: column 'a' is 'nan', which is not a finite number",
-        ),
-        (
-            f"a,b\n{GOOD}1_0,1\n",
-            ", line 12: column 'a' is '1_0', which is not a finite number",
-        ),
-        (f"a,b\n{GOOD}1,-inf\n", ", line 12: column 'b' is '-inf', which is not a finite number"),
-        (f"a,b\n{GOOD}1,1e999\n", ", line 12: column 'b' is '1e999', which is not a finite number"),
-        (
-            f"a,b\n{GOOD}1\n",
-            ", line 12: it has 1 cells, and the first line 2; cells are separated by commas",
-        ),
-        (
-            f"a,b\n{GOOD}1,2,3\n",
-            ", line 12: it has 3 cells, and the first line 2; cells are separated by commas",
+        (f"a,b\n{GOOD}nan,1\n", ", line 12: column 'a' is 'nan', which is not a finite number"),
+        *(
+            (f"a,b\n{GOOD}{row}\n", f", line 12: it has {count} cells, and the first line 2; cells")
+            for row, count in (("1", 1), ("1,2,3", 3))
         ),
         (
             "a,b,c\n" + GOOD.replace("\n", ',"x\ny"\n') + "1,?,\n",

@@ -5,8 +5,7 @@ import re
 import pytest
 import torch
 import yaml
-from conftest import CONF, choice_names
-from documented import ROOT
+from conftest import CONF, ROOT, choice_names
 from hydra.utils import get_object
 
 from attnexp.architectures.positions import KINDS

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from documented import ROOT, compose
+from conftest import ROOT
+from documented import compose
 
 PAGE = ROOT / "docs" / "coming_from.md"
 HERE = [

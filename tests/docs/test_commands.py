@@ -7,7 +7,8 @@ minutes.
 import shutil
 
 import pytest
-from documented import ROOT, commands, compose, verb_of, words_of
+from conftest import ROOT
+from documented import commands, compose, verb_of, words_of
 
 from attnexp.cli import new
 
@@ -96,7 +97,7 @@ def outputs(finished_runs, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [line for line in ON_RUNS if "chapter" not in line])
-def test_a_verb_works(line, outputs, in_process):
+def test_a_verb_works(line, outputs, succeeds):
     """On finished runs: RUN is one of sequences where the command is about these."""
     sequence = any(word in line for word in ("--example", "--layer", "decode"))
     run, other = ("rnn", "transformer") if sequence else ("curve", "boxcar")
@@ -106,14 +107,12 @@ def test_a_verb_works(line, outputs, in_process):
         for name, key in places.items()
         for folder in ("", "outputs/")
     }
-    answer = in_process(*(names.get(word, word) for word in words_of(line)))
-    assert answer.returncode == 0, answer.stderr
+    succeeds(*(names.get(word, word) for word in words_of(line)))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("line", [line for line in TRAINED if line not in ON_RUNS])
-def test_a_run_or_a_sweep_works(line, in_process, tmp_path):
+def test_a_run_or_a_sweep_works(line, succeeds, tmp_path):
     """On little training and little data."""
     write_data(tmp_path)
-    answer = in_process(*lessened(words_of(line)))
-    assert answer.returncode == 0, answer.stderr
+    succeeds(*lessened(words_of(line)))

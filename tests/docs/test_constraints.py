@@ -4,7 +4,7 @@ import re
 import tomllib
 
 import pytest
-from documented import ROOT
+from conftest import ROOT
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version

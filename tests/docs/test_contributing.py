@@ -2,9 +2,8 @@
 
 import re
 from fnmatch import fnmatch
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from conftest import ROOT
 
 
 def tree() -> dict[str, str]:

@@ -6,7 +6,8 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from documented import ROOT, compose, script
+from conftest import ROOT
+from documented import compose, script
 
 from attnexp.course import chapter_file as chapters
 from attnexp.select.collect import collect
@@ -31,9 +32,8 @@ def test_every_line_of_a_table_has_a_command():
 
 
 @pytest.mark.parametrize("row", ATTEND)
-def test_a_line_about_one_attention(row, in_process):
-    answer = in_process(*shlex.split(row)[1:])
-    assert answer.returncode == 0, answer.stderr
+def test_a_line_about_one_attention(row, succeeds):
+    succeeds(*shlex.split(row)[1:])
 
 
 @pytest.mark.parametrize("row", PYTHON)
@@ -56,12 +56,11 @@ def test_a_line_about_runs_composes(row, in_process):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("row", [row for row in RUNS if "--cfg" not in row])
-def test_a_line_about_runs(row, in_process, tmp_path):
+def test_a_line_about_runs(row, succeeds, tmp_path):
     """Curves in full, sequences on little training."""
     sequences = re.search(r"data=(?!sine)", row)
     more = [*LITTLE, *([] if "data=pairs" in row else SMALL_TESTS)] if sequences else []
-    answer = in_process(*shlex.split(row)[1:], *more)
-    assert answer.returncode == 0, answer.stderr
+    succeeds(*shlex.split(row)[1:], *more)
     assert list(tmp_path.glob("outputs/**/figures/**/attention*.png"))
 
 

@@ -4,8 +4,8 @@ import json
 import shutil
 
 import pytest
-from conftest import choice_names
-from documented import ROOT, blocks, commands
+from conftest import ROOT, choice_names
+from documented import blocks, commands
 
 EXAMPLES = blocks("docs/python.md", "python")
 RUN = ROOT / "tests" / "runs" / "stored" / "gaussian_learned-sine"
@@ -14,21 +14,19 @@ RUN = ROOT / "tests" / "runs" / "stored" / "gaussian_learned-sine"
 @pytest.mark.parametrize(
     ("page", "name"), [("README.md", "laplace"), ("docs/course/pooling.md", "cauchy")]
 )
-def test_a_score_of_ones_own(page, name, in_process, tmp_path):
+def test_a_score_of_ones_own(page, name, succeeds, tmp_path):
     (code,), (choice,) = blocks(page, "python"), blocks(page, "yaml")
     (tmp_path / "my_scores.py").write_text(code)
     (tmp_path / "my_conf" / "model").mkdir(parents=True)
     (tmp_path / "my_conf" / "model" / f"{name}.yaml").write_text(choice)
-    answer = in_process("--config-dir", "my_conf", f"model={name}", "figures=false")
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds("--config-dir", "my_conf", f"model={name}", "figures=false")
     assert "test_mse" in answer.stdout
 
 
-def test_the_file_of_an_attention(in_process, tmp_path):
+def test_the_file_of_an_attention(succeeds, tmp_path):
     (content,) = blocks("docs/attend.md", "yaml")
     (tmp_path / "case.yaml").write_text(content)
-    answer = in_process("attend", "--from", "case.yaml", "--format", "json")
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds("attend", "--from", "case.yaml", "--format", "json")
     assert json.loads(answer.stdout)["mask"] == [[[True, True, False], [True, True, True]]]
 
 

@@ -5,7 +5,8 @@ import re
 
 import numpy as np
 import pytest
-from documented import ROOT, blocks
+from conftest import ROOT
+from documented import blocks
 from scipy import stats
 
 from attnexp.course import chapter_file as chapter

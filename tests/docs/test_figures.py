@@ -2,7 +2,7 @@
 
 import pytest
 from composed import composed
-from documented import ROOT
+from conftest import ROOT
 
 from attnexp.architectures.seq2seq import UNSEEN
 from attnexp.attention import pooling, streaming

@@ -7,8 +7,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-MAKEFILE = Path(__file__).resolve().parents[2] / "Makefile"
+MAKEFILE = ROOT / "Makefile"
 
 pytestmark = pytest.mark.skipif(not shutil.which("make"), reason="make is not installed")
 

@@ -1,11 +1,11 @@
 """docs/metrics.md is what docs/metrics.py writes."""
 
 import runpy
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+DOCS = ROOT / "docs"
 
 
 def test_the_tables_are_as_declared():

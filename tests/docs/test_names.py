@@ -2,11 +2,10 @@
 
 import pkgutil
 import re
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("benchmarks/*.md")])
 FOLDERS = "attnexp|conf|hydra_plugins|benchmarks|docs|tests"
 

@@ -4,7 +4,7 @@ import re
 import shlex
 
 import pytest
-from documented import ROOT
+from conftest import ROOT
 
 README = (ROOT / "README.md").read_text()
 SHOWN = re.findall(r"```sh\n([^`]*?)```\n\n```text\n(.*?)```", README, flags=re.DOTALL)
@@ -20,11 +20,10 @@ def test_the_first_command_is_on_the_first_screen():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("lines", "shown"), SHOWN)
-def test_what_it_shows_is_printed(lines, shown, in_process):
+def test_what_it_shows_is_printed(lines, shown, succeeds):
     """Words to the letter; numbers to a hundredth, as another processor rounds differently."""
     for line in lines.splitlines():
-        answer = in_process(*shlex.split(line)[1:])
-        assert answer.returncode == 0, answer.stderr
+        answer = succeeds(*shlex.split(line)[1:])
     printed = [line.rstrip() for line in answer.stdout.splitlines()]
     head, *rows = shown.splitlines()
     begin = printed.index(head)

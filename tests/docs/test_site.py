@@ -1,15 +1,14 @@
 """The site builds without a warning, loads nothing from elsewhere and can be used by everybody."""
 
-import os
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
 from browser import needs_browser, started
-from documented import ROOT, script
+from conftest import ROOT
+from documented import script
+from imported import python
 
 for library in ("zensical", "mkdocstrings", "latex2mathml"):
     pytest.importorskip(library, reason=f"{library} of the extra docs is not installed")
@@ -43,14 +42,7 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     target = tmp_path_factory.mktemp("docs") / "site"
-    built = subprocess.run(
-        [sys.executable, ROOT / "docs" / "build.py", target],
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    built = python(ROOT / "docs" / "build.py", target, PYTHONPATH=str(ROOT))
     assert built.returncode == 0, built.stdout + built.stderr
     return target
 

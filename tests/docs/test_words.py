@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from conftest import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 UNITS = (
     "cell configuration epoch exercise file folder format function group head job layer line "
     "machine model page pair parameter point process query replica row run score seed sequence "

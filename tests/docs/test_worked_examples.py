@@ -1,15 +1,13 @@
 """The worked examples of CONTRIBUTING.md, applied to a copy of the project and run."""
 
 import json
-import os
 import re
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from conftest import ROOT
+from imported import python
 
-ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = re.findall(r"```diff\n(.*?)```", (ROOT / "CONTRIBUTING.md").read_text(), flags=re.DOTALL)
 SMALL = (
     "data.num_train=40",
@@ -32,20 +30,13 @@ def copy(tmp_path_factory):
             (copy / name).write_bytes((ROOT / name).read_bytes())
     for example in EXAMPLES:
         subprocess.run(["git", "apply", "-"], input=example, text=True, cwd=copy, check=True)
-    python(copy, copy, "docs/metrics.py")
+    ran(copy, copy, "docs/metrics.py")
     return copy
 
 
-def python(copy, folder, *words):
+def ran(copy, folder, *words):
     """Run Python in a folder with the copy of the package, and return what it prints."""
-    answer = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(copy)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    answer = python(*words, cwd=folder, timeout=7200, PYTHONPATH=str(copy))
     assert answer.returncode == 0, answer.stdout[-4000:] + answer.stderr[-4000:]
     return answer.stdout
 
@@ -53,7 +44,7 @@ def python(copy, folder, *words):
 @pytest.fixture
 def run(copy, tmp_path):
     """Runs a command line with the copy, in an empty folder."""
-    return lambda *words: python(copy, tmp_path, "-m", "attnexp", *words)
+    return lambda *words: ran(copy, tmp_path, "-m", "attnexp", *words)
 
 
 def test_there_is_one_of_each():
@@ -95,4 +86,4 @@ def test_every_fast_test_passes_with_them(folder, copy):
     """The fast tests, and those of the other tiers but for this file: no example breaks another."""
     words = ["-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "-p", "no:cacheprovider"]
     ignored = ["--ignore", "tests/docs/test_worked_examples.py"]
-    python(copy, copy, *words, *ignored, *filter(None, [folder]))
+    ran(copy, copy, *words, *ignored, *filter(None, [folder]))

@@ -4,7 +4,7 @@ import re
 import tomllib
 
 import yaml
-from documented import ROOT
+from conftest import ROOT
 
 CI, RELEASE = (
     yaml.safe_load((ROOT / ".github" / "workflows" / f"{name}.yml").read_text())["jobs"]

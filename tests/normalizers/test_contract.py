@@ -2,11 +2,11 @@
 
 import math
 from functools import partial
-from pathlib import Path
 
 import pytest
 import torch
 import yaml
+from conftest import CONF, choice_names
 from docstring_example import require_example
 from hydra.utils import get_object
 from hypothesis import given, settings
@@ -16,18 +16,15 @@ from attnexp.normalizers.base import Normalizer
 from attnexp.normalizers.contract import HEADS, MASK, NORMALIZER_CONTRACT, draw_scores
 from attnexp.normalizers.softmax import Softmax
 
-CONF = Path(__file__).parents[2] / "conf" / "normalizer"
-NAMES = sorted(path.stem for path in CONF.glob("*.yaml"))
 
-
-def class_of(name):
-    return get_object(yaml.safe_load((CONF / f"{name}.yaml").read_text())["_target_"])
+def class_and_settings(name):
+    settings = yaml.safe_load((CONF / "normalizer" / f"{name}.yaml").read_text())
+    return get_object(settings.pop("_target_")), settings
 
 
 def make(name, heads=1):
-    content = yaml.safe_load((CONF / f"{name}.yaml").read_text())
-    del content["_target_"]
-    normalizer = class_of(name)(heads=heads, **content)
+    target, settings = class_and_settings(name)
+    normalizer = target(heads=heads, **settings)
     with torch.no_grad():  # each head its own parameters
         for parameter in normalizer.parameters():
             parameter.copy_(torch.linspace(-1, 1, parameter.numel()).view_as(parameter) + 0.5)
@@ -75,7 +72,7 @@ ROWS = st.integers(1, 9).flatmap(
 """Scores of a row, a mask of it, and an order of its keys."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", choice_names("normalizer"))
 @settings(max_examples=20, deadline=None)
 @given(row=ROWS, dtype=st.sampled_from([torch.float32, torch.float64, torch.bfloat16]))
 def test_weights_are_sound(name, row, dtype):
@@ -119,7 +116,7 @@ def test_copies_train_as_one_batched_program(make_normalizer, scores):
 
 
 def test_the_docstring_ends_in_an_example_of_three_lines_that_is_true(normalizer_name):
-    require_example(class_of(normalizer_name))
+    require_example(class_and_settings(normalizer_name)[0])
 
 
 def made(normalize, **facts):

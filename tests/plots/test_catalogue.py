@@ -1,9 +1,7 @@
 """The catalogue: which pictures a run and a comparison have, and how they become files."""
 
-import subprocess
-import sys
-
 import pytest
+from imported import python
 
 from attnexp.plots import catalogue
 from attnexp.plots.catalogue import draw_comparisons, draw_run
@@ -53,7 +51,8 @@ def test_drawing_leaves_matplotlib_as_it_was_and_pyplot_alone(regression_run):
         "assert matplotlib.rcParams.copy() == before\n"
         "assert not {'matplotlib.pyplot', 'torch', 'pandas'} & set(sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", code, str(folder)], check=True)
+    answer = python("-c", code, folder)
+    assert answer.returncode == 0, answer.stderr
 
 
 def test_each_kind_is_there_once_and_says_why_there_may_be_none():

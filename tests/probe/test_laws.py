@@ -35,50 +35,38 @@ def applied(law, **given):
     return law.replace(rows(**given))[0, 0]
 
 
-def test_uniform_shares_the_sum_of_a_row_over_its_valid_keys():
-    third = torch.tensor([1.0, 1.0, 1.0, 0.0]) / 3
-    assert_close(applied(Uniform()), torch.stack([third, third / 2, third * 0]))
+EVEN = VALID / VALID.sum(dim=-1, keepdim=True)
+UNIFORM = [[1 / 3, 1 / 3, 1 / 3, 0.0], [1 / 6, 1 / 6, 1 / 6, 0.0], [0.0] * 4]
+QUARTER = (0.75 * WEIGHTS + 0.25 * torch.tensor(UNIFORM)).tolist()
+HARD = [[1.0, 0, 0, 0], [0.25, 0.25, 0, 0], [0, 0, 0, 0]]
+PERFECT = torch.eye(4)[:3]
+ONE = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
+BY_HAND = {
+    "uniform": (Uniform(), {}, UNIFORM),
+    "uniform on a uniform map": (Uniform(), {"weights": EVEN}, EVEN.tolist()),
+    "gold": (Gold(), {"gold": [2, -1, 0]}, [[0.0, 0.0, 1.0, 0.0], *WEIGHTS[1:].tolist()]),
+    "gold on a perfect map": (Gold(), {"gold": [0, 1, 2], "weights": PERFECT}, PERFECT.tolist()),
+    "a gold key that is masked": (Gold(), {"gold": [3, 3, 3]}, WEIGHTS.tolist()),
+    "hard, where ties share": (Hard(), {}, HARD),
+    "the largest": (TopK(1), {}, HARD),
+    "all of the largest": (TopK(3), {}, WEIGHTS.tolist()),
+    "more of the largest than there are": (TopK(100), {}, WEIGHTS.tolist()),
+    "without the largest": (
+        WithoutTopK(1),
+        {},
+        [[0.0, 0.5, 0.5, 0.0], [0.0, 0.0, 0.5, 0.0], [0.0] * 4],
+    ),
+    "without the only one": (WithoutTopK(1), {"weights": ONE, "valid": VALID[:1]}, ONE.tolist()),
+    "zero": (Zero(), {}, [[0.0] * 4] * 3),
+    "no step to a law": (Interpolate(Uniform(), 0.0), {}, WEIGHTS.tolist()),
+    "a quarter of the way": (Interpolate(Uniform(), 0.25), {}, QUARTER),
+    "all of the way": (Interpolate(Uniform(), 1.0), {}, UNIFORM),
+}
 
 
-def test_uniform_on_a_uniform_map_changes_nothing():
-    even = VALID / VALID.sum(dim=-1, keepdim=True)
-    assert_close(applied(Uniform(), weights=even), even)
-
-
-def test_gold_moves_all_of_a_row_to_its_gold_key_and_leaves_rows_without_one():
-    found = applied(Gold(), gold=[2, -1, 0])
-    assert_close(found, torch.stack([torch.tensor([0.0, 0.0, 1.0, 0.0]), WEIGHTS[1], WEIGHTS[2]]))
-
-
-def test_gold_on_a_perfect_map_changes_nothing():
-    perfect = torch.eye(4)[:3]
-    assert_close(applied(Gold(), weights=perfect, gold=[0, 1, 2]), perfect)
-
-
-def test_a_gold_key_that_is_masked_is_no_gold_key():
-    assert_close(applied(Gold(), gold=[3, 3, 3]), WEIGHTS)
-
-
-def test_hard_is_topk_of_one_and_ties_share():
-    expected = torch.tensor([[1.0, 0, 0, 0], [0.25, 0.25, 0, 0], [0, 0, 0, 0]])
-    assert_close(applied(Hard()), expected)
-    assert_close(applied(TopK(1)), expected)
-
-
-def test_topk_of_all_keys_changes_nothing():
-    for count in (3, 4, 100):
-        assert_close(applied(TopK(count)), WEIGHTS)
-
-
-def test_without_topk_leaves_the_others_in_their_proportions():
-    found = applied(WithoutTopK(1))
-    assert_close(found[0], torch.tensor([0.0, 0.5, 0.5, 0.0]))
-    assert_close(found[1], torch.tensor([0.0, 0.0, 0.5, 0.0]))
-
-
-def test_a_row_without_another_weight_stays():
-    one = torch.tensor([[1.0, 0.0, 0.0, 0.0]])
-    assert_close(applied(WithoutTopK(1), weights=one, valid=VALID[:1]), one)
+@pytest.mark.parametrize(("law", "given", "expected"), BY_HAND.values(), ids=BY_HAND)
+def test_by_hand(law, given, expected):
+    assert_close(applied(law, **given), torch.tensor(expected))
 
 
 def test_shuffled_permutes_the_weights_of_valid_keys():
@@ -95,16 +83,6 @@ def test_random_is_dirichlet_over_valid_keys_with_the_sum_of_the_row():
     shares = several[:, 0, :3]  # of Dirichlet(1, 1, 1): mean 1/3, variance 2/9 / 4
     assert_close(shares.mean(dim=0), torch.full((3,), 1 / 3), atol=0.015, rtol=0)
     assert_close(shares.var(dim=0), torch.full((3,), 1 / 18), atol=0.006, rtol=0)
-
-
-def test_zero_leaves_nothing():
-    assert (applied(Zero()) == 0).all()
-
-
-@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
-def test_a_ladder_goes_from_the_learned_weights_to_the_law(share):
-    found = applied(Interpolate(Uniform(), share))
-    assert_close(found, (1 - share) * WEIGHTS + share * applied(Uniform()))
 
 
 def test_the_unit_form_has_rows_that_sum_to_one():

@@ -104,7 +104,7 @@ def test_no_content_can_end_its_element():
     assert "<script>document.title" not in whole
 
 
-def test_a_command_composes_the_same_configuration(in_process, regression_run, tmp_path):
+def test_a_command_composes_the_same_configuration(in_process, succeeds, regression_run, tmp_path):
     words = (
         *("model=gaussian", "model.width=2", "data.num_train=7", "optim=adam", "seed=3"),
         "optim.betas=[0.8, 0.9]",
@@ -113,8 +113,7 @@ def test_a_command_composes_the_same_configuration(in_process, regression_run, t
     (comparison,) = comparisons(collect([tmp_path]).runs)
     (run,) = comparison.configurations[0].runs
     line = command([run.summary], [3])
-    again = in_process(*shlex.split(line)[1:], "--cfg", "job")
-    assert again.returncode == 0
+    again = succeeds(*shlex.split(line)[1:], "--cfg", "job")
     assert again.stdout == in_process(*words, "--cfg", "job").stdout
 
 

@@ -8,67 +8,56 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 from safetensors.numpy import save_file
+from stored_runs import change_summary
 
 ATTENTION, SNAPSHOTS = "attention.safetensors", "attention_snapshots.safetensors"
+METRICS = "metrics.csv"
 
 
-def change_tensors(path, change):
-    with safe_open(path, framework="numpy") as file:
-        arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-        metadata = json.loads(file.metadata()["attnexp"])
-    change(arrays, metadata)
-    arrays = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
-    save_file(arrays, path, metadata={"attnexp": json.dumps(metadata)})
+def in_tensors(change):
+    """Return what makes a change to the tensors of a file and to their description."""
+
+    def spoil(path):
+        with safe_open(path, framework="numpy") as file:
+            arrays = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+            metadata = json.loads(file.metadata()["attnexp"])
+        change(arrays, metadata)
+        arrays = {key: np.ascontiguousarray(array) for key, array in arrays.items()}
+        save_file(arrays, path, metadata={"attnexp": json.dumps(metadata)})
+
+    return spoil
 
 
-def change_summary(folder, change):
-    path = folder / "summary.json"
-    summary = json.loads(path.read_text())
-    change(summary)
-    path.write_text(json.dumps(summary))
+def shorten_vocabulary(arrays, metadata):
+    metadata["source_vocab"] = metadata["source_vocab"][:4]
 
 
-def a_short_vocabulary(folder):
-    def change(arrays, metadata):
-        metadata["source_vocab"] = metadata["source_vocab"][:4]
-
-    change_tensors(folder / ATTENTION, change)
+def halve_keys(arrays, metadata):
+    arrays["keys"] = arrays["keys"][:, : arrays["keys"].shape[1] // 2]
 
 
-def half_of_the_keys(folder):
-    def change(arrays, metadata):
-        arrays["keys"] = arrays["keys"][:, : arrays["keys"].shape[1] // 2]
-
-    change_tensors(folder / ATTENTION, change)
+def rename_weights(arrays, metadata):
+    arrays["weights.nobody"] = arrays.pop("weights.pooling")
 
 
-def infinite_metrics(folder):
-    path = folder / "metrics.csv"
+def lose_epochs(arrays, metadata):
+    arrays["epochs"] = arrays["epochs"] * np.nan
+
+
+def make_metrics_infinite(path):
     head, *rows = path.read_text().splitlines()
     path.write_text("\n".join([head, *(re.sub("[^,]+", "inf", row) for row in rows), ""]))
 
 
-def an_unknown_tensor(folder):
-    def change(arrays, metadata):
-        arrays["weights.nobody"] = arrays.pop("weights.pooling")
-
-    change_tensors(folder / ATTENTION, change)
-
-
-def an_epoch_that_is_no_number(folder):
-    def change(arrays, metadata):
-        arrays["epochs"] = arrays["epochs"] * np.nan
-
-    change_tensors(folder / SNAPSHOTS, change)
-
-
-SPOILT = [
-    (a_short_vocabulary, "rnn", "the stored cross attention does not fit the examples"),
-    (half_of_the_keys, "curve", "the stored pooling attention does not fit the examples"),
-    (infinite_metrics, "curve", "its epochs are not ascending numbers"),
-    (an_unknown_tensor, "curve", "KeyError: 'nobody'"),
-    (an_epoch_that_is_no_number, "curve", "ValueError: cannot convert float NaN to integer"),
-]
+NO_FIT = "attention does not fit the examples"
+SPOILT = {
+    "a short vocabulary": ("rnn", ATTENTION, in_tensors(shorten_vocabulary), f"cross {NO_FIT}"),
+    "half of the keys": ("curve", ATTENTION, in_tensors(halve_keys), f"pooling {NO_FIT}"),
+    "infinite metrics": ("curve", METRICS, make_metrics_infinite, "not ascending numbers"),
+    "an unknown tensor": ("curve", ATTENTION, in_tensors(rename_weights), "KeyError: 'nobody'"),
+    "no epochs": ("curve", SNAPSHOTS, in_tensors(lose_epochs), "cannot convert float NaN to int"),
+}
+"""The run, its file, what is done to it, and what is said."""
 
 
 @pytest.fixture
@@ -80,12 +69,11 @@ def outputs(finished_runs, tmp_path):
 
 
 @pytest.fixture
-def content(in_process, tmp_path):
+def content(succeeds, tmp_path):
     """The content of the page about outputs/, and what was said on the standard error."""
 
     def read():
-        answer = in_process("report", "outputs", "--output", "page.html")
-        assert answer.returncode == 0, answer.stderr
+        answer = succeeds("report", "outputs", "--output", "page.html")
         text = (tmp_path / "page.html").read_text("utf-8")
         found = re.search(r'id="content">(.*?)</script>', text, re.DOTALL)
         return json.loads(found[1]), answer.stderr
@@ -102,11 +90,11 @@ def labels_of(page):
     }
 
 
-@pytest.mark.parametrize(("spoil", "name", "why"), SPOILT, ids=[s[0].__name__ for s in SPOILT])
+@pytest.mark.parametrize(("name", "file", "spoil", "why"), SPOILT.values(), ids=SPOILT)
 def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
-    content, in_process, outputs, tmp_path, spoil, name, why
+    content, succeeds, outputs, tmp_path, name, file, spoil, why
 ):
-    spoil(outputs / name)
+    spoil(outputs / name / file)
     page, said = content()
     (note,) = [note for note in page["notes"] if note.startswith("left out of pictures")]
     for text in (note, said):
@@ -121,9 +109,7 @@ def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
     assert maps == [bool(data["attention"]) for data in expected["data"]]
 
     shutil.move(tmp_path / "aside", outputs / name)
-    answer = in_process("plot", "outputs", "--kind", "loss", "--output", "pictures")
-    assert answer.returncode == 0, answer.stderr
-    assert why in answer.stderr
+    assert why in succeeds("plot", "outputs", "--kind", "loss", "--output", "pictures").stderr
     assert {path.stem for path in (tmp_path / "pictures").iterdir()} == {
         *("loss-sine", "loss-table", "loss-reverse")
     }
@@ -159,25 +145,23 @@ def test_an_error_of_runs_together_costs_one_part_of_the_page(content, outputs, 
 
 
 @pytest.mark.parametrize("verb", ["results", "report", "plot", "status"])
-def test_settings_that_are_nested_too_deeply_are_skipped(in_process, outputs, verb):
+def test_settings_that_are_nested_too_deeply_are_skipped(succeeds, outputs, verb):
     nested: object = 1
     for _ in range(400):
         nested = {"a": [nested]}
     change_summary(outputs / "boxcar", lambda s: s["config"]["model"].update(x=nested))
     more = {"plot": ("--kind", "loss"), "report": ("--output", "page.html")}.get(verb, ())
-    answer = in_process(verb, "outputs", *more)
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(verb, "outputs", *more)
     assert re.search(r"skipped 1 folder: outputs/boxcar/summary\.json .* levels", answer.stderr)
 
 
 @pytest.mark.parametrize("length", [300, 200_000])
-def test_a_very_long_name_is_shortened_in_pictures(in_process, outputs, tmp_path, length):
+def test_a_very_long_name_is_shortened_in_pictures(succeeds, outputs, tmp_path, length):
     for group in ("model", "data"):
         change_summary(
             outputs / "boxcar", lambda s, group=group: s["choices"].update({group: "x" * length})
         )
-    answer = in_process("plot", "outputs", "--kind", "fit,loss,attention", "--output", "pictures")
-    assert answer.returncode == 0, answer.stderr
+    succeeds("plot", "outputs", "--kind", "fit,loss,attention", "--output", "pictures")
     files = [path.name for path in (tmp_path / "pictures").iterdir()]
     assert "fit-sine.png" in files
     assert any(re.fullmatch(r"fit-x+-[0-9a-f]{12}\.png", name) for name in files)

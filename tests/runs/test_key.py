@@ -1,3 +1,5 @@
+import pytest
+
 from attnexp.runs.key import identity, run_key, run_name
 
 CONFIG = {
@@ -10,28 +12,31 @@ CONFIG = {
 }
 
 
-def test_what_does_not_change_the_numbers_is_not_in_the_key():
-    other = CONFIG | {"device": "cuda", "figures": False, "rerun": True, "output_dir": "elsewhere"}
-    assert run_key(other, {}) == run_key(CONFIG, {})
-    assert identity(other) == identity(CONFIG)
+def with_width(width):
+    return CONFIG | {"model": {"_target_": "a.B", "width": width}}
 
 
-def test_what_changes_the_numbers_is():
-    assert run_key(CONFIG | {"seed": 1}, {}) != run_key(CONFIG, {})
-    assert run_key(CONFIG | {"model": {"_target_": "a.B", "width": 2.0}}, {}) != run_key(CONFIG, {})
+SAME = {
+    "neutral": {"device": "cuda", "figures": False, "rerun": True, "output_dir": "elsewhere"},
+    "data with the seed of the run": {"data_seed": None},
+    "one number written in two ways": with_width(1),
+    "another order": dict(reversed(CONFIG.items())),
+}
+OTHER = {"seed": {"seed": 1}, "setting": with_width(2.0), "seed of the data": {"data_seed": 0}}
 
 
-def test_data_with_the_seed_of_the_run_have_the_key_of_earlier_versions():
-    assert run_key(CONFIG | {"data_seed": None}, {}) == run_key(CONFIG, {})
-    assert run_key(CONFIG | {"data_seed": 0}, {}) != run_key(CONFIG, {})
+@pytest.mark.parametrize("changes", SAME.values(), ids=SAME)
+def test_what_does_not_change_the_numbers_is_not_in_the_key(changes):
+    assert run_key({**changes, **CONFIG, **changes}, {}) == run_key(CONFIG, {})
 
 
-def test_one_number_written_in_two_ways_is_one_number():
-    assert run_key(CONFIG | {"model": {"_target_": "a.B", "width": 1}}, {}) == run_key(CONFIG, {})
+def test_neutral_settings_are_not_in_the_identity():
+    assert identity(CONFIG | SAME["neutral"]) == identity(CONFIG)
 
 
-def test_order_of_settings_does_not_matter():
-    assert run_key(dict(reversed(CONFIG.items())), {}) == run_key(CONFIG, {})
+@pytest.mark.parametrize("changes", OTHER.values(), ids=OTHER)
+def test_what_changes_the_numbers_is_in_the_key(changes):
+    assert run_key(CONFIG | changes, {}) != run_key(CONFIG, {})
 
 
 def test_the_key_is_the_same_in_every_process_and_version():

@@ -20,19 +20,16 @@ class Secretive(Average):
 """
 
 WORDS = (
-    *("--config-dir", "mine", "model=secretive", "train.max_epochs=1", "figures=false"),
+    *("--config-dir", "my_conf", "model=mine", "train.max_epochs=1", "figures=false"),
     *("model.note=${oc.env:CANARY}", f"model.password={TYPED}"),
 )
 REPEATABLE = WORDS[:-1]
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch) -> Path:
+def home(own_choice, tmp_path, monkeypatch) -> Path:
     """A folder with a score whose settings hold secrets."""
-    (tmp_path / "mine" / "model").mkdir(parents=True)
-    (tmp_path / "secretive.py").write_text(SCORE)
-    settings = "# Secretive.\n_target_: secretive.Secretive\nnote: ''\npassword: ''\nnumber: 0\n"
-    (tmp_path / "mine" / "model" / "secretive.yaml").write_text(settings)
+    own_choice("model", "secretive.Secretive", SCORE, "note: ''\npassword: ''\nnumber: 0\n")
     monkeypatch.setenv("CANARY", CANARY)
     return tmp_path
 
@@ -58,18 +55,17 @@ def run_folder(home: Path) -> Path:
     return folder
 
 
-def test_a_run_records_no_secret(in_process, home):
+def test_a_run_records_no_secret(in_process, succeeds, home):
     named = "hydra.run.dir=outputs/${hydra.job.override_dirname}"
     words = (*WORDS, "tracker=tensorboard", named)
-    answer = in_process(*words)
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(*words)
     assert leaks(home / "outputs") == []
     summary = json.loads((run_folder(home) / "summary.json").read_text())
     assert summary["config"]["model"]["note"] == "${oc.env:CANARY}"
     assert summary["config"]["model"]["password"] == MASK
     assert f"model.password={MASK}" in summary["command"]
     assert {f"model.password={MASK}", "model.note=${oc.env:CANARY}"} <= {*summary["overrides"]}
-    assert summary["config_dir"] == str(home / "mine")
+    assert summary["config_dir"] == str(home / "my_conf")
     assert not any(secret in answer.stdout + answer.stderr for secret in (CANARY, TYPED))
     assert "model.password is written as ***" in answer.stdout
     assert "finished before" in in_process(*words).stdout
@@ -90,21 +86,23 @@ def test_a_sweep_records_no_secret(attnexp, home, more):
     assert not any(secret in answer.stdout + answer.stderr for secret in (CANARY, TYPED))
     summaries = [json.loads(path.read_text()) for path in home.glob("outputs/*/summary.json")]
     assert len(summaries) >= 2
-    assert all(each["command"].startswith("attnexp -m --config-dir mine") for each in summaries)
+    assert all(each["command"].startswith("attnexp -m --config-dir my_conf") for each in summaries)
 
 
-def test_a_launcher_that_would_write_a_secret_down_refuses_it(in_process, home):
+def test_a_launcher_that_would_write_a_secret_down_refuses_it(refused, home):
     pytest.importorskip("hydra_plugins.hydra_submitit_launcher")
-    answer = in_process("-m", *WORDS, "hydra/launcher=submitit_local")
-    assert answer.returncode == 2
-    assert "model.password is a secret, and this launcher writes settings" in answer.stderr
+    assert "model.password is a secret, and this launcher writes settings" in refused(
+        "-m", *WORDS, "hydra/launcher=submitit_local"
+    )
     assert leaks(home / "outputs") == []
 
 
-def test_a_run_is_repeated_with_the_same_environment_alone(in_process, home, monkeypatch):
+def test_a_run_is_repeated_with_the_same_environment_alone(
+    in_process, succeeds, refused, home, monkeypatch
+):
     number = "model.number='${oc.decode:${oc.env:NUMBER}}'"
     monkeypatch.setenv("NUMBER", "3")
-    assert in_process(*REPEATABLE, number).returncode == 0
+    succeeds(*REPEATABLE, number)
     folder = run_folder(home)
     summary = json.loads((folder / "summary.json").read_text())
     assert summary["config"]["model"] == {
@@ -113,36 +111,33 @@ def test_a_run_is_repeated_with_the_same_environment_alone(in_process, home, mon
         "password": "",
         "number": 3,
     }
-    again = in_process("verify", str(folder), "--config-dir", "mine")
-    assert again.returncode == 0, again.stderr
-    assert "bit-identical" in again.stdout
+    assert "bit-identical" in succeeds("verify", str(folder), "--config-dir", "my_conf").stdout
     monkeypatch.setenv("CANARY", "elsewhere")
     dry = in_process("--dry-run", *REPEATABLE, number)
     assert dry.stdout.startswith("to do"), "another value is another run"
-    answer = in_process("verify", str(folder), "--config-dir", "mine")
-    assert answer.returncode == 2
-    assert "CANARY in the environment has another value than for the run" in answer.stderr
+    assert "CANARY in the environment has another value than for the run" in refused(
+        "verify", str(folder), "--config-dir", "my_conf"
+    )
     monkeypatch.delenv("CANARY")
-    answer = in_process("verify", str(folder), "--config-dir", "mine")
+    answer = in_process("verify", str(folder), "--config-dir", "my_conf")
     assert "needs CANARY in the environment, which is not set" in answer.stderr
 
 
-def test_a_mask_is_not_taken_for_a_secret(in_process, home):
+def test_a_mask_is_not_taken_for_a_secret(succeeds, refused, home):
     """A record of settings, such as best.yaml, may be given as an experiment."""
-    experiment = home / "mine" / "experiment" / "best.yaml"
+    experiment = home / "my_conf" / "experiment" / "best.yaml"
     experiment.parent.mkdir()
     experiment.write_text("# @package _global_\n# The best.\nmodel: {password: '***'}\n")
     wanted = "model.password='${oc.env:NAME}', and set NAME in the environment\n"
     for given in (["experiment=best"], ["model.password=***"], ["-m", "experiment=best"]):
-        answer = in_process(*REPEATABLE, *given)
-        assert answer.returncode == 2
-        assert "model.password is '***', which is recorded in place of a secret" in answer.stderr
-        assert answer.stderr.endswith(wanted)
+        said = refused(*REPEATABLE, *given)
+        assert "model.password is '***', which is recorded in place of a secret" in said
+        assert said.endswith(wanted)
     assert not (home / "outputs").exists()
-    assert in_process(*WORDS).returncode == 0
-    answer = in_process("verify", str(run_folder(home)), "--config-dir", "mine")
-    assert answer.returncode == 2
-    assert "model.password was a secret, which a run folder does not store" in answer.stderr
+    succeeds(*WORDS)
+    assert "model.password was a secret, which a run folder does not store" in refused(
+        "verify", str(run_folder(home)), "--config-dir", "my_conf"
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import math
 
 import pytest
 import torch
+from stored_runs import change_summary
 
 from attnexp.runs.files import SUMMARY, UnreadableRunError
 from attnexp.runs.run_status import Status
@@ -82,16 +83,16 @@ def test_a_folder_without_a_summary_is_not_a_run(tmp_path):
         ("config", {}),
     ],
 )
-def test_a_field_of_another_type_is_named(summary, damage, tmp_path, field, value):
+def test_a_field_of_another_type_is_named(summary, tmp_path, field, value):
     summary().write(tmp_path)
-    damage(tmp_path, **{field: value})
+    change_summary(tmp_path, lambda content: content.update({field: value}))
     with pytest.raises(UnreadableRunError, match=f"is not the summary of a run: its {field}"):
         read_summary(tmp_path)
 
 
-def test_what_a_field_holds_cannot_steer_a_terminal(summary, damage, tmp_path):
+def test_what_a_field_holds_cannot_steer_a_terminal(summary, tmp_path):
     summary().write(tmp_path)
-    damage(tmp_path, metrics={"\x1b[31m": "red"})
+    change_summary(tmp_path, lambda content: content.update(metrics={"\x1b[31m": "red"}))
     with pytest.raises(UnreadableRunError) as raised:
         read_summary(tmp_path)
     assert "\x1b" not in str(raised.value)

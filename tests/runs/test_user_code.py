@@ -88,15 +88,16 @@ class Mine(Dot):
 
 
 @pytest.mark.parametrize("more", [(), ("-m", "seed=0,1"), ("--dry-run",)])
-def test_a_run_says_that_its_code_reads_what_its_key_does_not_cover(in_process, tmp_path, more):
+def test_a_run_says_that_its_code_reads_what_its_key_does_not_cover(
+    in_process, succeeds, tmp_path, more
+):
     words = ("model=dot", "model._target_=reading.Mine", "train.max_epochs=1", "figures=false")
     (tmp_path / "reading.py").write_text(READS)
     (tmp_path / "other.py").write_text("import os\nWIDTH = len(os.environ)\n")
     (tmp_path / "width.txt").write_text("1")
     for width in (1, 2):  # the second time the numbers of the first are shown
         (tmp_path / "width.txt").write_text(str(width))
-        answer = in_process(*words, *more)
-        assert answer.returncode == 0, answer.stderr
+        answer = succeeds(*words, *more)
         (note,) = [line for line in answer.stderr.splitlines() if line.startswith("note:")]
         assert "other, line 2: os.environ; reading, line 7: pathlib.Path().read_text()" in note
         assert "leaves the key of a run as it is; rerun=true runs it again" in note

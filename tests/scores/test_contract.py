@@ -1,11 +1,11 @@
 """The contract holds for every scoring function of conf/model, and fails for what it forbids."""
 
 from functools import partial
-from pathlib import Path
 
 import pytest
 import torch
 import yaml
+from conftest import CONF, choice_names
 from docstring_example import require_example
 from hydra.utils import get_object
 from torch.func import functional_call
@@ -14,22 +14,19 @@ from attnexp.scores import Score
 from attnexp.scores.contract import SCORE_CONTRACT
 from attnexp.scores.gaussian import Gaussian
 
-CONF = Path(__file__).parents[2] / "conf" / "model"
 
-
-def class_of(name):
-    return get_object(yaml.safe_load((CONF / f"{name}.yaml").read_text())["_target_"])
+def class_and_settings(name):
+    settings = yaml.safe_load((CONF / "model" / f"{name}.yaml").read_text())
+    return get_object(settings.pop("_target_")), settings
 
 
 def make(name, query_dim=7, key_dim=7):
-    settings = yaml.safe_load((CONF / f"{name}.yaml").read_text())
-    del settings["_target_"]
+    target, settings = class_and_settings(name)
     torch.manual_seed(0)
-    return class_of(name)(query_dim=query_dim, key_dim=key_dim, **settings).double()
+    return target(query_dim=query_dim, key_dim=key_dim, **settings).double()
 
 
-NAMES = sorted(path.stem for path in CONF.glob("*.yaml"))
-LEARNED = [name for name in NAMES if list(make(name).parameters())]
+LEARNED = [name for name in choice_names("model") if list(make(name).parameters())]
 
 
 @pytest.mark.parametrize("check", SCORE_CONTRACT, ids=lambda check: check.__name__)
@@ -38,7 +35,7 @@ def test_contract(check, model_name):
 
 
 def test_the_docstring_ends_in_an_example_of_three_lines_that_is_true(model_name):
-    require_example(class_of(model_name))
+    require_example(class_and_settings(model_name)[0])
 
 
 @pytest.mark.parametrize("name", LEARNED)

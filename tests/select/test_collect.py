@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from stored_runs import change_summary
 
 from attnexp.core.errors import RequestError
 from attnexp.runs.summary import read_summary
@@ -67,9 +68,9 @@ def test_a_path_that_is_no_folder_is_a_wrong_request(tmp_path: Path, name: str, 
         collect([tmp_path / name])
 
 
-def test_a_damaged_run_is_set_aside_and_its_neighbours_are_read(write_run, damage, tmp_path: Path):
+def test_a_damaged_run_is_set_aside_and_its_neighbours_are_read(write_run, tmp_path: Path):
     write_run("a")
-    damage(write_run("b"), metrics=None)
+    change_summary(write_run("b"), lambda content: content.update(metrics=None))
     found = collect([tmp_path / "outputs"])
     assert [run.folder.name for run in found.runs] == ["a"]
     assert len(found.skipped) == 1

@@ -1,11 +1,10 @@
 """Runs as a DataFrame."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from imported import python
 
 import attnexp
 
@@ -44,22 +43,15 @@ def test_metrics_and_settings_may_be_called_anything(frame):
 @pytest.mark.parametrize(
     ("code", "heavy"),
     [
-        ("", {"torch", "pandas", "numpy", "rich", "hydra"}),
+        ("", {"torch", "pandas", "numpy", "matplotlib", "rich", "hydra"}),
         ("attnexp.load_results('.')", {"torch", "matplotlib", "scipy", "hydra"}),
         ("import attnexp.tables.reports", {"torch", "pandas", "scipy", "hydra"}),
     ],
 )
 def test_the_doors_open_only_what_they_need(tmp_path: Path, code: str, heavy: set[str]):
     program = f"import attnexp, sys\n{code}\nprint(sorted({heavy!r} & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(Path(attnexp.__file__).parents[1]), "PATH": ""},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "[]\n"
+    done = python("-c", program, cwd=tmp_path, PATH="")
+    assert done.stdout == "[]\n", done.stderr
 
 
 def test_combinations_of_values_are_counted(frame):

@@ -21,27 +21,42 @@ def standings(*several: list[float], rule: Rule = LOWER) -> list[str | None]:
 
 
 ONE, TWO = [1.0, 1.1, 0.9, 1.05, 1.0, 0.95], [2.0, 2.1, 1.95, 2.1, 2.05, 1.9]
+WIDE = [1.0, 1.5, 0.5, 1.2, 0.9, 1.1]
+TWENTY = [[float(row) + 0.01 * seed for seed in range(6)] for row in range(20)]
 
 
-def test_clear_differences_are_claimed():
-    assert standings(ONE, TWO) == ["best", "worse"]
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ([ONE, TWO], ["best", "worse"]),
+        ([WIDE, [1.1, 1.0, 1.4, 0.8, 1.3, 1.05]], ["best", "tied"]),
+        ([[0.0] * 3, [9.0] * 3], ["best", "worse on 3 of 3 seeds"]),
+        ([[0.0] * 5, [9.0] * 5], ["best", "worse on 5 of 5 seeds"]),
+        ([[0.0] * 6, [9.0] * 6], ["best", "worse"]),
+        (TWENTY, ["best", *["worse"] * 19]),
+        ([[1.0] * 2, [1.0] * 2], ["best", "best"]),
+        ([[1.0] * 6, [1.0] * 6, [2.0] * 6], ["best", "best", "worse"]),
+        ([[0.0, 2.0] * 3, [1.0] * 6], ["best", "best"]),
+        ([[0.1], [1.0, 1.1], [2.0, 2.1]], ["one seed", "best", "worse on 2 of 2 seeds"]),
+        ([[0.1], [0.2]], ["one seed", "one seed"]),
+        ([[0.1, 0.2], [0.2]], ["alone", "one seed"]),
+    ],
+    ids=[
+        *("a clear difference", "an unclear one", "three seeds", "five seeds", "six seeds"),
+        *("twenty rows", "equal rows", "two of three are equal", "equal means", "one of one seed"),
+        *("all of one seed", "one that can be compared with none"),
+    ],
+)
+def test_a_table_has_its_verdicts(table, words):
+    assert standings(*table) == words
+
+
+def test_higher_may_be_better():
     assert standings(ONE, TWO, rule=Rule("higher")) == ["worse", "best"]
 
 
-def test_unclear_differences_are_ties():
-    one, two = [1.0, 1.5, 0.5, 1.2, 0.9, 1.1], [1.1, 1.0, 1.4, 0.8, 1.3, 1.05]
-    assert standings(one, two) == ["best", "tied"]
-
-
-def test_few_seeds_say_what_was_seen():
-    assert standings([0.0] * 3, [9.0] * 3) == ["best", "worse on 3 of 3 seeds"]
-    assert standings([0.0] * 5, [9.0] * 5) == ["best", "worse on 5 of 5 seeds"]
-    assert standings([0.0] * 6, [9.0] * 6) == ["best", "worse"]
-
-
-def test_six_seeds_decide_among_twenty_rows():
-    table = [[float(row) + 0.01 * seed for seed in range(6)] for row in range(20)]
-    assert standings(*table) == ["best", *["worse"] * 19]
+def test_a_row_without_a_value_has_no_verdict():
+    assert standings([], [0.2, 0.1], [0.3, 0.1])[0] == "no value"
 
 
 def test_looks_share_the_level():
@@ -50,27 +65,19 @@ def test_looks_share_the_level():
 
 
 def test_rows_within_what_nobody_needs_are_equal():
-    one = [1.0, 1.5, 0.5, 1.2, 0.9, 1.1]
-    two = [value + (0.01, -0.005)[place % 2] for place, value in enumerate(one)]
-    assert standings(one, two, rule=Rule("lower", equal_within=0.1))[1] == "equal"
-    assert standings(one, two, rule=Rule("lower", equal_within=0.001))[1] == "tied"
+    near = [value + (0.01, -0.005)[place % 2] for place, value in enumerate(WIDE)]
+    assert standings(WIDE, near, rule=Rule("lower", equal_within=0.1))[1] == "equal"
+    assert standings(WIDE, near, rule=Rule("lower", equal_within=0.001))[1] == "tied"
 
 
 def test_rows_within_the_margin_are_equal_if_every_seed_is_a_little_worse():
-    one = [1.0, 1.5, 0.5, 1.2, 0.9, 1.1]
-    two = [value + 0.001 + 0.0001 * place for place, value in enumerate(one)]
-    assert standings(one, two)[1] == "worse"
-    assert standings(one, two, rule=Rule("lower", equal_within=0.02))[1] == "equal"
-    (found,) = against(rows(one)[0], rows([v - 0.001 for v in one]), Rule("lower", 0.02))
-    assert found.word == "equal"
-    (found,) = against(rows(one)[0], rows([v - 0.1 for v in one]), Rule("lower", 0.02))
-    assert found.word == "better"
-
-
-def test_rows_of_equal_means_are_both_best():
-    assert standings([1.0] * 2, [1.0] * 2) == ["best", "best"]
-    assert standings([1.0] * 6, [1.0] * 6, [2.0] * 6) == ["best", "best", "worse"]
-    assert standings([0.0, 2.0] * 3, [1.0] * 6) == ["best", "best"]
+    above = [value + 0.001 + 0.0001 * place for place, value in enumerate(WIDE)]
+    assert standings(WIDE, above)[1] == "worse"
+    assert standings(WIDE, above, rule=Rule("lower", equal_within=0.02))[1] == "equal"
+    for gap, word in ((0.001, "equal"), (0.1, "better")):
+        below = rows([value - gap for value in WIDE])
+        (found,) = against(rows(WIDE)[0], below, Rule("lower", 0.02))
+        assert found.word == word
 
 
 def test_the_interval_leaves_out_zero_where_the_row_is_worse():
@@ -127,13 +134,6 @@ def test_differences_that_vary_by_rounding_do_not_vary():
     values = [{seed: {0: float(v)} for seed, v in enumerate(own)} for own in both]
     assert set(paired(*values).values()) == {0.0}
     assert (every_pair(values) == 0.0).all()
-
-
-def test_one_seed_is_never_best_and_never_compared():
-    assert standings([0.1], [1.0, 1.1], [2.0, 2.1])[:2] == ["one seed", "best"]
-    assert standings([0.1], [0.2]) == ["one seed", "one seed"]
-    assert standings([0.1, 0.2], [0.2]) == ["alone", "one seed"]
-    assert standings([], [0.2, 0.1], [0.3, 0.1])[0] == "no value"
 
 
 def test_splits_of_a_file_need_a_larger_difference():

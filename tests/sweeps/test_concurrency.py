@@ -40,8 +40,7 @@ def test_a_single_run_waits_for_the_sweep_that_has_it(start, home):
     single = start("model.how=wait", "seed=0")
     until(lambda: single.said("is at work on this run; waiting for it"))
     (home / "go").touch()
-    code, out, _ = single.end()
-    assert code == 0
+    out = single.output()
     assert re.search(r"process \d+ on \S+ is at work on this run", out)
     assert "This run has finished before" in out
     assert sweep.end()[0] == 0
@@ -57,8 +56,7 @@ def test_a_job_is_taken_over_from_a_sweep_that_was_killed(start, home):
     first.end()
     until(lambda: statuses(home) == {"wait-0": "interrupted", "wait-1": "running"})
     (home / "go").touch()
-    code, out, _ = second.end()
-    assert code == 0
+    out = second.output()
     assert len(begun(home)) == 3
     assert [summary["status"] for summary in summaries(home)] == ["finished"] * 2
     assert re.search(r"done +2\n", out)

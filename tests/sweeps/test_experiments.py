@@ -3,8 +3,8 @@
 import re
 
 import pytest
-import sweeping
 import yaml
+from conftest import CONF
 
 from attnexp.stats.compare import Rule
 
@@ -16,17 +16,16 @@ LEAST = Rule("lower").least
 
 
 def test_each_opens_with_what_it_asks(experiment_name):
-    lines = (sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml").read_text()
+    lines = (CONF / "experiment" / f"{experiment_name}.yaml").read_text()
     directive, question = lines.splitlines()[:2]
     assert directive == "# @package _global_"
     assert "?" in question
 
 
-def test_each_can_be_composed_with_its_axes(experiment_name, in_process):
-    answer = in_process("-m", f"experiment={experiment_name}", "--dry-run")
-    assert answer.returncode == 0, answer.stderr
+def test_each_can_be_composed_with_its_axes(experiment_name, succeeds):
+    answer = succeeds("-m", f"experiment={experiment_name}", "--dry-run")
     (jobs,) = re.findall(r"^to do +(\d+)$", answer.stdout, re.M)
-    file = sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml"
+    file = CONF / "experiment" / f"{experiment_name}.yaml"
     axes = yaml.safe_load(file.read_text()).get("hydra", {}).get("sweeper", {}).get("params", {})
     if experiment_name in ONE_RUN:
         assert int(jobs) == 1
@@ -40,16 +39,14 @@ def test_each_can_be_composed_with_its_axes(experiment_name, in_process):
 
 
 def test_each_states_its_minutes(experiment_name):
-    text = (sweeping.ROOT / "conf" / "experiment" / f"{experiment_name}.yaml").read_text()
+    text = (CONF / "experiment" / f"{experiment_name}.yaml").read_text()
     assert re.search(r"^# .*\b(second|minute|hour)s?\b", text, re.M)
 
 
 @pytest.mark.slow
-def test_an_experiment_ends_in_its_table(in_process):
+def test_an_experiment_ends_in_its_table(in_process, succeeds):
     command = ("-m", "experiment=scores_on_sine", "model=average,gaussian", "seed=0,1")
-    answer = in_process(*command)
-    assert answer.returncode == 0, answer.stderr
-    status, _, results = answer.stdout.partition("test_mse")
+    status, _, results = succeeds(*command).stdout.partition("test_mse")
     assert re.findall(r"done +(\d)\n", status) == ["6", "4"]
     assert re.search(r"average", results)
     assert re.search(r"gaussian", results)
@@ -61,11 +58,12 @@ def test_an_experiment_ends_in_its_table(in_process):
 PICTURED = ("-m", "experiment=first_look", "model=average,gaussian")
 
 
-def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(in_process, tmp_path):
-    answer = in_process(*PICTURED)
-    assert answer.returncode == 0, answer.stderr
+def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(
+    in_process, succeeds, tmp_path
+):
+    answer = succeeds(*PICTURED)
     assert "could not be drawn" not in answer.stdout
-    names = ["attention.png", "fit.png"]
+    names = ["attention.png", "fit.png", "metric.png"]
     folder = tmp_path / "outputs" / "figures" / "first_look"
     assert sorted(path.name for path in folder.iterdir()) == names
     for name in names:
@@ -78,10 +76,9 @@ def test_an_experiment_with_pictures_draws_the_comparison_and_names_the_files(in
         assert in_process(*command.split()[1:]).returncode == 0, command
 
 
-def test_any_sweep_ends_with_its_table_and_its_pictures(in_process, tmp_path):
+def test_any_sweep_ends_with_its_table_and_its_pictures(in_process, succeeds, tmp_path):
     words = ("-m", "model=average", "seed=0,1")
-    answer = in_process(*words)
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(*words)
     assert "sine: 1 configuration, 2 runs" in answer.stdout
     drawn = [*tmp_path.glob("outputs/figures/*/fit.png")]
     assert len(drawn) == 1
@@ -89,28 +86,25 @@ def test_any_sweep_ends_with_its_table_and_its_pictures(in_process, tmp_path):
     plain = in_process(*words, "figures=false", "output_dir=plain")
     assert "sine: 1 configuration, 2 runs" in plain.stdout
     assert not (tmp_path / "plain" / "figures").exists()
-    assert in_process("-m", "model=gaussian", "figures=true").returncode == 0
+    succeeds("-m", "model=gaussian", "figures=true")
     assert len([*tmp_path.glob("outputs/gaussian-*/figures/fit.png")]) == 1
 
 
-def test_too_many_configurations_are_not_drawn_and_that_is_said(in_process, monkeypatch, tmp_path):
+def test_too_many_configurations_are_not_drawn_and_that_is_said(succeeds, monkeypatch, tmp_path):
     from attnexp.sweeps import printed
 
     assert printed.MOST_COMPARED == 32
     monkeypatch.setattr(printed, "MOST_COMPARED", 1)
-    answer = in_process("-m", "model=average,gaussian")
-    assert answer.returncode == 0, answer.stderr
-    said = " ".join(answer.stdout.split())
+    said = " ".join(succeeds("-m", "model=average,gaussian").stdout.split())
     assert "2 configurations are too many for one picture: attnexp plot --where draws some" in said
     assert not (tmp_path / "outputs" / "figures").exists()
 
 
-def test_a_comparison_that_cannot_be_drawn_fails_no_sweep(in_process, monkeypatch):
+def test_a_comparison_that_cannot_be_drawn_fails_no_sweep(succeeds, monkeypatch):
     from attnexp.plots import catalogue
 
     monkeypatch.setattr(catalogue, "draw_comparisons", lambda folders, into: 1 / 0)
-    answer = in_process(*PICTURED)
-    assert answer.returncode == 0, answer.stderr
+    answer = succeeds(*PICTURED)
     assert "the comparison could not be drawn (ZeroDivisionError: division by zero)" in (
         answer.stdout
     )
@@ -125,7 +119,7 @@ def test_the_command_line_replaces_axes_and_a_single_run_says_that_there_are_som
     )
 
 
-def test_experiments_with_axes_run_one_at_a_time(in_process):
-    answer = in_process("-m", "experiment=scores_on_sine,first_look", "--dry-run")
-    assert answer.returncode == 2
-    assert "each experiment has its own axes, so run one at a time" in answer.stderr
+def test_experiments_with_axes_run_one_at_a_time(refused):
+    assert "each experiment has its own axes, so run one at a time" in refused(
+        "-m", "experiment=scores_on_sine,first_look", "--dry-run"
+    )

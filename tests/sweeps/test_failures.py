@@ -20,7 +20,21 @@ WAYS = {
 
 
 def test_whatever_a_job_does_the_others_finish(fragile, home):
-    check_isolation(fragile, home, WAYS)
+    answer = fragile("-m", f"model.how={','.join(WAYS)},fine")
+    assert answer.returncode == 1
+    assert statuses(home) == {f"{how}-0": "failed" for how in WAYS} | {"fine-0": "finished"}
+    for summary in summaries(home):
+        how = summary["config"]["model"]["how"]
+        if how != "fine":
+            assert summary["error"].startswith(WAYS[how])
+            assert summary["ended"] is not None
+            # said at once, in a line, and again in the table with the way to the log
+            assert f"failed: model.how={how}: {WAYS[how]}" in answer.stdout
+            row = rf"model.how={how} +{re.escape(WAYS[how])}.* outputs/\S+/attnexp.log"
+            assert re.search(row, answer.stdout)
+    assert re.search(rf"done +1\nfailed +{len(WAYS)}\n", answer.stdout)
+    assert "6 of 7 jobs failed; the same command runs them again" in answer.stderr
+    assert "Traceback" not in answer.stdout + answer.stderr
     log = (folder_of(home, "raise", 0) / "attnexp.log").read_text()
     assert "a word from the score" in log  # what a job prints is in its log
     assert "Traceback (most recent call last)" in log
@@ -32,27 +46,6 @@ def test_whatever_a_job_does_the_others_finish(fragile, home):
     assert again.returncode == 1
     assert re.search(r"skipped +1\n", again.stdout)
     assert len(begun(home)) == len(WAYS) + 2
-
-
-def check_isolation(fragile, home, ways):
-    """Sweep over ways to break and one that does not, and hold files and screen against them."""
-    answer = fragile("-m", f"model.how={','.join(ways)},fine")
-    assert answer.returncode == 1
-    assert statuses(home) == {f"{how}-0": "failed" for how in ways} | {"fine-0": "finished"}
-    for summary in summaries(home):
-        how = summary["config"]["model"]["how"]
-        if how != "fine":
-            assert summary["error"].startswith(ways[how])
-            assert summary["ended"] is not None
-            # said at once, in a line, and again in the table with the way to the log
-            assert f"failed: model.how={how}: {ways[how]}" in answer.stdout
-            row = rf"model.how={how} +{re.escape(ways[how])}.* outputs/\S+/attnexp.log"
-            assert re.search(row, answer.stdout)
-    assert re.search(r"done +1\n", answer.stdout)
-    assert re.search(rf"failed +{len(ways)}\n", answer.stdout)
-    total = len(ways) + 1
-    assert f"{len(ways)} of {total} jobs failed; the same command runs them again" in answer.stderr
-    assert "Traceback" not in answer.stdout + answer.stderr
 
 
 def test_a_job_that_cannot_be_built_fails_alone(fragile, home):

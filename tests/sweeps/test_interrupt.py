@@ -96,19 +96,11 @@ def test_a_killed_job_process_is_one_failed_job(start, home):
 
 def test_a_job_that_will_not_stop_is_ended(start, home):
     """A job that ignores the interrupt is killed after a while, and counts as interrupted."""
-    (home / "stubborn.py").write_text(
-        "import signal, time\n"
-        "import fragile\n"
-        "class Stubborn(fragile.Fragile):\n"
-        "    def compare(self, queries, keys):\n"
-        "        signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-        "        return super().compare(queries, keys)\n"
-    )
-    command = start("-m", "seed=0,1", "model._target_=stubborn.Stubborn", "model.seconds=60")
+    command = start("-m", "seed=0,1", "model.how=stubborn")
     until(lambda: begun(home))
     command.interrupt()
     code, out, _ = command.end(timeout=30)
     assert code == 130
     assert re.search(r"interrupted +1\nto do +1\n", out)
     until(lambda: marked(start.mark) == [], seconds=20)
-    assert statuses(home) == {"fine-0": "interrupted"}
+    assert statuses(home) == {"stubborn-0": "interrupted"}

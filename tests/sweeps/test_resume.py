@@ -1,13 +1,11 @@
 """A sweep that is issued again runs what is missing, and nothing else."""
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
-from imported import IMPORTED
+from imported import python
+from stored_runs import change_summary
 from sweeping import ARGUMENTS, begun, folder_of, statuses
 
 
@@ -45,11 +43,11 @@ def test_single_runs_and_sweeps_count_for_each_other(fragile, home):
     assert "to do: outputs/fragile" in fragile("seed=5", "--dry-run").stdout
 
 
-def test_a_run_in_a_sweep_is_the_run_alone(fragile, in_process, home):
+def test_a_run_in_a_sweep_is_the_run_alone(fragile, succeeds, home):
     """Same bits, same files, same record of the configuration."""
     arguments = ("model=additive", "figures=false", "seed=3", "train.max_epochs=5")
-    assert in_process(*arguments, "output_dir=alone").returncode == 0
-    assert in_process("-m", *arguments, "output_dir=swept").returncode == 0
+    succeeds(*arguments, "output_dir=alone")
+    succeeds("-m", *arguments, "output_dir=swept")
     (alone,), (swept,) = (list((home / where).iterdir()) for where in ("alone", "swept"))
     assert alone.name == swept.name
     files = [
@@ -65,18 +63,13 @@ def test_a_run_in_a_sweep_is_the_run_alone(fragile, in_process, home):
     assert summaries[0]["metrics"] == summaries[1]["metrics"]
 
 
-def change(folder, **changes):
-    path = folder / "summary.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-
-
 def test_what_did_not_finish_is_run_and_what_is_foreign_is_not_touched(fragile, home):
     fragile("-m", "seed=range(0,6)")
     folders = [folder_of(home, "fine", seed) for seed in range(6)]
-    change(folders[0], status="interrupted")
-    change(folders[1], status="running")
-    change(folders[2], status="failed", error="boom")
-    change(folders[3], results_version=0)
+    change_summary(folders[0], lambda summary: summary.update(status="interrupted"))
+    change_summary(folders[1], lambda summary: summary.update(status="running"))
+    change_summary(folders[2], lambda summary: summary.update(status="failed", error="boom"))
+    change_summary(folders[3], lambda summary: summary.update(results_version=0))
     (folders[4] / "summary.json").write_text("{")
     dry = fragile("-m", "seed=range(0,6)", "--dry-run").stdout
     for seed, state in enumerate(
@@ -95,7 +88,9 @@ def test_what_did_not_finish_is_run_and_what_is_foreign_is_not_touched(fragile, 
     assert set(statuses(home).values()) == {"finished"}
 
     config = json.loads((folders[5] / "summary.json").read_text())["config"]
-    change(folders[5], key="0000000000", config=config | {"seed": 77})
+    change_summary(
+        folders[5], lambda summary: summary.update(key="0000000000", config=config | {"seed": 77})
+    )
     before = (folders[5] / "summary.json").read_bytes()
     for arguments in (("-m", "seed=4,5"), ("seed=5",)):
         answer = fragile(*arguments)
@@ -117,11 +112,6 @@ def test_without_work_torch_is_not_imported(fragile, home, arguments):
         "heavy = {'torch', 'pandas', 'matplotlib'} & set(sys.modules)\n"
         "sys.exit(f'{code} {heavy}')"
     )
-    environment = os.environ | {"PYTHONPATH": IMPORTED}
-    command = [sys.executable, "-c", script]
-    answer = subprocess.run(
-        command, check=False, cwd=home, env=environment, capture_output=True, text=True
-    )
-    note, said = answer.stderr.splitlines()
+    note, said = python("-c", script, cwd=home).stderr.splitlines()
     assert "your code reads while it runs (fragile, line " in note
     assert said == "0 set()"

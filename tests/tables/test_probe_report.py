@@ -3,6 +3,7 @@
 import pytest
 
 from attnexp.core.errors import RequestError
+from attnexp.runs.folder import load_run
 from attnexp.runs.probed import LEARNED, Probed, read_probed, write_probed
 from attnexp.select.configurations import comparisons
 from attnexp.tables.probe_report import interventions_report
@@ -47,16 +48,10 @@ def probed(write_run):
                 for name, change in (validation or {}).items()
             ]
             write_probed(folder, [*rows, *more])
-            runs.append(load(folder))
+            runs.append(load_run(folder))
         return runs
 
     return write
-
-
-def load(folder):
-    from attnexp.runs.folder import load_run
-
-    return load_run(folder)
 
 
 def report(runs, metric=None):

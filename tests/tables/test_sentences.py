@@ -8,15 +8,16 @@ import numpy as np
 from attnexp.tables.entries import Request
 from attnexp.tables.reports import configurations_report
 
+ONE = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
+
 
 def told(runs, **request):
     return configurations_report(runs, Request(**request))
 
 
 def test_the_verdict_names_the_best_the_worse_and_the_undecided(sweep_of):
-    one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
     near = [0.1, 0.24, 0.11, 0.14, 0.19, 0.1]
-    runs = sweep_of({"a": one, "b": [value + 1 for value in one], "c": near})
+    runs = sweep_of({"a": ONE, "b": [value + 1 for value in ONE], "c": near})
     (verdict,) = told(runs).verdicts
     assert verdict == (
         "a has the lowest mean test_mse, 0.1433. Worse: b by 1. Not told apart from it: c"
@@ -31,8 +32,7 @@ def test_too_few_seeds_are_named_with_what_was_seen(sweep_of):
 
 
 def test_the_reasoning_is_told_where_it_is_asked_for(sweep_of):
-    one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
-    runs = sweep_of({"a": one, "b": [value + 1 for value in one]})
+    runs = sweep_of({"a": ONE, "b": [value + 1 for value in ONE]})
     _, reasons = told(runs, explain=True).verdicts
     assert reasons.startswith("b against a: 6 pairs of results, one per seed.")
     assert "2^6 = 64 ways" in reasons
@@ -40,8 +40,7 @@ def test_the_reasoning_is_told_where_it_is_asked_for(sweep_of):
 
 
 def test_a_tie_names_the_seeds_that_would_find_its_difference(sweep_of):
-    one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
-    runs = sweep_of({"a": one, "c": [0.13, 0.19, 0.16, 0.11, 0.21, 0.14]})
+    runs = sweep_of({"a": ONE, "c": [0.13, 0.19, 0.16, 0.11, 0.21, 0.14]})
     (note,) = (note for note in told(runs).notes if "80% power" in note)
     assert "a and c are not told apart" in note
     assert "seeds would detect a difference of this size (0.01333) with 80% power" in note
@@ -82,9 +81,8 @@ def test_a_setting_that_is_null_is_named(frame):
 
 
 def test_a_negligible_difference_gets_no_advice(sweep_of):
-    one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
-    other = [v + gap for v, gap in zip(one, [4e-5, -2e-5, 1e-5, -1e-5, 2e-5, -3e-5], strict=True)]
-    assert not any("80% power" in note for note in told(sweep_of({"a": one, "b": other})).notes)
+    other = [v + gap for v, gap in zip(ONE, [4e-5, -2e-5, 1e-5, -1e-5, 2e-5, -3e-5], strict=True)]
+    assert not any("80% power" in note for note in told(sweep_of({"a": ONE, "b": other})).notes)
 
 
 def test_the_floor_is_that_of_the_level_at_which_rows_were_tested(sweep_of):

@@ -12,12 +12,11 @@ QUICK = ("model=gaussian_learned", "train.max_epochs=3")
 
 
 @pytest.fixture
-def run_with(in_process, tmp_path):
+def run_with(succeeds, tmp_path):
     """Runs with a tracker and returns the folder of the run."""
 
     def run(*arguments):
-        done = in_process(*QUICK, *arguments)
-        assert done.returncode == 0, done.stderr
+        succeeds(*QUICK, *arguments)
         (folder,) = (tmp_path / "outputs").glob("*-seed0-*")
         return folder
 
@@ -85,18 +84,15 @@ def test_event_files_on_a_full_disk_cost_a_sentence(in_process, monkeypatch, tmp
 def test_a_tracker_is_no_part_of_what_a_run_is(run_with, in_process):
     pytest.importorskip("tensorboard", reason="tensorboard is not installed")
     folder = run_with("tracker=tensorboard", "figures=false")
-    again = in_process(*QUICK, "figures=false")
-    assert "has finished before" in again.stdout
+    assert "has finished before" in in_process(*QUICK, "figures=false").stdout
     assert "tracker" not in summary_of(folder)["choices"]
 
 
 def test_a_library_that_is_not_there_is_said_before_anything_is_written(
-    in_process, tmp_path, monkeypatch
+    refused, tmp_path, monkeypatch
 ):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    done = in_process("tracker=tensorboard")
-    assert done.returncode == 2
-    assert "pip install 'attnexp[tensorboard]'" in done.stderr
+    assert "pip install 'attnexp[tensorboard]'" in refused("tracker=tensorboard")
     assert not (tmp_path / "outputs").exists()
 
 
@@ -116,14 +112,8 @@ class Mine(Tracker):
 """
 
 
-def test_a_tracker_of_ones_own_is_told_settings_epochs_metrics_and_pictures(in_process, tmp_path):
-    (tmp_path / "my_tracker.py").write_text(OWN)
-    (tmp_path / "my_conf" / "tracker").mkdir(parents=True)
-    (tmp_path / "my_conf" / "tracker" / "mine.yaml").write_text(
-        "# My own.\n_target_: my_tracker.Mine\n"
-    )
-    words = ("--config-dir", "my_conf", "tracker=mine", "model.initial_width=0.5")
-    done = in_process(*QUICK, *words)
-    assert done.returncode == 0, done.stderr
+def test_a_tracker_of_ones_own_is_told_settings_epochs_metrics_and_pictures(succeeds, own_choice):
+    words = own_choice("tracker", "my_tracker.Mine", OWN)
+    done = succeeds(*QUICK, *words, "model.initial_width=0.5")
     pictures = ["attention.png", "fit.png", "loss.png"]
     assert f"told [0.5, 1, 2, 3] True {pictures}" in done.stdout

@@ -173,12 +173,11 @@ def test_a_gpu_decodes_what_the_cpu_decodes(data, arch):
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_a_run_says_what_is_captured(in_process, tmp_path, words, said):
+def test_a_run_says_what_is_captured(succeeds, tmp_path, words, said):
     small = ("data.num_train=90", "data.num_validation=5", "data.num_test=5", "data.max_length=3")
-    answer = in_process(
+    succeeds(
         "data=reverse", *small, "train.batch_size=20", "train.max_epochs=2", "device=cuda", *words
     )
-    assert answer.returncode == 0, answer.stderr
     (folder,) = (tmp_path / "outputs").iterdir()
     assert said in (folder / "attnexp.log").read_text()
     summary = read_summary(folder)

@@ -1,11 +1,8 @@
 """The device of a run, and what a run sets up on the processor."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 import torch
+from imported import python
 
 from attnexp.core.errors import RequestError
 from attnexp.training.device import choose_device, prepare_processor
@@ -54,14 +51,8 @@ def test_the_processor_is_prepared():
 
 
 @pytest.mark.parametrize(("given", "found"), [(None, "AUTO"), ("COMPATIBLE", "COMPATIBLE")])
-def test_products_of_mkl_depend_on_no_alignment_unless_the_user_says_how(given, found):
-    environment = {name: value for name, value in os.environ.items() if name != "MKL_CBWR"}
+def test_products_of_mkl_depend_on_no_alignment_unless_the_user_says_how(given, found, monkeypatch):
+    monkeypatch.delenv("MKL_CBWR", raising=False)
     code = "import os, attnexp; print(os.environ['MKL_CBWR'])"
-    answer = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment | ({"MKL_CBWR": given} if given else {}),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    answer = python("-c", code, **({"MKL_CBWR": given} if given else {}))
     assert answer.stdout == f"{found}\n"

@@ -1,10 +1,8 @@
 """Rprop against that of PyTorch."""
 
-import subprocess
-import sys
-
 import pytest
 import torch
+from imported import python
 
 from attnexp.training.optimizers import Rprop, reads_rate_once
 
@@ -64,4 +62,5 @@ assert run(["figures=false"]) == 0
 assert "torch" in sys.modules
 assert "torch._dynamo" not in sys.modules
 """
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60, cwd=tmp_path)
+    answer = python("-c", code, cwd=tmp_path)
+    assert answer.returncode == 0, answer.stderr

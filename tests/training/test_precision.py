@@ -26,12 +26,11 @@ SEQUENCES = (
 
 
 @pytest.fixture
-def trained(in_process, tmp_path):
+def trained(succeeds, tmp_path):
     """Runs a command line, and returns the folder of its run."""
 
     def train(*words):
-        answer = in_process(*words, f"output_dir={tmp_path / 'new'}")
-        assert answer.returncode == 0, answer.stderr
+        succeeds(*words, f"output_dir={tmp_path / 'new'}")
         (folder,) = (tmp_path / "new").iterdir()
         return folder.rename(tmp_path / folder.name)
 
@@ -62,7 +61,7 @@ slow = pytest.mark.slow
     "arch",
     [pytest.param("rnn", marks=slow), pytest.param("transformer", marks=slow), "decoder_only"],
 )
-def test_sequences_in_other_precisions(trained, in_process, arch):
+def test_sequences_in_other_precisions(trained, succeeds, arch):
     """All metrics are finite, and every verb reads the run."""
     folders = {
         name: trained(*SEQUENCES, f"arch={arch}", f"precision={name}", f"figures={name == 'fp64'}")
@@ -79,8 +78,7 @@ def test_sequences_in_other_precisions(trained, in_process, arch):
         assert all(map(math.isfinite, metrics.values()))
         assert str(run.attention.weights["cross"].dtype) == dtype
         for words in (["decode", str(folders[name]), "3 1"], ["show", str(folders[name])]):
-            answer = in_process(*words)
-            assert answer.returncode == 0, answer.stderr
+            succeeds(*words)
     assert read_summary(folders["fp64"]).notes == []
     assert (folders["fp64"] / "figures" / "attention.png").exists()
 

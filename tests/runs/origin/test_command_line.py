@@ -21,19 +21,39 @@ def typed(write_run):
     return write
 
 
-def test_the_command_repeats_what_was_typed(typed):
-    runs = [
-        typed("model=dot", "data=reverse", "seed=0", "rerun=true"),
-        typed("model=additive", "data=reverse", "seed=1"),
-    ]
-    assert command(runs, [3, 4]) == "attnexp -m model=dot,additive data=reverse seed=3,4"
+REVERSED = ["data=reverse", "seed=0", "rerun=true"], ["data=reverse", "seed=1"]
+COMMANDS = {
+    "what was typed": (
+        [["model=dot", *REVERSED[0]], ["model=additive", *REVERSED[1]]],
+        [3, 4],
+        "attnexp -m model=dot,additive data=reverse seed=3,4",
+    ),
+    "quoted for a shell": (
+        [["optim.betas=[0.9, 0.99]", "model=it's"]],
+        range(7),
+        "attnexp -m 'optim.betas=[0.9, 0.99]' 'model=it'\"'\"'s' 'seed=range(0,7)'",
+    ),
+    "two, for two sweeps": (
+        [["model=a", "optim.lr=1"], ["model=b", "optim.lr=2"]],
+        [1, 2],
+        "attnexp -m model=a optim.lr=1 seed=1,2 && attnexp -m model=b optim.lr=2 seed=1,2",
+    ),
+    "two, for other settings": (
+        [["model=a", "~train.clip_norm"], ["+new=b"]],
+        [1],
+        "attnexp model=a '~train.clip_norm' seed=1 && attnexp +new=b seed=1",
+    ),
+    "none, for a crossing of three": (
+        [[f"model={model}", f"optim.lr={i}"] for i, model in enumerate("abc")],
+        [1],
+        None,
+    ),
+}
 
 
-def test_the_command_is_quoted_for_a_shell(typed):
-    run = typed("optim.betas=[0.9, 0.99]", "model=it's")
-    assert command([run], range(7)) == (
-        "attnexp -m 'optim.betas=[0.9, 0.99]' 'model=it'\"'\"'s' 'seed=range(0,7)'"
-    )
+@pytest.mark.parametrize(("runs", "seeds", "line"), COMMANDS.values(), ids=COMMANDS)
+def test_runs_have_a_command(typed, runs, seeds, line):
+    assert command([typed(*words) for words in runs], seeds) == line
 
 
 def test_the_command_knows_the_users_own_choices(typed):
@@ -41,20 +61,7 @@ def test_the_command_knows_the_users_own_choices(typed):
     assert command([run], [1]) == "attnexp --config-dir '/my conf' model=mine seed=1"
 
 
-def test_what_one_sweep_cannot_say_takes_two(typed):
-    crossed = [typed("model=a", "optim.lr=1"), typed("model=b", "optim.lr=2")]
-    assert command(crossed, [1, 2]) == (
-        "attnexp -m model=a optim.lr=1 seed=1,2 && attnexp -m model=b optim.lr=2 seed=1,2"
-    )
-    other = [typed("model=a", "~train.clip_norm"), typed("+new=b")]
-    assert command(other, [1]) == (
-        "attnexp model=a '~train.clip_norm' seed=1 && attnexp +new=b seed=1"
-    )
-
-
-def test_what_cannot_be_said_has_no_command(typed, write_run):
-    many = [typed(f"model={model}", f"optim.lr={i}") for i, model in enumerate("abc")]
-    assert command(many, [1]) is None
+def test_a_run_that_does_not_say_what_was_typed_has_no_command(write_run):
     assert command([load_run(write_run("unsaid")).summary], [1]) is None
 
 

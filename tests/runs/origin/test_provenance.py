@@ -57,9 +57,11 @@ def test_changes_are_in_the_differences_and_others_named(checkout, tmp_path):
     assert "unknown to git" not in working.differences
 
 
-def test_a_run_keeps_its_differences_and_show_tells_its_origin(checkout, in_process, tmp_path):
+def test_a_run_keeps_its_differences_and_show_tells_its_origin(
+    checkout, in_process, succeeds, tmp_path
+):
     (tmp_path / "mine.py").write_text("width = 2\n")
-    assert in_process("model=average", "figures=false").returncode == 0
+    succeeds("model=average", "figures=false")
     (folder,) = (tmp_path / "outputs").iterdir()
     assert "+width = 2" in (folder / files.DIFF).read_text()
     shown = in_process("show", str(folder)).stdout

@@ -106,12 +106,10 @@ def test_seeds_of_the_data_may_differ_between_replicas():
     assert [job.number for job in group] == [0, 1, 2]
 
 
-def test_a_batched_sweep_leaves_ordinary_folders_that_can_be_repeated_alone(in_process, tmp_path):
+def test_a_batched_sweep_leaves_ordinary_folders_that_can_be_repeated_alone(succeeds, tmp_path):
     words = (LAUNCHER, "hydra.launcher.size=3", "seed=0,1", "data.noise=0.5,0.2", *SHORT)
-    swept = in_process("-m", *words, "output_dir=many")
-    assert swept.returncode == 0, swept.stderr
-    plain = in_process("seed=1", *SHORT, "output_dir=plain")
-    assert plain.returncode == 0
+    succeeds("-m", *words, "output_dir=many")
+    succeeds("seed=1", *SHORT, "output_dir=plain")
     (usual,) = (tmp_path / "plain").iterdir()
     runs = sorted((tmp_path / "many").iterdir())
     assert len(runs) == 4
@@ -128,8 +126,7 @@ def test_a_batched_sweep_leaves_ordinary_folders_that_can_be_repeated_alone(in_p
         ]
     line = command([read_summary(folder)], [summary["config"]["seed"]])
     assert "batched=true" in line
-    alone = in_process(*line.split()[1:], "output_dir=alone")
-    assert alone.returncode == 0, alone.stderr
+    succeeds(*line.split()[1:], "output_dir=alone")
     for name in ("model.safetensors", "attention.safetensors", "predictions.csv"):
         again = (tmp_path / "alone" / folder.name / name).read_bytes()
         assert again == (folder / name).read_bytes()
@@ -138,8 +135,7 @@ def test_a_batched_sweep_leaves_ordinary_folders_that_can_be_repeated_alone(in_p
 @pytest.mark.slow
 def test_a_job_that_kills_the_worker_does_not_end_the_others(in_process, tmp_path, own_scores):
     words = ("-m", LAUNCHER, *own_scores, "model=deadly", *SHORT)
-    swept = in_process(*words, "model.initial_width=0.75,0.5", "seed=0,1")
-    assert swept.returncode == 1
+    assert in_process(*words, "model.initial_width=0.75,0.5", "seed=0,1").returncode == 1
     found = summaries(tmp_path / "outputs")
     assert {key: summary["status"] for key, (_, summary) in found.items()} == {
         (0, 0.75): "failed",
@@ -150,14 +146,12 @@ def test_a_job_that_kills_the_worker_does_not_end_the_others(in_process, tmp_pat
     assert "exit code 3" in found[0, 0.75][1]["error"]
 
 
-def test_a_score_that_cannot_be_mapped_runs_by_itself_and_says_so(in_process, tmp_path, own_scores):
+def test_a_score_that_cannot_be_mapped_runs_by_itself_and_says_so(succeeds, tmp_path, own_scores):
     words = (*own_scores, "model=deciding", *SHORT)
-    swept = in_process("-m", LAUNCHER, *words, "seed=0,1")
-    assert swept.returncode == 0, swept.stderr
+    swept = succeeds("-m", LAUNCHER, *words, "seed=0,1")
     said = "batched=true, but this run was trained by itself, because its loss cannot be mapped"
     assert swept.stdout.count(said) == 1
-    plain = in_process(*words, "seed=1", "output_dir=plain")
-    assert plain.returncode == 0
+    succeeds(*words, "seed=1", "output_dir=plain")
     ((_, usual),) = summaries(tmp_path / "plain").values()
     _, summary = summaries(tmp_path / "outputs")[1, 0.5]
     assert summary["notes"][0].startswith(said)
