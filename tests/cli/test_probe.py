@@ -62,7 +62,7 @@ def test_rerunning_a_run_forgets_what_was_probed(succeeds, tmp_path):
         (["gold"], "data=sine does not say it of pooling"),
         (
             ["unifrom"],
-            "unifrom is neither a run nor an intervention: 'unifrom' is not a choice. Did you",
+            "unifrom is neither a run nor an intervention: 'unifrom' is not",
         ),
         (["zero=cross"], "'cross' is not a choice: choose pooling"),
         (["topk=-1"], "law=topk: count must be at least 1, got -1"),
