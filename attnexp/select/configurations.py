@@ -178,7 +178,7 @@ def label(frame: Frame, values: Mapping[str, Any], run: Run) -> str:
     return ", ".join(
         str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
         for path, value in values.items()
-        if value is not None or (path in run.settings and path != DATA_SEED)
+        if value is not None or (run.settings.get(path, path) is None and path != DATA_SEED)
     )
 
 

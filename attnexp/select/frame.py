@@ -32,6 +32,9 @@ IGNORED_CHOICES = NEUTRAL | {"experiment"}
 """Choices by which runs are not compared: those that change no number, and `experiment`, which only
 sets other settings, which are columns themselves."""
 
+OF_TRAINING = ("optim.", "schedule.", "train.")
+"""The beginnings of settings that have no effect if there are no parameters."""
+
 FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "results_version": lambda run: run.results_version,
     "parameters": lambda run: run.parameters,
@@ -152,7 +155,8 @@ class Frame:
 def make_frame(runs: Sequence[Run]) -> Frame:
     """Return a frame with one row per run, in the order given; what a run does not have is missing.
 
-    A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`.
+    A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`. A
+    tuned setting of the training is missing in a run that has no parameters to train.
     """
     chosen, asked = [run.choices for run in runs], [run.settings for run in runs]
     summaries = [run.summary for run in runs]
@@ -164,8 +168,11 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     metrics = _apart("metrics", measured, [*fixed, *settings.values()])
     columns = {name: _objects(each.get(name) for each in chosen) for name in choices}
     columns["seed"] = _objects(run.seed for run in runs)
+    tuned = frozenset(name for one in summaries if one.tuning for name in one.tuning.values)
     for name, column in settings.items():
         columns[column] = _objects(each.get(name) for each in asked)
+        if name in tuned and name.startswith(OF_TRAINING):
+            columns[column][[one.parameters == 0 for one in summaries]] = None
     columns["status"] = _objects(run.status.value for run in runs)
     for name, column in metrics.items():
         columns[column] = measured[name]
@@ -194,7 +201,7 @@ def make_frame(runs: Sequence[Run]) -> Frame:
         declared(attrgetter("better")),
         declared(attrgetter("units")),
         companions,
-        frozenset(name for one in summaries if one.tuning for name in one.tuning.values),
+        tuned,
     )
 
 

@@ -145,7 +145,7 @@ def grid_of(
 def _label_cell(entry: Entry, name: str) -> Cell:
     """Return a label as a cell: `null` for a setting that is null, a dash for one that is not."""
     value = entry.row.labels[name]
-    asked = value is None and name in entry.row.runs.runs[0].settings
+    asked = value is None and entry.row.runs.runs[0].settings.get(name, name) is None
     return cell("null" if asked else value)
 
 

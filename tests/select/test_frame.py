@@ -7,6 +7,8 @@ import pytest
 from imported import python
 
 import attnexp
+from attnexp.runs.summary import Tuning
+from attnexp.select.configurations import labels
 
 
 def test_results_are_a_tidy_frame(write_run, tmp_path: Path):
@@ -61,3 +63,20 @@ def test_combinations_of_values_are_counted(frame):
     assert made.number(["model.width"]) == 2
     assert made.number(["model.width", "seed"]) == 4
     assert made.number([]) == 1
+
+
+def test_a_row_without_parameters_has_no_tuned_rate(frame):
+    way = Tuning({"optim.lr": ["0.1", "0.2"], "model.width": ["1", "2"]}, "val_loss", [9], False)
+    kinds = (("average", 0), ("additive", 192), ("dot", 192))
+    runs = frame(
+        *(
+            (
+                {"optim.lr": 0.1 * place, "model.width": float(place)},
+                {"choices": {"model": model}, "parameters": parameters, "tuning": way},
+            )
+            for place, (model, parameters) in enumerate(kinds, 1)
+        )
+    )
+    assert runs.column("optim.lr").tolist() == [None, 0.2, pytest.approx(0.3)]
+    assert runs.column("model.width").tolist() == [1.0, 2.0, 3.0]
+    assert labels(runs.runs)[0] == "average, model.width=1"
