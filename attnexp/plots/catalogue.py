@@ -183,7 +183,7 @@ def _named(
     """Yield each subject, and all comparisons together, with the end of its file names."""
     shown = [subject if isinstance(subject, Run) else look.rename(subject) for subject in subjects]
     for subject in shown:
-        yield subject, f"-{style.file_word(subject.data)}" if len(subjects) > 1 else ""
+        yield subject, f"-{files.file_word(subject.data)}" if len(subjects) > 1 else ""
     together = [subject for subject in shown if not isinstance(subject, Run)]
     if together:
         yield together, ""

@@ -14,12 +14,12 @@ from attnexp.plots.style import (
     INK,
     LINES,
     draw_band,
-    file_word,
     line_axes,
     lines_of,
     log_axis,
     name_lines,
 )
+from attnexp.runs.files import file_word
 from attnexp.select.configurations import Comparison, seeds_by_epoch
 
 

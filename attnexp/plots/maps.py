@@ -11,8 +11,9 @@ from attnexp.core.errors import RequestError
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid, draw_named
 from attnexp.plots.lines import names_of, runs_of
-from attnexp.plots.style import file_word, title_of
+from attnexp.plots.style import title_of
 from attnexp.runs.attention import Attention, Map, View, same_examples
+from attnexp.runs.files import file_word
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
 

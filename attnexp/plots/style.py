@@ -10,7 +10,6 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
@@ -113,7 +112,7 @@ HEAD = 0.62
 """Inches above the axes for title and subtitle."""
 
 LONGEST = 160
-"""Characters of a title or a name in a picture, and bytes of a word in the name of its file."""
+"""Characters of a title or a name in a picture."""
 
 EM = 0.6
 """The mean width of a character, as a part of the font size."""
@@ -336,15 +335,6 @@ def wrapped(text: str, inches: float) -> str:
         for row in wrap(line, most, break_long_words=False):
             lines += re.findall(rf".{{1,{most}}}$|.{{1,{most - 1}}}[._=]|.{{{most}}}", row)
     return "\n".join(lines)
-
-
-def file_word(text: str) -> str:
-    """Return text as part of a file name. The end of a very long one is a digest of it."""
-    word = re.sub(r"[^\w-]+", "_", text).strip("_")
-    if len(word.encode()) <= LONGEST:
-        return word
-    start = word.encode()[: LONGEST - 13].decode(errors="ignore")
-    return f"{start}-{sha256(word.encode()).hexdigest()[:12]}"
 
 
 def installed_fonts() -> list[str]:

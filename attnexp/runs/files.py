@@ -15,6 +15,7 @@ import re
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from hashlib import sha256
 from io import FileIO
 from itertools import pairwise
 from pathlib import Path
@@ -53,6 +54,10 @@ WRITTEN = (
 
 LEFTOVER = re.compile(rf"\.({'|'.join(map(re.escape, WRITTEN))})\.[0-9a-f]{{8}}{re.escape(ASIDE)}")
 """The names under which `write_bytes` leaves such a file if its process is killed."""
+
+
+LONGEST_WORD = 120
+"""Bytes of a text in the name of a file."""
 
 
 class UnreadableRunError(RequestError):
@@ -284,6 +289,15 @@ def last_metrics(folder: Path) -> dict[str, str]:
     if len(lines) < 3:
         return {}
     return dict(zip(lines[0].split(","), lines[-2].split(","), strict=False))
+
+
+def file_word(text: str) -> str:
+    """Return text as part of a file name. The end of a very long one is a digest of it."""
+    word = re.sub(r"[^\w-]+", "_", text).strip("_")
+    if len(word.encode()) <= LONGEST_WORD:
+        return word
+    start = word.encode()[: LONGEST_WORD - 13].decode(errors="ignore")
+    return f"{start}-{sha256(word.encode()).hexdigest()[:12]}"
 
 
 def clear(folder: Path, keep: Collection[str] = ()) -> None:

@@ -10,8 +10,9 @@ from pathlib import Path
 from rich.markup import escape
 
 from attnexp.core import console
-from attnexp.runs.files import FIGURES
-from attnexp.runs.plan_file import StoredPlan
+from attnexp.runs.files import FIGURES, file_word
+from attnexp.runs.key import NEUTRAL
+from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import error_text
 from attnexp.runs.user_code import warn_of_reads
@@ -76,8 +77,7 @@ def show_results(composer: Composer, plan: Plan) -> None:
     root = Path(composer.config.hydra.sweep.dir).absolute()
     if composer.config.figures is not False:
         experiment = composer.config.hydra.runtime.choices.get("experiment")
-        folders = [job.folder for job in plan.jobs]
-        into = root / FIGURES / (experiment or StoredPlan.of(root, folders).path.stem)
+        into = root / FIGURES / (experiment or pictures_name(composer.config.hydra.overrides.task))
         if len(configurations) > MOST_COMPARED:
             console.say(
                 f"{len(configurations)} configurations are too many for one picture: "
@@ -93,6 +93,19 @@ def show_results(composer: Composer, plan: Plan) -> None:
     console.say(f"  attnexp results {where}  # the table of all runs")
     console.say(f"  attnexp plot {run}  # the pictures of one run")
     console.say(f"  attnexp report {where}  # one page with tables, curves and attention")
+
+
+def pictures_name(overrides: Sequence[str]) -> str:
+    """Return the name of the folder of a sweep's pictures: its words, as a file name.
+
+    Words that change no number are left out.
+    """
+    words = [
+        word
+        for word in masked(list(overrides))
+        if word.partition("=")[0].lstrip("+~").partition("/")[0] not in NEUTRAL | {"hydra"}
+    ]
+    return file_word(" ".join(words).replace(",", "-")) or "sweep"
 
 
 def configuration_of(job: PlannedJob) -> str:

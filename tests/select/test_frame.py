@@ -67,16 +67,17 @@ def test_combinations_of_values_are_counted(frame):
 
 def test_a_row_without_parameters_has_no_tuned_rate(frame):
     way = Tuning({"optim.lr": ["0.1", "0.2"], "model.width": ["1", "2"]}, "val_loss", [9], False)
-    kinds = (("average", 0), ("additive", 192), ("dot", 192))
+    kinds = (("average", 0), ("additive", 192), ("additive", 192))
     runs = frame(
         *(
             (
-                {"optim.lr": 0.1 * place, "model.width": float(place)},
+                {"optim.lr": 0.1 * place, "model.width": 5.0 - place},
                 {"choices": {"model": model}, "parameters": parameters, "tuning": way},
             )
             for place, (model, parameters) in enumerate(kinds, 1)
         )
     )
     assert runs.column("optim.lr").tolist() == [None, 0.2, pytest.approx(0.3)]
-    assert runs.column("model.width").tolist() == [1.0, 2.0, 3.0]
-    assert labels(runs.runs)[0] == "average, model.width=1"
+    assert runs.column("model.width").tolist() == [4.0, 3.0, 2.0]
+    named = "additive, model.width=3, optim.lr=0.2"
+    assert labels(runs.runs)[:2] == ["average, model.width=4", named]

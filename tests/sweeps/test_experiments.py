@@ -80,7 +80,7 @@ def test_any_sweep_ends_with_its_table_and_its_pictures(in_process, succeeds, tm
     words = ("-m", "model=average", "seed=0,1")
     answer = succeeds(*words)
     assert "sine: 1 configuration, 2 runs" in answer.stdout
-    drawn = [*tmp_path.glob("outputs/figures/*/fit.png")]
+    drawn = [*tmp_path.glob("outputs/figures/model_average_seed_0-1/fit.png")]
     assert len(drawn) == 1
     assert f"{drawn[0].relative_to(tmp_path)}\n" in answer.stdout
     plain = in_process(*words, "figures=false", "output_dir=plain")
