@@ -132,10 +132,10 @@ def add_output(parser: argparse.ArgumentParser) -> None:
         metavar="NAME,...",
         help="by their heads, or mean, interval, sd, difference, seeds, ...; labels stay",
     )
-    parser.add_argument("--label", type=label, metavar="NAME", help="LaTeX: such as tab:dates")
-    parser.add_argument("--caption", type=caption, metavar="TEXT", help="LaTeX: of the first table")
+    parser.add_argument("--label", type=label, metavar="NAME", help="for LaTeX: tab:dates, ...")
+    parser.add_argument("--caption", type=caption, metavar="TEXT", help="for LaTeX")
     parser.add_argument(
-        "--digits", type=digits, metavar="N", help="LaTeX: after the decimal point of metrics"
+        "--digits", type=digits, metavar="N", help="for LaTeX: digits after the point of metrics"
     )
 
 

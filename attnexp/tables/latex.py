@@ -9,8 +9,11 @@ from attnexp.tables.filled import filled
 from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, folded
 from attnexp.tables.output import Paper
 
-CHARACTER = 4.5
-"""The width of a character of a table in pt: those of `small` type on a page of 10 pt."""
+CHARACTER, POINT = 4.6, 2.6
+"""The widths in pt of a digit and of a point or bracket, in `small` type on a page of 10 pt."""
+
+POINTS = ".,:;[]()' "
+"""The characters as wide as a point."""
 
 GAP = 8.0
 """The width between two columns of a table in pt."""
@@ -44,12 +47,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Column:
-    """A column in LaTeX, and its width in characters."""
+    """A column in LaTeX, and its width in pt."""
 
     kind: str
     head: str
     cells: Sequence[str]
-    width: int
+    width: float
 
 
 def as_latex(report: Report, paper: Paper = PLAIN) -> str:
@@ -130,7 +133,11 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
 
 def _width(columns: Collection[Column]) -> float:
     """Return about how wide a table is, in pt."""
-    return CHARACTER * sum(column.width for column in columns) + GAP * (len(columns) - 1)
+    return sum(column.width for column in columns) + GAP * (len(columns) - 1)
+
+
+def _text_width(text: str) -> float:
+    return sum(POINT if character in POINTS else CHARACTER for character in text)
 
 
 def _caption(grid: Grid, caption: str) -> str:
@@ -157,7 +164,7 @@ def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
 
 def _label_column(head: Head, cells: Sequence[Cell]) -> Column:
     texts = [latex_text(cell.text) + DAGGER * cell.unsure for cell in cells]
-    width = max(len(text) for text in (head.title, *(cell.text for cell in cells)))
+    width = max(map(_text_width, (head.title, *(cell.text for cell in cells))))
     return Column("r" if head.right else "l", latex_text(head.title), texts, width)
 
 
@@ -170,7 +177,7 @@ def _value_column(head: Head, cells: Sequence[Cell], digits: int | None) -> Colu
         cell.form.format(*own) if own else cell.text
         for cell, own in zip(cells, written, strict=True)
     ]
-    width = max(map(len, (title, *plain)))
+    width = max(map(_text_width, (title, *plain)))
     alone = [cell.form == "{}" and math.isfinite(cell.numbers[0]) for cell in cells]
     numbers = [own[0] for own, one in zip(written, alone, strict=True) if one]
     if not numbers or any(len(own) > 1 for own in written):
