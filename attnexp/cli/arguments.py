@@ -2,11 +2,13 @@
 
 import argparse
 import math
+import re
+from itertools import accumulate
 from pathlib import Path
 from typing import Literal, NoReturn
 
 from attnexp.core.errors import RequestError
-from attnexp.tables.output import FORMATS
+from attnexp.tables.output import FORMATS, Output, Paper, chosen_format
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
 """The words for a run."""
@@ -114,12 +116,70 @@ def add_judgement(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def digits(text: str) -> int:
+    """Return a number of digits after the decimal point."""
+    if not re.fullmatch(r"[0-9]|1[0-2]", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 to 12")
+    return int(text)
+
+
+def label(text: str) -> str:
+    """Return the name of a label in LaTeX."""
+    if not re.fullmatch(r"[A-Za-z0-9:._/+-]+", text):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a label such as tab:dates")
+    return text
+
+
+def caption(text: str) -> str:
+    """Return LaTeX that can be the argument of a caption.
+
+    Formulas, `\\%` and commands with an argument may be in it.
+    """
+    bare = re.sub(r"\\[^A-Za-z]", "", text)
+    depths = list(accumulate((c == "{") - (c == "}") for c in bare))
+    if min(depths, default=0) < 0 or (depths and depths[-1]) or bare.count("$") % 2:
+        raise argparse.ArgumentTypeError(f"'{text}' is LaTeX that leaves a brace or a $ open")
+    outside = re.sub(r"\$[^$]*\$|\\[A-Za-z]+\{[^{}]*\}", "", bare)
+    if found := re.search("%", bare) or re.search("[#&_^]", outside):
+        raise argparse.ArgumentTypeError(f"'{text}' is LaTeX: write \\{found[0]} for {found[0]}")
+    return text
+
+
 def add_output(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that say in which form tables are written, and where."""
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="write there, whole or not at all"
     )
+    parser.add_argument(
+        "--columns",
+        type=listed,
+        default=[],
+        metavar="NAME,...",
+        help="by their heads, or mean, interval, sd, difference, seeds, ...; labels stay",
+    )
+    parser.add_argument("--label", type=label, metavar="NAME", help="for LaTeX: tab:dates, ...")
+    parser.add_argument("--caption", type=caption, metavar="TEXT", help="for LaTeX")
+    parser.add_argument(
+        "--digits", type=digits, metavar="N", help="for LaTeX: digits after the point of metrics"
+    )
+
+
+def asked_output(arguments: argparse.Namespace) -> Output:
+    """Return the output that the arguments of `add_output` ask for.
+
+    Raises RequestError for an argument that the format has no use for.
+    """
+    form = chosen_format(arguments.format, arguments.output)
+    if arguments.columns and form in ("csv", "json"):
+        raise RequestError(
+            f"--columns is for table, markdown and latex: {form} always has every column"
+        )
+    for name in ("label", "caption", "digits"):
+        if getattr(arguments, name) is not None and form != "latex":
+            raise RequestError(f"--{name} is for LaTeX, and this is {form}: add --format latex")
+    paper = Paper(arguments.label or "", arguments.caption or "", arguments.digits)
+    return Output(form, arguments.output, arguments.columns, paper)
 
 
 def add_view(parser: argparse.ArgumentParser, heads: str = "the mean of all") -> None:

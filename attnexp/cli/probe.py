@@ -13,6 +13,7 @@ from attnexp.cli.arguments import (
     add_output,
     add_trust,
     add_where,
+    asked_output,
     run_path,
 )
 from attnexp.cli.drawing import (
@@ -28,7 +29,7 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, writable
 from attnexp.runs.folder import Run, load_run
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
-from attnexp.tables.output import chosen_format, emit
+from attnexp.tables.output import emit
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
@@ -58,9 +59,8 @@ def main(argv: Sequence[str]) -> None:
     be built, or names code that is not trusted.
     """
     arguments = parse(argv)
-    form = chosen_format(arguments.format, arguments.output)
-    on_screen = form == "table" and arguments.output is None
-    require_drawing(arguments, on_screen, "none is drawn with --format or --output")
+    output = asked_output(arguments)
+    require_drawing(arguments, output.on_screen, "none is drawn with --format or --output")
     with console.status("loading PyTorch"):
         from attnexp.config.laws import read_laws
         from attnexp.config.trust import read_trust
@@ -88,7 +88,7 @@ def main(argv: Sequence[str]) -> None:
     compared = comparisons(found)
     several = [one.runs for each in compared for one in each.configurations]
     runs = [run for own in several for run in own]
-    silent = form != "table" and arguments.output is None
+    silent = output.form != "table" and output.path is None
     progress = console.no_progress if silent else console.progress
     for own in several:
         _probe(own, partial(Probe, words=words, laws=laws), trust, progress)
@@ -96,8 +96,8 @@ def main(argv: Sequence[str]) -> None:
     report = interventions_report(
         compared, arguments.metric, arguments.equal_within, arguments.looks
     )
-    emit(report, form, arguments.output, limit=0)
-    if on_screen:
+    emit(report, output, limit=0)
+    if output.on_screen:
         _draw(compared, runs, folder, look)
 
 

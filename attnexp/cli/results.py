@@ -4,9 +4,17 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_judgement, add_output, add_runs, add_where, listed
+from attnexp.cli.arguments import (
+    Arguments,
+    add_judgement,
+    add_output,
+    add_runs,
+    add_where,
+    asked_output,
+    listed,
+)
 from attnexp.core import console
-from attnexp.tables.output import chosen_format, emit
+from attnexp.tables.output import emit
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
@@ -20,6 +28,7 @@ EPILOG = """examples:
   attnexp results --metric probe.hard.exact_match    stored by `attnexp probe`
   attnexp results --metric exact_match_by_length@5   a detail at a place
   attnexp results --output table.tex           also .csv, .md, .json and .txt
+  attnexp results --output dates.tex --label tab:dates --digits 3 --columns mean,interval
 """
 
 
@@ -29,7 +38,7 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense and a file that cannot be written.
     """
     arguments = parse(argv)
-    form = chosen_format(arguments.format, arguments.output)
+    output = asked_output(arguments)
     from attnexp.select.collect import OUTPUTS, collect
     from attnexp.select.selection import warn_skipped
 
@@ -40,7 +49,7 @@ def main(argv: Sequence[str]) -> None:
         places = ", ".join(map(str, paths))
         console.say(f"There are no runs below {places} yet: `attnexp` makes one.")
         return
-    emit(report(collected.runs, arguments), form, arguments.output, arguments.limit)
+    emit(report(collected.runs, arguments), output, arguments.limit)
 
 
 def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":

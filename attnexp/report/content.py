@@ -2,11 +2,9 @@
 
 import base64
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,8 +58,12 @@ def report_content(
 
 
 def _grid(grid: Grid) -> dict[str, Any]:
-    whole = replace(grid, caption=grid.full_caption, common=())
-    return cast(dict[str, Any], msgspec.to_builtins(whole, enc_hook=list))
+    return {
+        "title": grid.title,
+        "caption": grid.full_caption,
+        "columns": [{"title": head.title, "right": head.right} for head in grid.columns],
+        "rows": [[{"text": cell.text, "strong": cell.strong} for cell in row] for row in grid.rows],
+    }
 
 
 def _data(comparison: Comparison, notes: list[str]) -> dict[str, Any]:

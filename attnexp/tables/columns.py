@@ -12,11 +12,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.console import number_text
 from attnexp.runs.probed import FACTS
 from attnexp.stats.compare import Difference
 from attnexp.tables.entries import LOST, Entry, ResultsTable
-from attnexp.tables.grid import NOTHING, Cell, cell
+from attnexp.tables.grid import NOTHING, Cell, numbers_cell
 from attnexp.tables.learning import modes_of
 
 
@@ -28,7 +27,8 @@ class Column:
       not have the column.
     - `text` returns the text in a printed table; by default numbers have four digits.
     - `title` is the head in print, in which `{metric}` is replaced by the metric; without a title
-      the column is not printed. `table` is the table that shows it.
+      the column is not printed. `table` is the table that shows it, `short` its head in print
+      that is narrow, and `word` its word for `--columns`, by default its name.
     - `shown` returns whether a table has the column at all.
     - `each` repeats the column for every metric of the table.
     - A `sparse` column is left out if no row has a value in it, and a `rare` one is then left out
@@ -40,6 +40,8 @@ class Column:
     value: Callable[[Entry], object]
     name: str = ""
     title: str = ""
+    short: str = ""
+    word: str = ""
     text: Callable[[Entry], object] | None = None
     table: Literal["results", "costs"] = "results"
     shown: Callable[[ResultsTable], bool] = lambda table: True
@@ -56,8 +58,15 @@ def _mean(entry: Entry) -> Cell:
     own = entry.spread
     if own.mean is None:
         return Cell(NOTHING)
-    deviation = "" if own.sd is None else f" ± {number_text(own.sd)}"
-    return Cell(f"{number_text(own.mean)}{deviation}{' *' if entry.ahead else ''}", entry.ahead)
+    if own.sd is None:
+        return numbers_cell("{}", own.mean)
+    form = "{} ± {} *" if entry.ahead else "{} ± {}"
+    return numbers_cell(form, own.mean, own.sd, strong=entry.ahead)
+
+
+def _mean_alone(entry: Entry) -> Cell:
+    mean = entry.spread.mean
+    return Cell(NOTHING) if mean is None else numbers_cell("{}", mean, strong=entry.ahead)
 
 
 def _lost_text(entry: Entry) -> str | None:
@@ -65,9 +74,11 @@ def _lost_text(entry: Entry) -> str | None:
     return ", ".join(f"{number} {why}" for why, number in entry.row.lost.items() if number) or None
 
 
-def _interval(entry: Entry) -> str:
+def _interval(entry: Entry) -> Cell:
     low, high = entry.spread.interval
-    return NOTHING if low is None else f"[{number_text(low)}, {number_text(high)}]"
+    if low is None or high is None:
+        return Cell(NOTHING)
+    return numbers_cell("[{}, {}]", low, high)
 
 
 def _ranked(table: ResultsTable) -> bool:
@@ -96,11 +107,11 @@ def _companion(head: str, rare: bool = False) -> Column:
     )
 
 
-def difference_text(found: Difference | None) -> str | None:
+def difference_cell(found: Difference | None) -> Cell | None:
     """Return a mean difference with its interval."""
     if found is None:
         return None
-    return f"{number_text(found.mean)} [{number_text(found.low)}, {number_text(found.high)}]"
+    return numbers_cell("{} [{}, {}]", found.mean, found.low, found.high)
 
 
 def _ahead(entry: Entry) -> str | None:
@@ -145,19 +156,26 @@ def _most(costs: NDArray[np.float64]) -> int:
 COLUMNS = (
     Column(name="metric", value=attrgetter("metric")),
     Column(name="better", value=attrgetter("better")),
-    Column(name="n", value=attrgetter("spread.n"), title="{units}", folds=True),
-    Column(value=_lost_text, title="without result", align="left", sparse=True),
+    Column(name="n", value=attrgetter("spread.n"), title="{units}", word="seeds", folds=True),
+    Column(value=_lost_text, title="without result", short="no result", align="left", sparse=True),
     Column(
         name="mean",
         value=attrgetter("spread.mean"),
         title="{metric}",
-        text=lambda entry: Cell(cell(entry.spread.mean).text, entry.ahead),
+        text=_mean_alone,
         shown=attrgetter("detailed"),
     ),
-    Column(value=_mean, title="{metric}", shown=_several, each=True),
+    Column(value=_mean, title="{metric}", word="mean", shown=_several, each=True),
     Column(name="low", value=attrgetter("spread.low")),
     Column(name="high", value=attrgetter("spread.high")),
-    Column(value=_interval, title="95% interval", shown=attrgetter("detailed"), spare=2),
+    Column(
+        value=_interval,
+        title="95% interval",
+        short="95% CI",
+        word="interval",
+        shown=attrgetter("detailed"),
+        spare=2,
+    ),
     Column(
         name="standing",
         value=attrgetter("standing.word"),
@@ -175,8 +193,10 @@ COLUMNS = (
         spare=1,
     ),
     Column(
-        value=lambda entry: difference_text(entry.standing.difference),
+        value=lambda entry: difference_cell(entry.standing.difference),
         title="difference to {reference}",
+        short="diff. to {reference}",
+        word="difference",
         shown=_one_metric,
         spare=1,
         sparse=True,
@@ -193,3 +213,6 @@ COLUMNS = (
     _cost("peak_memory_mb", max, title="memory MB"),
 )
 """The columns, in the order in which they are printed and written."""
+
+WORDS = frozenset(column.word or column.name or column.title for column in COLUMNS if column.title)
+"""The words of the columns that tables may have."""

@@ -25,8 +25,8 @@ from attnexp.select.sample import (
     standings,
     with_diverged,
 )
-from attnexp.stats.compare import Standing
-from attnexp.stats.intervals import Spread
+from attnexp.stats.compare import Standing, fewest_seeds
+from attnexp.stats.intervals import LEVEL, Spread
 
 MISSING = "missing"
 LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
@@ -82,13 +82,15 @@ class Row:
 class Entry:
     """A row and one metric; `sample` is None if no run has a result.
 
-    A row is `ahead` if it is the best or tied with it, and some other row is shown to be worse.
+    A row is `ahead` if it is the best or tied with it, and some other row is shown to be worse. It
+    is `undecided` if there are rows to compare it with, and it has too few seeds for a verdict.
     """
 
     row: Row
     sample: Sample | None = None
     standing: Standing = field(default_factory=Standing)
     ahead: bool = False
+    undecided: bool = False
 
     @property
     def metric(self) -> str | None:
@@ -266,8 +268,16 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
     samples = with_diverged([sample_of(row.runs, metric, row.unit, row.blocks) for row in panel])
     found = standings(samples, request.equal_within, request.looks, _reference(panel, request))
     shown = any(standing.word == "worse" for standing in found)
+    least = fewest_seeds(LEVEL / request.looks)
+    compared = samples[0].better is not None and len(panel) > 1
     return [
-        Entry(row, sample, standing, shown and standing.word in ("best", "tied"))
+        Entry(
+            row,
+            sample,
+            standing,
+            shown and standing.word in ("best", "tied"),
+            compared and 0 < sample.spread.n < least,
+        )
         for row, sample, standing in zip(panel, samples, found, strict=True)
     ]
 

@@ -6,17 +6,14 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Any
 
+from attnexp.tables.filled import filled
 from attnexp.tables.grid import Grid, Report
+from attnexp.tables.latex import as_latex
 from attnexp.tables.screen import as_text
 
 FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 """How text begins that a spreadsheet computes."""
-
-TEMPLATES = Path(__file__).parent / "templates"
-"""The templates of the HTML and of the LaTeX tables."""
 
 
 def as_csv(report: Report) -> str:
@@ -67,21 +64,9 @@ def as_markdown(report: Report) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def as_latex(report: Report) -> str:
-    """Return a table environment for each table, ruled with booktabs; notes are comments."""
-    return _filled(
-        "tables.tex",
-        report,
-        block_start_string="<%",
-        block_end_string="%>",
-        variable_start_string="<<",
-        variable_end_string=">>",
-    )
-
-
 def as_html(report: Report) -> str:
     """Return the tables and notes as HTML to be inserted into a page."""
-    return _filled("grids.html", report, autoescape=True)
+    return filled("grids.html", {"report": report}, autoescape=True)
 
 
 WRITERS: Mapping[str, Callable[[Report], str]] = {
@@ -99,26 +84,6 @@ def markdown_text(text: str) -> str:
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"([\\`*\[\]|#~$])", r"\\\1", text)
     return re.sub(r"(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\_", text)
-
-
-def latex_text(text: str) -> str:
-    """Return text that LaTeX prints as it is."""
-    return "".join(_LATEX.get(character, character) for character in text)
-
-
-_LATEX = {
-    **{character: f"\\{character}" for character in "{}&%$#_"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    "±": r"$\pm$",
-    "\N{EN DASH}": "--",
-    # After a line break LaTeX reads these as arguments.
-    **{character: f"{{{character}}}" for character in "[]*"},
-}
 
 
 def _missing(value: object) -> bool:
@@ -143,19 +108,3 @@ def _markdown_table(grid: Grid) -> str:
         return f"| {' | '.join(texts)} |"
 
     return "\n".join(map(line, [heads, rules, *rows]))
-
-
-def _filled(name: str, report: Report, **syntax: Any) -> str:
-    """Return a template filled with the report."""
-    import jinja2
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        undefined=jinja2.StrictUndefined,
-        **syntax,
-    )
-    environment.filters["latex"] = latex_text
-    return environment.get_template(name).render(report=report)

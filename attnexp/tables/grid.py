@@ -1,9 +1,10 @@
 """The text of tables, before any format: cells, heads, captions, and notes."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from attnexp.core.console import number_text
+from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 
 NOTHING = "\N{EN DASH}"
 """The text of a cell without a value."""
@@ -17,10 +18,18 @@ FEW = 4
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of a cell, and whether it is emphasised."""
+    """The text of a cell, and whether it is emphasised.
+
+    `form` is the text with a `{}` for each of its `numbers`, for formats with digits of their own;
+    it is empty for text without numbers. An `unsure` cell names a row that has too few seeds for a
+    verdict.
+    """
 
     text: str
     strong: bool = False
+    form: str = ""
+    numbers: tuple[float, ...] = ()
+    unsure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +38,25 @@ class Head:
 
     A spare column is left out of a screen that is too narrow: those of 1 first, then those of 2. A
     column that `folds` is written once
-    next to the title if all rows have the same in it.
+    next to the title if all rows have the same in it. `word` names the column in requests, as does
+    its title. `short` is a title for narrow pages. `measured` columns have values of a metric.
     """
 
     title: str
     right: bool = False
     spare: int = 0
     folds: bool = False
+    word: str = ""
+    short: str = ""
+    measured: bool = False
 
 
 @dataclass(frozen=True)
 class Grid:
     """A table of texts with its title and its caption.
 
-    The first `labels` columns name the row. `common` are the settings that all runs share.
+    The first `labels` columns name the row. `common` are the settings that all runs share. `legend`
+    explains the marks of cells to readers who see no bold type.
     """
 
     columns: Sequence[Head]
@@ -51,12 +65,14 @@ class Grid:
     caption: str = ""
     common: Sequence[str] = ()
     labels: int = 1
+    legend: str = ""
 
     @property
     def full_caption(self) -> str:
-        """The caption, followed by the settings in common."""
+        """The caption and the legend, followed by the settings in common."""
+        caption = " ".join(filter(None, [self.caption, self.legend]))
         same = f"{COMMON}{', '.join(self.common)}." if self.common else ""
-        return "\n".join(filter(None, [self.caption, same]))
+        return "\n".join(filter(None, [caption, same]))
 
 
 @dataclass(frozen=True)
@@ -77,8 +93,61 @@ def cell(value: object) -> Cell:
     """Return a value as a cell: numbers to four digits, a dash for a missing value."""
     if isinstance(value, Cell):
         return value
-    missing = value is None or value != value
-    return Cell(NOTHING if missing else number_text(value))
+    if value is None or value != value:
+        return Cell(NOTHING)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return numbers_cell("{}", value)
+    return Cell(number_text(value))
+
+
+def numbers_cell(form: str, *numbers: float, strong: bool = False) -> Cell:
+    """Return a cell with numbers, to four digits, at the places `{}` of a form."""
+    return Cell(form.format(*map(number_text, numbers)), strong, form, numbers)
+
+
+def folded(grid: Grid, rows: Sequence[Sequence[Cell]]) -> list[int]:
+    """Return the columns that fold and have the same in each of several rows."""
+    return [
+        i
+        for i, head in enumerate(grid.columns)
+        if head.folds and len(rows) > 1 and len({row[i].text for row in rows}) == 1
+    ]
+
+
+def column_names(report: Report) -> dict[str, str]:
+    """Return the word of each column of the tables, by its word and by its head."""
+    heads = [head for grid in report.grids for head in grid.columns]
+    words = {head.title: head.word or head.title for head in heads}
+    return words | {word: word for word in words.values()}
+
+
+def with_columns(report: Report, names: Sequence[str]) -> Report:
+    """Return a report whose tables have the labels of the rows and the named columns, in order.
+
+    A name is the head of a column, or its word. A table that has none of the columns stays whole.
+    Raises RequestError for a name that no table has.
+    """
+    known = column_names(report)
+    for name in names:
+        if name not in known:
+            problem = f"--columns: no table has a column '{name}'"
+            choices = f"choose {choices_text(set(known.values()))}"
+            raise RequestError(with_choices(problem, nearest_text(name, known), choices))
+    return replace(report, grids=[_with_columns(grid, names) for grid in report.grids])
+
+
+def _with_columns(grid: Grid, names: Sequence[str]) -> Grid:
+    named = [
+        i
+        for name in names
+        for i, head in enumerate(grid.columns)
+        if name in (head.word, head.title)
+    ]
+    if not named:
+        return grid
+    kept = list(dict.fromkeys([*range(grid.labels), *named]))
+    heads = [replace(grid.columns[i], folds=False, spare=0) for i in kept]
+    return replace(grid, columns=heads, rows=[[row[i] for i in kept] for row in grid.rows])
 
 
 def listed(values: Iterable[object]) -> str:

@@ -1,12 +1,14 @@
 """Where a report goes: the screen, standard output, or a file, in the format that is asked for."""
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
-from attnexp.tables.grid import Report
+from attnexp.tables.grid import Report, column_names, with_columns
 
 ENDINGS = {
     ".txt": "table",
@@ -32,18 +34,71 @@ def chosen_format(form: str | None, output: Path | None) -> str:
     return ENDINGS[output.suffix]
 
 
-def emit(report: Report, form: str, output: Path | None, limit: int) -> None:
-    """Print a report or write it to a file."""
-    if form == "table" and output is None:
+@dataclass(frozen=True)
+class Paper:
+    """Label, caption and digits of tables in LaTeX.
+
+    `label` is that of the first table; the others have it with `-2`, `-3` and so on. `caption` is
+    that of the first table, in LaTeX. `digits` are those after the decimal point of the values of
+    metrics, by default four significant ones.
+    """
+
+    label: str = ""
+    caption: str = ""
+    digits: int | None = None
+
+
+@dataclass(frozen=True)
+class Output:
+    """How a report is written, and where: to a file, or else to the screen or standard output.
+
+    `columns` are the columns of its tables, by default all.
+    """
+
+    form: str
+    path: Path | None = None
+    columns: Sequence[str] = ()
+    paper: Paper = Paper()
+
+    @property
+    def on_screen(self) -> bool:
+        """Whether the report is shown on the screen."""
+        return self.form == "table" and self.path is None
+
+
+def emit(report: Report, output: Output, limit: int) -> None:
+    """Print a report or write it to a file. Raises RequestError for a column that it lacks."""
+    if output.columns:
+        report = _with_columns(report, output.columns)
+    if output.on_screen:
         from attnexp.tables.screen import show
 
         show(report, limit)
         return
-    from attnexp.tables.formats import WRITERS
-
-    text = WRITERS[form](report)
-    if output is None:
+    text = _text(report, output)
+    if output.path is None:
         sys.stdout.write(text)
         return
-    write_output("--output", output, text.encode())
-    console.say(f"{len(report.records)} rows in {output}")
+    write_output("--output", output.path, text.encode())
+    console.say(f"{len(report.records)} rows in {output.path}")
+
+
+def _with_columns(report: Report, names: Sequence[str]) -> Report:
+    """Return a report with the named columns, but for those that no row has a value in."""
+    from attnexp.tables.columns import WORDS
+
+    there = column_names(report)
+    empty = [name for name in names if name in WORDS and name not in there]
+    if empty:
+        console.warn_aside(f"--columns: no row has a value of {', '.join(empty)}")
+    return with_columns(report, [name for name in names if name not in empty])
+
+
+def _text(report: Report, output: Output) -> str:
+    if output.form == "latex":
+        from attnexp.tables.latex import as_latex
+
+        return as_latex(report, output.paper)
+    from attnexp.tables.formats import WRITERS
+
+    return WRITERS[output.form](report)

@@ -29,7 +29,7 @@ from attnexp.select.configurations import Comparison, Configuration
 from attnexp.select.frame import make_frame
 from attnexp.stats.compare import Difference, Standing
 from attnexp.stats.intervals import LEVEL
-from attnexp.tables.columns import difference_text
+from attnexp.tables.columns import difference_cell
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
 from attnexp.tables.grid import Grid, Report, listed
 from attnexp.tables.reports import grid_of, records_of
@@ -113,9 +113,9 @@ class Probed:
         name = entry.row.labels[COLUMN]
         change, low, high = (self.mean(name, self.metric + end) for end in (CHANGE, LOW, HIGH))
         if change is None or low is None or high is None:
-            return replace(entry, standing=Standing())
+            return replace(entry, standing=Standing(), undecided=False)
         difference = Difference(change, low, high, 0, 0, pairs=1, sd=0.0, level=LEVEL)
-        return replace(entry, standing=Standing(difference=difference))
+        return replace(entry, standing=Standing(difference=difference), undecided=False)
 
     @cached_property
     def head(self) -> tuple[str, str, str, float] | None:
@@ -240,10 +240,11 @@ def _sentences(probed: Probed, table: ResultsTable) -> Iterator[str]:
     yield from _distances(probed)
     if entries and probed.head is not None:
         name, split, metric, change = probed.head
+        on_test_set = difference_cell(entries[name].standing.difference)
         yield (
             f"{probed.title}: of the single heads {name} costs most on the {split} set "
             f"({metric} {change:+.4g}); on the test set {probed.metric} changes by "
-            f"{difference_text(entries[name].standing.difference) or 'an unknown amount'}"
+            f"{on_test_set.text if on_test_set else 'an unknown amount'}"
         )
 
 

@@ -1,6 +1,7 @@
 """The reports: runs one by one, and configurations with their results and costs."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -24,9 +25,8 @@ ROWS = 40
 ALWAYS = ("model", "data", "seed")
 """Columns that a table of runs has even if they are the same for all runs."""
 
-SHORT = (
-    "Mean over seeds ± standard deviation. A star, where any is given: the best, or tied with it."
-)
+SHORT = "Mean over seeds ± standard deviation."
+STAR = "A star, where any is given: the best, or tied with it."
 OVER_SEEDS = "verdicts by sign flips over {units}"
 OVER_SPLITS = "verdicts by t tests over splits of this file"
 COSTS = "What a run took: seconds on average, everything else at most."
@@ -76,7 +76,10 @@ def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = (
     heads = [
         *([Head("#", right=True)] if number else []),
         *(Head(names[name], right=_is_number(frame.column(name))) for name in shown),
-        *(Head(name, right=True, spare=int(i > 0)) for i, name in enumerate(ordered)),
+        *(
+            Head(name, right=True, spare=int(i > 0), measured=True)
+            for i, name in enumerate(ordered)
+        ),
     ]
 
     def row(place: int) -> list[Cell]:
@@ -128,25 +131,48 @@ def grid_of(
         and not (column.sparse and all(column.value(own[i]) is None for own in table.entries))
     ]
     for column, i in chosen:
-        title_text = column.title.replace("{metric}", table.metrics[i] if table.metrics else "")
-        title_text = title_text.replace("{units}", table.unit.many)
-        title_text = title_text.replace("{reference}", table.reference or "the best")
-        heads.append(Head(title_text, column.align == "right", column.spare, column.folds))
+        named = {
+            "{metric}": table.metrics[i] if table.metrics else "",
+            "{units}": table.unit.many,
+            "{reference}": table.reference or "the best",
+        }
+        heads.append(
+            Head(
+                _filled(column.title, named),
+                column.align == "right",
+                column.spare,
+                column.folds,
+                column.word or column.name,
+                _filled(column.short, named),
+                measured=kind == "results",
+            )
+        )
 
     def row(entries: Sequence[Entry]) -> list[Cell]:
+        undecided = kind == "results" and any(entry.undecided for entry in entries)
         return [
-            *(_label_cell(entries[0], name) for name in table.by),
+            *(
+                _label_cell(entries[0], name, undecided and name == table.by[0])
+                for name in table.by
+            ),
             *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
         ]
 
-    return Grid(heads, LazyRows(table.entries, row), title, caption, common, len(table.by))
+    legend = STAR if kind == "results" and _starred(table) else ""
+    return Grid(heads, LazyRows(table.entries, row), title, caption, common, len(table.by), legend)
 
 
-def _label_cell(entry: Entry, name: str) -> Cell:
+def _filled(title: str, named: Mapping[str, str]) -> str:
+    for place, name in named.items():
+        title = title.replace(place, name)
+    return title
+
+
+def _label_cell(entry: Entry, name: str, unsure: bool) -> Cell:
     """Return a label as a cell: `null` for a setting that is null, a dash for one that is not."""
     value = entry.row.labels[name]
     asked = value is None and entry.row.runs.runs[0].settings.get(name, name) is None
-    return cell("null" if asked else value)
+    return replace(cell("null" if asked else value), unsure=unsure)
 
 
 def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
@@ -197,11 +223,15 @@ def _caption(table: ResultsTable) -> str:
         sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
     elif table.unit is not SEEDS:
         sentences.append(f"Means over seeds within each of the {table.unit.many}, by data_seed.")
-    sentences += [SHORT] * (table.seeded and len(table.metrics) > 1)
+    sentences += [SHORT] * _starred(table)
     tuned = set(table.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
         sentences.append(f"Tuned for each row: {tuned.pop()}.")
     return " ".join(sentences)
+
+
+def _starred(table: ResultsTable) -> bool:
+    return table.seeded and len(table.metrics) > 1
 
 
 def _reading(table: ResultsTable) -> str:

@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
-from attnexp.tables.grid import COMMON, NOTHING, Cell, Grid, Head, Report
+from attnexp.tables.grid import COMMON, NOTHING, Cell, Grid, Head, Report, folded
 
 GAP = 3
 """Blanks between two columns."""
@@ -43,11 +43,11 @@ def show(report: Report, limit: int, screen: Console = console.out) -> None:
 
 def _show_grid(grid: Grid, limit: int, screen: Console) -> None:
     shown = grid.rows[: limit or None]
-    folded = _folded(grid, shown)
+    once = folded(grid, shown)
     if grid.title:
-        same = [f"{grid.columns[i].title} {shown[0][i].text}" for i in folded]
+        same = [f"{grid.columns[i].title} {shown[0][i].text}" for i in once]
         _say(screen, "; ".join([grid.title, *([", ".join(same)] if same else [])]), "bold")
-    kept = [i for i in range(len(grid.columns)) if i not in folded or not grid.title]
+    kept = [i for i in range(len(grid.columns)) if i not in once or not grid.title]
     heads, rows = [grid.columns[i] for i in kept], [[row[i] for i in kept] for row in shown]
     for spare in (1, 2):
         columns = fitting(heads, rows, screen.width, spare)
@@ -64,19 +64,10 @@ def _show_grid(grid: Grid, limit: int, screen: Console) -> None:
         _say(screen, f"Too narrow for {', '.join(left)}.", "dim")
     if len(shown) < len(grid.rows):
         _say(screen, f"{len(grid.rows) - len(shown)} more rows: --limit 0 shows all.")
-    if grid.caption:
-        _say(screen, grid.caption, "dim")
+    if caption := " ".join(filter(None, [grid.caption, grid.legend])):
+        _say(screen, caption, "dim")
     if grid.common:
         _say(screen, _one_line(grid.common, screen.width), "dim")
-
-
-def _folded(grid: Grid, rows: Sequence[Sequence[Cell]]) -> list[int]:
-    """Return the columns that fold and have the same in each of several rows."""
-    return [
-        i
-        for i, head in enumerate(grid.columns)
-        if head.folds and len(rows) > 1 and len({row[i].text for row in rows}) == 1
-    ]
 
 
 def _named(

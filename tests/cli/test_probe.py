@@ -106,3 +106,14 @@ def test_an_adversary_alone_is_told_and_not_drawn(succeeds, curve):
     assert "nats away" in succeeds("probe", str(curve), "adversarial").stdout
     assert (curve / "interventions.csv").exists()
     assert not (curve / "figures").exists()
+
+
+def test_a_table_for_a_paper(in_process, curve):
+    words = ["--columns", "difference", "--label", "tab:probe", "--digits", "2"]
+    answer = in_process("probe", str(curve), "uniform", "--format", "latex", *words)
+    assert answer.returncode == 0, answer.stderr
+    assert r"\label{tab:probe}" in answer.stdout
+    assert r"intervention & diff. to learned \\" in answer.stdout
+    refused = in_process("probe", str(curve), "uniform", "--label", "tab:probe")
+    assert refused.returncode == 2
+    assert "--label is for LaTeX" in refused.stderr

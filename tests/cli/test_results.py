@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pandas as pd
 import pytest
 
 from attnexp.cli import main as cli
+from attnexp.cli.arguments import caption
 from attnexp.select.reference import path_of
 
 Results = Callable[..., str]
@@ -178,3 +180,58 @@ def test_skipped_folders_are_one_line_apart_from_the_output(write_run, results: 
     assert captured.err.startswith("note: skipped 5 folders: outputs/bad0/summary.json cannot be")
     assert captured.err.endswith("; and 2 more\n")
     assert captured.err.count("\n") == 1
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize("form", ["table", "markdown", "latex"])
+def test_columns_are_chosen_in_every_format_that_has_tables(results: Results, form: str):
+    text = results("--columns", "interval,mean", "--format", form)
+    assert "standing" not in text
+    (row,) = (line for line in text.splitlines() if re.match(r"[ |]*boxcar", line))
+    assert row.index("[") < row.index("0.405")
+
+
+def test_a_column_without_any_value_is_a_note(results: Results, write_run, capsys):
+    write_run("a")
+    assert cli.run(["results", "--columns", "interval,mean", "--format", "markdown"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[2].split() == ["|", "model", "|", "test_mse", "|"]
+    assert captured.err == "note: --columns: no row has a value of interval\n"
+
+
+@pytest.mark.usefixtures("sweep")
+def test_a_table_for_a_paper(results: Results):
+    words = ("--label", "tab:dates", "--caption", r"On $n=50$ points, 5\%.", "--digits", "2")
+    text = results("--format", "latex", *words)
+    assert r"\label{tab:dates}" in text
+    assert r"\caption{On $n=50$ points, 5\%.}" in text
+    assert "$[0.24, 0.37]$" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["--label", "tab:a"], "--label is for LaTeX, and this is table: add --format latex"),
+        (["--caption", "A", "--format", "csv"], "--caption is for LaTeX, and this is csv"),
+        (["--digits", "0", "--output", "a.md"], "--digits is for LaTeX, and this is markdown"),
+        (["--columns", "mean", "--format", "csv"], "csv always has every column"),
+        (["--columns", "mean", "--output", "a.json"], "json always has every column"),
+        (["--columns", "men"], "no table has a column 'men'. Did you mean 'mean'?"),
+        (["--digits", "-1"], "'-1' is not a whole number from 0 to 12"),
+        (["--digits", "13"], "'13' is not a whole number from 0 to 12"),
+        (["--label", "tab{a}"], "'tab{a}' is not a label such as tab:dates"),
+        (["--caption", "a{b"], "'a{b' is LaTeX that leaves a brace or a $ open"),
+        (["--caption", "}{"], "leaves a brace or a $ open"),
+        (["--caption", "5 $"], "leaves a brace or a $ open"),
+        (["--caption", "5 % of"], r"'5 % of' is LaTeX: write \% for %"),
+        (["--caption", "test_mse"], r"'test_mse' is LaTeX: write \_ for _"),
+    ],
+)
+@pytest.mark.usefixtures("sweep")
+def test_wrong_requests_of_papers_are_explained(results: Results, arguments, text: str):
+    assert text in results(*arguments, code=2)
+
+
+@pytest.mark.parametrize("text", [r"$x_1$ and \_", r"\cite{a_b}", r"\emph{{a} b}", "plain"])
+def test_a_caption_is_latex(text: str):
+    assert caption(text) == text

@@ -1,0 +1,265 @@
+"""LaTeX: what is read by a person, what LaTeX needs of it, and LaTeX itself if it is there."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attnexp.tables.entries import Request
+from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report, numbers_cell, with_columns
+from attnexp.tables.latex import as_latex, latex_text
+from attnexp.tables.output import Paper
+from attnexp.tables.reports import configurations_report
+
+LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
+NEAR = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
+HIGH = [2.0, 2.15, 1.9, 2.05, 2.1, 2.0, 1.95, 2.0]
+
+PRINTABLE = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=30)
+
+PROGRAMS = ("pdflatex", "lualatex", "tectonic")
+KINDS = re.compile(r"S\[table-format=[-\de.]+\]|[lr]")
+
+
+def uncommented(text: str) -> str:
+    """The text without comments, and without characters that a backslash escapes."""
+    return re.sub(r"%.*", "", re.sub(r"\\[{}%&$#_]", "", text))
+
+
+def is_balanced(text: str) -> bool:
+    """Whether braces, formulas and environments are closed in the order in which they open."""
+    open_ones: list[str] = []
+    for found in re.finditer(r"\\(begin|end)\{([a-z*]+)\}|[{}]", uncommented(text)):
+        word, name = found[1], found[2]
+        if word == "begin" or found[0] == "{":
+            open_ones.append(name or "{")
+        elif not open_ones or open_ones.pop() != (name or "{"):
+            return False
+    return not open_ones and uncommented(text).count("$") % 2 == 0
+
+
+def kinds(text: str) -> list[str]:
+    """The columns of the first table."""
+    return KINDS.findall(re.search(r"\{tabular\}\{@\{\}(.*)@\{\}\}", text)[1])
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of the first table, its heads first."""
+    body = re.search(r"\\toprule(.*?)\\bottomrule", text, re.DOTALL)[1].replace(r"\midrule", "")
+    lines = [line.strip().removesuffix(r" \\") for line in body.strip().splitlines()]
+    return [re.split(r"(?<!\\) & ", line) for line in lines if line]
+
+
+def of_numbers(*values: float, digits: int | None = None, strong: int = -1) -> str:
+    cells = [
+        [Cell("a"), numbers_cell("{}", value, strong=i == strong)] for i, value in enumerate(values)
+    ]
+    grid = Grid([Head("model"), Head("mse", right=True, measured=True)], cells)
+    return as_latex(Report([grid], []), Paper(digits=digits))
+
+
+@given(PRINTABLE)
+@settings(deadline=None, derandomize=True)
+def test_no_special_character_is_left(name: str):
+    left = re.sub(r"\\(text[a-z]+\{\}|[{}&%$#_])|\$\\pm\$|\{[\[\]*]\}", "", latex_text(name))
+    assert not set(left) & set(r"\{}$&#^_%~[]*")
+
+
+@given(PRINTABLE)
+@settings(deadline=None, derandomize=True)
+def test_any_name_leaves_everything_closed(name: str):
+    grid = Grid([Head(name)], [[Cell(name, unsure=True)]], name, name, [name])
+    text = as_latex(Report([grid], [], [f"{name}\n{name}"]))
+    assert is_balanced(text)
+    assert rows(text) == [[latex_text(name)], [latex_text(name) + r"$^\dagger$"]]
+
+
+def test_a_setting_stays_readable():
+    assert latex_text("model.width=1") == "model.width=1"
+
+
+@pytest.mark.parametrize(
+    ("values", "form", "cells"),
+    [
+        ((0.09279, 12.5), "2.5", ["0.09279", "12.5"]),
+        ((-1.25, 3), "-1.2", ["-1.25", "3"]),
+        ((6, 10), "2", ["6", "10"]),
+        ((1.5e-7, 2.0), "1.1e-1", ["1.5e-7", "2"]),
+        ((1.5e10, 2.0), "1.1e2", ["1.5e10", "2"]),
+        ((float("inf"), 2.5), "1.1", ["{inf}", "2.5"]),
+    ],
+)
+def test_the_format_of_a_column_is_that_of_its_numbers(values, form, cells):
+    text = of_numbers(*values)
+    assert kinds(text) == ["l", f"S[table-format={form}]"]
+    assert [row[1] for row in rows(text)] == ["{mse}", *cells]
+
+
+@pytest.mark.parametrize(
+    ("digits", "cells"),
+    [
+        (None, ["0.09279", "-0.0001234", "123"]),
+        (3, ["0.093", "0.000", "123.000"]),
+        (0, ["0", "0", "123"]),
+    ],
+)
+def test_digits_are_those_after_the_decimal_point(digits, cells):
+    text = of_numbers(0.092789, -0.0001234, 123.0, digits=digits)
+    assert [row[1] for row in rows(text)[1:]] == cells
+
+
+def test_whole_numbers_and_columns_without_a_metric_keep_their_digits():
+    heads = [Head("width", right=True), Head("mse", measured=True), Head("seconds")]
+    cells = [[numbers_cell("{}", 0.25), numbers_cell("{}", 8), numbers_cell("{}", 1.5)]]
+    text = as_latex(Report([Grid(heads, cells)], []), Paper(digits=3))
+    assert rows(text)[1] == ["0.25", "8", "1.5"]
+
+
+def test_two_numbers_in_a_cell_are_mathematics():
+    heads = [Head("model"), *(Head(name, right=True, measured=True) for name in "abc")]
+    cells = [
+        Cell("x"),
+        numbers_cell("[{}, {}]", -0.5, 1e-7),
+        numbers_cell("{} [{}, {}]", 0.25, 0.125, 0.5),
+        numbers_cell("{} ± {} *", 0.25, 0.125, strong=True),
+    ]
+    text = as_latex(Report([Grid(heads, [cells])], []))
+    assert rows(text)[1] == [
+        "x",
+        r"$[-0.5, 1 \times 10^{-7}]$",
+        r"$0.25\ [0.125, 0.5]$",
+        r"$\mathbf{0.25 \pm 0.125}$",
+    ]
+
+
+def test_a_missing_number_is_a_dash_in_braces():
+    cells = [[Cell("a"), numbers_cell("{}", 0.5)], [Cell("b"), Cell(NOTHING)]]
+    text = as_latex(Report([Grid([Head("model"), Head("mse")], cells)], []))
+    assert [row[1] for row in rows(text)] == ["{mse}", "0.5", "{--}"]
+
+
+def test_a_cell_of_a_column_of_numbers_is_a_number_or_braced(sweep_of):
+    runs = sweep_of({"a": LOW, "b": NEAR, "c": HIGH, "d": [None] * 8})
+    text = as_latex(configurations_report(runs, Request(costs=True)))
+    columns = list(zip(kinds(text), *rows(text), strict=True))
+    numeric = [cells for kind, *cells in columns if kind.startswith("S")]
+    assert [cells[0] for cells in numeric] == ["{seeds}", r"{test\_mse}", "{sd}"]
+    for cell in (cell for cells in numeric for cell in cells):
+        if not re.fullmatch(r"\{[^{}]*\}", cell):
+            float(cell.removeprefix(r"\bfseries "))
+
+
+def test_the_best_and_what_is_tied_with_it_are_bold(sweep_of):
+    report = configurations_report(sweep_of({"a": LOW, "b": NEAR, "c": HIGH}), Request())
+    means = [row[1] for row in rows(as_latex(report))[1:]]
+    assert means == [r"\bfseries 1", r"\bfseries 1.031", "2.019"]
+    assert "Bold: the best, or tied with it." in as_latex(report)
+
+
+def test_rows_with_too_few_seeds_have_a_dagger_that_is_explained(sweep_of):
+    report = configurations_report(sweep_of({"a": LOW[:3], "b": HIGH}), Request(costs=True))
+    text = as_latex(report)
+    assert [row[0] for row in rows(text)[1:]] == [r"a$^\dagger$", "b"]
+    assert [row[2] for row in rows(text)] == ["no result", "5 missing", "--"]
+    assert r"$^\dagger$Too few seeds for a verdict." in text
+    assert "dagger" not in as_latex(Report(report.grids[1:], []))
+    alone = as_latex(configurations_report(sweep_of({"a": LOW[:3]}), Request()))
+    enough = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()))
+    assert "dagger" not in alone + enough
+
+
+def test_more_looks_take_more_seeds(sweep_of):
+    runs = sweep_of({"a": LOW[:6], "b": HIGH[:6]})
+    assert "dagger" not in as_latex(configurations_report(runs, Request()))
+    assert "dagger" in as_latex(configurations_report(runs, Request(looks=2)))
+
+
+def test_settings_in_common_are_a_comment_and_what_all_rows_share_is_told_once(sweep_of):
+    text = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()))
+    assert "\n% The same in every run: arch=kernel_regression.\n\\begin{table" in text
+    assert "{seeds}" not in text
+    assert "In every row: seeds $8$." in text
+
+
+def test_several_metrics_have_no_star(sweep_of):
+    runs = sweep_of({"a": LOW, "b": HIGH}, metrics={"other": 2.0})
+    report = configurations_report(runs, Request(metrics=("test_mse", "other")))
+    assert "star" in report.grids[0].full_caption
+    text = as_latex(report, Paper(digits=2))
+    assert rows(text)[1] == ["a", r"$\mathbf{1.00 \pm 0.06}$", r"$2.00 \pm 0.00$"]
+    assert "star" not in text
+
+
+def test_labels_are_unlike_and_the_caption_is_that_of_the_first_table(sweep_of):
+    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request(costs=True))
+    text = as_latex(report, Paper("tab:dates", r"Errors $\epsilon$ of 50\% noise."))
+    assert re.findall(r"\\label\{(.*)\}", text) == ["tab:dates", "tab:dates-2"]
+    assert re.findall(r"% For the text: Table~\\ref\{(.*)\}", text) == ["tab:dates", "tab:dates-2"]
+    captions = re.findall(r"\\caption\{(.*)\}", text)
+    assert captions[0] == r"Errors $\epsilon$ of 50\% noise."
+    assert captions[1].startswith("What a run took")
+    assert r"\label{" not in as_latex(report)
+    assert "--label" in as_latex(report)
+
+
+def test_a_page_that_is_too_narrow_leaves_out_spare_columns_and_says_so(sweep_of):
+    long = "model-" + "x" * 40
+    report = configurations_report(sweep_of({long: LOW, "b": HIGH}), Request())
+    text = as_latex(report)
+    assert [cell for cell in rows(text)[0] if "better on" in cell or "diff" in cell] == []
+    assert "% A page is too narrow for difference to the best, better on: --columns chooses" in text
+    chosen = as_latex(with_columns(report, ["interval", "difference", "better on", "sd", "mean"]))
+    assert rows(chosen)[0][2:4] == ["diff. to the best", "better on"]
+
+
+def test_a_wide_table_takes_both_columns_of_a_page(sweep_of):
+    report = configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request())
+    assert r"\begin{table*}" in as_latex(report)
+    narrow = as_latex(with_columns(report, ["mean", "95% interval"]))
+    assert r"\begin{table}" in narrow
+    assert [row[1:] for row in rows(narrow)] == [
+        [r"{test\_mse}", r"95\% CI"],
+        [r"\bfseries 1", "$[0.95, 1.05]$"],
+        ["2.019", "$[1.952, 2.086]$"],
+    ]
+
+
+def test_the_packages_are_named(sweep_of):
+    text = as_latex(configurations_report(sweep_of({"a": LOW}), Request()))
+    assert text.startswith(r"% Packages: \usepackage{booktabs} and \usepackage{siunitx}")
+
+
+def test_latex_compiles_it(sweep_of, tmp_path: Path):
+    """A page of two columns, on which nothing is too wide."""
+    program = next(filter(shutil.which, PROGRAMS), None)
+    if program is None:
+        pytest.skip(f"none of {', '.join(PROGRAMS)} is on the PATH")
+    names = {r"model.width=1_%$#&~^\{}[*": LOW, "b": NEAR, "[c]": HIGH, "d": HIGH[:3]}
+    report = configurations_report(sweep_of(names), Request(costs=True))
+    metrics = configurations_report(
+        sweep_of({"a": LOW, "b": HIGH}, metrics={"other": 2.0}),
+        Request(metrics=("test_mse", "other")),
+    )
+    written = [
+        as_latex(report, Paper("tab:all", digits=3)),
+        as_latex(with_columns(report, ["mean", "interval"]), Paper("tab:some")),
+        as_latex(metrics),
+        of_numbers(1.5e-7, -2.0, strong=0),
+    ]
+    packages = r"\usepackage{booktabs}\usepackage{siunitx}"
+    page = rf"\documentclass[twocolumn]{{article}}{packages}\begin{{document}}"
+    (tmp_path / "page.tex").write_text("\n".join([page, *written, r"\end{document}"]))
+    options = [] if program == "tectonic" else ["-interaction=nonstopmode", "-halt-on-error"]
+    answer = subprocess.run(
+        [program, *options, "page.tex"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    said = answer.stdout + answer.stderr
+    if "siunitx.sty' not found" in said:
+        pytest.skip(f"{program} has no siunitx")
+    assert answer.returncode == 0, said
+    assert "Overfull" not in said
+    assert (tmp_path / "page.pdf").exists()
