@@ -98,7 +98,7 @@ def check(arguments: argparse.Namespace) -> None:
         sys.stdout.write(json.dumps(outcome) + "\n")
     else:
         for each in checks:
-            mark = "[green]passed [/]" if each.passed else "[red]not yet[/]"
+            mark = "[good]passed [/]" if each.passed else "[bad]not yet[/]"
             text = each.name if each.sentence == each.name else f"{each.name}: {each.sentence}"
             console.out.print(f"{mark}  {escape(text)}", soft_wrap=True)
     if failed:

@@ -63,7 +63,7 @@ def _show_first(extra: Path | None) -> None:
     out.print(f"More verbs, by `attnexp --help verbs`:\n  {others}\n")
     out.print("[bold]Choices[/], each listed with its formula by `attnexp --help NAME`")
     for group in GROUPS:
-        out.print(f"  [cyan]{group + '=':<12}[/]{escape(_names(group, extra))}")
+        out.print(f"  [name]{group + '=':<12}[/]{escape(_names(group, extra))}")
     out.print("\n[bold]Examples[/]")
     for command, line in EXAMPLES:
         out.print(f"  {escape(command):<43}{escape(line)}", soft_wrap=True)
@@ -79,7 +79,7 @@ def _show_group(group: str, extra: Path | None) -> None:
     listed = choices(group, extra)
     width = max((len(choice.name) for choice in listed), default=0)
     for choice in listed:
-        out.print(f"  [cyan]{choice.name:<{width}}[/]  {escape(choice.line)}")
+        out.print(f"  [name]{choice.name:<{width}}[/]  {escape(choice.line)}")
 
 
 def _names(group: str, extra: Path | None) -> str:

@@ -17,6 +17,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.segment import Segment
 from rich.table import Column, Table
+from rich.theme import Theme
 
 from attnexp.core.errors import OutputClosedError, shortened
 
@@ -31,6 +32,9 @@ LINE_EVERY = 5.0
 
 WIDE = 1000
 """Columns where there is no terminal, so that nothing is cut or wrapped."""
+
+COLOURS = Theme({"note": "dark_orange3", "name": "deep_sky_blue3", "good": "green4", "bad": "red3"})
+"""Colours that read on white and on black: their contrast is at least 3.6 to 1."""
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -89,6 +93,7 @@ def make_console(stderr: bool = False) -> Console:
         width=None if terminal else WIDE,
         force_terminal=False if in_notebook() else None,
         color_system=None if os.environ.get("NO_COLOR") else "auto",
+        theme=COLOURS,
         highlight=False,
         emoji=False,
     )
@@ -115,17 +120,17 @@ def say(text: str) -> None:
 
 def warn(text: str) -> None:
     """Print a sentence that begins with `note:`."""
-    out.print(f"[yellow]note:[/] {escape(escaped(text))}", soft_wrap=True)
+    out.print(f"[note]note:[/] {escape(escaped(text))}", soft_wrap=True)
 
 
 def warn_aside(text: str) -> None:
     """Print a note on the standard error, which keeps it out of output that a program reads."""
-    err.print(f"[yellow]note:[/] {escape(escaped(text))}", soft_wrap=True)
+    err.print(f"[note]note:[/] {escape(escaped(text))}", soft_wrap=True)
 
 
 def complain(text: str) -> None:
     """Print on the standard error what went wrong, in one line of at most 300 characters."""
-    err.print(f"[red]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
+    err.print(f"[bad]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
 
 
 def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:

@@ -74,7 +74,7 @@ class SweepProgress:
             self._running.pop(job.folder, None)
         if outcome.status is Status.FAILED and (known is None or known.status is not Status.FAILED):
             console.out.print(
-                f"[red]failed:[/] {escape(job.label)}: {escape(first_line(outcome.error))}",
+                f"[bad]failed:[/] {escape(job.label)}: {escape(first_line(outcome.error))}",
                 soft_wrap=True,
             )
             self.failed += 1

@@ -36,7 +36,7 @@ def show(report: Report, limit: int, screen: Console = console.out) -> None:
         sentence, command = note, ""
         if screen.is_terminal:
             sentence, _, command = note.partition(": attnexp ")
-        _say(screen, Text.assemble(("note:", "yellow"), " ", sentence, ":" if command else ""))
+        _say(screen, Text.assemble(("note:", "note"), " ", sentence, ":" if command else ""))
         if command:
             screen.print(Text(f"  attnexp {command}"), soft_wrap=True)
 

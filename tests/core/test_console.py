@@ -82,9 +82,22 @@ def on_a_terminal(**variables):
     return answer
 
 
+def luminance(colour):
+    """The relative luminance of a colour by WCAG 2."""
+    parts = [part / 255 for part in colour]
+    linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("name", ["note", "name", "good", "bad"])
+def test_colours_read_on_white_and_on_black(name):
+    light = luminance(console.COLOURS.styles[name].color.get_truecolor())
+    assert 1.05 / (light + 0.05) > 3.6
+    assert (light + 0.05) / 0.05 > 3.6
+
+
 def test_no_color_drops_every_style():
-    assert "\x1b[33m" in on_a_terminal()
-    assert "\x1b[33m" not in on_a_terminal(NO_COLOR="1")
+    assert "\x1b[38;5;166m" in on_a_terminal()
     assert "m" not in re.findall(r"\x1b\[[\d;]*([A-Za-z])", on_a_terminal(NO_COLOR="1"))
 
 
