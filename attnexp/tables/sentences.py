@@ -47,13 +47,12 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             words = f"{usual} if no seed fails" if may_fail else usual
             if found:
                 parts.append(f"{words}: {listed([_named(table, entry) for entry in found])}")
-        few = [
-            entry
-            for entry in panel
-            if entry.standing.difference and entry.standing.word not in ("best", *STANDINGS)
-        ]
+        few: dict[str, list[str]] = {}
+        for entry in panel:
+            if entry.standing.difference and entry.standing.word not in ("best", *STANDINGS):
+                few.setdefault(entry.standing.word, []).append(row_name(table, entry))
         if few:
-            seen = listed([f"{row_name(table, entry)} {entry.standing.word}" for entry in few])
+            seen = listed([f"{listed(names)} {word}" for word, names in few.items()])
             parts.append(f"too few seeds for a verdict: {seen}")
         yield ". ".join(
             part[0].upper() + part[1:] if n or of else part for n, part in enumerate(parts)
