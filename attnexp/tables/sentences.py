@@ -52,7 +52,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             if entry.standing.difference and entry.standing.word not in ("best", *STANDINGS):
                 few.setdefault(entry.standing.word, []).append(row_name(table, entry))
         if few:
-            seen = listed([f"{listed(names)} {word}" for word, names in few.items()])
+            seen = "; ".join(f"{listed(names)} {word}" for word, names in few.items())
             parts.append(f"too few seeds for a verdict: {seen}")
         yield ". ".join(
             part[0].upper() + part[1:] if n or of else part for n, part in enumerate(parts)

@@ -27,7 +27,7 @@ def test_the_verdict_names_the_best_the_worse_and_the_undecided(sweep_of):
 
 def test_too_few_seeds_are_named_with_what_was_seen(sweep_of):
     report = told(sweep_of({"a": [0.1, 0.2], "b": [0.5, 0.6], "c": [0.7, 0.9], "d": [0.3, 0.1]}))
-    seen = "b and c worse on 2 of 2 seeds and d worse on 1 of 2 seeds"
+    seen = "d worse on 1 of 2 seeds; b and c worse on 2 of 2 seeds"
     assert report.verdicts[0].endswith(f"Too few seeds for a verdict: {seen}")
     assert any("a verdict takes at least 6 seeds" in note for note in report.notes)
 
