@@ -11,7 +11,7 @@ SYSTEM = (
 
 SCRIPT = """
 import os, signal, sys
-import filelock  # has its own ways on each system
+import asyncio, filelock  # have their own ways on each system
 
 class WithoutModules:
     def find_spec(self, name, path=None, target=None):

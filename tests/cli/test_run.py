@@ -5,6 +5,7 @@ import json
 import re
 import socket
 import sys
+from importlib.metadata import version
 
 import pytest
 import torch
@@ -58,7 +59,7 @@ def test_the_summary_says_what_was_run_and_where(finished):
     assert summary["config"]["train"]["max_epochs"] == 7
     assert summary["parameters"] == 1
     assert summary["device"] == "cpu"
-    assert summary["versions"]["torch"] == torch.__version__
+    assert summary["versions"]["torch"] == version("torch")
     assert summary["seconds"] > 0
     assert summary["peak_memory_mb"] > 10
     assert (summary["primary"], summary["selection"]) == ("test_mse", "loo_mse")
