@@ -34,6 +34,7 @@ PARTS = {
     "sweeps": "config plots runs select tables training",
     "notebooks": "architectures attention config plots runs select tables",
     "probe": "architectures attention data normalizers runs scores stats tasks training",
+    "tracing": "architectures probe",
     "claims": "config plots runs select stats sweeps training",
     "attend": "attention config normalizers plots runs scores",
     "course": "config data runs scores select stats tables",

@@ -1,0 +1,80 @@
+"""Traces the forward pass of a model into a graph of ATen operations without side effects."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch import Tensor, fx
+from torch._decomp import core_aten_decompositions
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.func import functional_call, functionalize
+
+from attnexp.architectures.base import Architecture
+from attnexp.core.batch import Batch
+from attnexp.core.errors import RequestError
+from attnexp.tracing.sites import marked
+
+FIELDS = ("queries", "keys", "values", "mask")
+"""The fields of a batch that are inputs of a graph."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A graph whose inputs are the parameters of a model, and then the fields of a batch.
+
+    `outputs` are the names of its outputs: `outputs`, and each attention by its name.
+    """
+
+    graph: fx.GraphModule
+    parameters: Mapping[str, Tensor]
+    inputs: Mapping[str, Tensor]
+    outputs: Sequence[str]
+
+
+def traced(model: Architecture, batch: Batch) -> Traced:
+    """Trace the forward pass of a model in evaluation mode on batches of one shape.
+
+    Raises RequestError for a model that looks at its numbers to decide what to compute, and for
+    other models that cannot be traced.
+    """
+    changed = marked(model)
+    parameters = {**dict(changed.named_parameters()), **dict(changed.named_buffers())}
+    parameters = {name: tensor.detach() for name, tensor in parameters.items()}
+    tensors = batch.tensors()
+    inputs = {name: tensors[name] for name in FIELDS if name in tensors}
+    names: list[str] = []
+
+    def forward(parameters: dict[str, Tensor], inputs: dict[str, Tensor]) -> list[Tensor]:
+        arguments = (replace(batch, **inputs),)
+        answer = functional_call(changed, parameters, arguments, {"need_weights": True})
+        names[:] = ["outputs", *answer.weights]
+        return [answer.outputs, *answer.weights.values()]
+
+    try:
+        with torch.no_grad(), _without_autograd():
+            graph = make_fx(
+                functionalize(forward, remove="mutations_and_views"),
+                decomposition_table=core_aten_decompositions(),
+                tracing_mode="fake",
+                _allow_non_fake_inputs=True,
+            )(parameters, inputs)
+    except Exception as error:  # the model may be anybody's
+        why = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+        raise RequestError(f"its forward pass cannot be traced ({why:.160})") from error
+    graph.graph.eliminate_dead_code()
+    return Traced(graph, parameters, inputs, names)
+
+
+@contextmanager
+def _without_autograd() -> Iterator[None]:
+    """Let functions with a derivative of their own run as the operations of their forward pass."""
+
+    def apply(cls: Any, *arguments: Any) -> Any:
+        return cls.forward(*arguments)
+
+    exporting = patch.object(torch.compiler, "_is_exporting_flag", True)
+    with exporting, patch.object(torch.autograd.Function, "apply", classmethod(apply)):
+        yield

@@ -1,0 +1,38 @@
+"""Programs, computed by the page's interpreter in Node.js."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import torch
+
+import attnexp.report
+
+NODE = shutil.which("node")
+needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
+INTERPRETER = Path(attnexp.report.__file__).parent / "template" / "interpreter.js"
+
+
+def interpreted(jobs):
+    """Return the outputs of each job: tensors by name, flat."""
+    answer = subprocess.run(
+        [NODE, Path(__file__).with_name("compute.js"), INTERPRETER],
+        input=json.dumps(jobs),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stderr
+    for found in json.loads(answer.stdout):
+        assert not isinstance(found, str), found
+        yield {
+            name: torch.tensor([float(number) for number in numbers])
+            for name, numbers in found.items()
+        }
+
+
+def numbers_of(tensor):
+    return tensor.flatten().tolist()
