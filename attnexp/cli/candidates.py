@@ -57,7 +57,7 @@ def files(prefix: str, **_: Any) -> Iterator[str]:
 
 
 def runs(prefix: str, **others: Any) -> Iterator[str]:
-    """Yield `last`, the names of the run folders below outputs/, and paths."""
+    """Yield `last`, the names of the run folders below outputs/, and paths of folders."""
     from attnexp.runs.files import SUMMARY
     from attnexp.select.collect import OUTPUTS
     from attnexp.select.reference import LAST
@@ -65,7 +65,7 @@ def runs(prefix: str, **others: Any) -> Iterator[str]:
     for pattern in ("*", "*/*"):
         found = [path.parent.name for path in Path(OUTPUTS).glob(f"{pattern}/{SUMMARY}")]
         yield from [LAST, *found] if found else []
-    yield from files(prefix, **others)
+    yield from (path for path in files(prefix, **others) if path.endswith("/"))
 
 
 def claims(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
