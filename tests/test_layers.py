@@ -155,6 +155,13 @@ def test_completion_imports_nothing_heavy(line, forbidden, tmp_path):
         "os._exit = leave\n"
         "answer()\n"
     )
-    asked = {"_ARGCOMPLETE": "1", "_ARGCOMPLETE_STDOUT_FILENAME": os.devnull}
-    answer = python("-c", code, cwd=tmp_path, COMP_LINE=line, COMP_POINT=str(len(line)), **asked)
+    answer = python(
+        "-c",
+        code,
+        cwd=tmp_path,
+        _ARGCOMPLETE="1",
+        _ARGCOMPLETE_STDOUT_FILENAME=os.devnull,
+        COMP_LINE=line,
+        COMP_POINT=str(len(line)),
+    )
     assert answer.returncode == 0, answer.stderr
