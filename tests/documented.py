@@ -61,10 +61,8 @@ def compose(line: str, in_process) -> None:
     words = words_of(line)
     if verb := verb_of(words):
         module = import_module(VERBS[verb][0])
-        if hasattr(module, "parse"):
-            module.parse(words[1:])
-        else:
-            assert in_process(*words).returncode == 0
+        parse = getattr(module, "parse", module.make_parser().parse_args)
+        parse(words[1:])
         return
     plain = {"--help", "--version", "--cfg", "--info", "--dry-run"} & set(words)
     more = [] if plain else ["--dry-run"] if "-m" in words else ["--cfg", "job"]

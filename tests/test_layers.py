@@ -1,6 +1,7 @@
 """Which part of attnexp may import which: the architecture, as a table that is checked."""
 
 import ast
+import os
 import re
 from pathlib import Path
 
@@ -43,7 +44,7 @@ PARTS = {
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
-SHARED_BY_VERBS = {"arguments", "drawing", "main"}
+SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "verbs"}
 """The modules of cli that a verb may import; `main` alone starts another verb."""
 
 HYDRA = {"config", "sweeps"}
@@ -129,4 +130,39 @@ def test_light_commands_import_nothing_heavy(arguments, forbidden, tmp_path):
         "sys.exit(str(heavy) if heavy else 0)\n"
     )
     answer = python("-c", code, cwd=tmp_path, PATH="", COMP_LINE="attnexp mo")
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "forbidden"),
+    [
+        *((f"attnexp {verb} -", {"numpy", "hydra", "omegaconf"}) for verb in VERBS),
+        ("attnexp plot --kind ", {"numpy", "hydra", "omegaconf"}),
+        ("attnexp plot --venue ", {"numpy", "hydra", "omegaconf"}),
+        ("attnexp claims ", {"numpy", "hydra", "omegaconf"}),
+        ("attnexp probe ", {"hydra", "omegaconf"}),
+        ("attnexp show ", {"hydra", "omegaconf"}),
+        ("attnexp model=", set()),
+        ("attnexp model.", set()),
+    ],
+)
+def test_completion_imports_nothing_heavy(line, forbidden, tmp_path):
+    code = (
+        "import os, sys\n"
+        "from attnexp.cli.completion import answer\n"
+        "def leave(code):\n"
+        f"    heavy = {forbidden | {'torch', 'matplotlib', 'pandas', *OF_TEXT}!r}\n"
+        "    sys.exit(str(heavy & set(sys.modules)) if code or heavy & set(sys.modules) else 0)\n"
+        "os._exit = leave\n"
+        "answer()\n"
+    )
+    answer = python(
+        "-c",
+        code,
+        cwd=tmp_path,
+        _ARGCOMPLETE="1",
+        _ARGCOMPLETE_STDOUT_FILENAME=os.devnull,
+        COMP_LINE=line,
+        COMP_POINT=str(len(line)),
+    )
     assert answer.returncode == 0, answer.stderr

@@ -23,6 +23,7 @@ ON_RUNS = {
     "docs": ["tour"],
     "chapter": [],
     "exercise": ["list"],
+    "completion": ["bash"],
 }
 
 

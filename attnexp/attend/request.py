@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnexp.attend.tensors import Description
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices, first_line
 from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, with_choices
 
 if TYPE_CHECKING:
+    from attnexp.attend.tensors import Description
     from attnexp.config.job import Job
 
 TENSORS = {
@@ -34,7 +34,7 @@ class Request:
 
     title: str
     settings: Mapping[str, str]
-    tensors: Mapping[str, Description]
+    tensors: "Mapping[str, Description]"
 
     def compose(self, config_dir: Path | None) -> "Job":
         """Return the configuration of the settings. Raises RequestError for settings it refuses."""
@@ -71,6 +71,8 @@ def read_request(words: Sequence[str], typed: Mapping[str, str], file: Path | No
         if example not in files:
             raise RequestError(f"example: {none_of(example, files)}")
         file = files[example]
+    from attnexp.attend.tensors import Description  # NumPy would slow down every help text
+
     content: dict[str, Any] = {} if file is None else _content(file)
     tensors = {}
     for name in TENSORS:

@@ -11,20 +11,15 @@ import msgspec
 
 from attnexp.claims.decision import Decision, Verdict
 from attnexp.claims.evidence import Evidence, Point
+from attnexp.claims.folders import FILE, GROUP, folders
 from attnexp.claims.own import PREFIX, Own
 from attnexp.claims.stored import is_finite
 from attnexp.claims.words import IS, made, names_own
 from attnexp.config.documents import read_document
-from attnexp.config.groups import conf_dir, first_line
+from attnexp.config.groups import conf_dir
 from attnexp.config.schema import check_settings
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, nearest_text, none_of
-
-GROUP = "claim"
-"""The folder of the claims, in attnexp's configuration and in one of your own."""
-
-FILE = "claim.yaml"
-"""The file in the folder of a claim."""
 
 FOLDER = Path("outputs") / "claims"
 """Where the runs of claims are, a folder for each."""
@@ -205,11 +200,6 @@ class Claim(Written, frozen=True, kw_only=True):
         return self.own.function(word.removeprefix(PREFIX), "computes")
 
 
-def names(config_dir: Path | None = None) -> list[str]:
-    """Return the names of the claims, those of your own folder included."""
-    return list(_folders(config_dir))
-
-
 def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     """Return a claim.
 
@@ -217,12 +207,12 @@ def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     of seeds that are too small, for flags in its sweeps, and for a prediction that has no date or
     one in the future.
     """
-    folders = _folders(config_dir)
-    if name not in folders:
-        raise RequestError(f"claim {none_of(name, list(folders))}")
-    path = folders[name] / FILE
+    known = folders(config_dir)
+    if name not in known:
+        raise RequestError(f"claim {none_of(name, list(known))}")
+    path = known[name] / FILE
     written: Written = read_document(path, Written)
-    own = Own(folders[name], is_shipped=folders[name].parent == conf_dir() / GROUP)
+    own = Own(known[name], is_shipped=known[name].parent == conf_dir() / GROUP)
     claim = Claim(**msgspec.structs.asdict(written), own=own)
     try:
         day = date.fromisoformat(claim.prediction.date)
@@ -241,15 +231,3 @@ def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     if day > (datetime.now(UTC) + EASTERNMOST).date():
         raise RequestError(f"{path}: prediction.date, {day}, is in the future")
     return claim
-
-
-def question(name: str, config_dir: Path | None = None) -> str:
-    """Return the first line of the file of a claim."""
-    return first_line(_folders(config_dir)[name] / FILE)
-
-
-def _folders(config_dir: Path | None) -> dict[str, Path]:
-    """Return the folder of each claim by its name. One of your own hides one of attnexp's."""
-    roots = [conf_dir(), *([config_dir] if config_dir else [])]
-    files = (file for root in roots for file in (root / GROUP).glob(f"*/{FILE}"))
-    return dict(sorted({file.parent.name: file.parent for file in files}.items()))

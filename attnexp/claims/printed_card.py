@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from attnexp.claims.card import Entry, card, left_out_text
-from attnexp.claims.claim import question
+from attnexp.claims.folders import question
 from attnexp.core import console
 from attnexp.core.errors import shortened
 

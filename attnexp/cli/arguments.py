@@ -5,8 +5,9 @@ import math
 import re
 from itertools import accumulate
 from pathlib import Path
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
+from attnexp.cli.candidates import Candidates, files, runs
 from attnexp.core.errors import RequestError
 from attnexp.tables.output import FORMATS, Output, Paper, chosen_format
 
@@ -20,14 +21,23 @@ class Arguments(argparse.ArgumentParser):
     Raises RequestError for arguments that make no sense.
     """
 
-    def __init__(self, verb: str, description: str, epilog: str) -> None:
+    def __init__(self, verb: str, description: str, epilog: str, **settings: Any) -> None:
         super().__init__(
             prog=f"attnexp {verb}",
             description=description,
             epilog=epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
+            **settings,
         )
+
+    def add_argument(
+        self, *names: str, completes: Candidates | None = None, **settings: Any
+    ) -> argparse.Action:
+        """Add an argument, and the candidates for its completion: of a path, files."""
+        action = super().add_argument(*names, **settings)
+        setattr(action, "completer", completes or (files if settings.get("type") is Path else None))
+        return action
 
     def error(self, message: str) -> NoReturn:
         raise RequestError(f"{message}. `{self.prog} --help` shows what there is")
@@ -80,30 +90,33 @@ def run_path(word: str) -> Path:
     return Path(path_of(word))
 
 
-def add_run(parser: argparse.ArgumentParser) -> None:
+def add_run(parser: Arguments) -> None:
     """Add the argument that names a run."""
-    parser.add_argument("run", type=run_path, metavar="RUN", help=f"a run: {NAMING}")
+    parser.add_argument(
+        "run", type=run_path, completes=runs, metavar="RUN", help=f"a run: {NAMING}"
+    )
 
 
-def add_runs(parser: argparse.ArgumentParser, least: Literal["*", "+"] = "*") -> None:
+def add_runs(parser: Arguments, least: Literal["*", "+"] = "*") -> None:
     """Add the arguments that name runs or folders of runs."""
     parser.add_argument(
         "paths",
         nargs=least,
         type=run_path,
+        completes=runs,
         metavar="RUN|FOLDER",
         help=f"folders of runs, or runs: {NAMING}",
     )
 
 
-def add_where(parser: argparse.ArgumentParser) -> None:
+def add_where(parser: Arguments) -> None:
     """Add the argument that chooses among the runs below the paths."""
     parser.add_argument(
         "--where", metavar="TEST", help='only some runs: "data=sine and model in [dot, cosine]"'
     )
 
 
-def add_judgement(parser: argparse.ArgumentParser) -> None:
+def add_judgement(parser: Arguments) -> None:
     """Add the arguments of verdicts."""
     parser.add_argument(
         "--equal-within",
@@ -145,7 +158,7 @@ def caption(text: str) -> str:
     return text
 
 
-def add_output(parser: argparse.ArgumentParser) -> None:
+def add_output(parser: Arguments) -> None:
     """Add the arguments that say in which form tables are written, and where."""
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
     parser.add_argument(
@@ -182,14 +195,14 @@ def asked_output(arguments: argparse.Namespace) -> Output:
     return Output(form, arguments.output, arguments.columns, paper)
 
 
-def add_view(parser: argparse.ArgumentParser, heads: str = "the mean of all") -> None:
+def add_view(parser: Arguments, heads: str = "the mean of all") -> None:
     """Add the arguments that choose what is shown of an attention."""
     parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, self, ...")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help=f"default: {heads}")
 
 
-def add_trust(parser: argparse.ArgumentParser) -> None:
+def add_trust(parser: Arguments) -> None:
     """Add the arguments by which a command line trusts code that a run folder names."""
     parser.add_argument(
         "--trust",

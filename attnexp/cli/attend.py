@@ -9,6 +9,7 @@ from pathlib import Path
 
 from attnexp.attend.request import TENSORS, read_request
 from attnexp.cli.arguments import Arguments
+from attnexp.cli.candidates import chosen, files
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
@@ -62,8 +63,8 @@ def picture(text: str) -> Path:
     return Path(text)
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     names = choices_text(choice.name for choice in choices("attend"))
     parser = Arguments(
         "attend",
@@ -73,21 +74,32 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "words",
         nargs="*",
+        completes=chosen({"example": "attend", "model": "model", "normalizer": "normalizer"}),
         metavar="NAME=VALUE",
         help="example=NAME, or settings: model=NAME, model.width=2, normalizer=NAME, seed=1",
     )
     for name, line in TENSORS.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", metavar="TENSOR", help=line)
+        option = f"--{name.replace('_', '-')}"
+        parser.add_argument(option, completes=files, metavar="TENSOR", help=line)
     parser.add_argument(
         "--from", dest="file", type=Path, metavar="FILE", help="read all this from a YAML file"
     )
     parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument(
-        "--output", type=picture, metavar="FILE", help="the map: .png, .svg or .pdf"
+        "--output",
+        type=picture,
+        completes=files,
+        metavar="FILE",
+        help="the map: .png, .svg or .pdf",
     )
     parser.add_argument(
         "--config-dir", type=Path, metavar="DIR", help="a configuration of your own"
     )
+    return parser
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments."""
     # A space in front, so that a tensor such as -1,0 is a value for argparse and not an option.
     spaced = [f" {word}" if re.match(r"-[\d.]+[,;]", word) else word for word in argv]
-    return parser.parse_intermixed_args(spaced)
+    return make_parser().parse_intermixed_args(spaced)

@@ -1,10 +1,10 @@
 """`attnexp chapter`: runs the experiments of a chapter of the course, and names its pictures."""
 
-import argparse
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from attnexp.cli import candidates
 from attnexp.cli.arguments import Arguments
 from attnexp.core import console
 from attnexp.course.chapter_file import names, read_chapter, title
@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for an unknown chapter, and SystemExit with the exit code of a command that
     fails and has said why.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
     if arguments.name is None:
         table = console.plain_table(["chapter", "minutes", "about"], right=["minutes"])
         for name in names():
@@ -46,12 +46,18 @@ def main(argv: Sequence[str]) -> None:
         console.say(f"What to see in them: attnexp docs {Path(chapter.page).stem}")
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("chapter", "Run the experiments of a chapter of the course.", EPILOG)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="without one: list the chapters")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        completes=candidates.names(names),
+        metavar="NAME",
+        help="without one: list the chapters",
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the commands, run nothing")
-    return parser.parse_intermixed_args(argv)
+    return parser
 
 
 def _run(command: str) -> None:

@@ -5,19 +5,20 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from attnexp.claims.card import Entry, judged, markdown
-from attnexp.claims.carry_out import draw_claim, figures_folder, plan_claim, run_claim
-from attnexp.claims.claim import names, read_claim
-from attnexp.claims.decision import Verdict
-from attnexp.claims.printed_card import list_claims, show_card
+from attnexp.claims.folders import names
 from attnexp.cli.arguments import Arguments, count
+from attnexp.cli.candidates import claims
 from attnexp.cli.drawing import add_look, asked_look, require_drawing
 from attnexp.cli.main import FAILURE, REQUEST
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError
 from attnexp.runs.files import write_output
+
+if TYPE_CHECKING:
+    from attnexp.claims.card import Entry
 
 EPILOG = """examples:
   attnexp claims                          all claims, with verdicts on the runs that are there
@@ -35,7 +36,11 @@ def main(argv: Sequence[str]) -> None:
     unknown claim, and for a named one that cannot be run, SystemExit with the exit code of a sweep
     that fails and has said why, and RunFailedError if a claim could not be judged.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
+    from attnexp.claims.card import markdown
+    from attnexp.claims.carry_out import figures_folder
+    from attnexp.claims.printed_card import list_claims, show_card
+
     if arguments.config_dir is not None:
         search_user_modules(arguments.config_dir)
     known = names(arguments.config_dir)
@@ -71,12 +76,17 @@ def main(argv: Sequence[str]) -> None:
         console.warn(f"{sentence}: attnexp claims NAME says why")
 
 
-def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> Entry:
+def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
     """Return a claim with its verdict, after running what is missing of it if it was chosen.
 
     Raises RequestError and SystemExit for the only claim that was chosen; of several, each has its
     own verdict.
     """
+    from attnexp.claims.card import Entry, judged
+    from attnexp.claims.carry_out import draw_claim, plan_claim, run_claim
+    from attnexp.claims.claim import read_claim
+    from attnexp.claims.decision import Verdict
+
     claim = None
     try:
         claim = read_claim(name, arguments.config_dir)
@@ -99,10 +109,16 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> Entry:
         return Entry(name, claim, Verdict("failed", "a command of it failed, and has said why"))
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("claims", "Run published claims again, and judge them.", EPILOG)
-    parser.add_argument("name", nargs="?", metavar="NAME", help="without one: list the claims")
+    parser.add_argument(
+        "name",
+        nargs="?",
+        completes=claims,
+        metavar="NAME",
+        help="without one: list the claims",
+    )
     parser.add_argument("--all", action="store_true", help="run and judge all of them")
     parser.add_argument(
         "--seeds", type=count, metavar="N", help="how many seeds; default: as the claim says"
@@ -117,7 +133,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--output", type=Path, metavar="FILE", help="write the cards there, as Markdown"
     )
     add_look(parser)
-    return parser.parse_intermixed_args(argv)
+    return parser
 
 
 def _command(words: Sequence[str]) -> None:

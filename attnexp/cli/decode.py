@@ -1,13 +1,11 @@
 """`attnexp decode`: answers a source with a trained sequence model and shows its attention."""
 
-import argparse
 from collections.abc import Sequence
 
 from attnexp.cli.arguments import Arguments, add_run, add_trust, add_view
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import PREDICTIONS
-from attnexp.runs.folder import load_run
 
 EPILOG = """examples:
   attnexp decode outputs/RUN "3 1 4 1 5"           the answer, and its attention
@@ -22,7 +20,9 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for a run that is not a finished run on sequence data, for one that names
     code that is not trusted, and for a source with symbols that are not in the vocabulary.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
+    from attnexp.runs.folder import load_run
+
     stored = load_run(arguments.run)
     if not stored.finished:
         raise RequestError(f"{arguments.run} is {stored.status}: it has no trained model")
@@ -73,8 +73,8 @@ def main(argv: Sequence[str]) -> None:
         print_line(terminal, line)
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("decode", "Answer a source with a run's trained model.", EPILOG)
     add_run(parser)
     parser.add_argument(
@@ -82,4 +82,4 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     )
     add_view(parser)
     add_trust(parser)
-    return parser.parse_intermixed_args(argv)
+    return parser

@@ -1,6 +1,5 @@
 """`attnexp docs`: lists the documents, and prints one in the terminal."""
 
-import argparse
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from rich.markup import escape
 
 from attnexp.cli.arguments import Arguments
+from attnexp.cli.candidates import names
 from attnexp.core import console
 from attnexp.core.errors import RequestError, none_of
 
@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> None:
 
     Raises RequestError for an unknown document.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
     pages = documents()
     if arguments.page is None:
         table = console.plain_table(["page", "about"])
@@ -43,11 +43,17 @@ def main(argv: Sequence[str]) -> None:
     console.out.print(Markdown(text, hyperlinks=False))
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("docs", "Print a document in the terminal.", EPILOG)
-    parser.add_argument("page", nargs="?", metavar="PAGE", help="without one: list the documents")
-    return parser.parse_intermixed_args(argv)
+    parser.add_argument(
+        "page",
+        nargs="?",
+        completes=names(documents),
+        metavar="PAGE",
+        help="without one: list the documents",
+    )
+    return parser
 
 
 def documents() -> dict[str, Path]:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attnexp.cli.arguments import Arguments
+from attnexp.cli.candidates import names, venues
 from attnexp.core.errors import RequestError, none_of
 from attnexp.runs import files
 
@@ -23,13 +25,16 @@ LOOK = ("width", "venue", "slides", "dark", "font", "dpi", "title", "labels")
 """The arguments of pictures."""
 
 
-def add_look(parser: argparse.ArgumentParser) -> None:
+def add_look(parser: Arguments) -> None:
     """Add the arguments for size, type, colours and title of pictures."""
     parser.add_argument(
         "--width", type=width, metavar="LENGTH", help="of the whole picture: 3.3in, 8.4cm, 240pt"
     )
     parser.add_argument(
-        "--venue", metavar="NAME", help="width and type of neurips2024, icml2024, jmlr2001, ..."
+        "--venue",
+        completes=names(venues),
+        metavar="NAME",
+        help="width and type of neurips2024, icml2024, jmlr2001, ...",
     )
     parser.add_argument("--slides", action="store_true", help="16:9, 1,920 pixels wide, large type")
     parser.add_argument("--dark", action="store_true", help="on a dark background")
@@ -38,7 +43,7 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", metavar="TEXT", help="in place of the title; empty: none")
 
 
-def add_names(parser: argparse.ArgumentParser) -> None:
+def add_names(parser: Arguments) -> None:
     """Add the argument for the names of configurations in pictures."""
     parser.add_argument(
         "--name",

@@ -5,21 +5,18 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from rich.markup import escape
 
 from attnexp.cli.arguments import Arguments, count
+from attnexp.cli.candidates import names
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, choices_text
 from attnexp.course import exercise_file as exercises
 
 HELP = "Begin an exercise of the course, and check it."
-ACTIONS = {
-    "list": "List the exercises.",
-    "start": "Copy an exercise into a new folder.",
-    "check": "Check the folder of an exercise.",
-}
 
 EPILOG = """examples:
   attnexp exercise list
@@ -31,13 +28,20 @@ exit code of check: 0 if all has passed, 1 if not yet, 2 for a request that make
 """
 
 
+class ActionArguments(Arguments):
+    """The parser of the arguments after an action."""
+
+    def __init__(self, prog: str, **settings: Any) -> None:
+        super().__init__(prog.removeprefix("attnexp "), HELP, EPILOG, **settings)
+
+
 def main(argv: Sequence[str]) -> None:
     """List the exercises, begin one, or check one.
 
     Raises RequestError for arguments that make no sense and folders without an exercise, and
     RunFailedError where a check fails.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_args(argv)
     if arguments.action == "list":
         table = console.plain_table(["exercise", "chapter", "question"])
         for name in exercises.names():
@@ -51,28 +55,32 @@ def main(argv: Sequence[str]) -> None:
         check(arguments)
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments, with what to do as `action`."""
-    action = argv[0] if argv and argv[0] in ACTIONS else None
-    verb, line = (f"exercise {action}", ACTIONS[action]) if action else ("exercise", HELP)
-    parser = Arguments(verb, line, EPILOG)
-    if action is None:
-        parser.add_argument("action", choices=list(ACTIONS), help="what to do")
-    if action == "start":
-        names = choices_text(exercises.names())
-        parser.add_argument("name", metavar="NAME", help=f"{names}; or the folder of an exercise")
-        parser.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="default: NAME")
-    if action == "check":
-        parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of an exercise")
-        parser.add_argument("--runs", type=Path, metavar="DIR", help="default: FOLDER/outputs")
-        parser.add_argument(
-            "--trust", action="store_true", help="run the code in the folder, which may do anything"
-        )
-        parser.add_argument(
-            "--seconds", type=count, default=120, help="how long that code may run (default: 120)"
-        )
-        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
-    return parser.parse_args(argv[1:] if action else argv[:1], argparse.Namespace(action=action))
+def make_parser() -> Arguments:
+    """Return the parser of the arguments, with what to do as `action`."""
+    parser = Arguments("exercise", HELP, EPILOG)
+    actions = parser.add_subparsers(
+        dest="action", required=True, parser_class=ActionArguments, metavar="ACTION"
+    )
+    actions.add_parser("list", help="list the exercises")
+    start = actions.add_parser("start", help="copy an exercise into a new folder")
+    check = actions.add_parser("check", help="check the folder of an exercise")
+    start.add_argument(
+        "name",
+        completes=names(exercises.names),
+        metavar="NAME",
+        help=f"{choices_text(exercises.names())}; or the folder of an exercise",
+    )
+    start.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="default: NAME")
+    check.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of an exercise")
+    check.add_argument("--runs", type=Path, metavar="DIR", help="default: FOLDER/outputs")
+    check.add_argument(
+        "--trust", action="store_true", help="run the code in the folder, which may do anything"
+    )
+    check.add_argument(
+        "--seconds", type=count, default=120, help="how long that code may run (default: 120)"
+    )
+    check.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    return parser
 
 
 def check(arguments: argparse.Namespace) -> None:

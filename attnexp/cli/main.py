@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from attnexp.cli.verbs import VERBS, WITHOUT_VERB
+from attnexp.cli.verbs import ASKED, VERBS, WITHOUT_VERB
 from attnexp.core.errors import (
     FULL,
     OutputClosedError,
@@ -37,6 +37,10 @@ SIGPIPE = 13
 
 def main() -> None:
     """Run the command line of this process and exit with its code."""
+    if ASKED in os.environ:
+        from attnexp.cli.completion import answer
+
+        answer()
     _open_streams()
     # Figures are made without a backend, and one that is inherited from a notebook and not
     # installed would stop the import of matplotlib.

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 from string import Template
 
-from attnexp.claims import claim
+from attnexp.claims import folders as claims
 from attnexp.cli.arguments import Arguments
 from attnexp.config.groups import choices
 from attnexp.core import console
@@ -58,14 +58,9 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for a name that cannot be used, for a file that exists already and for one
     that cannot be written.
     """
-    epilog = EPILOG + _filled("sequences", "class", "lookup")
-    parser = Arguments("new", "Write a class, a YAML file and a test of your own.", epilog)
-    parser.add_argument("kind", choices=[*KINDS, claim.GROUP], help="what to write")
-    parser.add_argument("name", metavar="NAME", help="its name on the command line")
-    parser.add_argument("--into", type=Path, default=Path(), metavar="DIR", help="default: here")
-    arguments = parser.parse_args(argv)
+    arguments = make_parser().parse_args(argv)
     name, folder = arguments.name, arguments.into
-    if arguments.kind == claim.GROUP:
+    if arguments.kind == claims.GROUP:
         _write_claim(name, folder)
         return
     group, methods = KINDS[arguments.kind]
@@ -86,12 +81,22 @@ def main(argv: Sequence[str]) -> None:
     console.say(f"  attnexp {line}")
 
 
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
+    epilog = EPILOG + _filled("sequences", "class", "lookup")
+    parser = Arguments("new", "Write a class, a YAML file and a test of your own.", epilog)
+    parser.add_argument("kind", choices=[*KINDS, claims.GROUP], help="what to write")
+    parser.add_argument("name", metavar="NAME", help="its name on the command line")
+    parser.add_argument("--into", type=Path, default=Path(), metavar="DIR", help="default: here")
+    return parser
+
+
 def _write_claim(name: str, folder: Path) -> None:
     """Write the file of a claim, which can be run as it is, and say what to fill in."""
-    _check_name(name, claim.GROUP)
-    if name in claim.names():
+    _check_name(name, claims.GROUP)
+    if name in claims.names():
         raise RequestError(f"claim {name} is one of attnexp's own: choose another name")
-    path = folder / "conf" / claim.GROUP / name / claim.FILE
+    path = folder / "conf" / claims.GROUP / name / claims.FILE
     _write({path: _filled("claim", "claim", name)})
     console.say(f"wrote {path}: fill in its source, its sweeps and its decision,")
     console.say("and write the prediction before the first run; then")

@@ -1,11 +1,12 @@
 """`attnexp plot`: reads the command line, and draws from what runs stored."""
 
-import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import Arguments, add_runs, add_view, add_where, listed, places
+from attnexp.cli.candidates import pictures, several
 from attnexp.cli.drawing import (
     add_look,
     add_names,
@@ -15,19 +16,12 @@ from attnexp.cli.drawing import (
 )
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, none_of, writable
-from attnexp.plots.base import Options
-from attnexp.plots.catalogue import PICTURES, drawn
-from attnexp.plots.lines import asked_columns, intact
-from attnexp.plots.style import FORMATS
 from attnexp.runs import files
-from attnexp.runs.attention import View
-from attnexp.runs.folder import Run, load_run
-from attnexp.select.collect import OUTPUTS
-from attnexp.select.configurations import comparisons
-from attnexp.select.number import numbers_of
-from attnexp.select.selection import selected
 
-KINDS = [picture.name for picture in PICTURES]
+if TYPE_CHECKING:
+    from attnexp.runs.folder import Run
+
+FORMATS = [ending.removeprefix(".") for ending in files.PICTURES]
 
 EPILOG = """examples:
   attnexp plot outputs/RUN                            the pictures of a run again
@@ -45,11 +39,17 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for contradictory arguments, for missing runs, and for pictures that cannot
     be drawn of them.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
+    from attnexp.plots.base import Options
+    from attnexp.plots.catalogue import drawn
+    from attnexp.runs.attention import View
+    from attnexp.select.collect import OUTPUTS
+    from attnexp.select.configurations import comparisons
+
     view = View(arguments.attention, arguments.layer, arguments.head, arguments.example)
     paths = arguments.paths or [Path(OUTPUTS)]
     runs = chosen_runs(paths, arguments.where)
-    kinds = check_all(arguments.kind, KINDS, "kind")
+    kinds = check_all(arguments.kind, pictures(), "kind")
     formats = check_all(arguments.format, FORMATS, "format")
     look = asked_look(arguments, asked_names(arguments, runs))
     check_metric(runs, arguments.metric, kinds)
@@ -61,11 +61,15 @@ def main(argv: Sequence[str]) -> None:
             console.say(console.relative(file))
 
 
-def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:
+def chosen_runs(paths: Sequence[Path], where: str | None) -> "list[Run]":
     """Return the run that is named, or else the finished runs below the paths.
 
     Raises RequestError where there is nothing to draw.
     """
+    from attnexp.plots.lines import intact
+    from attnexp.runs.folder import load_run
+    from attnexp.select.selection import selected
+
     if len(paths) == 1 and os.path.lexists(paths[0] / files.SUMMARY):
         return [load_run(paths[0])]
     runs = selected(paths, where)
@@ -81,15 +85,25 @@ def chosen_runs(paths: Sequence[Path], where: str | None) -> list[Run]:
     return sound
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("plot", "Draw pictures of runs from what they stored.", EPILOG)
     add_runs(parser)
     parser.add_argument(
-        "--kind", type=listed, default=[], metavar="NAME,...", help=choices_text(KINDS)
+        "--kind",
+        type=listed,
+        default=[],
+        completes=several(pictures),
+        metavar="NAME,...",
+        help=choices_text(pictures()),
     )
     parser.add_argument(
-        "--format", type=listed, default=["png"], metavar="NAME,...", help="png, svg or pdf"
+        "--format",
+        type=listed,
+        default=["png"],
+        completes=several(lambda: FORMATS),
+        metavar="NAME,...",
+        help="png, svg or pdf",
     )
     parser.add_argument(
         "--output",
@@ -110,13 +124,16 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     add_view(parser, heads="each, or their mean")
     add_look(parser)
     add_names(parser)
-    return parser.parse_intermixed_args(argv)
+    return parser
 
 
-def check_metric(runs: Sequence[Run], metric: str | None, kinds: Sequence[str]) -> None:
+def check_metric(runs: "Sequence[Run]", metric: str | None, kinds: Sequence[str]) -> None:
     """Raise RequestError for a metric that no picture of these kinds can draw."""
     if metric is None:
         return
+    from attnexp.plots.lines import asked_columns
+    from attnexp.select.number import numbers_of
+
     if "loss" in kinds:
         asked_columns(runs, metric)
         return

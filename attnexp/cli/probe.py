@@ -1,6 +1,5 @@
 """`attnexp probe`: replaces the attention weights of trained runs, and measures what changes."""
 
-import argparse
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -16,6 +15,7 @@ from attnexp.cli.arguments import (
     asked_output,
     run_path,
 )
+from attnexp.cli.candidates import runs_and_laws
 from attnexp.cli.drawing import (
     add_look,
     add_names,
@@ -27,7 +27,6 @@ from attnexp.cli.drawing import (
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, writable
-from attnexp.runs.folder import Run, load_run
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
 from attnexp.tables.output import emit
 
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from attnexp.config.trust import Trust
     from attnexp.plots.look import Look
     from attnexp.probe.measure import Probe
+    from attnexp.runs.folder import Run
     from attnexp.select.configurations import Comparison
     from attnexp.training.prepared_run import PreparedRun
 
@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense, and for a run that is not finished, cannot
     be built, or names code that is not trusted.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
     output = asked_output(arguments)
     require_drawing(arguments, output.on_screen, "none is drawn with --format or --output")
     with console.status("loading PyTorch"):
@@ -74,6 +74,7 @@ def main(argv: Sequence[str]) -> None:
         if not folder.exists():
             choices = none_of(path, forms(laws))
             raise RequestError(f"{path} is neither a run nor an intervention: {choices}")
+    from attnexp.runs.folder import load_run
     from attnexp.select.collect import OUTPUTS
     from attnexp.select.configurations import comparisons
     from attnexp.select.selection import selected
@@ -102,7 +103,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _probe(
-    runs: Sequence[Run],
+    runs: "Sequence[Run]",
     make: "Callable[[PreparedRun], Probe]",
     trust: "Trust",
     progress: Progress,
@@ -124,11 +125,12 @@ def _probe(
 
 
 def _draw(
-    compared: "Sequence[Comparison]", runs: Sequence[Run], folder: Path, look: "Look"
+    compared: "Sequence[Comparison]", runs: "Sequence[Run]", folder: Path, look: "Look"
 ) -> None:
     """Draw the stored numbers, of several runs compared, and say where. Distances are not drawn."""
     from attnexp.plots.base import Options
     from attnexp.plots.catalogue import drawn
+    from attnexp.runs.folder import load_run
 
     stored = {row.intervention for run in runs for row in load_run(run.path).interventions}
     if stored <= {LEARNED, ADVERSARIAL, SEEDS}:
@@ -139,8 +141,8 @@ def _draw(
             console.say(console.relative(file))
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments(
         "probe", "Replace the attention weights of trained runs, and measure what changes.", EPILOG
     )
@@ -148,6 +150,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "names",
         nargs="*",
+        completes=runs_and_laws,
         metavar="RUN|INTERVENTION",
         help=f"runs, or folders of runs, and interventions: {choices_text(laws)}; one with "
         "=PART.LAYER.HEAD, such as zero=cross.1.2; topk=COUNT, without_topk=COUNT, unit_NAME, "
@@ -162,4 +165,4 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     add_look(parser)
     add_names(parser)
     add_trust(parser)
-    return parser.parse_intermixed_args(argv)
+    return parser

@@ -1,6 +1,5 @@
 """`attnexp report`: one page with tables, curves and attention, to send to somebody."""
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +27,7 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense, for places without finished runs, and for
     a file that cannot be written.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.plots.lines import intact
     from attnexp.plots.look import Look
     from attnexp.select.selection import selected
@@ -61,8 +60,8 @@ def tables(runs: Sequence["Run"]) -> "Report":
     return replace(compared, grids=[*compared.grids, replace(each, title="Every run")])
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("report", "Write one self-contained page about runs.", EPILOG)
     add_runs(parser)
     parser.add_argument(
@@ -71,4 +70,4 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     add_where(parser)
     add_names(parser)
     parser.add_argument("--title", default="Attention, compared", help="what the page is called")
-    return parser.parse_intermixed_args(argv)
+    return parser

@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> None:
 
     Raises RequestError for arguments that make no sense and a file that cannot be written.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
     output = asked_output(arguments)
     from attnexp.select.collect import OUTPUTS, collect
     from attnexp.select.selection import warn_skipped
@@ -90,8 +90,8 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
     return configurations_report(frame, request)
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("results", "Compare runs in a table.", EPILOG)
     add_runs(parser)
     parser.add_argument("--runs", action="store_true", help="one row per run, seeds not gathered")
@@ -120,4 +120,4 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         metavar="N",
         help="rows of a table on the screen (40); 0 for all",
     )
-    return parser.parse_intermixed_args(argv)
+    return parser

@@ -1,21 +1,19 @@
 """`attnexp show`: prints the losses and the attention of a run as text."""
 
-import argparse
 import shlex
 from collections.abc import Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from attnexp.cli.arguments import Arguments, add_run, add_view, place
 from attnexp.core import console
-from attnexp.plots.lines import asked_columns, widths_of, words
-from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_line
 from attnexp.runs import files
-from attnexp.runs.attention import View
-from attnexp.runs.folder import Run, load_run
-from attnexp.runs.origin.command_line import Request
 from attnexp.runs.settings import clean
+
+if TYPE_CHECKING:
+    from attnexp.runs.folder import Run
 
 HEIGHT = 10
 """Lines of a curve."""
@@ -31,7 +29,12 @@ def main(argv: Sequence[str]) -> None:
 
     Raises RequestError for arguments that make no sense and a run that is not there.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
+    from attnexp.plots.lines import asked_columns, widths_of, words
+    from attnexp.plots.terminal import Terminal, draw_attention, draw_curve, print_line
+    from attnexp.runs.attention import View
+    from attnexp.runs.folder import load_run
+
     run = load_run(arguments.run)
     terminal = Terminal.of(console.out)
     say = partial(print_line, terminal)
@@ -57,17 +60,17 @@ def main(argv: Sequence[str]) -> None:
             say(text)
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("show", "Show the losses and the attention of a run as text.", EPILOG)
     add_run(parser)
     parser.add_argument("--metric", metavar="NAME", help="a column of metrics.csv; default: losses")
     parser.add_argument("--example", type=place, metavar="N", help="a test example, from 1")
     add_view(parser)
-    return parser.parse_intermixed_args(argv)
+    return parser
 
 
-def _primary(run: Run) -> str:
+def _primary(run: "Run") -> str:
     """Return the primary metric, and the metrics that are shown next to it."""
     others = run.summary.companions.get(run.summary.primary or "", {})
     companions = [
@@ -76,8 +79,10 @@ def _primary(run: Run) -> str:
     return f"{run.primary} ({', '.join(companions)})" if run.primary and companions else run.primary
 
 
-def origin(run: Run) -> list[str]:
+def origin(run: "Run") -> list[str]:
     """Return lines that say what was typed for a run, and which code and machine computed it."""
+    from attnexp.runs.origin.command_line import Request
+
     summary = run.summary
     typed = Request.of(summary)
     overrides = shlex.join(name + value for name, value in typed.overrides) if typed else ""

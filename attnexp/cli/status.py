@@ -1,19 +1,20 @@
 """`attnexp status`: the progress of runs and sweeps in an output folder."""
 
-import argparse
 import json
 import sys
 import time
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
 from attnexp.cli.arguments import Arguments
 from attnexp.core import console
-from attnexp.select.overview import Progress, Row, progress_of
-from attnexp.select.selection import warn_skipped
+
+if TYPE_CHECKING:
+    from attnexp.select.overview import Progress, Row
 
 EVERY = 5.0
 """Seconds between two updates with --watch."""
@@ -33,7 +34,10 @@ def main(argv: Sequence[str]) -> None:
 
     Raises RequestError for arguments that make no sense and a folder that is not there.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
+    from attnexp.select.overview import progress_of
+    from attnexp.select.selection import warn_skipped
+
     while True:
         progress = progress_of(arguments.folder)
         if arguments.watch and console.out.is_terminal:
@@ -51,8 +55,8 @@ def main(argv: Sequence[str]) -> None:
         time.sleep(EVERY)
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("status", "Show the progress of runs and sweeps, from any machine.", EPILOG)
     parser.add_argument(
         "folder",
@@ -66,10 +70,10 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--watch", action="store_true", help=f"update every {EVERY:.0f} seconds until all has ended"
     )
     parser.add_argument("--format", choices=("table", "json"), default="table")
-    return parser.parse_intermixed_args(argv)
+    return parser
 
 
-def show(progress: Progress) -> None:
+def show(progress: "Progress") -> None:
     """Print the counts, the running runs, and those to run again."""
     counts = progress.counts.items()
     _print([{"status": status, "runs": str(count)} for status, count in counts], right=["runs"])
@@ -82,7 +86,7 @@ def show(progress: Progress) -> None:
         console.say(f"about {left} left {pace}")
 
 
-def _print(rows: Sequence[Row], right: Sequence[str] = ()) -> None:
+def _print(rows: "Sequence[Row]", right: Sequence[str] = ()) -> None:
     if not rows:
         return
     table = console.plain_table(list(rows[0]), right=right)

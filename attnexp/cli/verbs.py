@@ -17,9 +17,13 @@ VERBS = {
     "chapter": ("attnexp.cli.chapter", "run the experiments of a chapter of the course"),
     "exercise": ("attnexp.cli.exercise", "begin an exercise of the course, and check it"),
     "docs": ("attnexp.cli.docs", "print the documents in the terminal"),
+    "completion": ("attnexp.cli.completion", "complete command lines in bash or zsh"),
     "show": ("attnexp.cli.show", "show losses and maps in the terminal"),
 }
 """Each verb of ours, the module whose `main` it calls, and a line for the help page."""
+
+ASKED = "_ARGCOMPLETE"
+"""The environment variable by which a shell asks for the candidates to complete a line."""
 
 WITHOUT_VERB = ("attnexp NAME=VALUE", "attnexp -m NAME=VALUE,VALUE", "attnexp --version")
 """Forms of a command line that begins with no verb."""

@@ -1,6 +1,5 @@
 """`attnexp verify`: repeats runs and compares all that tables and pictures read."""
 
-import argparse
 import os
 import tempfile
 import time
@@ -15,13 +14,12 @@ from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where, fra
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.core.time_limit import time_limit
-from attnexp.runs.folder import Run, load_run
-from attnexp.runs.origin.repeat import NOT_CHECKED, Repetition, compare
 from attnexp.runs.summary import Summary, error_text
-from attnexp.select.selection import selected
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
+    from attnexp.runs.folder import Run
+    from attnexp.runs.origin.repeat import Repetition
     from attnexp.training.prepared_run import PreparedRun
 
 EPILOG = """examples:
@@ -41,7 +39,10 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for paths without finished runs and for a single run that cannot be built or
     names code that is not trusted, and RunFailedError where a run differs or is not verified.
     """
-    arguments = parse(argv)
+    arguments = make_parser().parse_intermixed_args(argv)
+    from attnexp.runs.origin.repeat import NOT_CHECKED
+    from attnexp.select.selection import selected
+
     runs = [run for run in selected(arguments.paths, arguments.where) if run.finished]
     if not runs:
         raise RequestError("none of these runs has finished: there is nothing to verify")
@@ -81,13 +82,15 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _repeated(
-    run: Run, trust: "Trust", config_dir: Path | None, tolerance: float, seconds: float
-) -> Repetition:
+    run: "Run", trust: "Trust", config_dir: Path | None, tolerance: float, seconds: float
+) -> "Repetition":
     """Repeat a run in at most this time, and compare it.
 
     Raises RequestError where it cannot be built, and RunFailedError where it cannot be repeated.
     """
     from attnexp.config.restore import check_choices, rebuild
+    from attnexp.runs.folder import load_run
+    from attnexp.runs.origin.repeat import compare
     from attnexp.training.execute import execute
 
     check_choices(run.summary, run.folder, config_dir)
@@ -130,8 +133,8 @@ def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "Prep
     )
 
 
-def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """The arguments."""
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
     parser = Arguments("verify", "Repeat finished runs and compare the numbers.", EPILOG)
     add_runs(parser, least="+")
     add_where(parser)
@@ -150,4 +153,4 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         help="time for all runs together; runs that take longer are not verified (default 600)",
     )
     add_trust(parser)
-    return parser.parse_intermixed_args(argv)
+    return parser

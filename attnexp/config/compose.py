@@ -6,6 +6,7 @@ mistakes, and Python's for the rest: here all of them become `ConfigCompositionE
 """
 
 import shlex
+from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -150,17 +151,7 @@ def settings_in(node: Any) -> dict[str, Any]:
 def parse(argv: Sequence[str]) -> Any:
     """Hydra's arguments, flags in any place."""
 
-    def refuse(message: str) -> NoReturn:
-        raise RequestError(f"{message}. `attnexp --help` shows what there is")
-
-    parser = get_args_parser()
-    parser.add_argument(
-        "--dry-run",
-        action="store_true",
-        help="Print the finished jobs and those that would run, and run nothing",
-    )
-    parser.error = refuse  # type: ignore[method-assign]
-    arguments = parser.parse_intermixed_args(list(argv))
+    arguments = make_parser().parse_intermixed_args(list(argv))
     chosen = [
         flag
         for flag in ("run", "multirun", "cfg", "info", "shell_completion")
@@ -171,6 +162,22 @@ def parse(argv: Sequence[str]) -> Any:
     if len(chosen) > 1:
         raise RequestError(f"only one of {', '.join('--' + flag for flag in chosen)} at a time")
     return arguments
+
+
+def make_parser() -> ArgumentParser:
+    """Return the parser of Hydra's arguments and ours."""
+
+    def refuse(message: str) -> NoReturn:
+        raise RequestError(f"{message}. `attnexp --help` shows what there is")
+
+    parser: ArgumentParser = get_args_parser()
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="Print the finished jobs and those that would run, and run nothing",
+    )
+    parser.error = refuse  # type: ignore[method-assign]
+    return parser
 
 
 def start(config_dir: str | None, command: str | None = None) -> Hydra:

@@ -106,8 +106,6 @@ METADATA: dict[str, dict[str, str | None]] = {
 COMPRESSION = 3
 """The effort for a PNG: more takes twice the time for files that are 5% to 10% smaller."""
 
-FORMATS = tuple(METADATA)
-
 HEAD = 0.62
 """Inches above the axes for title and subtitle."""
 

@@ -58,7 +58,9 @@ def program_of(traced: Traced) -> dict[str, Any]:
             number = operations.setdefault(name, len(operations))
             arguments = [_argument(each, places) for each in node.args]
             named = {key: _argument(each, places) for key, each in node.kwargs.items()}
-            nodes.append([number, arguments, *_kind(node.meta.get("val")), *([named] if named else [])])
+            nodes.append(
+                [number, arguments, *_kind(node.meta.get("val")), *([named] if named else [])]
+            )
     return {
         "leaves": leaves,
         "operations": list(operations),

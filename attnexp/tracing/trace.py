@@ -9,8 +9,8 @@ from unittest.mock import patch
 import torch
 from torch import Tensor, fx
 from torch._decomp import core_aten_decompositions
-from torch.fx.experimental.proxy_tensor import make_fx
 from torch.func import functional_call, functionalize
+from torch.fx.experimental.proxy_tensor import make_fx
 
 from attnexp.architectures.base import Architecture
 from attnexp.core.batch import Batch

@@ -8,8 +8,9 @@ import yaml
 from conftest import CONF, ROOT
 
 from attnexp.claims.card import UNREAD, Entry, card
-from attnexp.claims.claim import names, question, read_claim
+from attnexp.claims.claim import read_claim
 from attnexp.claims.evidence import Evidence
+from attnexp.claims.folders import names, question
 from attnexp.core.errors import RequestError
 
 NAMES = names()

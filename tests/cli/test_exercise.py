@@ -11,7 +11,7 @@ import pytest
 from documented import blocks
 from scipy import stats
 
-from attnexp.cli.exercise import parse
+from attnexp.cli.exercise import make_parser
 from attnexp.course.exercise_file import FOLDER, names, read_exercise
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval
@@ -86,7 +86,7 @@ def test_trusted_code_is_stopped_after_the_seconds_that_are_given(in_process, ve
     code, found = verdict("new_pooling", "--trust", "--seconds", "1")
     assert code == 1
     assert found["checks"][0]["sentence"] == "the tests were stopped after 1 seconds"
-    assert parse(["check", "new_pooling"]).seconds == 120
+    assert make_parser().parse_args(["check", "new_pooling"]).seconds == 120
 
 
 def test_the_program_for_gradescope_writes_a_test_per_check(in_process, tmp_path, monkeypatch):
@@ -111,7 +111,7 @@ def test_the_program_for_gradescope_writes_a_test_per_check(in_process, tmp_path
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ([], "the following arguments are required: action"),
+        ([], "the following arguments are required: ACTION"),
         (["begin"], "choose from"),
         (["start", "head"], "Did you mean 'heads'"),
         (["start", "heads", "no/where"], "cannot be written"),

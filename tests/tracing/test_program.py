@@ -7,7 +7,6 @@ from conftest import choice_names
 from interpreted import interpreted, needs_node, numbers_of
 
 from attnexp.core.batch import Seq2SeqSpec
-from attnexp.core.errors import RequestError
 from attnexp.tracing.program import program_of
 from attnexp.tracing.trace import traced
 

@@ -1,0 +1,117 @@
+"""The words that complete an argument of a verb: runs, files, names.
+
+A function here takes what argcomplete gives it by name, and uses the word so far, or the arguments
+before it. It imports nothing heavy, and no code of the user.
+"""
+
+import argparse
+import ast
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from attnexp.config.groups import choices
+
+Candidates = Callable[..., Iterable[str]]
+"""Takes `prefix` and `parsed_args` by name."""
+
+
+def names(of: Callable[[], Iterable[str]]) -> Candidates:
+    """Return candidates that are the same after every word."""
+    return lambda **_: of()
+
+
+def several(of: Callable[[], Iterable[str]]) -> Candidates:
+    """Return candidates for names that are separated by commas."""
+
+    def next_names(prefix: str, **_: Any) -> Iterator[str]:
+        before, comma, _last = prefix.rpartition(",")
+        given = before.split(",")
+        return (f"{before}{comma}{name}" for name in of() if name not in given)
+
+    return next_names
+
+
+def chosen(groups: Mapping[str, str]) -> Candidates:
+    """Return candidates for settings that choose from a group, `name=choice`."""
+
+    def settings(prefix: str, parsed_args: argparse.Namespace, **_: Any) -> Iterable[str]:
+        name, sign, _value = prefix.partition("=")
+        if not sign:
+            return [f"{name}=" for name in groups]
+        found = choices(groups[name], parsed_args.config_dir) if name in groups else []
+        return [f"{name}={choice.name}" for choice in found]
+
+    return settings
+
+
+def files(prefix: str, **_: Any) -> Iterator[str]:
+    """Yield the paths that begin with a prefix, folders with a slash at the end."""
+    folder, name = os.path.split(prefix)
+    with os.scandir(os.path.expanduser(folder) or ".") as entries:
+        for entry in entries:
+            if entry.name.startswith(name) and (name or not entry.name.startswith(".")):
+                yield os.path.join(folder, entry.name) + "/" * entry.is_dir()
+
+
+def runs(prefix: str, **others: Any) -> Iterator[str]:
+    """Yield `last`, the names of the run folders below outputs/, and paths of folders."""
+    from attnexp.runs.files import SUMMARY
+    from attnexp.select.collect import OUTPUTS
+    from attnexp.select.reference import LAST
+
+    for pattern in ("*", "*/*"):
+        found = [path.parent.name for path in Path(OUTPUTS).glob(f"{pattern}/{SUMMARY}")]
+        yield from [LAST, *found] if found else []
+    yield from (path for path in files(prefix, **others) if path.endswith("/"))
+
+
+def claims(parsed_args: argparse.Namespace, **_: Any) -> list[str]:
+    """Return the names of claims."""
+    from attnexp.claims.folders import names
+
+    return names(parsed_args.config_dir)
+
+
+def laws(parsed_args: argparse.Namespace, **_: Any) -> Iterator[str]:
+    """Yield the interventions of `attnexp probe`, those with an argument up to the `=`."""
+    from attnexp.config.documents import read_document
+
+    for choice in choices("law", parsed_args.config_dir):
+        takes_argument = "???" in read_document(choice.path, dict[str, Any]).values()
+        yield f"{choice.name}=" if takes_argument else choice.name
+    yield from ("interpolate=", "adversarial")
+
+
+def runs_and_laws(prefix: str, **others: Any) -> Iterator[str]:
+    """Yield runs and interventions."""
+    yield from runs(prefix, **others)
+    yield from laws(**others)
+
+
+def pictures() -> list[str]:
+    """Return the names of the pictures, read in the source: importing it imports matplotlib."""
+    return [
+        ast.literal_eval(node.args[0])
+        for node in ast.walk(_source("attnexp.plots.catalogue"))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", None) == "Picture"
+    ]
+
+
+def venues() -> list[str]:
+    """Return the venues of tueplots, read in its source: importing it imports matplotlib."""
+    return [
+        node.name
+        for node in _source("tueplots.bundles").body
+        if isinstance(node, ast.FunctionDef)
+        and not (node.name.startswith("_") or node.name.endswith("_dark_bg"))
+    ]
+
+
+def _source(module: str) -> ast.Module:
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return ast.parse(Path(spec.origin).read_text(encoding="utf-8"))

@@ -1,0 +1,34 @@
+"""The words that complete a setting, as Hydra finds them."""
+
+import re
+from collections.abc import Sequence
+
+from hydra.plugins.completion_plugin import DefaultCompletionPlugin
+
+from attnexp.config.compose import CONFIG, start
+
+NOT_OF_A_RUN = ("attend", "claim", "law")
+"""The folders of conf/ that a run does not choose from."""
+
+
+def settings(
+    prefix: str, overrides: Sequence[str], config_dir: str | None, config_name: str | None
+) -> list[str]:
+    """Return groups, choices and settings that begin with a prefix, after other settings.
+
+    Of several values, `model=dot,add`, the last is completed.
+    """
+    name, sign, values = prefix.partition("=")
+    before, comma, last = values.rpartition(",")
+    plugin = DefaultCompletionPlugin(start(config_dir).config_loader)
+
+    def query(word: str) -> list[str]:
+        found: list[str] = plugin._query(config_name or CONFIG, " ".join([*overrides, word]))
+        return found
+
+    found = query(f"{name}{sign}{last}")
+    while len(found) == 1 and found[0].endswith("."):  # the shell would add a space
+        found = query(found[0])
+    if comma:
+        return [f"{name}={before},{word.partition('=')[2]}" for word in found]
+    return [word for word in found if re.split("[=/]", word)[0] not in NOT_OF_A_RUN]
