@@ -59,7 +59,7 @@ def _show_first(extra: Path | None) -> None:
     _show_verbs(FIRST)
     out.print("  attnexp --cfg job                  the whole configuration, and no run")
     out.print("  attnexp --hydra-help               Hydra's own options")
-    others = ", ".join(verb for verb in VERBS if verb not in FIRST)
+    others = " ".join(verb for verb in VERBS if verb not in FIRST)
     out.print(f"More verbs, by `attnexp --help verbs`:\n  {others}\n")
     out.print("[bold]Choices[/], each listed with its formula by `attnexp --help NAME`")
     for group in GROUPS:

@@ -1,5 +1,6 @@
 """The maps that sparsemax and entmax 1.5 share: forward by Newton's method, backward exact."""
 
+from itertools import count
 from typing import Any, Literal, cast
 
 import torch
@@ -7,6 +8,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 Power = Literal[1, 2]
+
+TRACED_STEPS = 16
+"""Steps to the threshold in a graph, which cannot look at the numbers. For up to 3,000 scores of
+scales from 0.01 to 1,000, 8 were enough for power 1 and 6 for power 2."""
 
 
 def entmax(scores: Float[Tensor, "*batch keys"], power: Power) -> Float[Tensor, "*batch keys"]:
@@ -37,12 +42,12 @@ class _Entmax(torch.autograd.Function):
         z = (z - z.amax(dim=0)).div_(power).clamp_(min=-1.0)
         tau = (z.mean(dim=0) - len(z) ** (-1 / power)).clamp_(min=-1.0)
         rounding = torch.finfo(z.dtype).eps * len(z)
-        while True:
+        for step in count():
             root = (z - tau).relu_()
             weights = root if power == 1 else root.square()
             excess = weights.sum(dim=0).sub_(1.0)
             away = excess > rounding
-            if not away.any():
+            if step == TRACED_STEPS if torch.compiler.is_exporting() else not away.any():
                 return (weights / excess.add_(1.0)).movedim(0, -1).to(scores.dtype)
             slope = (root.sign() if power == 1 else root).sum(dim=0)
             # a row that is there stays, so that its bits do not depend on the other rows

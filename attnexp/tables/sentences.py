@@ -49,8 +49,9 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
                 parts.append(f"{words}: {listed([_named(table, entry) for entry in found])}")
         few: dict[str, list[str]] = {}
         for entry in panel:
-            if entry.standing.difference and entry.standing.word not in ("best", *STANDINGS):
-                few.setdefault(entry.standing.word, []).append(row_name(table, entry))
+            word = entry.standing.word
+            if entry.standing.difference and word and word not in ("best", *STANDINGS):
+                few.setdefault(word, []).append(row_name(table, entry))
         if few:
             seen = "; ".join(f"{listed(names)} {word}" for word, names in few.items())
             parts.append(f"too few seeds for a verdict: {seen}")

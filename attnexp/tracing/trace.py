@@ -57,7 +57,7 @@ def traced(model: Architecture, batch: Batch) -> Traced:
         with torch.no_grad(), _without_autograd():
             graph = make_fx(
                 functionalize(forward, remove="mutations_and_views"),
-                decomposition_table=core_aten_decompositions(),
+                decomposition_table=dict(core_aten_decompositions().items()),
                 tracing_mode="fake",
                 _allow_non_fake_inputs=True,
             )(parameters, inputs)

@@ -18,7 +18,7 @@ INTERPRETER = Path(attnexp.report.__file__).parent / "template" / "interpreter.j
 def interpreted(jobs):
     """Return the outputs of each job: tensors by name, flat."""
     answer = subprocess.run(
-        [NODE, Path(__file__).with_name("compute.js"), INTERPRETER],
+        [str(NODE), Path(__file__).parent / "tracing" / "compute.js", INTERPRETER],
         input=json.dumps(jobs),
         capture_output=True,
         text=True,
