@@ -61,7 +61,9 @@ def compose(line: str, in_process) -> None:
     words = words_of(line)
     if verb := verb_of(words):
         module = import_module(VERBS[verb][0])
-        parse = getattr(module, "parse", module.make_parser().parse_intermixed_args)
+        parser = module.make_parser()
+        usual = parser.parse_args if parser._subparsers else parser.parse_intermixed_args
+        parse = getattr(module, "parse", usual)
         parse(words[1:])
         return
     plain = {"--help", "--version", "--cfg", "--info", "--dry-run"} & set(words)

@@ -1,6 +1,5 @@
 """The maps that sparsemax and entmax 1.5 share: forward by Newton's method, backward exact."""
 
-from itertools import count
 from typing import Any, Literal, cast
 
 import torch
@@ -42,7 +41,8 @@ class _Entmax(torch.autograd.Function):
         z = (z - z.amax(dim=0)).div_(power).clamp_(min=-1.0)
         tau = (z.mean(dim=0) - len(z) ** (-1 / power)).clamp_(min=-1.0)
         rounding = torch.finfo(z.dtype).eps * len(z)
-        for step in count():
+        step = 0
+        while True:
             root = (z - tau).relu_()
             weights = root if power == 1 else root.square()
             excess = weights.sum(dim=0).sub_(1.0)
@@ -52,6 +52,7 @@ class _Entmax(torch.autograd.Function):
             slope = (root.sign() if power == 1 else root).sum(dim=0)
             # a row that is there stays, so that its bits do not depend on the other rows
             tau.addcdiv_(excess * away, slope, value=1 / power)
+            step += 1
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Tensor, Power], output: Tensor) -> None:
