@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.cm import ScalarMappable
@@ -13,11 +14,14 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from attnexp.plots.style import HEAD, new_figure, panels, text_width, wrapped
+from attnexp.plots.style import FAINT, HEAD, HIDDEN, new_figure, panels, text_width, wrapped
 from attnexp.runs.attention import Axis, Map, scale_end
 
 GOLD = "#ff5f52"
 """The colour of the outline of the gold position."""
+
+HATCH = "/" * 5
+"""The lines over cells that a mask hides, thin ones at a slant."""
 
 ACROSS = 6
 """The most maps next to each other in a grid of names."""
@@ -96,9 +100,16 @@ def draw_grid(
 
 
 def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
-    """Draw a map with its gold path: rows go down if they are symbols, up if numbers."""
+    """Draw a map with its gold path: rows go down if they are symbols, up if numbers.
+
+    Hidden cells are transparent, before a hatched ground. A weight of NaN is white.
+    """
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
-    axes.imshow(one.weights, cmap="viridis", norm=norm, aspect="auto", origin=origin)
+    colours = colormaps["viridis"].with_extremes(bad="white")
+    image = axes.imshow(one.weights, cmap=colours, norm=norm, aspect="auto", origin=origin)
+    if one.hidden is not None and one.hidden.any():
+        image.set_alpha(np.where(one.hidden, 0.0, 1.0))
+        axes.patch.set(facecolor=HIDDEN, edgecolor=FAINT, hatch=HATCH)
     axes.spines[:].set_visible(False)
     if one.gold is not None:
         at = np.flatnonzero(one.gold >= 0)

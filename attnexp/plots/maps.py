@@ -148,9 +148,12 @@ def example_names(examples: Sequence[int]) -> list[str]:
 
 
 def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
-    """Return the title, more words, and the meaning of the outlines if there are any."""
-    gold = any(one.gold is not None for row in cells for one in row)
-    return ", ".join(filter(None, [seen, more, "outlined: gold position" if gold else ""]))
+    """Return the title, more words, and the meaning of outlined and hatched cells if any are."""
+    maps = [one for row in cells for one in row]
+    gold = "outlined: gold position" if any(one.gold is not None for one in maps) else ""
+    hidden = any(one.hidden is not None and one.hidden.any() for one in maps)
+    hatched = "hatched: hidden by a mask" if hidden else ""
+    return ", ".join(filter(None, [seen, more, gold, hatched]))
 
 
 def _spread(epochs: list[int]) -> list[int]:

@@ -38,6 +38,9 @@ from attnexp.select.configurations import Comparison, Configuration
 INK, QUIET, FAINT = "#222222", "#5a5a5a", "#8a8a8a"
 """The colours of content, of subtitles and of helper lines."""
 
+HIDDEN = "#ececec"
+"""The ground of cells that a mask hides."""
+
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a51a3")
 """Colours that stay apart for the colour-blind: Okabe and Ito (2008), yellow replaced."""
 
@@ -76,6 +79,7 @@ STYLE: dict[str, Any] = {
     "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "hatch.linewidth": 0.5,
     "text.color": INK,
     "text.parse_math": False,
     "xtick.color": FAINT,

@@ -40,6 +40,9 @@ SIDES: Mapping[str, tuple[Side, Side]] = {
 }
 """Rows and columns of self-attention, by its name; any other attention is target by source."""
 
+CAUSAL = ("decoder", "self")
+"""The attentions in which a row must not look at later places."""
+
 
 @dataclass(frozen=True)
 class Axis:
@@ -58,13 +61,15 @@ class Axis:
 class Map:
     """Attention weights (queries, keys) of one example, padding left out.
 
-    `gold` holds the column that each row should look at, -1 if there is none.
+    `gold` holds the column that each row should look at, -1 if there is none. `hidden` is true at
+    the cells that a mask hides.
     """
 
     weights: NDArray[np.float64]
     rows: Axis
     columns: Axis
     gold: NDArray[np.int64] | None = None
+    hidden: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -160,11 +165,25 @@ class Attention:
                 rows,
                 columns,
                 None if gold is None else gold[example][rows.order].astype(np.int64),
+                self._hidden(name, example, weights)[np.ix_(rows.order, columns.order)],
             )
         except (IndexError, ValueError, TypeError):
             raise RequestError(
                 f"the stored {name} attention does not fit the examples stored with it"
             ) from None
+
+    def _hidden(self, name: str, example: int, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return the cells, padding included, that a mask hides; they have no weight.
+
+        The mask of the batch is stored, a causal one is not: an attention in CAUSAL has it if no
+        layer and no head of the example looks at a later place.
+        """
+        if name in CAUSAL:
+            later = ~np.tri(*weights.shape, dtype=np.bool_)
+            return later & ~np.any(self.weights[name][example][..., later])
+        if name in SIDES:
+            return np.zeros(weights.shape, np.bool_)
+        return ~np.broadcast_to(self.batch["mask"][example], weights.shape) & (weights == 0)
 
     def _sides(self, name: str, example: int) -> tuple[Axis, Axis]:
         if not self.source_vocab:

@@ -6,7 +6,13 @@ import pytest
 from attnexp.core.errors import RequestError
 from attnexp.plots.base import Options
 from attnexp.plots.heatmap_grid import draw_grid
-from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, maps_of
+from attnexp.plots.maps import (
+    compare_attention,
+    draw_attention,
+    draw_growth,
+    maps_of,
+    subtitle_of,
+)
 from attnexp.runs.attention import Axis, Map, View
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
@@ -86,6 +92,20 @@ def test_compared_heads_are_the_mean_of_the_last_layer_unless_named(sequence_run
     np.testing.assert_allclose(maps_of(attention, View())[0].weights, np.mean(last, axis=0))
     named = maps_of(attention, View(layer=0, head=2))[0]
     assert named.weights.tolist() == attention.map("cross", 0, 0, 2).weights.tolist()
+
+
+def test_hidden_cells_are_hatched_and_the_subtitle_says_so(sequence_run):
+    run = load_run(sequence_run())
+    ((_, seen),) = draw_attention(run, Options())
+    assert [axes.patch.get_hatch() for axes in panels(seen)] == [None] * 3
+    hidden = np.array([[False, True], [False, False]])
+    side = Axis("input", np.arange(2), symbols=tuple("ab"))
+    one = Map(np.array([[1.0, 0.0], [0.0, 1.0]]), side, side, hidden=hidden)
+    assert subtitle_of("decoder attention", "", [[one]]).endswith("hatched: hidden by a mask")
+    figure = draw_grid([[one]], [[""]], [""], "t", "s")
+    (axes,) = panels(figure)
+    assert axes.patch.get_hatch()
+    assert axes.images[0].get_alpha().tolist() == [[1, 0], [1, 1]]
 
 
 @pytest.mark.parametrize(("far", "extend", "end"), [(1, "max", 0.1), (3, "neither", 0.9)])
