@@ -14,7 +14,16 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from attnexp.plots.style import FAINT, HEAD, HIDDEN, new_figure, panels, text_width, wrapped
+from attnexp.plots.style import (
+    FAINT,
+    HEAD,
+    HIDDEN,
+    WRONG,
+    new_figure,
+    panels,
+    text_width,
+    wrapped,
+)
 from attnexp.runs.attention import Axis, Map, scale_end
 
 GOLD = "#ff5f52"
@@ -63,7 +72,11 @@ def draw_grid(
     widths = [max(row[j][0] for row in sizes if j < len(row)) for j in range(columns)]
     heights = [max(up for _, up in row) for row in sizes]
     named = sum(any(row) for row in titles[1:]) * 0.2
-    figure = new_figure(sum(widths) + 1.6, HEAD + sum(heights) + 0.7 + named, title, subtitle)
+    wrong = [[_labels(one.rows) for one in row[1:] if len(one.rows.wrong)] for row in cells]
+    beside = max(sum(max(text_width(each, 8) for each in own) for own in row) for row in wrong)
+    figure = new_figure(
+        sum(widths) + beside + 1.6, HEAD + sum(heights) + 0.7 + named, title, subtitle
+    )
     grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
     weights = np.concatenate([one.weights.ravel() for one in maps])
     end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
@@ -122,10 +135,13 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
 
 
 def _tick(axis: XAxis | YAxis, side: Axis, labelled: bool) -> None:
-    """Set the ticks: a symbol at every place, or round numbers between sorted points."""
+    """Set the ticks: a symbol at every place, or round numbers between sorted points.
+
+    A symbol that was decoded wrongly is red, and the decoded one follows it.
+    """
     axis.set_tick_params(length=2, pad=2)
     if side.numbers is None:
-        places, labels = np.arange(len(side)), list(side.symbols)
+        places, labels = np.arange(len(side)), _labels(side)
     else:
         low, high = side.numbers[0], side.numbers[-1]
         round_numbers = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
@@ -133,6 +149,16 @@ def _tick(axis: XAxis | YAxis, side: Axis, labelled: bool) -> None:
         places = np.interp(inside, side.numbers, np.arange(len(side)))
         labels = [f"{number:g}" for number in inside]
     axis.set_ticks(places, labels if labelled else [""] * len(labels))
+    ticks = axis.get_ticklabels()
+    for i in side.wrong:
+        ticks[i].set_color(WRONG)
+
+
+def _labels(side: Axis) -> list[str]:
+    labels = list(side.symbols)
+    for i in side.wrong:
+        labels[i] = f"{labels[i]}\N{NOT EQUAL TO}{side.decoded[i]}"
+    return labels
 
 
 def _name(side: Axis) -> str:
@@ -141,7 +167,7 @@ def _name(side: Axis) -> str:
 
 def _same(one: Axis, other: Axis) -> bool:
     if one.numbers is None or other.numbers is None:
-        return one.symbols == other.symbols
+        return (one.symbols, one.decoded) == (other.symbols, other.decoded)
     return np.array_equal(one.numbers, other.numbers)
 
 

@@ -31,6 +31,7 @@ from attnexp.plots.style import (
     PALETTE,
     QUIET,
     STYLE,
+    WRONG,
     installed_fonts,
     name_by_legend,
     wrapped,
@@ -43,7 +44,13 @@ PAPER, BLACK = "#111418", "#e8e8e8"
 LIGHT = ("#4a9ee8", "#f0ad1a", "#1fc08f", "#e094c0", "#f27a33", "#a3dcff", "#c2aa4e", "#a793e6")
 """The colours of lines in dark pictures, in the order of PALETTE."""
 
-ON_DARK = {INK: BLACK, QUIET: "#b4b8bd", FAINT: "#7d848c", **dict(zip(PALETTE, LIGHT, strict=True))}
+ON_DARK = {
+    INK: BLACK,
+    QUIET: "#b4b8bd",
+    FAINT: "#7d848c",
+    WRONG: "#ff7b72",
+    **dict(zip(PALETTE, LIGHT, strict=True)),
+}
 """The colour that replaces each colour of ours in dark pictures."""
 
 GROUND = {HIDDEN: "#3a3f45"}

@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from attnexp.core.errors import RequestError
+from attnexp.plots.answers import with_answer
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid, draw_named
 from attnexp.plots.lines import names_of, runs_of
@@ -56,17 +57,21 @@ def _attention_figure(run: Run, view: View) -> Figure:
     across, down = [f"head {head + 1}" for head in shown_heads], [""]
     if alone:
         layer, head = shown_layers[0], shown_heads[0]
-        cells = [[attention.map(name, example, layer, head) for example in examples]]
+        cells = [[_map(run, name, example, layer, head) for example in examples]]
         across = example_names(examples) if several else [""]
         seen = attention.words(replace(resolved, layer=layer, head=head))
     else:
         pairs = [(example, layer) for example in examples for layer in shown_layers]
-        cells = [[attention.map(name, i, layer, h) for h in shown_heads] for i, layer in pairs]
+        cells = [[_map(run, name, i, layer, h) for h in shown_heads] for i, layer in pairs]
         down = [
             "\n".join([f"example {i + 1}"] * several + [f"layer {layer + 1}"] * (layers > 1))
             for i, layer in pairs
         ]
     return draw_grid(cells, [across], down, run.title, subtitle_of(seen, run.primary, cells))
+
+
+def _map(run: Run, name: str, example: int, layer: int, head: int) -> Map:
+    return with_answer(run.attention.map(name, example, layer, head), run, example)
 
 
 def draw_growth(comparison: Comparison, options: Options) -> Figures:
@@ -115,8 +120,7 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     if one_example and not many:
         seeds = list(comparison.seeds[:COLUMNS])
     by_seed = [
-        [maps_of(attention, options.view) for attention in _attentions(comparison, seed)]
-        for seed in seeds
+        [answered_maps(run, options.view) for run in _runs(comparison, seed)] for seed in seeds
     ]
     rows = [list(chain(*maps)) for maps in zip(*by_seed, strict=True)]
     first = comparison.configurations[0].with_seed(seeds[0]).attention
@@ -142,18 +146,29 @@ def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]
     ]
 
 
+def answered_maps(run: Run, view: View) -> list[Map]:
+    """Return a map per example of a run, with its decoded answers."""
+    resolved = run.attention.resolve(view, EXAMPLES)
+    maps = zip(maps_of(run.attention, view), resolved.examples, strict=True)
+    return [with_answer(one, run, example) for one, example in maps]
+
+
 def example_names(examples: Sequence[int]) -> list[str]:
     """Return the names of examples, which count from 1."""
     return [f"example {example + 1}" for example in examples]
 
 
 def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
-    """Return the title, more words, and the meaning of outlined and hatched cells if any are."""
+    """Return the title, more words, and the meaning of outlines, red symbols and hatched cells."""
     maps = [one for row in cells for one in row]
     gold = "outlined: gold position" if any(one.gold is not None for one in maps) else ""
     hidden = any(one.hidden is not None and one.hidden.any() for one in maps)
     hatched = "hatched: hidden by a mask" if hidden else ""
-    return ", ".join(filter(None, [seen, more, gold, hatched]))
+    answers = ""
+    if any(one.rows.decoded for one in maps):
+        wrong = any(len(one.rows.wrong) for one in maps)
+        answers = "red: target\N{NOT EQUAL TO}decoded" if wrong else "decoded as the target"
+    return ", ".join(filter(None, [seen, more, gold, answers, hatched]))
 
 
 def _spread(epochs: list[int]) -> list[int]:
@@ -163,8 +178,8 @@ def _spread(epochs: list[int]) -> list[int]:
     return [epochs[i] for i in np.linspace(0, len(epochs) - 1, COLUMNS).round().astype(int)]
 
 
-def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
-    """Return the attention of every configuration; it must be on the same examples."""
+def _runs(comparison: Comparison, seed: int) -> list[Run]:
+    """Return the run of every configuration; all must have stored the same examples."""
     runs = [one.with_seed(seed) for one in comparison.configurations]
     for run in runs[1:]:
         if not same_examples(runs[0].attention, run.attention):
@@ -172,7 +187,7 @@ def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
                 f"{runs[0].folder} and {run.folder} stored attention on different examples: "
                 "their maps cannot be compared"
             )
-    return [run.attention for run in runs]
+    return runs
 
 
 def _seen(comparison: Comparison, seed: int, view: View) -> str:

@@ -38,6 +38,9 @@ from attnexp.select.configurations import Comparison, Configuration
 INK, QUIET, FAINT = "#222222", "#5a5a5a", "#8a8a8a"
 """The colours of content, of subtitles and of helper lines."""
 
+WRONG = "#c62828"
+"""The colour of symbols that were decoded wrongly."""
+
 HIDDEN = "#ececec"
 """The ground of cells that a mask hides."""
 

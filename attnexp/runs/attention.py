@@ -46,12 +46,22 @@ CAUSAL = ("decoder", "self")
 
 @dataclass(frozen=True)
 class Axis:
-    """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis."""
+    """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis.
+
+    `decoded` has the symbol that the model decoded in the place of each, if that is known.
+    """
 
     name: str
     order: NDArray[np.int64]
     numbers: NDArray[np.float64] | None = None
     symbols: tuple[str, ...] = ()
+    decoded: tuple[str, ...] = ()
+
+    @property
+    def wrong(self) -> NDArray[np.int64]:
+        """The places whose decoded symbol is not the symbol itself."""
+        both = zip(self.symbols, self.decoded, strict=False)
+        return np.flatnonzero([symbol != decoded for symbol, decoded in both])
 
     def __len__(self) -> int:
         return len(self.order)
