@@ -93,9 +93,9 @@ def draw_grid(
             _tick(axes.yaxis, one.rows, labelled=first)
             _tick(axes.xaxis, one.columns, labelled=last or not _same(one.columns, below))
             if j == 0:
-                axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{_name(one.rows)}".strip())
+                axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{one.rows.name}".strip())
             if last:
-                axes.set_xlabel(_name(one.columns))
+                axes.set_xlabel(one.columns.name)
             _turn_long(axes, one.columns, widths[j])
             if i < len(titles) and titles[i][j]:
                 axes.set_title(wrapped(titles[i][j], widths[j]), fontsize=9, pad=4)
@@ -113,9 +113,10 @@ def draw_grid(
 
 
 def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
-    """Draw a map with its gold path: rows go down if they are symbols, up if numbers.
+    """Draw a map with its gold path, and lines between the parts of its sides.
 
-    Hidden cells are transparent, before a hatched ground. A weight of NaN is white.
+    Rows go down if they are symbols, up if numbers. Hidden cells are transparent, before a
+    hatched ground. A weight of NaN is white.
     """
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
     colours = colormaps["viridis"].with_extremes(bad="white")
@@ -124,6 +125,11 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
         image.set_alpha(np.where(one.hidden, 0.0, 1.0))
         axes.patch.set(facecolor=HIDDEN, edgecolor=FAINT, hatch=HATCH)
     axes.spines[:].set_visible(False)
+    for colour, width in (("white", 2.2), ("black", 0.9)):
+        for place in one.columns.parts:
+            axes.axvline(place - 0.5, color=colour, linewidth=width)
+        for place in one.rows.parts:
+            axes.axhline(place - 0.5, color=colour, linewidth=width)
     if one.gold is not None:
         at = np.flatnonzero(one.gold >= 0)
         corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
@@ -159,10 +165,6 @@ def _labels(side: Axis) -> list[str]:
     for i in side.wrong:
         labels[i] = f"{labels[i]}\N{NOT EQUAL TO}{side.decoded[i]}"
     return labels
-
-
-def _name(side: Axis) -> str:
-    return side.name if side.numbers is None else f"{side.name} (sorted)"
 
 
 def _same(one: Axis, other: Axis) -> bool:

@@ -159,8 +159,11 @@ def example_names(examples: Sequence[int]) -> list[str]:
 
 
 def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
-    """Return the title, more words, and the meaning of outlines, red symbols and hatched cells."""
+    """Return the title, more words, and the meaning of cells, outlines, red symbols and hatches."""
     maps = [one for row in cells for one in row]
+    rows = maps[0].rows
+    order = rows.name.removeprefix("test ")
+    points = f"a cell per point, in order of {order}" if rows.numbers is not None else ""
     gold = "outlined: gold position" if any(one.gold is not None for one in maps) else ""
     hidden = any(one.hidden is not None and one.hidden.any() for one in maps)
     hatched = "hatched: hidden by a mask" if hidden else ""
@@ -168,7 +171,7 @@ def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
     if any(one.rows.decoded for one in maps):
         wrong = any(len(one.rows.wrong) for one in maps)
         answers = "red: target\N{NOT EQUAL TO}decoded" if wrong else "decoded as the target"
-    return ", ".join(filter(None, [seen, more, gold, answers, hatched]))
+    return ", ".join(filter(None, [seen, more, points, gold, answers, hatched]))
 
 
 def _spread(epochs: list[int]) -> list[int]:

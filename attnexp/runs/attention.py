@@ -48,7 +48,8 @@ CAUSAL = ("decoder", "self")
 class Axis:
     """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis.
 
-    `decoded` has the symbol that the model decoded in the place of each, if that is known.
+    `decoded` has the symbol that the model decoded in the place of each, if that is known. `parts`
+    are the places at which another part begins, such as the input behind the source.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Axis:
     numbers: NDArray[np.float64] | None = None
     symbols: tuple[str, ...] = ()
     decoded: tuple[str, ...] = ()
+    parts: tuple[int, ...] = ()
 
     @property
     def wrong(self) -> NDArray[np.int64]:
@@ -208,7 +210,8 @@ class Attention:
             source, given = self._symbols(example, "source"), self._symbols(example, "input")
             behind = self.batch["keys"].shape[1] + given.order
             order = np.concatenate([source.order, behind])
-            return Axis(side, order, symbols=(*source.symbols, *given.symbols))
+            symbols = (*source.symbols, *given.symbols)
+            return Axis(side, order, symbols=symbols, parts=(len(source),))
         field = {"target": "targets", "source": "keys", "input": "queries"}[side]
         ids = self.batch[field][example]
         vocab = self.source_vocab if side == "source" else self.target_vocab

@@ -108,6 +108,24 @@ def test_hidden_cells_are_hatched_and_the_subtitle_says_so(sequence_run):
     assert axes.images[0].get_alpha().tolist() == [[1, 0], [1, 1]]
 
 
+def test_lines_are_between_the_parts_of_both_sides():
+    rows = Axis("self", np.arange(3), symbols=tuple("abc"), parts=(1,))
+    columns = Axis("self", np.arange(3), symbols=tuple("abc"), parts=(2,))
+    figure = draw_grid([[Map(np.eye(3), rows, columns)]], [[""]], [""], "t", "s")
+    (axes,) = panels(figure)
+    places = {(*line.get_xdata(), *line.get_ydata()) for line in axes.lines}
+    assert places == {(1.5, 1.5, 0, 1), (0, 1, 0.5, 0.5)}
+
+
+def test_regression_says_that_a_cell_is_a_point(regression_run):
+    ((_, figure),) = draw_attention(load_run(regression_run()), Options())
+    assert "a cell per point, in order of x" in figure.texts[1].get_text()
+    assert [panels(figure)[0].get_xlabel(), panels(figure)[0].get_ylabel()] == [
+        "training x",
+        "test x",
+    ]
+
+
 @pytest.mark.parametrize(("far", "extend", "end"), [(1, "max", 0.1), (3, "neither", 0.9)])
 def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend, end):
     """Of 1,000 weights one is 0.1 per cent, and three are 0.3 per cent."""

@@ -45,6 +45,16 @@ def test_self_attention_has_one_side_twice_and_no_gold_path(sequence_run):
     assert encoder.gold is decoder.gold is None
 
 
+def test_the_input_of_a_decoder_only_model_is_a_part_behind_the_source(sequence_run):
+    attention = load_run(sequence_run()).attention
+    both = np.tile(np.tril(np.ones((12, 12))), (4, 1, 1, 1, 1))
+    one = replace(attention, weights={**attention.weights, "self": both}).map("self", 0, 0, 0)
+    assert one.rows.symbols[3:5] == ("<eos>", "<bos>")
+    assert one.rows.parts == one.columns.parts == (4,)
+    assert one.hidden is not None
+    assert one.hidden.tolist() == (~np.tri(8, dtype=bool)).tolist()
+
+
 def test_later_places_are_hidden_if_no_head_looks_at_them(sequence_run):
     """The first example has three letters and an end symbol, in the source and in the input."""
     attention = load_run(sequence_run(heads=2)).attention
