@@ -4,11 +4,13 @@ Matplotlib is imported when arguments are read, not when they are added.
 """
 
 import argparse
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attnexp.cli.arguments import count
 from attnexp.core.errors import RequestError, none_of
 from attnexp.runs import files
 
@@ -36,6 +38,20 @@ def add_look(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--font", metavar="NAME", help="an installed font, such as 'Noto Serif'")
     parser.add_argument("--dpi", type=dots, metavar="N", help="dots per inch of a PNG")
     parser.add_argument("--title", metavar="TEXT", help="in place of the title; empty: none")
+
+
+def add_grid(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments for the number of maps in a picture of attention."""
+    parser.add_argument(
+        "--columns", type=count, metavar="N", help="maps of attention next to each other"
+    )
+    parser.add_argument(
+        "--all",
+        dest="most",
+        action="store_const",
+        const=sys.maxsize,
+        help="all test examples, seeds and epochs, not the first or typical ones",
+    )
 
 
 def add_names(parser: argparse.ArgumentParser) -> None:

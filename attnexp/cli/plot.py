@@ -7,6 +7,7 @@ from pathlib import Path
 
 from attnexp.cli.arguments import Arguments, add_runs, add_view, add_where, listed, places
 from attnexp.cli.drawing import (
+    add_grid,
     add_look,
     add_names,
     asked_look,
@@ -56,7 +57,7 @@ def main(argv: Sequence[str]) -> None:
     folder = arguments.output or figures_folder(runs, paths)
     subjects = runs if len(runs) == 1 else comparisons(runs)
     with writable("--output", folder):
-        options = Options(view, arguments.metric, look)
+        options = Options(view, arguments.metric, look, arguments.columns, arguments.most)
         for file in drawn(subjects, folder, options, kinds, formats):
             console.say(console.relative(file))
 
@@ -108,6 +109,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--example", type=places, default=(), metavar="N,...", help="test examples, from 1"
     )
     add_view(parser, heads="each, or their mean")
+    add_grid(parser)
     add_look(parser)
     add_names(parser)
     return parser.parse_intermixed_args(argv)

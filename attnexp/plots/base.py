@@ -16,11 +16,17 @@ Subject = Run | Comparison | Sequence[Comparison]
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a picture: the attention maps, the column of metrics.csv, and the look."""
+    """Options of a picture: the attention maps, the column of metrics.csv, and the look.
+
+    `columns` is the number of maps next to each other, and `most` that of examples, seeds or epochs
+    that are shown; None leaves both to the picture.
+    """
 
     view: View = field(default_factory=View)
     metric: str | None = None
     look: Look = field(default_factory=Look)
+    columns: int | None = None
+    most: int | None = None
 
 
 Figures = Iterator[tuple[str, Figure]]

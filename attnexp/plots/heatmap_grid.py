@@ -45,9 +45,16 @@ BAR = 2.6
 """The most inches of the bar with the colours."""
 
 
-def draw_named(maps: Sequence[Map], names: Sequence[str], title: str, subtitle: str) -> Figure:
-    """Return maps in a grid that is about as wide as a page, each below its name."""
-    columns = math.ceil(len(maps) / math.ceil(len(maps) / ACROSS))
+def draw_named(
+    maps: Sequence[Map],
+    names: Sequence[str],
+    title: str,
+    subtitle: str,
+    columns: int | None = None,
+) -> Figure:
+    """Return maps in a grid, each below its name; without `columns` it is as wide as a page."""
+    if columns is None:
+        columns = math.ceil(len(maps) / math.ceil(len(maps) / ACROSS))
     starts = range(0, len(maps), columns)
     cells = [maps[start : start + columns] for start in starts]
     titles = [names[start : start + columns] for start in starts]
@@ -71,11 +78,15 @@ def draw_grid(
     sizes = [[_inches(one, len(maps)) for one in row] for row in cells]
     widths = [max(row[j][0] for row in sizes if j < len(row)) for j in range(columns)]
     heights = [max(up for _, up in row) for row in sizes]
-    named = sum(any(row) for row in titles[1:]) * 0.2
+    lines = [max(_lines(name, w) for name, w in zip(row, widths, strict=False)) for row in titles]
+    named = (sum(lines) - min(lines[0], 1)) * 0.2
+    below = 0.45 * sum(
+        any(_is_labelled(cells, i, j) for j in range(len(row))) for i, row in enumerate(cells[:-1])
+    )
     wrong = [[_labels(one.rows) for one in row[1:] if len(one.rows.wrong)] for row in cells]
     beside = max(sum(max(text_width(each, 8) for each in own) for own in row) for row in wrong)
     figure = new_figure(
-        sum(widths) + beside + 1.6, HEAD + sum(heights) + 0.7 + named, title, subtitle
+        sum(widths) + beside + 1.6, HEAD + sum(heights) + 0.7 + named + below, title, subtitle
     )
     grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
     weights = np.concatenate([one.weights.ravel() for one in maps])
@@ -87,11 +98,10 @@ def draw_grid(
         for j, one in enumerate(row):
             axes = grid[i, j]
             draw_map(axes, one, norm)
-            last = i == len(cells) - 1 or j >= len(cells[i + 1])
-            below = one.columns if last else cells[i + 1][j].columns
+            last = _is_last(cells, i, j)
             first = j == 0 or not _same(one.rows, row[j - 1].rows)
             _tick(axes.yaxis, one.rows, labelled=first)
-            _tick(axes.xaxis, one.columns, labelled=last or not _same(one.columns, below))
+            _tick(axes.xaxis, one.columns, labelled=_is_labelled(cells, i, j))
             if j == 0:
                 axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{one.rows.name}".strip())
             if last:
@@ -138,6 +148,20 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
             PolyCollection(squares, facecolors="none", edgecolors=GOLD, linewidths=1.1),
             autolim=False,
         )
+
+
+def _lines(text: str, width: float) -> int:
+    return len(wrapped(text, width).splitlines())
+
+
+def _is_last(cells: Sequence[Sequence[Map]], i: int, j: int) -> bool:
+    """Return whether no map is below this one."""
+    return i == len(cells) - 1 or j >= len(cells[i + 1])
+
+
+def _is_labelled(cells: Sequence[Sequence[Map]], i: int, j: int) -> bool:
+    """Return whether a map has labels below it: the map below it has others, or there is none."""
+    return _is_last(cells, i, j) or not _same(cells[i][j].columns, cells[i + 1][j].columns)
 
 
 def _tick(axis: XAxis | YAxis, side: Axis, labelled: bool) -> None:

@@ -34,23 +34,24 @@ def draw_attention(run: Run, options: Options) -> Figures:
     asked = options.view.attention
     for name in [asked] if asked else run.attention.weights:
         file = "attention" if name == run.attention.main else f"attention_{file_word(name)}"
-        yield file, _attention_figure(run, replace(options.view, attention=name))
+        asked_for = replace(options, view=replace(options.view, attention=name))
+        yield file, _attention_figure(run, asked_for)
 
 
-def _attention_figure(run: Run, view: View) -> Figure:
+def _attention_figure(run: Run, options: Options) -> Figure:
     """Return the maps of a run: heads side by side, a row for every layer of every example.
 
     With one layer and one head, the examples are side by side, else there is one unless more are
     named. A layer or head of the view is the only one shown.
     """
-    attention = run.attention
+    attention, view = run.attention, options.view
     name = str(view.attention)
     attention.resolve(view, 1)
     layers, heads = attention.weights[name].shape[1:3]
     shown_layers = range(layers) if view.layer is None else [view.layer]
     shown_heads = range(heads) if view.head is None else [view.head]
     alone = len(shown_layers) == len(shown_heads) == 1
-    resolved = attention.resolve(view, EXAMPLES if alone else 1)
+    resolved = attention.resolve(view, options.most or (EXAMPLES if alone else 1))
     examples = resolved.examples
     several = len(attention.batch["keys"]) > 1
     seen = f"{name} attention"
@@ -67,7 +68,24 @@ def _attention_figure(run: Run, view: View) -> Figure:
             "\n".join([f"example {i + 1}"] * several + [f"layer {layer + 1}"] * (layers > 1))
             for i, layer in pairs
         ]
-    return draw_grid(cells, [across], down, run.title, subtitle_of(seen, run.primary, cells))
+    return _grid(cells, across, down, run.title, subtitle_of(seen, run.primary, cells), options)
+
+
+def _grid(
+    cells: Sequence[Sequence[Map]],
+    across: Sequence[str],
+    down: Sequence[str],
+    title: str,
+    subtitle: str,
+    options: Options,
+) -> Figure:
+    """Return maps in their rows and columns, or in rows of the length that is asked for."""
+    if options.columns is None:
+        return draw_grid(cells, [across], down, title, subtitle)
+    names = [
+        ", ".join([*row.splitlines(), *column.splitlines()]) for row in down for column in across
+    ]
+    return draw_named([*chain(*cells)], names, title, subtitle, options.columns)
 
 
 def _map(run: Run, name: str, example: int, layer: int, head: int) -> Map:
@@ -86,7 +104,7 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
     if not rows:
         return
     kept = [set(run.snapshots) for _, run in rows]
-    epochs = _spread(sorted(kept[0].intersection(*kept[1:])))
+    epochs = _spread(sorted(kept[0].intersection(*kept[1:])), options.most or COLUMNS)
     if not epochs:
         raise RequestError("the runs have no epoch in common whose attention was stored")
     one_example = replace(options.view, examples=options.view.examples[:1])
@@ -101,30 +119,30 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
     across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
     which = "" if comparison.alone else f"seed {seeds[0]}"
     title = title_of(comparison, "Growth of attention")
-    yield "growth", draw_grid(cells, [across], down, title, subtitle_of(seen, which, cells))
+    subtitle = subtitle_of(seen, which, cells)
+    yield "growth", _grid(cells, across, down, title, subtitle, options)
 
 
 def compare_attention(comparison: Comparison, options: Options) -> Figures:
     """Yield one row per configuration: the same examples and the typical seed in all rows.
 
     If the data are one example, as in regression, the columns are the seeds that all have. More
-    configurations than COMPARED have one map each, unless several examples are named.
+    configurations than COMPARED have one map each, unless several examples are asked for.
 
     Raises RequestError if no seed or not the same examples are there for all.
     """
     if not comparison.seeds:
         raise RequestError(f"the configurations on {comparison.data} have no seed in common")
     one_example = all(len(run.attention.batch["keys"]) == 1 for run in runs_of(comparison))
-    many = len(comparison.configurations) > COMPARED and len(options.view.examples) < 2
+    many = len(comparison.configurations) > (options.most or COMPARED)
+    many = many and len(options.view.examples) < 2
     seeds = [comparison.typical_seed]
     if one_example and not many:
-        seeds = list(comparison.seeds[:COLUMNS])
-    by_seed = [
-        [answered_maps(run, options.view) for run in _runs(comparison, seed)] for seed in seeds
-    ]
+        seeds = list(comparison.seeds[: options.most or COLUMNS])
+    by_seed = [[_answered_maps(run, options) for run in _runs(comparison, seed)] for seed in seeds]
     rows = [list(chain(*maps)) for maps in zip(*by_seed, strict=True)]
     first = comparison.configurations[0].with_seed(seeds[0]).attention
-    across = example_names(first.resolve(options.view, EXAMPLES).examples)
+    across = example_names(first.resolve(options.view, options.most or EXAMPLES).examples)
     if one_example:
         across = [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else [""]
     which = "" if len(seeds) > 1 else f"seed {seeds[0]}"
@@ -132,9 +150,10 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     title, names = f"Attention{comparison.scope}", names_of(comparison)
     if many:
         which = "" if one_example else f", {across[0]}"
-        yield "attention", draw_named([row[0] for row in rows], names, title, subtitle + which)
+        alone, columns = [row[0] for row in rows], options.columns
+        yield "attention", draw_named(alone, names, title, subtitle + which, columns)
         return
-    yield "attention", draw_grid(rows, [across], names, title, subtitle)
+    yield "attention", _grid(rows, across, names, title, subtitle, options)
 
 
 def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]:
@@ -146,10 +165,11 @@ def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]
     ]
 
 
-def answered_maps(run: Run, view: View) -> list[Map]:
+def _answered_maps(run: Run, options: Options) -> list[Map]:
     """Return a map per example of a run, with its decoded answers."""
-    resolved = run.attention.resolve(view, EXAMPLES)
-    maps = zip(maps_of(run.attention, view), resolved.examples, strict=True)
+    most = options.most or EXAMPLES
+    resolved = run.attention.resolve(options.view, most)
+    maps = zip(maps_of(run.attention, options.view, most), resolved.examples, strict=True)
     return [with_answer(one, run, example) for one, example in maps]
 
 
@@ -174,11 +194,11 @@ def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
     return ", ".join(filter(None, [seen, more, points, gold, answers, hatched]))
 
 
-def _spread(epochs: list[int]) -> list[int]:
-    """Return at most COLUMNS epochs: the first, the last, and others evenly between them."""
-    if len(epochs) <= COLUMNS:
+def _spread(epochs: list[int], most: int) -> list[int]:
+    """Return at most `most` epochs: the first, the last, and others evenly between them."""
+    if len(epochs) <= most:
         return epochs
-    return [epochs[i] for i in np.linspace(0, len(epochs) - 1, COLUMNS).round().astype(int)]
+    return [epochs[i] for i in np.linspace(0, len(epochs) - 1, most).round().astype(int)]
 
 
 def _runs(comparison: Comparison, seed: int) -> list[Run]:

@@ -126,6 +126,33 @@ def test_regression_says_that_a_cell_is_a_point(regression_run):
     ]
 
 
+def test_columns_are_the_number_of_maps_next_to_each_other(sequence_run):
+    run = load_run(sequence_run(layers=2, heads=3))
+    ((_, figure),) = draw_attention(run, Options(columns=4))
+    rows = [{axes.get_subplotspec().rowspan.start for axes in panels(figure)[i : i + 4]}
+            for i in (0, 4)]  # fmt: skip
+    assert rows == [{0}, {1}]
+    names = [["example 1", f"layer {layer}", f"head {h}"] for layer in (1, 2) for h in (1, 2, 3)]
+    assert [title.replace("\n", " ").split(", ") for title in titles(figure)] == names
+
+
+def test_all_shows_what_is_stored(sequence_run, regression_run, tmp_path):
+    everything = Options(most=1000)
+    ((_, figure),) = draw_attention(load_run(sequence_run(examples=5)), everything)
+    assert titles(figure) == [f"example {i}" for i in range(1, 6)]
+    for width in range(1, 6):
+        for seed in range(7):
+            settings = {"model.width": float(width)}
+            regression_run(f"all/{width}-{seed}", seed=seed, settings=settings)
+    (comparison,) = comparisons(collect([tmp_path / "all"]).runs)
+    ((_, figure),) = compare_attention(comparison, everything)
+    assert titles(figure) == [f"seed {seed}" for seed in range(7)]
+    assert len(panels(figure)) == 5 * 7
+    run = load_run(regression_run("growing", snapshots=range(8)))
+    ((_, figure),) = draw_growth(Comparison.of(run), everything)
+    assert titles(figure) == [f"epoch {epoch}" for epoch in range(8)]
+
+
 @pytest.mark.parametrize(("far", "extend", "end"), [(1, "max", 0.1), (3, "neither", 0.9)])
 def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend, end):
     """Of 1,000 weights one is 0.1 per cent, and three are 0.3 per cent."""
