@@ -17,7 +17,7 @@ from attnexp.cli.drawing import (
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, none_of, writable
 from attnexp.plots.base import Options
-from attnexp.plots.catalogue import PICTURES, drawn
+from attnexp.plots.catalogue import ANIMATED, PICTURES, drawn
 from attnexp.plots.lines import asked_columns, intact
 from attnexp.plots.style import FORMATS
 from attnexp.runs import files
@@ -51,7 +51,8 @@ def main(argv: Sequence[str]) -> None:
     paths = arguments.paths or [Path(OUTPUTS)]
     runs = chosen_runs(paths, arguments.where)
     kinds = check_all(arguments.kind, KINDS, "kind")
-    formats = check_all(arguments.format, FORMATS, "format")
+    formats = check_all(arguments.format, [*FORMATS, ANIMATED], "format")
+    check_animated(formats, kinds)
     look = asked_look(arguments, asked_names(arguments, runs))
     check_metric(runs, arguments.metric, kinds)
     folder = arguments.output or figures_folder(runs, paths)
@@ -90,7 +91,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
         "--kind", type=listed, default=[], metavar="NAME,...", help=choices_text(KINDS)
     )
     parser.add_argument(
-        "--format", type=listed, default=["png"], metavar="NAME,...", help="png, svg or pdf"
+        "--format", type=listed, default=["png"], metavar="NAME,...", help="png, svg, pdf or gif"
     )
     parser.add_argument(
         "--output",
@@ -125,6 +126,15 @@ def check_metric(runs: Sequence[Run], metric: str | None, kinds: Sequence[str]) 
     known = dict.fromkeys([*(name for run in runs for name in run.epochs), *numbers_of(runs)])
     if metric not in known:
         raise RequestError(f"--metric: {none_of(metric, known)}")
+
+
+def check_animated(formats: Sequence[str], kinds: Sequence[str]) -> None:
+    """Raise RequestError for an animation of pictures that have no frames."""
+    framed = [picture.name for picture in PICTURES if picture.frames is not None]
+    if ANIMATED in formats and (not kinds or not set(kinds) <= set(framed)):
+        raise RequestError(
+            f"--format {ANIMATED} has a frame per epoch: ask for --kind {choices_text(framed)}"
+        )
 
 
 def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:

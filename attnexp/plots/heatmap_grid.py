@@ -51,14 +51,18 @@ def draw_named(
     title: str,
     subtitle: str,
     columns: int | None = None,
+    scaled: Sequence[Map] = (),
 ) -> Figure:
-    """Return maps in a grid, each below its name; without `columns` it is as wide as a page."""
+    """Return maps in a grid, each below its name; without `columns` it is as wide as a page.
+
+    The scale covers the maps in `scaled` too.
+    """
     if columns is None:
         columns = math.ceil(len(maps) / math.ceil(len(maps) / ACROSS))
     starts = range(0, len(maps), columns)
     cells = [maps[start : start + columns] for start in starts]
     titles = [names[start : start + columns] for start in starts]
-    return draw_grid(cells, titles, [""] * len(cells), title, subtitle)
+    return draw_grid(cells, titles, [""] * len(cells), title, subtitle, scaled)
 
 
 def draw_grid(
@@ -67,11 +71,13 @@ def draw_grid(
     down: Sequence[str],
     title: str,
     subtitle: str,
+    scaled: Sequence[Map] = (),
 ) -> Figure:
     """Return maps in rows and columns, weights from 0 to one end in one colour scale.
 
     `titles` are those of the maps, row by row: a first row alone names the columns. `down` names
     the rows. An empty text names nothing. The last row may be shorter than the others.
+    The scale covers the maps in `scaled` too.
     """
     maps = [one for row in cells for one in row]
     columns = len(cells[0])
@@ -89,7 +95,7 @@ def draw_grid(
         sum(widths) + beside + 1.6, HEAD + sum(heights) + 0.7 + named + below, title, subtitle
     )
     grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
-    weights = np.concatenate([one.weights.ravel() for one in maps])
+    weights = np.concatenate([one.weights.ravel() for one in [*maps, *scaled]])
     end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
     norm = Normalize(0, end)
     for axes in grid[-1, len(cells[-1]) :]:

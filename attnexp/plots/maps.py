@@ -1,6 +1,6 @@
 """Pictures of attention: of a run, as it grows, and of configurations compared."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -97,30 +97,57 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
 
     It is that of the typical seed, of configurations that kept it, at epochs that all have.
     """
+    rows, kept = _growing(comparison)
+    if not rows:
+        return
+    epochs = _spread(kept, options.most or COLUMNS)
+    cells = [[_grown(run, epoch, options.view) for epoch in epochs] for _, run in rows]
+    across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
+    title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
+    yield "growth", _grid(cells, across, down, title, subtitle, options)
+
+
+def growth_frames(comparison: Comparison, options: Options) -> Iterator[Figure]:
+    """Yield the attention of `draw_growth` after each epoch, a map per configuration."""
+    rows, epochs = _growing(comparison)
+    cells = [[_grown(run, epoch, options.view) for _, run in rows] for epoch in epochs]
+    for epoch, maps in zip(epochs, cells, strict=True):
+        title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
+        title += f", epoch {epoch}"
+        names = [name for name, _ in rows]
+        yield draw_named(maps, names, title, subtitle, options.columns, [*chain(*cells)])
+
+
+def _growing(comparison: Comparison) -> tuple[list[tuple[str, Run]], list[int]]:
+    """Return the named runs of the typical seed that kept attention, and the epochs of all."""
     seeds = [comparison.typical_seed] if comparison.seeds else []
     named = zip(names_of(comparison), comparison.configurations, strict=True)
     runs = [(name, one.with_seed(seed)) for name, one in named for seed in seeds]
     rows = [(name, run) for name, run in runs if run.snapshots]
     if not rows:
-        return
+        return [], []
     kept = [set(run.snapshots) for _, run in rows]
-    epochs = _spread(sorted(kept[0].intersection(*kept[1:])), options.most or COLUMNS)
+    epochs = sorted(kept[0].intersection(*kept[1:]))
     if not epochs:
         raise RequestError("the runs have no epoch in common whose attention was stored")
-    one_example = replace(options.view, examples=options.view.examples[:1])
-    cells = [
-        [maps_of(run.snapshots[epoch], one_example, 1)[0] for epoch in epochs] for _, run in rows
-    ]
-    first = rows[0][1].snapshots[epochs[0]]
-    resolved = first.resolve(options.view, 1)
+    return rows, epochs
+
+
+def _grown(run: Run, epoch: int, view: View) -> Map:
+    return maps_of(run.snapshots[epoch], replace(view, examples=view.examples[:1]), 1)[0]
+
+
+def _of_growth(
+    comparison: Comparison, run: Run, cells: Sequence[Sequence[Map]], view: View
+) -> tuple[str, str]:
+    """Return title and subtitle of the growth of attention; `run` is one that kept it."""
+    first = next(iter(run.snapshots.values()))
+    resolved = first.resolve(view, 1)
     seen = first.words(resolved)
     if len(first.batch["keys"]) > 1:
         seen += f", example {resolved.examples[0] + 1}"
-    across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
-    which = "" if comparison.alone else f"seed {seeds[0]}"
-    title = title_of(comparison, "Growth of attention")
-    subtitle = subtitle_of(seen, which, cells)
-    yield "growth", _grid(cells, across, down, title, subtitle, options)
+    which = "" if comparison.alone else f"seed {comparison.typical_seed}"
+    return title_of(comparison, "Growth of attention"), subtitle_of(seen, which, cells)
 
 
 def compare_attention(comparison: Comparison, options: Options) -> Figures:

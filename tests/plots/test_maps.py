@@ -10,6 +10,7 @@ from attnexp.plots.maps import (
     compare_attention,
     draw_attention,
     draw_growth,
+    growth_frames,
     maps_of,
     subtitle_of,
 )
@@ -124,6 +125,14 @@ def test_regression_says_that_a_cell_is_a_point(regression_run):
         "training x",
         "test x",
     ]
+
+
+def test_each_frame_of_growth_has_its_epoch_and_the_same_scale(regression_run):
+    comparison = Comparison.of(load_run(regression_run(snapshots=(0, 3, 60))))
+    figures = list(growth_frames(comparison, Options()))
+    heads = [figure.texts[0].get_text() for figure in figures]
+    assert heads == [f"gaussian on sine, seed 0, epoch {epoch}" for epoch in (0, 3, 60)]
+    assert len({panels(figure)[0].images[0].norm.vmax for figure in figures}) == 1
 
 
 def test_columns_are_the_number_of_maps_next_to_each_other(sequence_run):
