@@ -2,10 +2,11 @@
 
 import argparse
 import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, none_of
 from attnexp.tables.output import FORMATS
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
@@ -76,6 +77,14 @@ def run_path(word: str) -> Path:
     from attnexp.select.reference import path_of  # NumPy would slow down every help text
 
     return Path(path_of(word))
+
+
+def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:
+    """Return the names. Raises RequestError for one that is not a choice."""
+    for name in names:
+        if name not in choices:
+            raise RequestError(f"--{what}: {none_of(name, choices)}")
+    return names
 
 
 def add_run(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import count
-from attnexp.core.errors import RequestError, none_of
+from attnexp.core.errors import RequestError, choices_text, none_of
 from attnexp.runs import files
 
 if TYPE_CHECKING:
@@ -152,6 +152,17 @@ def _shown_names(runs: "Sequence[Run]") -> set[str]:
     labels = {name for comparison in comparisons(runs) for name in names_of(comparison)}
     parts = {part for label in labels for part in label.split(", ")}
     return labels | parts | {run.model for run in runs}
+
+
+def check_animated(formats: Sequence[str], kinds: Sequence[str]) -> None:
+    """Raise RequestError for an animation of pictures that have no frames."""
+    from attnexp.plots.catalogue import ANIMATED, PICTURES
+
+    framed = [picture.name for picture in PICTURES if picture.frames is not None]
+    if ANIMATED in formats and (not kinds or not set(kinds) <= set(framed)):
+        raise RequestError(
+            f"--format {ANIMATED} has a frame per epoch: ask for --kind {choices_text(framed)}"
+        )
 
 
 def figures_folder(runs: "Sequence[Run]", paths: Sequence[Path]) -> Path:

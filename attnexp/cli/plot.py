@@ -5,13 +5,22 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from attnexp.cli.arguments import Arguments, add_runs, add_view, add_where, listed, places
+from attnexp.cli.arguments import (
+    Arguments,
+    add_runs,
+    add_view,
+    add_where,
+    check_all,
+    listed,
+    places,
+)
 from attnexp.cli.drawing import (
     add_grid,
     add_look,
     add_names,
     asked_look,
     asked_names,
+    check_animated,
     figures_folder,
 )
 from attnexp.core import console
@@ -126,20 +135,3 @@ def check_metric(runs: Sequence[Run], metric: str | None, kinds: Sequence[str]) 
     known = dict.fromkeys([*(name for run in runs for name in run.epochs), *numbers_of(runs)])
     if metric not in known:
         raise RequestError(f"--metric: {none_of(metric, known)}")
-
-
-def check_animated(formats: Sequence[str], kinds: Sequence[str]) -> None:
-    """Raise RequestError for an animation of pictures that have no frames."""
-    framed = [picture.name for picture in PICTURES if picture.frames is not None]
-    if ANIMATED in formats and (not kinds or not set(kinds) <= set(framed)):
-        raise RequestError(
-            f"--format {ANIMATED} has a frame per epoch: ask for --kind {choices_text(framed)}"
-        )
-
-
-def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:
-    """Return the names. Raises RequestError for one that is not a choice."""
-    for name in names:
-        if name not in choices:
-            raise RequestError(f"--{what}: {none_of(name, choices)}")
-    return names
