@@ -154,6 +154,21 @@ def _shown_names(runs: "Sequence[Run]") -> set[str]:
     return labels | parts | {run.model for run in runs}
 
 
+def check_metric(runs: "Sequence[Run]", metric: str | None, kinds: Sequence[str]) -> None:
+    """Raise RequestError for a metric that no picture of these kinds can draw."""
+    from attnexp.plots.lines import asked_columns
+    from attnexp.select.number import numbers_of
+
+    if metric is None:
+        return
+    if "loss" in kinds:
+        asked_columns(runs, metric)
+        return
+    known = dict.fromkeys([*(name for run in runs for name in run.epochs), *numbers_of(runs)])
+    if metric not in known:
+        raise RequestError(f"--metric: {none_of(metric, known)}")
+
+
 def check_animated(formats: Sequence[str], kinds: Sequence[str]) -> None:
     """Raise RequestError for an animation of pictures that have no frames."""
     from attnexp.plots.catalogue import ANIMATED, PICTURES

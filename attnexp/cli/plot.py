@@ -21,20 +21,20 @@ from attnexp.cli.drawing import (
     asked_look,
     asked_names,
     check_animated,
+    check_metric,
     figures_folder,
 )
 from attnexp.core import console
-from attnexp.core.errors import RequestError, choices_text, none_of, writable
+from attnexp.core.errors import RequestError, choices_text, writable
 from attnexp.plots.base import Options
 from attnexp.plots.catalogue import ANIMATED, PICTURES, drawn
-from attnexp.plots.lines import asked_columns, intact
+from attnexp.plots.lines import intact
 from attnexp.plots.style import FORMATS
 from attnexp.runs import files
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run, load_run
 from attnexp.select.collect import OUTPUTS
 from attnexp.select.configurations import comparisons
-from attnexp.select.number import numbers_of
 from attnexp.select.selection import selected
 
 KINDS = [picture.name for picture in PICTURES]
@@ -123,15 +123,3 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     add_look(parser)
     add_names(parser)
     return parser.parse_intermixed_args(argv)
-
-
-def check_metric(runs: Sequence[Run], metric: str | None, kinds: Sequence[str]) -> None:
-    """Raise RequestError for a metric that no picture of these kinds can draw."""
-    if metric is None:
-        return
-    if "loss" in kinds:
-        asked_columns(runs, metric)
-        return
-    known = dict.fromkeys([*(name for run in runs for name in run.epochs), *numbers_of(runs)])
-    if metric not in known:
-        raise RequestError(f"--metric: {none_of(metric, known)}")
