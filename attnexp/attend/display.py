@@ -75,7 +75,8 @@ def maps(outcome: Outcome) -> Iterator[tuple[str, Map]]:
     """Yield the map of each of the first sequences, with its name."""
     for i, weights in enumerate(outcome.tensors["weights"][:MOST_MAPS]):
         queries, keys = _axis("query", weights.shape[0]), _axis("key", weights.shape[1])
-        yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys)
+        hidden = ~np.broadcast_to(outcome.tensors["mask"][i], weights.shape)
+        yield f"sequence {i + 1}", Map(weights.astype(np.float64), queries, keys, hidden=hidden)
 
 
 def _axis(name: str, size: int) -> Axis:

@@ -16,6 +16,7 @@ from attnexp.plots.style import (
     name_lines,
     new_figure,
     plot_axes,
+    range_word,
     save,
     style,
 )
@@ -24,7 +25,7 @@ from attnexp.plots.style import (
 def draw_curves(
     points: Sequence[Point], title: str, labels: tuple[str, str], path: Path, look: Look
 ) -> None:
-    """Draw each curve: the mean over the seeds, and a band from the smallest to the largest.
+    """Draw each curve: the mean over the seeds, and a band or bars of their range.
 
     The places of a curve are those that all its seeds have; a curve of one place is a number and is
     not drawn. The picture is written to `path`.
@@ -35,17 +36,19 @@ def draw_curves(
         places.setdefault(point.curve, set()).add(point.x)
     drawn = [point for point in points if len(places[point.curve]) > 1]
     with style(look.settings):
-        figure = new_figure(5.6, 3.9, title, f"mean of {seeds} seeds, band: smallest to largest")
-        axes = plot_axes(figure)
         curves = list(dict.fromkeys(point.curve for point in drawn))
-        for curve, line in zip(curves, line_styles(len(curves)), strict=True):
+        subtitle = f"mean of {seeds} seeds, {range_word(len(curves))}: smallest to largest"
+        figure = new_figure(5.6, 3.9, title, subtitle)
+        axes = plot_axes(figure)
+        styled = zip(curves, line_styles(len(curves)), strict=True)
+        for place, (curve, line) in enumerate(styled):
             rows: dict[int, dict[float, float]] = {}
             for point in drawn:
                 if point.curve == curve:
                     rows.setdefault(point.seed, {})[point.x] = point.y
             x = sorted(set.intersection(*(set(row) for row in rows.values())))
             values = np.array([[row[each] for each in x] for row in rows.values()])
-            draw_band(axes, np.array(x), values, curve, line)
+            draw_band(axes, np.array(x), values, curve, line, place, len(curves))
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
         _scale(axes, "x", [point.x for point in drawn])

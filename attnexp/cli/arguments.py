@@ -3,12 +3,13 @@
 import argparse
 import math
 import re
+from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from attnexp.cli.candidates import Candidates, files, runs
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, none_of
 from attnexp.tables.output import FORMATS, Output, Paper, chosen_format
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
@@ -88,6 +89,14 @@ def run_path(word: str) -> Path:
     from attnexp.select.reference import path_of  # NumPy would slow down every help text
 
     return Path(path_of(word))
+
+
+def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:
+    """Return the names. Raises RequestError for one that is not a choice."""
+    for name in names:
+        if name not in choices:
+            raise RequestError(f"--{what}: {none_of(name, choices)}")
+    return names
 
 
 def add_run(parser: Arguments) -> None:

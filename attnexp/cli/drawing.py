@@ -4,14 +4,15 @@ Matplotlib is imported when arguments are read, not when they are added.
 """
 
 import argparse
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments
+from attnexp.cli.arguments import Arguments, count
 from attnexp.cli.candidates import names, venues
-from attnexp.core.errors import RequestError, none_of
+from attnexp.core.errors import RequestError, choices_text, none_of
 from attnexp.runs import files
 
 if TYPE_CHECKING:
@@ -41,6 +42,20 @@ def add_look(parser: Arguments) -> None:
     parser.add_argument("--font", metavar="NAME", help="an installed font, such as 'Noto Serif'")
     parser.add_argument("--dpi", type=dots, metavar="N", help="dots per inch of a PNG")
     parser.add_argument("--title", metavar="TEXT", help="in place of the title; empty: none")
+
+
+def add_grid(parser: Arguments) -> None:
+    """Add the arguments for the number of maps in a picture of attention."""
+    parser.add_argument(
+        "--columns", type=count, metavar="N", help="maps of attention next to each other"
+    )
+    parser.add_argument(
+        "--all",
+        dest="most",
+        action="store_const",
+        const=sys.maxsize,
+        help="all test examples, seeds and epochs, not the first or typical ones",
+    )
 
 
 def add_names(parser: Arguments) -> None:
@@ -141,6 +156,32 @@ def _shown_names(runs: "Sequence[Run]") -> set[str]:
     labels = {name for comparison in comparisons(runs) for name in names_of(comparison)}
     parts = {part for label in labels for part in label.split(", ")}
     return labels | parts | {run.model for run in runs}
+
+
+def check_metric(runs: "Sequence[Run]", metric: str | None, kinds: Sequence[str]) -> None:
+    """Raise RequestError for a metric that no picture of these kinds can draw."""
+    from attnexp.plots.lines import asked_columns
+    from attnexp.select.number import numbers_of
+
+    if metric is None:
+        return
+    if "loss" in kinds:
+        asked_columns(runs, metric)
+        return
+    known = dict.fromkeys([*(name for run in runs for name in run.epochs), *numbers_of(runs)])
+    if metric not in known:
+        raise RequestError(f"--metric: {none_of(metric, known)}")
+
+
+def check_animated(formats: Sequence[str], kinds: Sequence[str]) -> None:
+    """Raise RequestError for an animation of pictures that have no frames."""
+    from attnexp.plots.catalogue import ANIMATED, PICTURES
+
+    framed = [picture.name for picture in PICTURES if picture.frames is not None]
+    if ANIMATED in formats and (not kinds or not set(kinds) <= set(framed)):
+        raise RequestError(
+            f"--format {ANIMATED} has a frame per epoch: ask for --kind {choices_text(framed)}"
+        )
 
 
 def figures_folder(runs: "Sequence[Run]", paths: Sequence[Path]) -> Path:

@@ -5,23 +5,34 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attnexp.cli.arguments import Arguments, add_runs, add_view, add_where, listed, places
+from attnexp.cli.arguments import (
+    Arguments,
+    add_runs,
+    add_view,
+    add_where,
+    check_all,
+    listed,
+    places,
+)
 from attnexp.cli.candidates import pictures, several
 from attnexp.cli.drawing import (
+    add_grid,
     add_look,
     add_names,
     asked_look,
     asked_names,
+    check_animated,
+    check_metric,
     figures_folder,
 )
 from attnexp.core import console
-from attnexp.core.errors import RequestError, choices_text, none_of, writable
+from attnexp.core.errors import RequestError, choices_text, writable
 from attnexp.runs import files
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
 
-FORMATS = [ending.removeprefix(".") for ending in files.PICTURES]
+FORMATS = [ending.removeprefix(".") for ending in (*files.PICTURES, files.ANIMATED)]
 
 EPILOG = """examples:
   attnexp plot outputs/RUN                            the pictures of a run again
@@ -51,12 +62,13 @@ def main(argv: Sequence[str]) -> None:
     runs = chosen_runs(paths, arguments.where)
     kinds = check_all(arguments.kind, pictures(), "kind")
     formats = check_all(arguments.format, FORMATS, "format")
+    check_animated(formats, kinds)
     look = asked_look(arguments, asked_names(arguments, runs))
     check_metric(runs, arguments.metric, kinds)
     folder = arguments.output or figures_folder(runs, paths)
     subjects = runs if len(runs) == 1 else comparisons(runs)
     with writable("--output", folder):
-        options = Options(view, arguments.metric, look)
+        options = Options(view, arguments.metric, look, arguments.columns, arguments.most)
         for file in drawn(subjects, folder, options, kinds, formats):
             console.say(console.relative(file))
 
@@ -103,7 +115,7 @@ def make_parser() -> Arguments:
         default=["png"],
         completes=several(lambda: FORMATS),
         metavar="NAME,...",
-        help="png, svg or pdf",
+        help="png, svg, pdf or gif",
     )
     parser.add_argument(
         "--output",
@@ -122,29 +134,7 @@ def make_parser() -> Arguments:
         "--example", type=places, default=(), metavar="N,...", help="test examples, from 1"
     )
     add_view(parser, heads="each, or their mean")
+    add_grid(parser)
     add_look(parser)
     add_names(parser)
     return parser
-
-
-def check_metric(runs: "Sequence[Run]", metric: str | None, kinds: Sequence[str]) -> None:
-    """Raise RequestError for a metric that no picture of these kinds can draw."""
-    if metric is None:
-        return
-    from attnexp.plots.lines import asked_columns
-    from attnexp.select.number import numbers_of
-
-    if "loss" in kinds:
-        asked_columns(runs, metric)
-        return
-    known = dict.fromkeys([*(name for run in runs for name in run.epochs), *numbers_of(runs)])
-    if metric not in known:
-        raise RequestError(f"--metric: {none_of(metric, known)}")
-
-
-def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:
-    """Return the names. Raises RequestError for one that is not a choice."""
-    for name in names:
-        if name not in choices:
-            raise RequestError(f"--{what}: {none_of(name, choices)}")
-    return names

@@ -16,11 +16,17 @@ Subject = Run | Comparison | Sequence[Comparison]
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a picture: the attention maps, the column of metrics.csv, and the look."""
+    """Options of a picture: the attention maps, the column of metrics.csv, and the look.
+
+    `columns` is the number of maps next to each other, and `most` that of examples, seeds or epochs
+    that are shown; None leaves both to the picture.
+    """
 
     view: View = field(default_factory=View)
     metric: str | None = None
     look: Look = field(default_factory=Look)
+    columns: int | None = None
+    most: int | None = None
 
 
 Figures = Iterator[tuple[str, Figure]]
@@ -38,6 +44,7 @@ class Picture:
 
     - `name` is its name in `attnexp plot --kind`.
     - `missing` is the sentence that says why there may be none.
+    - `frames` yields the frames of a comparison for an animation, if the picture has one.
     - `of_run`, `of_comparison` and `of_comparisons` yield the figures of a subject: none if the
       files of the runs hold nothing to draw. They raise RequestError for files that cannot be read
       and for options that ask for something missing. Without `of_run`, a run is drawn as a
@@ -49,6 +56,7 @@ class Picture:
     of_run: Callable[[Run, Options], Figures] | None = None
     of_comparison: Callable[[Comparison, Options], Figures] = no_figures
     of_comparisons: Callable[[Sequence[Comparison], Options], Figures] = no_figures
+    frames: Callable[[Comparison, Options], Iterator[Figure]] | None = None
 
     def figures(self, subject: Subject, options: Options) -> Figures:
         """Yield the figures of a run, of a comparison, or of all comparisons together."""

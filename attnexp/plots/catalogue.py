@@ -8,12 +8,13 @@ from matplotlib.figure import Figure
 from attnexp.core import console
 from attnexp.core.errors import RequestError, none_of
 from attnexp.plots import style
+from attnexp.plots.animation import encode_animation
 from attnexp.plots.base import Options, Picture, Subject
 from attnexp.plots.fit import draw_fit
 from attnexp.plots.lengths import draw_lengths
 from attnexp.plots.look import Look
 from attnexp.plots.loss import draw_losses
-from attnexp.plots.maps import compare_attention, draw_attention, draw_growth
+from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, growth_frames
 from attnexp.plots.metric import draw_metric
 from attnexp.plots.positions import draw_encodings
 from attnexp.plots.probe_picture import draw_interventions
@@ -41,6 +42,7 @@ PICTURES = (
         "growth",
         "no attention was kept while training: run with train.attention_every=N rerun=true",
         of_comparison=draw_growth,
+        frames=growth_frames,
     ),
     Picture(
         "lengths",
@@ -64,6 +66,9 @@ PICTURES = (
         draw_encodings,
     ),
 )
+
+ANIMATED = files.ANIMATED.removeprefix(".")
+"""The format of pictures that have frames."""
 
 NOTHING_ASKED = Options()
 
@@ -143,7 +148,7 @@ def drawn(
     view. Otherwise that is a warning. Raises OSError if the folder cannot be written.
     """
     refused: list[str] = []
-    look = options.look
+    look, still = options.look, [each for each in formats if each != ANIMATED]
     with style.style(look.settings):
         for picture in PICTURES:
             if kinds and picture.name not in kinds:
@@ -153,10 +158,15 @@ def drawn(
                 try:
                     for name, figure in picture.figures(subject, options):
                         look.finish(figure)
-                        paths = [into / f"{name}{ending}.{each}" for each in formats]
+                        paths = [into / f"{name}{ending}.{each}" for each in still]
                         style.save(figure, paths)
                         yield from paths
                         there = True
+                    if ANIMATED in formats and (frames := _frames(picture, subject, options)):
+                        path = into / f"{picture.name}{ending}.{ANIMATED}"
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        files.write_bytes(path, encode_animation(frames))
+                        yield path
                 except OSError:
                     raise
                 except Exception as error:  # stored numbers may be beyond what can be drawn
@@ -169,6 +179,17 @@ def drawn(
                 raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
     if refused:
         raise RequestError("; ".join(dict.fromkeys(refused)))
+
+
+def _frames(picture: Picture, subject: Subject, options: Options) -> list[Figure]:
+    """Return the frames of a picture, none if it is not animated or there is nothing to draw."""
+    if picture.frames is None or isinstance(subject, Sequence):
+        return []
+    comparison = Comparison.of(subject) if isinstance(subject, Run) else subject
+    frames = list(picture.frames(comparison, options))
+    for frame in frames:
+        options.look.finish(frame)
+    return frames
 
 
 def _why(error: Exception) -> str:

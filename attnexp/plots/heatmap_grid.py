@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.cm import ScalarMappable
@@ -13,11 +14,23 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from attnexp.plots.style import HEAD, new_figure, panels, text_width, wrapped
+from attnexp.plots.style import (
+    FAINT,
+    HEAD,
+    HIDDEN,
+    WRONG,
+    new_figure,
+    panels,
+    text_width,
+    wrapped,
+)
 from attnexp.runs.attention import Axis, Map, scale_end
 
 GOLD = "#ff5f52"
 """The colour of the outline of the gold position."""
+
+HATCH = "/" * 5
+"""The lines over cells that a mask hides, thin ones at a slant."""
 
 ACROSS = 6
 """The most maps next to each other in a grid of names."""
@@ -32,13 +45,24 @@ BAR = 2.6
 """The most inches of the bar with the colours."""
 
 
-def draw_named(maps: Sequence[Map], names: Sequence[str], title: str, subtitle: str) -> Figure:
-    """Return maps in a grid that is about as wide as a page, each below its name."""
-    columns = math.ceil(len(maps) / math.ceil(len(maps) / ACROSS))
+def draw_named(
+    maps: Sequence[Map],
+    names: Sequence[str],
+    title: str,
+    subtitle: str,
+    columns: int | None = None,
+    scaled: Sequence[Map] = (),
+) -> Figure:
+    """Return maps in a grid, each below its name; without `columns` it is as wide as a page.
+
+    The scale covers the maps in `scaled` too.
+    """
+    if columns is None:
+        columns = math.ceil(len(maps) / math.ceil(len(maps) / ACROSS))
     starts = range(0, len(maps), columns)
     cells = [maps[start : start + columns] for start in starts]
     titles = [names[start : start + columns] for start in starts]
-    return draw_grid(cells, titles, [""] * len(cells), title, subtitle)
+    return draw_grid(cells, titles, [""] * len(cells), title, subtitle, scaled)
 
 
 def draw_grid(
@@ -47,21 +71,31 @@ def draw_grid(
     down: Sequence[str],
     title: str,
     subtitle: str,
+    scaled: Sequence[Map] = (),
 ) -> Figure:
     """Return maps in rows and columns, weights from 0 to one end in one colour scale.
 
     `titles` are those of the maps, row by row: a first row alone names the columns. `down` names
     the rows. An empty text names nothing. The last row may be shorter than the others.
+    The scale covers the maps in `scaled` too.
     """
     maps = [one for row in cells for one in row]
     columns = len(cells[0])
     sizes = [[_inches(one, len(maps)) for one in row] for row in cells]
     widths = [max(row[j][0] for row in sizes if j < len(row)) for j in range(columns)]
     heights = [max(up for _, up in row) for row in sizes]
-    named = sum(any(row) for row in titles[1:]) * 0.2
-    figure = new_figure(sum(widths) + 1.6, HEAD + sum(heights) + 0.7 + named, title, subtitle)
+    lines = [max(_lines(name, w) for name, w in zip(row, widths, strict=False)) for row in titles]
+    named = (sum(lines) - min(lines[0], 1)) * 0.2
+    below = 0.45 * sum(
+        any(_is_labelled(cells, i, j) for j in range(len(row))) for i, row in enumerate(cells[:-1])
+    )
+    wrong = [[_labels(one.rows) for one in row[1:] if len(one.rows.wrong)] for row in cells]
+    beside = max(sum(max(text_width(each, 8) for each in own) for own in row) for row in wrong)
+    figure = new_figure(
+        sum(widths) + beside + 1.6, HEAD + sum(heights) + 0.7 + named + below, title, subtitle
+    )
     grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
-    weights = np.concatenate([one.weights.ravel() for one in maps])
+    weights = np.concatenate([one.weights.ravel() for one in [*maps, *scaled]])
     end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
     norm = Normalize(0, end)
     for axes in grid[-1, len(cells[-1]) :]:
@@ -70,15 +104,14 @@ def draw_grid(
         for j, one in enumerate(row):
             axes = grid[i, j]
             draw_map(axes, one, norm)
-            last = i == len(cells) - 1 or j >= len(cells[i + 1])
-            below = one.columns if last else cells[i + 1][j].columns
+            last = _is_last(cells, i, j)
             first = j == 0 or not _same(one.rows, row[j - 1].rows)
             _tick(axes.yaxis, one.rows, labelled=first)
-            _tick(axes.xaxis, one.columns, labelled=last or not _same(one.columns, below))
+            _tick(axes.xaxis, one.columns, labelled=_is_labelled(cells, i, j))
             if j == 0:
-                axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{_name(one.rows)}".strip())
+                axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{one.rows.name}".strip())
             if last:
-                axes.set_xlabel(_name(one.columns))
+                axes.set_xlabel(one.columns.name)
             _turn_long(axes, one.columns, widths[j])
             if i < len(titles) and titles[i][j]:
                 axes.set_title(wrapped(titles[i][j], widths[j]), fontsize=9, pad=4)
@@ -96,10 +129,23 @@ def draw_grid(
 
 
 def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
-    """Draw a map with its gold path: rows go down if they are symbols, up if numbers."""
+    """Draw a map with its gold path, and lines between the parts of its sides.
+
+    Rows go down if they are symbols, up if numbers. Hidden cells are transparent, before a
+    hatched ground. A weight of NaN is white.
+    """
     origin: Literal["upper", "lower"] = "upper" if one.rows.symbols else "lower"
-    axes.imshow(one.weights, cmap="viridis", norm=norm, aspect="auto", origin=origin)
+    colours = colormaps["viridis"].with_extremes(bad="white")
+    image = axes.imshow(one.weights, cmap=colours, norm=norm, aspect="auto", origin=origin)
+    if one.hidden is not None and one.hidden.any():
+        image.set_alpha(np.where(one.hidden, 0.0, 1.0))
+        axes.patch.set(facecolor=HIDDEN, edgecolor=FAINT, hatch=HATCH)
     axes.spines[:].set_visible(False)
+    for colour, width in (("white", 2.2), ("black", 0.9)):
+        for place in one.columns.parts:
+            axes.axvline(place - 0.5, color=colour, linewidth=width)
+        for place in one.rows.parts:
+            axes.axhline(place - 0.5, color=colour, linewidth=width)
     if one.gold is not None:
         at = np.flatnonzero(one.gold >= 0)
         corners = np.array([(-0.5, -0.5), (0.5, -0.5), (0.5, 0.5), (-0.5, 0.5)])
@@ -110,11 +156,28 @@ def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
         )
 
 
+def _lines(text: str, width: float) -> int:
+    return len(wrapped(text, width).splitlines())
+
+
+def _is_last(cells: Sequence[Sequence[Map]], i: int, j: int) -> bool:
+    """Return whether no map is below this one."""
+    return i == len(cells) - 1 or j >= len(cells[i + 1])
+
+
+def _is_labelled(cells: Sequence[Sequence[Map]], i: int, j: int) -> bool:
+    """Return whether a map has labels below it: the map below it has others, or there is none."""
+    return _is_last(cells, i, j) or not _same(cells[i][j].columns, cells[i + 1][j].columns)
+
+
 def _tick(axis: XAxis | YAxis, side: Axis, labelled: bool) -> None:
-    """Set the ticks: a symbol at every place, or round numbers between sorted points."""
+    """Set the ticks: a symbol at every place, or round numbers between sorted points.
+
+    A symbol that was decoded wrongly is red, and the decoded one follows it.
+    """
     axis.set_tick_params(length=2, pad=2)
     if side.numbers is None:
-        places, labels = np.arange(len(side)), list(side.symbols)
+        places, labels = np.arange(len(side)), _labels(side)
     else:
         low, high = side.numbers[0], side.numbers[-1]
         round_numbers = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
@@ -122,15 +185,21 @@ def _tick(axis: XAxis | YAxis, side: Axis, labelled: bool) -> None:
         places = np.interp(inside, side.numbers, np.arange(len(side)))
         labels = [f"{number:g}" for number in inside]
     axis.set_ticks(places, labels if labelled else [""] * len(labels))
+    ticks = axis.get_ticklabels()
+    for i in side.wrong:
+        ticks[i].set_color(WRONG)
 
 
-def _name(side: Axis) -> str:
-    return side.name if side.numbers is None else f"{side.name} (sorted)"
+def _labels(side: Axis) -> list[str]:
+    labels = list(side.symbols)
+    for i in side.wrong:
+        labels[i] = f"{labels[i]}\N{NOT EQUAL TO}{side.decoded[i]}"
+    return labels
 
 
 def _same(one: Axis, other: Axis) -> bool:
     if one.numbers is None or other.numbers is None:
-        return one.symbols == other.symbols
+        return (one.symbols, one.decoded) == (other.symbols, other.decoded)
     return np.array_equal(one.numbers, other.numbers)
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import WIDE, runs_of, spans_powers
-from attnexp.plots.style import INK, draw_band, line_axes, lines_of, name_lines
+from attnexp.plots.style import INK, best_of, draw_band, line_axes, lines_of, name_lines
 from attnexp.runs.folder import Run
 from attnexp.select.configurations import Comparison
 
@@ -22,17 +22,17 @@ def draw_lengths(comparison: Comparison, options: Options) -> Figures:
 
     Lengths that span a wide range have a logarithmic axis. There is no picture if no length is
     beyond those of training.
-    A line is the mean over the seeds and its band reaches from the smallest to the largest, at the
-    lengths that all seeds have. Lengths of training are shaded. Configurations whose runs have not
-    measured several lengths have no line.
+    A line is the mean over the seeds and its band or bars reach from the smallest to the largest,
+    at the lengths that all seeds have. Lengths of training are shaded. Configurations whose runs
+    have not measured several lengths have no line.
     """
-    measured = [each for each in lines_of(comparison) if _has_lengths(each[0].runs)]
+    measured = best_of([each for each in lines_of(comparison) if _has_lengths(each[0].runs)])
     if not measured or not any(_is_beyond(run) for one, _, _ in measured for run in one.runs):
         return
-    figure, axes = line_axes(comparison, "Exact match")
+    figure, axes = line_axes(comparison, "Exact match", len(measured))
     _set_axes(axes, [run for run in runs_of(comparison) if _has_lengths([run])])
-    for one, name, line in measured:
-        draw_band(axes, *_seeds_by_length(one.runs), name, line)
+    for place, (one, name, line) in enumerate(measured):
+        draw_band(axes, *_seeds_by_length(one.runs), name, line, place, len(measured))
     name_lines(axes)
     yield "lengths", figure
 

@@ -24,12 +24,14 @@ from attnexp.plots.lines import names_of
 from attnexp.plots.style import (
     FAINT,
     HEAD,
+    HIDDEN,
     INK,
     MARGIN,
     MISSING,
     PALETTE,
     QUIET,
     STYLE,
+    WRONG,
     installed_fonts,
     name_by_legend,
     wrapped,
@@ -42,8 +44,17 @@ PAPER, BLACK = "#111418", "#e8e8e8"
 LIGHT = ("#4a9ee8", "#f0ad1a", "#1fc08f", "#e094c0", "#f27a33", "#a3dcff", "#c2aa4e", "#a793e6")
 """The colours of lines in dark pictures, in the order of PALETTE."""
 
-ON_DARK = {INK: BLACK, QUIET: "#b4b8bd", FAINT: "#7d848c", **dict(zip(PALETTE, LIGHT, strict=True))}
+ON_DARK = {
+    INK: BLACK,
+    QUIET: "#b4b8bd",
+    FAINT: "#7d848c",
+    WRONG: "#ff7b72",
+    **dict(zip(PALETTE, LIGHT, strict=True)),
+}
 """The colour that replaces each colour of ours in dark pictures."""
+
+GROUND = {HIDDEN: "#3a3f45"}
+"""The same of grounds."""
 
 DARK = {
     **{name: ON_DARK[value] for name, value in STYLE.items() if value in ON_DARK},
@@ -313,10 +324,11 @@ def _inches(figure: Figure, box: BboxBase) -> Bbox:
 
 def _recolour(figure: Figure) -> None:
     """Replace our colours, which artists were given by name, by those of dark pictures."""
+    replaced = ON_DARK | GROUND
     for artist in figure.findobj():
         written = isinstance(artist, Line2D | Text)
         for part in ("color",) if written else ("facecolor", "edgecolor"):
             if hasattr(artist, f"set_{part}"):
                 colours = to_rgba_array(getattr(artist, f"get_{part}")())
-                for colour in {to_hex(each) for each in colours} & ON_DARK.keys():
-                    getattr(artist, f"set_{part}")(ON_DARK[colour])
+                for colour in {to_hex(each) for each in colours} & replaced.keys():
+                    getattr(artist, f"set_{part}")(replaced[colour])

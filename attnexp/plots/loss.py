@@ -13,6 +13,7 @@ from attnexp.plots.lines import asked_columns, runs_of, wants_log, words
 from attnexp.plots.style import (
     INK,
     LINES,
+    best_of,
     draw_band,
     line_axes,
     lines_of,
@@ -27,7 +28,7 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     """Yield columns of metrics.csv over the epochs: a colour per configuration, dashes by column.
 
     The columns are the losses, or the one that is asked for. A line is the mean over the seeds and
-    its band reaches from the smallest to the largest, over the epochs that all seeds have.
+    its band or bars reach from the smallest to the largest, over the epochs that all seeds have.
     Configurations that were not trained have no line.
 
     Raises RequestError if no configuration has the columns in all its runs.
@@ -35,20 +36,22 @@ def draw_losses(comparison: Comparison, options: Options) -> Figures:
     columns = _columns(comparison, options.metric)
     if not columns:
         return
-    trained = [
-        each
-        for each in lines_of(comparison)
-        if all(column in run.epochs for run in each[0].runs for column in columns)
-    ]
+    trained = best_of(
+        [
+            each
+            for each in lines_of(comparison)
+            if all(column in run.epochs for run in each[0].runs for column in columns)
+        ]
+    )
     if not trained:
         raise RequestError(f"no configuration has {choices_text(columns)} in all its runs")
-    figure, axes = line_axes(comparison, _name(columns).capitalize())
+    figure, axes = line_axes(comparison, _name(columns).capitalize(), len(trained))
     drawn = [[seeds_by_epoch(one, column) for column in columns] for one, _, _ in trained]
     _set_axes(axes, columns, [values for lines in drawn for _, values in lines])
-    for (_, name, line), columns_drawn in zip(trained, drawn, strict=True):
+    for place, ((_, name, line), columns_drawn) in enumerate(zip(trained, drawn, strict=True)):
         for i, (epochs, values) in enumerate(columns_drawn):
             dashed = line if len(columns) == 1 else {**line, "linestyle": LINES[i % len(LINES)]}
-            draw_band(axes, epochs, values, "" if i else name, dashed)
+            draw_band(axes, epochs, values, "" if i else name, dashed, place, len(trained))
     for i, column in enumerate(columns) if len(columns) > 1 else ():
         axes.plot([], [], LINES[i % len(LINES)], color=INK, label=words(column))
     name_lines(axes)

@@ -1,6 +1,6 @@
 """Pictures of attention: of a run, as it grows, and of configurations compared."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from attnexp.core.errors import RequestError
+from attnexp.plots.answers import with_answer
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid, draw_named
 from attnexp.plots.lines import names_of, runs_of
@@ -34,40 +35,62 @@ def draw_attention(run: Run, options: Options) -> Figures:
     asked = options.view.attention
     for name in [asked] if asked else run.attention.weights:
         file = "attention" if name == run.attention.main else f"attention_{file_word(name)}"
-        yield file, _attention_figure(run, replace(options.view, attention=name))
+        asked_for = replace(options, view=replace(options.view, attention=name))
+        yield file, _attention_figure(run, asked_for)
 
 
-def _attention_figure(run: Run, view: View) -> Figure:
+def _attention_figure(run: Run, options: Options) -> Figure:
     """Return the maps of a run: heads side by side, a row for every layer of every example.
 
     With one layer and one head, the examples are side by side, else there is one unless more are
     named. A layer or head of the view is the only one shown.
     """
-    attention = run.attention
+    attention, view = run.attention, options.view
     name = str(view.attention)
     attention.resolve(view, 1)
     layers, heads = attention.weights[name].shape[1:3]
     shown_layers = range(layers) if view.layer is None else [view.layer]
     shown_heads = range(heads) if view.head is None else [view.head]
     alone = len(shown_layers) == len(shown_heads) == 1
-    resolved = attention.resolve(view, EXAMPLES if alone else 1)
+    resolved = attention.resolve(view, options.most or (EXAMPLES if alone else 1))
     examples = resolved.examples
     several = len(attention.batch["keys"]) > 1
     seen = f"{name} attention"
     across, down = [f"head {head + 1}" for head in shown_heads], [""]
     if alone:
         layer, head = shown_layers[0], shown_heads[0]
-        cells = [[attention.map(name, example, layer, head) for example in examples]]
+        cells = [[_map(run, name, example, layer, head) for example in examples]]
         across = example_names(examples) if several else [""]
         seen = attention.words(replace(resolved, layer=layer, head=head))
     else:
         pairs = [(example, layer) for example in examples for layer in shown_layers]
-        cells = [[attention.map(name, i, layer, h) for h in shown_heads] for i, layer in pairs]
+        cells = [[_map(run, name, i, layer, h) for h in shown_heads] for i, layer in pairs]
         down = [
             "\n".join([f"example {i + 1}"] * several + [f"layer {layer + 1}"] * (layers > 1))
             for i, layer in pairs
         ]
-    return draw_grid(cells, [across], down, run.title, subtitle_of(seen, run.primary, cells))
+    return _grid(cells, across, down, run.title, subtitle_of(seen, run.primary, cells), options)
+
+
+def _grid(
+    cells: Sequence[Sequence[Map]],
+    across: Sequence[str],
+    down: Sequence[str],
+    title: str,
+    subtitle: str,
+    options: Options,
+) -> Figure:
+    """Return maps in their rows and columns, or in rows of the length that is asked for."""
+    if options.columns is None:
+        return draw_grid(cells, [across], down, title, subtitle)
+    names = [
+        ", ".join([*row.splitlines(), *column.splitlines()]) for row in down for column in across
+    ]
+    return draw_named([*chain(*cells)], names, title, subtitle, options.columns)
+
+
+def _map(run: Run, name: str, example: int, layer: int, head: int) -> Map:
+    return with_answer(run.attention.map(name, example, layer, head), run, example)
 
 
 def draw_growth(comparison: Comparison, options: Options) -> Figures:
@@ -75,53 +98,79 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
 
     It is that of the typical seed, of configurations that kept it, at epochs that all have.
     """
+    rows, kept = _growing(comparison)
+    if not rows:
+        return
+    epochs = _spread(kept, options.most or COLUMNS)
+    cells = [[_grown(run, epoch, options.view) for epoch in epochs] for _, run in rows]
+    across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
+    title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
+    yield "growth", _grid(cells, across, down, title, subtitle, options)
+
+
+def growth_frames(comparison: Comparison, options: Options) -> Iterator[Figure]:
+    """Yield the attention of `draw_growth` after each epoch, a map per configuration."""
+    rows, epochs = _growing(comparison)
+    cells = [[_grown(run, epoch, options.view) for _, run in rows] for epoch in epochs]
+    for epoch, maps in zip(epochs, cells, strict=True):
+        title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
+        title += f", epoch {epoch}"
+        names = [name for name, _ in rows]
+        yield draw_named(maps, names, title, subtitle, options.columns, [*chain(*cells)])
+
+
+def _growing(comparison: Comparison) -> tuple[list[tuple[str, Run]], list[int]]:
+    """Return the named runs of the typical seed that kept attention, and the epochs of all."""
     seeds = [comparison.typical_seed] if comparison.seeds else []
     named = zip(names_of(comparison), comparison.configurations, strict=True)
     runs = [(name, one.with_seed(seed)) for name, one in named for seed in seeds]
     rows = [(name, run) for name, run in runs if run.snapshots]
     if not rows:
-        return
+        return [], []
     kept = [set(run.snapshots) for _, run in rows]
-    epochs = _spread(sorted(kept[0].intersection(*kept[1:])))
+    epochs = sorted(kept[0].intersection(*kept[1:]))
     if not epochs:
         raise RequestError("the runs have no epoch in common whose attention was stored")
-    one_example = replace(options.view, examples=options.view.examples[:1])
-    cells = [
-        [maps_of(run.snapshots[epoch], one_example, 1)[0] for epoch in epochs] for _, run in rows
-    ]
-    first = rows[0][1].snapshots[epochs[0]]
-    resolved = first.resolve(options.view, 1)
+    return rows, epochs
+
+
+def _grown(run: Run, epoch: int, view: View) -> Map:
+    return maps_of(run.snapshots[epoch], replace(view, examples=view.examples[:1]), 1)[0]
+
+
+def _of_growth(
+    comparison: Comparison, run: Run, cells: Sequence[Sequence[Map]], view: View
+) -> tuple[str, str]:
+    """Return title and subtitle of the growth of attention; `run` is one that kept it."""
+    first = next(iter(run.snapshots.values()))
+    resolved = first.resolve(view, 1)
     seen = first.words(resolved)
     if len(first.batch["keys"]) > 1:
         seen += f", example {resolved.examples[0] + 1}"
-    across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
-    which = "" if comparison.alone else f"seed {seeds[0]}"
-    title = title_of(comparison, "Growth of attention")
-    yield "growth", draw_grid(cells, [across], down, title, subtitle_of(seen, which, cells))
+    which = "" if comparison.alone else f"seed {comparison.typical_seed}"
+    return title_of(comparison, "Growth of attention"), subtitle_of(seen, which, cells)
 
 
 def compare_attention(comparison: Comparison, options: Options) -> Figures:
     """Yield one row per configuration: the same examples and the typical seed in all rows.
 
     If the data are one example, as in regression, the columns are the seeds that all have. More
-    configurations than COMPARED have one map each, unless several examples are named.
+    configurations than COMPARED have one map each, unless several examples are asked for.
 
     Raises RequestError if no seed or not the same examples are there for all.
     """
     if not comparison.seeds:
         raise RequestError(f"the configurations on {comparison.data} have no seed in common")
     one_example = all(len(run.attention.batch["keys"]) == 1 for run in runs_of(comparison))
-    many = len(comparison.configurations) > COMPARED and len(options.view.examples) < 2
+    many = len(comparison.configurations) > (options.most or COMPARED)
+    many = many and len(options.view.examples) < 2
     seeds = [comparison.typical_seed]
     if one_example and not many:
-        seeds = list(comparison.seeds[:COLUMNS])
-    by_seed = [
-        [maps_of(attention, options.view) for attention in _attentions(comparison, seed)]
-        for seed in seeds
-    ]
+        seeds = list(comparison.seeds[: options.most or COLUMNS])
+    by_seed = [[_answered_maps(run, options) for run in _runs(comparison, seed)] for seed in seeds]
     rows = [list(chain(*maps)) for maps in zip(*by_seed, strict=True)]
     first = comparison.configurations[0].with_seed(seeds[0]).attention
-    across = example_names(first.resolve(options.view, EXAMPLES).examples)
+    across = example_names(first.resolve(options.view, options.most or EXAMPLES).examples)
     if one_example:
         across = [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else [""]
     which = "" if len(seeds) > 1 else f"seed {seeds[0]}"
@@ -129,9 +178,10 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     title, names = f"Attention{comparison.scope}", names_of(comparison)
     if many:
         which = "" if one_example else f", {across[0]}"
-        yield "attention", draw_named([row[0] for row in rows], names, title, subtitle + which)
+        alone, columns = [row[0] for row in rows], options.columns
+        yield "attention", draw_named(alone, names, title, subtitle + which, columns)
         return
-    yield "attention", draw_grid(rows, [across], names, title, subtitle)
+    yield "attention", _grid(rows, across, names, title, subtitle, options)
 
 
 def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]:
@@ -143,26 +193,44 @@ def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]
     ]
 
 
+def _answered_maps(run: Run, options: Options) -> list[Map]:
+    """Return a map per example of a run, with its decoded answers."""
+    most = options.most or EXAMPLES
+    resolved = run.attention.resolve(options.view, most)
+    maps = zip(maps_of(run.attention, options.view, most), resolved.examples, strict=True)
+    return [with_answer(one, run, example) for one, example in maps]
+
+
 def example_names(examples: Sequence[int]) -> list[str]:
     """Return the names of examples, which count from 1."""
     return [f"example {example + 1}" for example in examples]
 
 
 def subtitle_of(seen: str, more: str, cells: Sequence[Sequence[Map]]) -> str:
-    """Return the title, more words, and the meaning of the outlines if there are any."""
-    gold = any(one.gold is not None for row in cells for one in row)
-    return ", ".join(filter(None, [seen, more, "outlined: gold position" if gold else ""]))
+    """Return the title, more words, and the meaning of cells, outlines, red symbols and hatches."""
+    maps = [one for row in cells for one in row]
+    rows = maps[0].rows
+    order = rows.name.removeprefix("test ")
+    points = f"a cell per point, in order of {order}" if rows.numbers is not None else ""
+    gold = "outlined: gold position" if any(one.gold is not None for one in maps) else ""
+    hidden = any(one.hidden is not None and one.hidden.any() for one in maps)
+    hatched = "hatched: hidden by a mask" if hidden else ""
+    answers = ""
+    if any(one.rows.decoded for one in maps):
+        wrong = any(len(one.rows.wrong) for one in maps)
+        answers = "red: target\N{NOT EQUAL TO}decoded" if wrong else "decoded as the target"
+    return ", ".join(filter(None, [seen, more, points, gold, answers, hatched]))
 
 
-def _spread(epochs: list[int]) -> list[int]:
-    """Return at most COLUMNS epochs: the first, the last, and others evenly between them."""
-    if len(epochs) <= COLUMNS:
+def _spread(epochs: list[int], most: int) -> list[int]:
+    """Return at most `most` epochs: the first, the last, and others evenly between them."""
+    if len(epochs) <= most:
         return epochs
-    return [epochs[i] for i in np.linspace(0, len(epochs) - 1, COLUMNS).round().astype(int)]
+    return [epochs[i] for i in np.linspace(0, len(epochs) - 1, most).round().astype(int)]
 
 
-def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
-    """Return the attention of every configuration; it must be on the same examples."""
+def _runs(comparison: Comparison, seed: int) -> list[Run]:
+    """Return the run of every configuration; all must have stored the same examples."""
     runs = [one.with_seed(seed) for one in comparison.configurations]
     for run in runs[1:]:
         if not same_examples(runs[0].attention, run.attention):
@@ -170,7 +238,7 @@ def _attentions(comparison: Comparison, seed: int) -> list[Attention]:
                 f"{runs[0].folder} and {run.folder} stored attention on different examples: "
                 "their maps cannot be compared"
             )
-    return [run.attention for run in runs]
+    return runs
 
 
 def _seen(comparison: Comparison, seed: int, view: View) -> str:

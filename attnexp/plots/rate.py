@@ -48,10 +48,11 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
         return
     lines = {name: _line(table) for name, table in models.items()}
     title = f"Consistency on {runs[0].choices['data']}"
-    figure = new_figure(5.6, 3.9, title, bands_of(comparisons[0]))
+    figure = new_figure(5.6, 3.9, title, bands_of(comparisons[0], len(lines)))
     axes = plot_axes(figure)
-    for (name, points), line in zip(lines.items(), line_styles(len(lines)), strict=True):
-        draw_band(axes, *points, options.look.named(name), line)
+    styled = zip(lines.items(), line_styles(len(lines)), strict=True)
+    for place, ((name, points), line) in enumerate(styled):
+        draw_band(axes, *points, options.look.named(name), line, place, len(lines))
     sizes, errors = next(iter(lines.values()))
     rate = errors.mean(axis=0)[0] * (sizes / sizes[0]) ** RATE
     axes.plot(sizes, rate, color=INK, linestyle=(0, (4, 2)), linewidth=1.1, label="n^(-3/4)")

@@ -25,6 +25,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import ScaledTranslation
 from numpy.typing import NDArray
 from rich.cells import cell_len
 
@@ -37,6 +38,12 @@ from attnexp.select.configurations import Comparison, Configuration
 INK, QUIET, FAINT = "#222222", "#5a5a5a", "#8a8a8a"
 """The colours of content, of subtitles and of helper lines."""
 
+WRONG = "#c62828"
+"""The colour of symbols that were decoded wrongly."""
+
+HIDDEN = "#ececec"
+"""The ground of cells that a mask hides."""
+
 PALETTE = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a51a3")
 """Colours that stay apart for the colour-blind: Okabe and Ito (2008), yellow replaced."""
 
@@ -48,6 +55,17 @@ MARKERS = ("", "o", "s", "^", "D", "v", "P", "X", "*")
 
 MARKS = 8
 """About how many markers a line has."""
+
+BANDS = 3
+"""The most lines with bands; more have bars."""
+
+ASIDE = 1.5
+"""Points between the bars of lines at the same place."""
+
+OTHERS: Mapping[str, Any] = MappingProxyType(
+    {"color": "#b5b5b5", "linestyle": "-", "linewidth": 0.7, "zorder": 1.5}
+)
+"""The line of configurations that are not among the best."""
 
 NAMED = "name of a line"
 """The group of the names at the ends of lines, and of the pieces of lines next to them."""
@@ -75,6 +93,7 @@ STYLE: dict[str, Any] = {
     "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
+    "hatch.linewidth": 0.5,
     "text.color": INK,
     "text.parse_math": False,
     "xtick.color": FAINT,
@@ -175,17 +194,32 @@ def draw_band(
     values: NDArray[np.float64],
     label: str,
     line: Line,
+    place: int = 0,
+    count: int = 1,
 ) -> None:
-    """Draw the mean of values (seeds, points), and a band from the smallest to the largest.
+    """Draw the mean of values (seeds, points), and the range from the smallest to the largest.
 
-    A single point is drawn as a dot. A marker is at about MARKS places.
+    The range is a band, or upright bars if the line is one of more than BANDS: `place` of `count`,
+    from 0. Bars and markers are at about MARKS places, which differ between lines; lines of few
+    points have their bars next to each other. A line of OTHERS has no range. A single point is
+    drawn as a dot.
     """
     marker = line.get("marker") or ("o" if len(x) == 1 else "")
-    look = {**line, "marker": marker, "markevery": max(len(x) // MARKS, 1)}
-    axes.plot(x, values.mean(axis=0), linewidth=1.8, markersize=4.5, label=label, **look)
-    if len(values) > 1:
-        low, high = values.min(axis=0), values.max(axis=0)
+    every, several = max(len(x) // MARKS, 1), min(count, DIRECT)
+    barred = count > BANDS
+    first = place % several * every // several if barred else 0
+    look = {"linewidth": 1.8, **line, "marker": marker, "markevery": (first, every)}
+    axes.plot(x, values.mean(axis=0), markersize=4.5, label=label, **look)
+    if len(values) == 1 or line["color"] == OTHERS["color"]:
+        return
+    low, high = values.min(axis=0), values.max(axis=0)
+    if not barred:
         axes.fill_between(x, low, high, color=line["color"], alpha=0.18, linewidth=0)
+        return
+    aside = (place % several - (several - 1) / 2) * ASIDE if every == 1 else 0.0
+    at = slice(first, None, every)
+    shifted = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
+    axes.vlines(x[at], low[at], high[at], color=line["color"], linewidth=1.3, transform=shifted)
 
 
 def log_axis(axes: Axes, name: str, numbers: NDArray[np.float64]) -> None:
@@ -198,20 +232,25 @@ def log_axis(axes: Axes, name: str, numbers: NDArray[np.float64]) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def bands_of(comparison: Comparison) -> str:
-    """Return the primary metric of a run alone, else the meaning of lines and bands."""
+def bands_of(comparison: Comparison, count: int) -> str:
+    """Return the primary metric of a run alone, else the meaning of `count` lines and bands."""
     if comparison.alone:
         return comparison.alone.primary
     counts = {len(one.runs) for one in comparison.configurations}
     if counts == {1}:
         return ""
     over = f"{counts.pop()} seeds" if len(counts) == 1 else "seeds"
-    return f"line: mean over {over}, band: smallest to largest"
+    return f"line: mean over {over}, {range_word(count)}: smallest to largest"
 
 
-def line_axes(comparison: Comparison, shown: str) -> tuple[Figure, Axes]:
-    """Return a figure for the lines of configurations, and its axes."""
-    figure = new_figure(5.6, 3.9, title_of(comparison, shown), bands_of(comparison))
+def range_word(count: int) -> str:
+    """Return the word for the range of seeds in a picture of `count` lines."""
+    return "band" if count <= BANDS else "bars"
+
+
+def line_axes(comparison: Comparison, shown: str, count: int) -> tuple[Figure, Axes]:
+    """Return a figure for the lines of `count` configurations, and its axes."""
+    figure = new_figure(5.6, 3.9, title_of(comparison, shown), bands_of(comparison, count))
     return figure, plot_axes(figure)
 
 
@@ -230,6 +269,37 @@ def lines_of(comparison: Comparison) -> list[tuple[Configuration, str, Line]]:
     if len({len(one.runs) for one in several}) > 1:
         names = [name + one.seeds_text for name, one in zip(names, several, strict=True)]
     return list(zip(several, names, line_styles(len(several)), strict=True))
+
+
+def best_of(
+    lines: Sequence[tuple[Configuration, str, Line]],
+) -> list[tuple[Configuration, str, Line]]:
+    """Return the lines of a picture: of more than DIRECT, the others than the best are grey.
+
+    The best are those with the best means of the primary metric. Of the others the first has the
+    name `N others`, and the rest have names that legends leave out.
+    """
+    if len(lines) <= DIRECT:
+        return list(lines)
+    order = sorted(range(len(lines)), key=lambda i: _rank(lines[i][0]))
+    best, found, others = set(order[:DIRECT]), iter(line_styles(DIRECT)), len(lines) - DIRECT
+    shown: list[tuple[Configuration, str, Line]] = []
+    names = iter([f"{others} other{'s' * (others > 1)}", *["_other"] * others])
+    for i, (one, name, _) in enumerate(lines):
+        shown.append((one, name, next(found)) if i in best else (one, next(names), OTHERS))
+    return shown
+
+
+def _rank(one: Configuration) -> float:
+    """Return the mean of the primary metric, smaller if it is better; infinity without one."""
+    summary = one.runs[0].summary
+    values = [
+        run.metrics[name] for run in one.runs if (name := str(summary.primary)) in run.metrics
+    ]
+    if not values:
+        return math.inf
+    mean = float(np.mean(values))
+    return -mean if summary.better.get(str(summary.primary)) == "higher" else mean
 
 
 def name_lines(axes: Axes) -> None:

@@ -40,15 +40,30 @@ SIDES: Mapping[str, tuple[Side, Side]] = {
 }
 """Rows and columns of self-attention, by its name; any other attention is target by source."""
 
+CAUSAL = ("decoder", "self")
+"""The attentions in which a row must not look at later places."""
+
 
 @dataclass(frozen=True)
 class Axis:
-    """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis."""
+    """A side of a map: numbers in ascending order, or symbols. `order` sorts the stored axis.
+
+    `decoded` has the symbol that the model decoded in the place of each, if that is known. `parts`
+    are the places at which another part begins, such as the input behind the source.
+    """
 
     name: str
     order: NDArray[np.int64]
     numbers: NDArray[np.float64] | None = None
     symbols: tuple[str, ...] = ()
+    decoded: tuple[str, ...] = ()
+    parts: tuple[int, ...] = ()
+
+    @property
+    def wrong(self) -> NDArray[np.int64]:
+        """The places whose decoded symbol is not the symbol itself."""
+        both = zip(self.symbols, self.decoded, strict=False)
+        return np.flatnonzero([symbol != decoded for symbol, decoded in both])
 
     def __len__(self) -> int:
         return len(self.order)
@@ -58,13 +73,15 @@ class Axis:
 class Map:
     """Attention weights (queries, keys) of one example, padding left out.
 
-    `gold` holds the column that each row should look at, -1 if there is none.
+    `gold` holds the column that each row should look at, -1 if there is none. `hidden` is true at
+    the cells that a mask hides.
     """
 
     weights: NDArray[np.float64]
     rows: Axis
     columns: Axis
     gold: NDArray[np.int64] | None = None
+    hidden: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True)
@@ -160,11 +177,25 @@ class Attention:
                 rows,
                 columns,
                 None if gold is None else gold[example][rows.order].astype(np.int64),
+                self._hidden(name, example, weights)[np.ix_(rows.order, columns.order)],
             )
         except (IndexError, ValueError, TypeError):
             raise RequestError(
                 f"the stored {name} attention does not fit the examples stored with it"
             ) from None
+
+    def _hidden(self, name: str, example: int, weights: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return the cells, padding included, that a mask hides; they have no weight.
+
+        The mask of the batch is stored, a causal one is not: an attention in CAUSAL has it if no
+        layer and no head of the example looks at a later place.
+        """
+        if name in CAUSAL:
+            later = ~np.tri(*weights.shape, dtype=np.bool_)
+            return later & ~np.any(self.weights[name][example][..., later])
+        if name in SIDES:
+            return np.zeros(weights.shape, np.bool_)
+        return ~np.broadcast_to(self.batch["mask"][example], weights.shape) & (weights == 0)
 
     def _sides(self, name: str, example: int) -> tuple[Axis, Axis]:
         if not self.source_vocab:
@@ -179,7 +210,8 @@ class Attention:
             source, given = self._symbols(example, "source"), self._symbols(example, "input")
             behind = self.batch["keys"].shape[1] + given.order
             order = np.concatenate([source.order, behind])
-            return Axis(side, order, symbols=(*source.symbols, *given.symbols))
+            symbols = (*source.symbols, *given.symbols)
+            return Axis(side, order, symbols=symbols, parts=(len(source),))
         field = {"target": "targets", "source": "keys", "input": "queries"}[side]
         ids = self.batch[field][example]
         vocab = self.source_vocab if side == "source" else self.target_vocab

@@ -44,7 +44,10 @@ DRAWN = "drawn by attnexp"
 """The text in the metadata of every picture."""
 
 PICTURES = (".png", ".svg", ".pdf")
-"""The endings of pictures."""
+"""The endings of pictures that do not move."""
+
+ANIMATED = ".gif"
+"""The ending of those that do."""
 
 WRITTEN = (
     *(SUMMARY, METRICS, ATTENTION, SNAPSHOTS, PREDICTIONS, RESPONSE, INTERVENTIONS, MODEL),
@@ -317,7 +320,7 @@ def clear(folder: Path, keep: Collection[str] = ()) -> None:
 
 
 def _is_drawn(picture: Path) -> bool:
-    if picture.suffix not in PICTURES:
+    if picture.suffix not in (*PICTURES, ANIMATED):
         return False
     try:
         return DRAWN.encode() in read_bytes(picture)

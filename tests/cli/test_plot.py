@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from imported import python
 from matplotlib.image import imread
+from PIL import Image, ImageSequence
 
 from attnexp.cli.plot import main
 from attnexp.core.errors import RequestError
@@ -52,6 +53,22 @@ def test_every_format_is_written_and_says_no_date(sequence_run, tmp_path, form, 
         assert content.startswith(start)
         assert content == (again / name).read_bytes()
         assert not re.search(rb"CreationDate|dc:date|20\d\d-\d\d-\d\d", content)
+
+
+def test_growth_is_animated_with_the_same_bytes_each_time(regression_run):
+    """Frames differ, as all epochs do, and each is shown for half a second."""
+    folder = regression_run(snapshots=range(8))
+    path = folder / files.FIGURES / "growth.gif"
+    main([str(folder), "--kind", "growth", "--format", "gif"])
+    content = path.read_bytes()
+    assert names(path.parent) == ["growth.gif"]
+    with Image.open(path) as image:
+        shown = [frame.convert("RGB").tobytes() for frame in ImageSequence.Iterator(image)]
+        assert image.info["duration"] == 500
+    assert len(shown) == len(set(shown)) == 8
+    main([str(folder), "--kind", "growth", "--format", "gif,png"])
+    assert path.read_bytes() == content
+    assert names(path.parent) == ["growth.gif", "growth.png"]
 
 
 def test_several_runs_are_compared(sweep):
@@ -123,7 +140,10 @@ def test_a_run_that_failed_still_shows_its_losses(regression_run):
     ("arguments", "message"),
     [
         (["--kind", "fti"], r"--kind: 'fti' is not a choice. Did you mean 'fit'\?"),
-        (["--format", "gif"], r"--format: 'gif' is not a choice: choose pdf, png or svg"),
+        (["--format", "gif"], "--format gif has a frame per epoch: ask for --kind growth"),
+        (["--format", "gif", "--kind", "loss"], "frame per epoch: ask for --kind growth"),
+        (["--format", "bmp"], r"--format: 'bmp' is not a choice: choose gif, pdf, png or svg"),
+        (["--columns", "0"], "--columns: '0' is not a positive integer"),
         (["--kind", "growth"], r"no growth to draw: .* train.attention_every=N"),
         (["--metric", "test_mze"], "--metric: 'test_mze' is not a choice. Did you mean 'test_mse'"),
         (["--kind", "loss", "--metric", "test_mse"], "metrics.csv has no column 'test_mse'"),

@@ -6,7 +6,14 @@ import pytest
 from attnexp.core.errors import RequestError
 from attnexp.plots.base import Options
 from attnexp.plots.heatmap_grid import draw_grid
-from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, maps_of
+from attnexp.plots.maps import (
+    compare_attention,
+    draw_attention,
+    draw_growth,
+    growth_frames,
+    maps_of,
+    subtitle_of,
+)
 from attnexp.runs.attention import Axis, Map, View
 from attnexp.runs.folder import load_run
 from attnexp.select.collect import collect
@@ -86,6 +93,73 @@ def test_compared_heads_are_the_mean_of_the_last_layer_unless_named(sequence_run
     np.testing.assert_allclose(maps_of(attention, View())[0].weights, np.mean(last, axis=0))
     named = maps_of(attention, View(layer=0, head=2))[0]
     assert named.weights.tolist() == attention.map("cross", 0, 0, 2).weights.tolist()
+
+
+def test_hidden_cells_are_hatched_and_the_subtitle_says_so(sequence_run):
+    run = load_run(sequence_run())
+    ((_, seen),) = draw_attention(run, Options())
+    assert [axes.patch.get_hatch() for axes in panels(seen)] == [None] * 3
+    hidden = np.array([[False, True], [False, False]])
+    side = Axis("input", np.arange(2), symbols=tuple("ab"))
+    one = Map(np.array([[1.0, 0.0], [0.0, 1.0]]), side, side, hidden=hidden)
+    assert subtitle_of("decoder attention", "", [[one]]).endswith("hatched: hidden by a mask")
+    figure = draw_grid([[one]], [[""]], [""], "t", "s")
+    (axes,) = panels(figure)
+    assert axes.patch.get_hatch()
+    assert axes.images[0].get_alpha().tolist() == [[1, 0], [1, 1]]
+
+
+def test_lines_are_between_the_parts_of_both_sides():
+    rows = Axis("self", np.arange(3), symbols=tuple("abc"), parts=(1,))
+    columns = Axis("self", np.arange(3), symbols=tuple("abc"), parts=(2,))
+    figure = draw_grid([[Map(np.eye(3), rows, columns)]], [[""]], [""], "t", "s")
+    (axes,) = panels(figure)
+    places = {(*line.get_xdata(), *line.get_ydata()) for line in axes.lines}
+    assert places == {(1.5, 1.5, 0, 1), (0, 1, 0.5, 0.5)}
+
+
+def test_regression_says_that_a_cell_is_a_point(regression_run):
+    ((_, figure),) = draw_attention(load_run(regression_run()), Options())
+    assert "a cell per point, in order of x" in figure.texts[1].get_text()
+    assert [panels(figure)[0].get_xlabel(), panels(figure)[0].get_ylabel()] == [
+        "training x",
+        "test x",
+    ]
+
+
+def test_each_frame_of_growth_has_its_epoch_and_the_same_scale(regression_run):
+    comparison = Comparison.of(load_run(regression_run(snapshots=(0, 3, 60))))
+    figures = list(growth_frames(comparison, Options()))
+    heads = [figure.texts[0].get_text() for figure in figures]
+    assert heads == [f"gaussian on sine, seed 0, epoch {epoch}" for epoch in (0, 3, 60)]
+    assert len({panels(figure)[0].images[0].norm.vmax for figure in figures}) == 1
+
+
+def test_columns_are_the_number_of_maps_next_to_each_other(sequence_run):
+    run = load_run(sequence_run(layers=2, heads=3))
+    ((_, figure),) = draw_attention(run, Options(columns=4))
+    rows = [{axes.get_subplotspec().rowspan.start for axes in panels(figure)[i : i + 4]}
+            for i in (0, 4)]  # fmt: skip
+    assert rows == [{0}, {1}]
+    names = [["example 1", f"layer {layer}", f"head {h}"] for layer in (1, 2) for h in (1, 2, 3)]
+    assert [title.replace("\n", " ").split(", ") for title in titles(figure)] == names
+
+
+def test_all_shows_what_is_stored(sequence_run, regression_run, tmp_path):
+    everything = Options(most=1000)
+    ((_, figure),) = draw_attention(load_run(sequence_run(examples=5)), everything)
+    assert titles(figure) == [f"example {i}" for i in range(1, 6)]
+    for width in range(1, 6):
+        for seed in range(7):
+            settings = {"model.width": float(width)}
+            regression_run(f"all/{width}-{seed}", seed=seed, settings=settings)
+    (comparison,) = comparisons(collect([tmp_path / "all"]).runs)
+    ((_, figure),) = compare_attention(comparison, everything)
+    assert titles(figure) == [f"seed {seed}" for seed in range(7)]
+    assert len(panels(figure)) == 5 * 7
+    run = load_run(regression_run("growing", snapshots=range(8)))
+    ((_, figure),) = draw_growth(Comparison.of(run), everything)
+    assert titles(figure) == [f"epoch {epoch}" for epoch in range(8)]
 
 
 @pytest.mark.parametrize(("far", "extend", "end"), [(1, "max", 0.1), (3, "neither", 0.9)])

@@ -7,6 +7,8 @@ from matplotlib.image import imread
 from attnexp.plots import style
 from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.runs.attention import Axis, Map
+from attnexp.select.collect import collect
+from attnexp.select.configurations import comparisons
 
 EDGE = 6
 """Pixels at each side of a picture on which nothing is drawn."""
@@ -65,6 +67,47 @@ def test_lines_differ_without_colours():
     lines = style.line_styles(8)
     assert len({(line["linestyle"], line["marker"]) for line in lines}) == 8
     assert lines[0]["marker"] == ""
+
+
+def drawn_ranges(count, points):
+    """Lines of three seeds, drawn one after another: their axes."""
+    with style.style():
+        axes = style.plot_axes(style.new_figure(5.6, 3.9, "title"))
+        x = np.arange(float(points))
+        for place, line in enumerate(style.line_styles(count)):
+            values = np.stack([x - 1, x, x + 2])
+            style.draw_band(axes, x, values, str(place), line, place, count)
+    return axes
+
+
+def test_three_lines_have_bands_and_four_have_bars_at_different_places():
+    assert len(drawn_ranges(3, 32).collections) == 3
+    bars = drawn_ranges(4, 32).collections
+    starts = [own.get_segments()[0].tolist() for own in bars]
+    assert starts == [[[i, i - 1], [i, i + 2]] for i in range(4)]
+    assert [len(own.get_segments()) for own in bars] == [8] * 4
+
+
+def test_bars_of_few_points_are_next_to_each_other():
+    axes = drawn_ranges(4, 3)
+    places = [own.get_transform().transform((0, 0))[0] for own in axes.collections]
+    points = np.diff(places) * 72 / axes.figure.dpi
+    np.testing.assert_allclose(points, [style.ASIDE] * 3)
+
+
+@pytest.mark.parametrize(("better", "grey"), [("lower", [8, 9]), ("higher", [0, 1])])
+def test_lines_beyond_the_eight_best_are_grey_and_counted(regression_run, tmp_path, better, grey):
+    for width in range(10):
+        settings, metrics = {"model.width": 1.0 + width}, {"test_mse": 0.1 + width}
+        regression_run(f"{width}", settings=settings, metrics=metrics, better={"test_mse": better})
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    lines = style.lines_of(comparison)
+    shown = style.best_of(lines)
+    assert [i for i, (_, _, line) in enumerate(shown) if line is style.OTHERS] == grey
+    named = [name for i, (_, name, _) in enumerate(lines) if i not in grey]
+    assert [name for i, (_, name, _) in enumerate(shown) if i not in grey] == named
+    assert [shown[i][1] for i in grey] == ["2 others", "_other"]
+    assert style.best_of(lines[:8]) == lines[:8]
 
 
 @pytest.mark.parametrize("count", [2, 60])

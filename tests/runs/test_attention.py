@@ -45,6 +45,43 @@ def test_self_attention_has_one_side_twice_and_no_gold_path(sequence_run):
     assert encoder.gold is decoder.gold is None
 
 
+def test_the_input_of_a_decoder_only_model_is_a_part_behind_the_source(sequence_run):
+    attention = load_run(sequence_run()).attention
+    both = np.tile(np.tril(np.ones((12, 12))), (4, 1, 1, 1, 1))
+    one = replace(attention, weights={**attention.weights, "self": both}).map("self", 0, 0, 0)
+    assert one.rows.symbols[3:5] == ("<eos>", "<bos>")
+    assert one.rows.parts == one.columns.parts == (4,)
+    assert one.hidden is not None
+    assert one.hidden.tolist() == (~np.tri(8, dtype=bool)).tolist()
+
+
+def test_later_places_are_hidden_if_no_head_looks_at_them(sequence_run):
+    """The first example has three letters and an end symbol, in the source and in the input."""
+    attention = load_run(sequence_run(heads=2)).attention
+    causal = np.tril(np.ones((6, 6))) / np.arange(1, 7)[:, None]
+    weights = np.tile(causal, (4, 1, 2, 1, 1))
+    names = dict.fromkeys(("cross", "encoder", "decoder"), weights)
+    one = replace(attention, weights=names)
+    hidden = [[False] * (1 + i) + [True] * (3 - i) for i in range(4)]
+    assert one.map("decoder", 0, 0, 0).hidden.tolist() == hidden
+    assert not one.map("encoder", 0, 0, 0).hidden.any()
+    assert not one.map("cross", 0, 0, 0).hidden.any()
+    ahead = weights.copy()
+    ahead[0, 0, 1, 0, 5] = 0.5
+    assert not replace(one, weights={"decoder": ahead}).map("decoder", 0, 0, 0).hidden.any()
+
+
+def test_keys_that_the_data_hide_are_hidden_unless_they_have_weight(regression_run):
+    attention = load_run(regression_run()).attention
+    mask, weights = np.ones((1, 7, 5), bool), attention.weights["pooling"].copy()
+    mask[0, 0, [1, 3]] = False
+    weights[..., 0, 1] = 0
+    one = replace(attention, batch={**attention.batch, "mask": mask}, weights={"pooling": weights})
+    shown = one.map("pooling", 0, 0, 0)
+    assert shown.hidden is not None
+    assert np.argwhere(shown.hidden).tolist() == [[0, shown.columns.order.tolist().index(1)]]
+
+
 def test_attention_without_its_examples_is_refused():
     with pytest.raises(RequestError, match="has no keys and no mask and no queries"):
         as_attention({"weights.cross": np.zeros((1, 1, 1, 2, 2))}, {})

@@ -1,0 +1,47 @@
+"""The decoded answers of a run, symbol by symbol, for the rows of its attention maps."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from attnexp.core.writing import Characters, Spaced, Words
+from attnexp.runs.attention import Map, visible
+from attnexp.runs.folder import Run
+
+WRITINGS = (Spaced(), Characters(), Words())
+"""The ways in which predictions.csv may have joined symbols."""
+
+NOTHING = "\N{EN DASH}"
+"""The label of a place behind the end of an answer."""
+
+
+def with_answer(one: Map, run: Run, example: int) -> Map:
+    """Return a map whose rows have the decoded symbols, if its rows are the targets of the run.
+
+    It is unchanged if predictions.csv does not say which symbols were decoded.
+    """
+    if one.rows.name != "target" or example >= len(run.prediction_rows):
+        return one
+    vocab, ids = run.attention.target_vocab, run.attention.batch["targets"][example]
+    target = [vocab[i] for i in ids[one.rows.order]]
+    row = run.prediction_rows[example]
+    decoded = decoded_symbols(target, row.get("target"), row.get("decoded"), vocab)
+    return replace(one, rows=replace(one.rows, decoded=tuple(map(visible, decoded))))
+
+
+def decoded_symbols(
+    target: Sequence[str], target_text: str | None, decoded_text: str | None, vocab: Sequence[str]
+) -> list[str]:
+    """Return the decoded symbol for each symbol of a target, none if the texts do not tell.
+
+    The text of the target, which may lack its end symbol, tells how symbols were joined. An answer
+    that is shorter than its target goes on with the end symbol, and then with NOTHING.
+    """
+    for writing in WRITINGS:
+        for end in (target[-1:], []):
+            if writing.join(target[: len(target) - len(end)]) != target_text:
+                continue
+            decoded = writing.split(decoded_text or "")
+            known = set(decoded) <= set(vocab) and writing.join(decoded) == decoded_text
+            if known and len(decoded) <= len(target):
+                return [*decoded, *end, *[NOTHING] * len(target)][: len(target)]
+    return []
