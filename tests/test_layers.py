@@ -35,12 +35,12 @@ PARTS = {
     "sweeps": "config plots runs select tables training",
     "notebooks": "architectures attention config plots runs select tables",
     "probe": "architectures attention data normalizers runs scores stats tasks training",
-    "tracing": "architectures probe",
+    "tracing": "architectures data normalizers probe scores training",
     "claims": "config plots runs select stats sweeps training",
     "attend": "attention config normalizers plots runs scores",
     "course": "config data runs scores select stats tables",
     "cli": "architectures attend attention claims config course data normalizers notebooks "
-    "plots probe report runs scores select stats sweeps tables tasks training version",
+    "plots probe report runs scores select stats sweeps tables tasks tracing training version",
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 

@@ -1,19 +1,25 @@
 """`attnexp report`: one page with tables, curves and attention, to send to somebody."""
 
+import argparse
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from attnexp.cli.arguments import Arguments, add_runs, add_where
+from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where
 from attnexp.cli.drawing import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
+    from attnexp.report.content import Computed
     from attnexp.runs.folder import Run
+    from attnexp.select.configurations import Comparison
     from attnexp.tables.grid import Report
+
+MOST_COMPUTED = 8
+"""The most configurations on the same data whose models are in the page."""
 
 EPILOG = """examples:
   attnexp report                                   all runs below outputs/, into report.html
@@ -42,9 +48,37 @@ def main(argv: Sequence[str]) -> None:
     sound, left_out = intact(runs)
     look = Look(names=asked_names(arguments, runs))
     compared = [look.rename(one) for one in comparisons(sound)]
-    content = report_content(arguments.title, tables(runs), compared, left_out)
+    programs = [] if arguments.static else [_programs(arguments)]
+    content = report_content(arguments.title, tables(runs), compared, left_out, *programs)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     console.say(f"{len(runs)} runs in {console.relative(arguments.output)}")
+
+
+def _programs(arguments: argparse.Namespace) -> "Computed":
+    """Return the function that makes the programs of a comparison, for one run a configuration."""
+    with console.status("loading PyTorch"):
+        from attnexp.config.restore import restore
+        from attnexp.config.trust import read_trust
+        from attnexp.tracing.computed import computed
+    trust = read_trust(arguments.trust, arguments.config_dir)
+
+    def programs(comparison: "Comparison") -> list[dict[str, Any]]:
+        seeds, found = comparison.seeds, list[dict[str, Any]]()
+        seed = comparison.typical_seed if seeds else None
+        title = f"trace {comparison.data}: configuration"
+        several = comparison.configurations[:MOST_COMPUTED]
+        with console.progress(title, len(several)) as advance:
+            for done, one in enumerate(several, 1):
+                run = one.runs[0] if seed is None else one.with_seed(seed)
+                name = {"label": one.label or run.title, "seed": run.seed}
+                try:
+                    found.append(name | computed(restore(run.summary, run.folder, trust)))
+                except RequestError as error:
+                    found.append(name | {"why": str(error)})
+                advance(done, one.label)
+        return found
+
+    return programs
 
 
 def tables(runs: Sequence["Run"]) -> "Report":
@@ -69,5 +103,9 @@ def make_parser() -> Arguments:
     )
     add_where(parser)
     add_names(parser)
+    parser.add_argument(
+        "--static", action="store_true", help="leave out the models with which the page computes"
+    )
+    add_trust(parser)
     parser.add_argument("--title", default="Attention, compared", help="what the page is called")
     return parser

@@ -37,16 +37,24 @@ EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
 """Test examples, epochs of a growing attention, and configurations whose attention is shown."""
 
 
+Computed = Callable[[Comparison], list[dict[str, Any]]]
+"""Returns what a page computes with: a program for each configuration, or why there is none."""
+
+
 def report_content(
-    title: str, tables: Report, comparisons: Sequence[Comparison], left_out: Sequence[str] = ()
+    title: str,
+    tables: Report,
+    comparisons: Sequence[Comparison],
+    left_out: Sequence[str] = (),
+    computed: Computed = lambda comparison: [],
 ) -> dict[str, Any]:
     """Return the content of a page: tables, then curves, fits, attention and runs by data set.
 
     A part that cannot be made is a note, and a warning. `left_out` are notes about runs that are in
-    the tables alone.
+    the tables alone. `computed` gives the programs of a comparison, by default none.
     """
     notes = [*tables.notes, *(f"left out of pictures: {reason}" for reason in left_out)]
-    data = [_data(one, notes) for one in comparisons]
+    data = [_data(one, notes) | {"computed": computed(one)} for one in comparisons]
     return {
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],

@@ -10,7 +10,10 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 LOADER = PackageLoader("attnexp.report", "template")
-"""The page, its style and its script, one file each."""
+"""The page, its styles and its scripts."""
+
+STYLES = ("page.css", "compute.css")
+SCRIPTS = ("interpreter.js", "compute.js", "page.js")
 
 
 def page(content: Mapping[str, Any]) -> str:
@@ -20,7 +23,10 @@ def page(content: Mapping[str, Any]) -> str:
     it on the page as text, never as HTML. Everything else is escaped.
     """
     environment = Environment(loader=LOADER, autoescape=True, undefined=StrictUndefined)
-    style, script = (LOADER.get_source(environment, f"page.{end}")[0] for end in ("css", "js"))
+    style, script = (
+        "\n".join(LOADER.get_source(environment, name)[0] for name in names)
+        for names in (STYLES, SCRIPTS)
+    )
     return environment.get_template("page.html").render(
         title=content["title"],
         style=Markup(style),

@@ -10,6 +10,9 @@ from torch import Tensor, fx
 from attnexp.core.errors import RequestError
 from attnexp.tracing.trace import Traced
 
+SITES = ("attnexp.weights", "attnexp.scores")
+"""The operations that name the places at which numbers can be replaced."""
+
 KINDS = {torch.bool: "bool", torch.int64: "int", torch.int32: "int"}
 """Kinds of numbers; all others are `float`."""
 
@@ -23,7 +26,8 @@ def program_of(traced: Traced) -> dict[str, Any]:
     - `operations` are the names that occur, and a node has the index of its operation, its
       arguments, its shape and its kind. The argument `{"r": i}` is the value of node i; the first
       nodes are parameters, constants and inputs.
-    - `outputs` are nodes by name, and `sites` those whose weights can be replaced.
+    - `outputs` are nodes by name, `sites` those whose scores or weights can be replaced, and
+      `numbers` the parameters that a slider can set.
 
     Raises RequestError for a value that no page can hold.
     """
@@ -52,9 +56,10 @@ def program_of(traced: Traced) -> dict[str, Any]:
         elif node.op == "call_function":
             places[node] = len(leaves) + len(nodes)
             name = _name(node)
-            if name == "attnexp.weights":
-                part, layer = node.args[2:]
-                sites.append({"part": part, "layer": layer, "node": places[node]})
+            if name in SITES:
+                part, layer = node.args[-2:]
+                place = {"part": part, "layer": layer, "node": places[node]}
+                sites.append({"of": name.removeprefix("attnexp."), **place})
             number = operations.setdefault(name, len(operations))
             arguments = [_argument(each, places) for each in node.args]
             named = {key: _argument(each, places) for key, each in node.kwargs.items()}
@@ -67,6 +72,7 @@ def program_of(traced: Traced) -> dict[str, Any]:
         "nodes": nodes,
         "outputs": outputs,
         "sites": sites,
+        "numbers": list(traced.numbers),
     }
 
 

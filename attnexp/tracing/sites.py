@@ -1,11 +1,16 @@
-"""The places of a graph at which attention weights can be replaced."""
+"""The places of a graph at which scores and weights can be replaced, and numbers be set."""
+
+import inspect
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnexp.architectures.base import Architecture
-from attnexp.probe.rewriting import Rewrite, Site, rewritten
+from attnexp.core.masks import MaskMatrix, ValidLens
+from attnexp.normalizers.base import Normalizer
+from attnexp.probe.rewriting import Rewrite, Rewritten, Site, rewritten
+from attnexp.scores.base import Score
 
 
 @torch.library.custom_op("attnexp::weights", mutates_args=())
@@ -19,8 +24,43 @@ def _(weights: Tensor, valid: Tensor, part: str, layer: int) -> Tensor:
     return torch.empty_like(weights)
 
 
+@torch.library.custom_op("attnexp::scores", mutates_args=())
+def scores_of(scores: Tensor, part: str, layer: int) -> Tensor:
+    """Return the scores as they are. In a graph, the operation names a site."""
+    return scores.clone()
+
+
+@scores_of.register_fake
+def _(scores: Tensor, part: str, layer: int) -> Tensor:
+    return torch.empty_like(scores)
+
+
+class OfSite(Normalizer):
+    """A normalizer whose scores pass through `scores_of`."""
+
+    def __init__(self, normalizer: Normalizer, site: Site) -> None:
+        super().__init__(normalizer.heads)
+        self.normalizer = normalizer
+        self.site = site
+
+    def forward(
+        self,
+        scores: Float[Tensor, "*batch queries keys"],
+        mask: MaskMatrix | ValidLens | None = None,
+    ) -> Float[Tensor, "*batch queries keys"]:
+        marked_scores: Tensor = scores_of(scores, *self.site)
+        return self.normalizer(marked_scores, mask)
+
+    def normalize(
+        self,
+        scores: Float[Tensor, "*batch queries keys"],
+        seen: Bool[Tensor, "*batch queries keys"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        return self.normalizer.normalize(scores, seen)
+
+
 def marked(model: Architecture) -> Architecture:
-    """Return a copy of a model whose weights pass through `weights_of` at each attention.
+    """Return a copy of a model whose scores and weights are marked at each attention.
 
     Raises RequestError for an attention without a normalizer.
     """
@@ -30,9 +70,43 @@ def marked(model: Architecture) -> Architecture:
             weights: Float[Tensor, "batch heads queries keys"],
             valid: Bool[Tensor, "batch heads queries keys"],
         ) -> Float[Tensor, "batch heads queries keys"]:
-            marked_weights: Tensor = weights_of(weights, valid, site.part, site.layer)
+            marked_weights: Tensor = weights_of(weights, valid, *site)
             return marked_weights
 
         return named
 
-    return rewritten(model, mark)
+    copy = rewritten(model, mark)
+    for part, layers in copy.attentions.items():
+        for layer, attention in enumerate(layers):
+            outer = attention.normalizer
+            assert isinstance(outer, Rewritten)
+            outer.normalizer = OfSite(outer.normalizer, Site(part, layer))
+    return copy
+
+
+def with_numbers(model: nn.Module) -> nn.Module:
+    """Make the numbers that scores and normalizers were built with tensors, and return the model.
+
+    A number is an attribute with the name of a constructor's argument, such as `width`.
+    """
+    for module in model.modules():
+        if isinstance(module, Score | Normalizer):
+            for name in inspect.signature(type(module).__init__).parameters:
+                if isinstance(module.__dict__.get(name), float):
+                    value = torch.tensor(module.__dict__.pop(name))
+                    module.register_buffer(name, value, persistent=False)
+    return model
+
+
+def numbers_of(model: nn.Module) -> list[str]:
+    """Return the names of the parameters of scores and normalizers that are one number."""
+    return [
+        f"{path}.{name}"
+        for path, module in model.named_modules()
+        if isinstance(module, Score | Normalizer)
+        for name, tensor in (
+            *module.named_parameters(recurse=False),
+            *module.named_buffers(recurse=False),
+        )
+        if not tensor.dim() and tensor.is_floating_point()
+    ]

@@ -7,7 +7,7 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
-from torch import Tensor, fx
+from torch import Tensor, fx, nn
 from torch._decomp import core_aten_decompositions
 from torch.func import functional_call, functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -15,7 +15,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from attnexp.architectures.base import Architecture
 from attnexp.core.batch import Batch
 from attnexp.core.errors import RequestError
-from attnexp.tracing.sites import marked
+from attnexp.tracing.sites import marked, numbers_of, with_numbers
 
 FIELDS = ("queries", "keys", "values", "mask")
 """The fields of a batch that are inputs of a graph."""
@@ -25,22 +25,32 @@ FIELDS = ("queries", "keys", "values", "mask")
 class Traced:
     """A graph whose inputs are the parameters of a model, and then the fields of a batch.
 
-    `outputs` are the names of its outputs: `outputs`, and each attention by its name.
+    `outputs` are the names of its outputs: `outputs`, and each attention by its name. `numbers` are
+    the parameters of scores and normalizers that are one number.
     """
 
     graph: fx.GraphModule
     parameters: Mapping[str, Tensor]
     inputs: Mapping[str, Tensor]
     outputs: Sequence[str]
+    numbers: Sequence[str]
 
 
 def traced(model: Architecture, batch: Batch) -> Traced:
     """Trace the forward pass of a model in evaluation mode on batches of one shape.
 
+    The numbers of its scores and normalizers are parameters, too, if it can be traced with them.
+
     Raises RequestError for a model that looks at its numbers to decide what to compute, and for
     other models that cannot be traced.
     """
-    changed = marked(model)
+    try:
+        return _traced(with_numbers(marked(model)), batch)
+    except RequestError:
+        return _traced(marked(model), batch)
+
+
+def _traced(changed: nn.Module, batch: Batch) -> Traced:
     parameters = {**dict(changed.named_parameters()), **dict(changed.named_buffers())}
     parameters = {name: tensor.detach() for name, tensor in parameters.items()}
     tensors = batch.tensors()
@@ -65,7 +75,7 @@ def traced(model: Architecture, batch: Batch) -> Traced:
         why = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
         raise RequestError(f"its forward pass cannot be traced ({why:.160})") from error
     graph.graph.eliminate_dead_code()
-    return Traced(graph, parameters, inputs, names)
+    return Traced(graph, parameters, inputs, names, numbers_of(changed))
 
 
 @contextmanager

@@ -389,7 +389,7 @@ const Interpreter = (() => {
     "full": (out, _, value) => filled(out, value), "full_like": (out, _, value) => filled(out, value),
     "scalar_tensor": filled, "zeros_like": (out) => out, "ones_like": (out) => filled(out, 1),
     "empty.memory_format": (out) => out, "empty_like": (out) => out, "new_empty": (out) => out,
-    "attnexp.weights": same,
+    "attnexp.weights": same, "attnexp.scores": same,
   };
 
   function decoded(leaf) {

@@ -415,6 +415,8 @@
 
   // The page.
 
+  const computing = Computing({ make, draw, paint, number, roundTicks });
+
   const page = document.getElementById("page");
   page.querySelector("noscript").remove();
   const parts = [["Results", [
@@ -425,6 +427,7 @@
   for (const data of content.data) {
     const inside = [make("div", { class: "charts" }, ...data.charts.map(chart))];
     if (data.attention) inside.push(make("h3", {}, "Attention"), ...attention(data.attention));
+    if (data.computed.length) inside.push(make("h3", {}, "Compute"), ...computing(data.computed, parts.length));
     inside.push(make("h3", {}, "Settings, and how to run them again"), ...data.configurations.map(configuration));
     parts.push([data.name, inside]);
   }

@@ -1,0 +1,121 @@
+"""What a page must know of a trained run to compute with it."""
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from attnexp.architectures.seq2seq import Seq2Seq
+from attnexp.core.batch import Batch, Points, RegressionSpec, Seq2SeqSpec
+from attnexp.core.errors import RequestError
+from attnexp.core.writing import Characters, Separated
+from attnexp.data.text import source_text
+from attnexp.tracing.program import program_of
+from attnexp.tracing.trace import traced
+from attnexp.training.prepared_run import PreparedRun
+
+SPARE = 8
+"""Points that can be added to a curve."""
+
+ALONG = 120
+"""Queries at which a curve is drawn."""
+
+MOST_POINTS = 200
+"""Training points above which a page would compute too long."""
+
+
+def computed(run: PreparedRun) -> dict[str, Any]:
+    """Return the programs of a restored run, and what a page must know to use them.
+
+    Raises RequestError for a run that a page cannot compute, with the reason.
+    """
+    spec = run.dataset.spec
+    if isinstance(spec, RegressionSpec):
+        return _of_curve(run, spec)
+    return _of_sequences(run, spec)
+
+
+def _of_curve(run: PreparedRun, spec: RegressionSpec) -> dict[str, Any]:
+    train = run.dataset.train
+    if (spec.x_dim, spec.y_dim) != (1, 1) or spec.x:
+        raise RequestError("it has several inputs, or inputs in units of their own")
+    if train.keys.shape[1] > MOST_POINTS:
+        raise RequestError(f"it has more than {MOST_POINTS} training points")
+    keys, values = (F.pad(each[0], (0, 0, 0, SPARE)) for each in (train.keys, train.values))
+    there = torch.arange(len(keys)) < train.keys.shape[1]
+    x = torch.cat([train.keys[0], run.dataset.test.queries[0]])
+    grid = torch.linspace(float(x.min()), float(x.max()), ALONG).unsqueeze(-1)
+    each = there.expand(len(keys), -1) & ~torch.eye(len(keys), dtype=torch.bool)
+    programs = {
+        "fit": _program(run, _points(grid, keys, values, there.expand(1, -1))),
+        "left_out": _program(run, _points(keys, keys, values, each)),
+    }
+    return {
+        "kind": "curve",
+        "programs": programs,
+        "x": _numbers(train.keys),
+        "y": _numbers(train.values),
+        "grid": _numbers(grid),
+        "slots": len(keys),
+        "main": "pooling",
+    }
+
+
+def _points(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Points:
+    return Points.of_rows(queries, queries, keys, values, mask.unsqueeze(0))
+
+
+def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec) -> dict[str, Any]:
+    model, test = run.model, run.dataset.test
+    if not isinstance(model, Seq2Seq):
+        raise RequestError("its architecture does not decode")
+    if test.asked is not None:
+        raise RequestError("its data give the decoder its input, so a source alone has no answer")
+    source = max(spec.max_source, spec.test_max_source)
+    target = max(spec.max_target, spec.test_max_target)
+    program = _program(run, _padded(test, spec, source, target))
+    special = {spec.pad, spec.bos, spec.eos, spec.unknown}
+    return {
+        "kind": "sequences",
+        "programs": {"forward": program},
+        "source": source,
+        "target": target,
+        "source_vocab": list(spec.source_vocab),
+        "target_vocab": list(spec.target_vocab),
+        "typed": [i for i in range(len(spec.source_vocab)) if i not in special],
+        "ids": {"pad": spec.pad, "bos": spec.bos, "eos": spec.eos, "unknown": spec.unknown},
+        "characters": isinstance(spec.source_writing, Characters),
+        "commas": type(spec.source_writing) is Separated,
+        "joined": isinstance(spec.target_writing, Characters),
+        "first": source_text(test.keys[0], spec),
+        "main": model.whole,
+    }
+
+
+def _padded(test: Batch, spec: Seq2SeqSpec, source: int, target: int) -> Batch:
+    """Return the first test example with padding up to the longest source and target."""
+    first = test.select(slice(0, 1))
+    behind = max(0, source - first.keys.shape[1])
+    keys = F.pad(first.keys, (0, behind), value=spec.pad)[:, :source]
+    queries = first.queries.new_full((1, target), spec.pad)
+    queries[:, 0] = spec.bos
+    return replace(
+        first,
+        queries=queries,
+        keys=keys,
+        values=keys,
+        targets=queries,
+        mask=F.pad(first.mask, (0, behind))[..., :source],
+        target_mask=torch.ones_like(queries, dtype=torch.bool),
+        alignment=None,
+    )
+
+
+def _program(run: PreparedRun, batch: Batch) -> dict[str, Any]:
+    return program_of(traced(run.model, batch))
+
+
+def _numbers(tensor: Tensor) -> list[float]:
+    return [float(f"{number:.6g}") for number in tensor.flatten().tolist()]
