@@ -12,13 +12,14 @@ import attnexp.report
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(NODE is None, reason="node is not installed")
-INTERPRETER = Path(attnexp.report.__file__).parent / "template" / "interpreter.js"
+TEMPLATE = Path(attnexp.report.__file__).parent / "template"
+SCRIPTS = [str(TEMPLATE / name) for name in ("interpreter.js", "laws.js")]
 
 
 def interpreted(jobs):
     """Return the outputs of each job: tensors by name, flat."""
     answer = subprocess.run(
-        [str(NODE), Path(__file__).parent / "tracing" / "compute.js", INTERPRETER],
+        [str(NODE), Path(__file__).parent / "tracing" / "compute.js", *SCRIPTS],
         input=json.dumps(jobs),
         capture_output=True,
         text=True,

@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _programs(arguments: argparse.Namespace) -> "Computed":
-    """Return the function that makes the programs of a comparison, for one run a configuration."""
+    """Return the function that makes a program for each configuration of a comparison."""
     with console.status("loading PyTorch"):
         from attnexp.config.restore import restore
         from attnexp.config.trust import read_trust

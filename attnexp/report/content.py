@@ -38,7 +38,7 @@ EXAMPLES, EPOCHS, MAPPED = 8, 8, 24
 
 
 Computed = Callable[[Comparison], list[dict[str, Any]]]
-"""Returns what a page computes with: a program for each configuration, or why there is none."""
+"""Gives the program of each configuration, or the reason why there is none."""
 
 
 def report_content(

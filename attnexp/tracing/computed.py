@@ -1,4 +1,4 @@
-"""What a page must know of a trained run to compute with it."""
+"""The content with which a page computes the answers of a trained run."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ MOST_POINTS = 200
 
 
 def computed(run: PreparedRun) -> dict[str, Any]:
-    """Return the programs of a restored run, and what a page must know to use them.
+    """Return the programs of a restored run, and the facts that a page needs to use them.
 
     Raises RequestError for a run that a page cannot compute, with the reason.
     """

@@ -72,7 +72,10 @@ def _traced(changed: nn.Module, batch: Batch) -> Traced:
                 _allow_non_fake_inputs=True,
             )(parameters, inputs)
     except Exception as error:  # the model may be anybody's
-        why = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+        kind = type(error).__name__
+        if "DataDependent" in kind:
+            raise RequestError("it looks at its numbers to decide what to compute") from error
+        why = f"{kind}: {error}".strip().partition("\n")[0]
         raise RequestError(f"its forward pass cannot be traced ({why:.160})") from error
     graph.graph.eliminate_dead_code()
     return Traced(graph, parameters, inputs, names, numbers_of(changed))

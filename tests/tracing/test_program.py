@@ -6,7 +6,10 @@ from composed import prepared
 from conftest import choice_names
 from interpreted import interpreted, needs_node, numbers_of
 
+from attnexp.attention.pooling import AttentionPooling
 from attnexp.core.batch import Seq2SeqSpec
+from attnexp.core.errors import RequestError
+from attnexp.probe.rewriting import rewritten
 from attnexp.tracing.program import program_of
 from attnexp.tracing.trace import traced
 
@@ -74,3 +77,101 @@ def test_a_page_computes_what_pytorch_computes(answers, words):
     for name, tensor in wanted.items():
         scale = max(1.0, float(tensor.abs().max()))
         torch.testing.assert_close(found[name], tensor, rtol=1e-4, atol=2e-5 * scale, msg=name)
+
+
+def uniform(weights, valid):
+    return valid / valid.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def hard(weights, valid):
+    largest = weights.masked_fill(~valid, -1).argmax(dim=-1, keepdim=True)
+    return torch.zeros_like(weights).scatter(-1, largest, 1.0) * valid.any(dim=-1, keepdim=True)
+
+
+def first_head_out(weights, valid):
+    return weights * torch.tensor([0.0, 1.0]).view(1, 2, 1, 1)
+
+
+TRANSFORMER = ("arch=transformer", "model=scaled_dot", *SEQUENCES, *SMALL)
+RECURRENT = ("arch=rnn", "model=additive", *SEQUENCES, "arch.hidden_dim=8", "arch.heads=2")
+AS_TRAINED = {"law": "learned", "temperature": 1, "off": {"layer": 0, "head": 0}, "dragged": None}
+
+
+@pytest.fixture(scope="module", params=[TRANSFORMER, RECURRENT], ids=["transformer", "rnn"])
+def decoder(request):
+    run = prepared(*request.param)
+    model, batch = rounded(run.model.eval()), example(run)
+    inputs = {name: numbers_of(tensor) for name, tensor in batch.tensors().items()}
+    names = ["outputs", "cross"]
+    job = {"program": program_of(traced(model, batch)), "inputs": inputs, "outputs": names}
+
+    def computed(**settings):
+        (found,) = interpreted([{**job, "main": "cross", "settings": AS_TRAINED | settings}])
+        return found
+
+    return model, batch, computed
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("law", "rewrite"), [("uniform", uniform), ("hard", hard), ("off", first_head_out)]
+)
+def test_a_law_of_the_page_is_that_of_probe(decoder, law, rewrite):
+    model, batch, computed = decoder
+    changed = rewritten(model, lambda site: rewrite if site.part == "cross" else lambda w, _: w)
+    with torch.no_grad():
+        wanted = changed(batch, need_weights=True)
+    found = computed(law=law)
+    torch.testing.assert_close(found["outputs"], wanted.outputs.flatten(), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(found["cross"], wanted.weights["cross"].flatten())
+
+
+@needs_node
+def test_shuffled_weights_are_the_same_numbers_on_other_keys(decoder):
+    _, batch, computed = decoder
+    shape = (-1, batch.keys.shape[1])
+    before, after = (computed(law=law)["cross"].view(shape) for law in ("learned", "shuffled"))
+    torch.testing.assert_close(after.sort(dim=-1).values, before.sort(dim=-1).values)
+    assert not torch.equal(before, after)
+
+
+@needs_node
+def test_a_dragged_weight_takes_from_the_others_of_its_row(decoder):
+    _, batch, computed = decoder
+    dragged = {"layer": 0, "head": 0, "row": 1, "key": 2, "weight": 0.75}
+    found = computed(dragged=dragged)["cross"].view(2, -1, batch.keys.shape[1])
+    before = computed()["cross"].view_as(found)
+    assert found[0, 1, 2] == 0.75
+    others = before[0, 1].clone()
+    others[2] = 0
+    others *= 0.25 / others.sum()
+    others[2] = 0.75
+    torch.testing.assert_close(found[0, 1], others)
+    torch.testing.assert_close(found[1], before[1])
+    torch.testing.assert_close(found[0, 0], before[0, 0])
+
+
+@needs_node
+def test_a_temperature_divides_the_scores(decoder):
+    _, _, computed = decoder
+    weights = computed(temperature=1e6)["cross"]
+    assert set(torch.round(weights, decimals=4).tolist()) <= {
+        0.0,
+        *(round(1 / n, 4) for n in range(1, 12)),
+    }
+
+
+class Deciding(AttentionPooling):
+    """Looks at its numbers to decide."""
+
+    def attend(self, queries, memory, need_weights=False, *order):
+        if bool((queries > 0).any()):
+            queries = queries + 1
+        return super().attend(queries, memory, need_weights, *order)
+
+
+def test_a_model_that_looks_at_its_numbers_is_refused():
+    run = prepared("model=dot", *CURVE)
+    run.model.pooling.__class__ = Deciding
+    with pytest.raises(RequestError, match="looks at its numbers to decide"):
+        traced(run.model.eval(), run.dataset.test)
