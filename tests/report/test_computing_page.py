@@ -1,0 +1,150 @@
+"""The page that computes, in a real browser: typed sources, laws, sliders, points and links."""
+
+import time
+
+import pytest
+import torch
+from browser import needs_browser, started
+
+from attnexp.architectures.seq2seq import Seq2Seq
+from attnexp.cli.report import main
+from attnexp.config.restore import restore
+from attnexp.config.trust import Trust
+from attnexp.core.batch import Seq2SeqSpec
+from attnexp.runs.folder import load_run
+from attnexp.tasks.decoding import ask
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    driver = started(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def page(finished_runs, tmp_path_factory):
+    file = tmp_path_factory.mktemp("page") / "report.html"
+    names = ("rnn", "transformer", "curve", "boxcar")
+    main([*(str(finished_runs[name]) for name in names), "--output", str(file)])
+    return file
+
+
+@pytest.fixture
+def opened(browser, page):
+    browser.get("about:blank")
+    browser.get(page.as_uri())
+    yield browser
+    assert browser.get_log("browser") == []
+
+
+def answer(browser, before=""):
+    """The answer of the page, when it has ended."""
+    for _ in range(100):
+        text = browser.execute_script("return document.querySelector('.answer').innerText")
+        if text != before and text and not text.endswith("\u2026"):
+            return text
+        time.sleep(0.05)
+    raise AssertionError(text)
+
+
+SET = """
+    const [name, value] = arguments;
+    const input = document.querySelector(`[aria-label="${name}"]`);
+    input.value = value;
+    input.dispatchEvent(new Event(input.type === "range" ? "input" : "change"));
+"""
+
+
+def decoded(run, source):
+    stored = load_run(run)
+    built = restore(stored.summary, run, Trust())
+    with torch.no_grad():
+        for tensor in built.model.parameters():
+            tensor.copy_(tensor.half())
+    spec = built.dataset.spec
+    assert isinstance(spec, Seq2SeqSpec)
+    assert isinstance(built.model, Seq2Seq)
+    width = max(spec.max_target, spec.test_max_target)
+    return " ".join(ask(built.model, spec, source).text.split()[:width])
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["rnn", "transformer"])
+def test_a_typed_source_is_answered_as_by_decode(opened, finished_runs, name):
+    answer(opened)
+    label = opened.execute_script(
+        "return [...document.querySelector('[aria-label=configuration]').options]"
+        ".map((one) => one.value).find((one) => one.includes(arguments[0]))", name
+    )  # fmt: skip
+    opened.execute_script(SET, "configuration", label)
+    for source in ("3 1 4 1 5", "7 7", "9, 2, 6, 5"):
+        opened.execute_script("document.querySelector('.answer').innerText = ''")
+        opened.execute_script(SET, "source", source)
+        assert answer(opened) == f"\u2192 {decoded(finished_runs[name], source)}".rstrip()
+
+
+@needs_browser
+def test_an_unknown_symbol_is_named(opened):
+    answer(opened)
+    opened.execute_script(SET, "source", "3 many 4")
+    assert "\u201cmany\u201d is not a symbol: " in answer(opened)
+
+
+@needs_browser
+def test_a_law_and_a_link_show_the_same(opened):
+    answer(opened)
+    opened.execute_script("document.querySelector('.answer').innerText = ''")
+    opened.execute_script(SET, "weights", "uniform")
+    under = answer(opened)
+    entropies = opened.execute_script(
+        "return [...document.querySelectorAll('.entropy span')].map((one) => one.innerText)"
+    )
+    assert len(set(entropies)) == 1  # the same keys are open in each row
+    address = opened.current_url
+    assert "law=uniform" in address
+    opened.get("about:blank")
+    opened.get(address)
+    assert answer(opened) == under
+    chosen = "return document.querySelector('[aria-label=weights]').value"
+    assert opened.execute_script(chosen) == "uniform"
+
+
+def curve_of(browser):
+    return browser.execute_script(
+        "return document.querySelector('path.computed-line').getAttribute('d')"
+    )
+
+
+@needs_browser
+def test_a_width_and_a_point_change_the_curve(opened):
+    first = curve_of(opened)
+    opened.execute_script(SET, "width", "190")
+    narrow = curve_of(opened)
+    assert narrow != first
+    told = opened.execute_script(
+        "return document.querySelector('path.computed-line').closest('section').innerText"
+    )
+    assert "Effective neighbours" in told
+    assert "Leave-one-out error by width; dashed: that of the run." in told
+    click = """
+        const svg = document.querySelector("path.computed-line").closest("svg");
+        const box = svg.getBoundingClientRect();
+        svg.dispatchEvent(new MouseEvent("click", { bubbles: true,
+            clientX: box.left + box.width / 2, clientY: box.top + 20 }));
+        return document.querySelectorAll("circle.own").length;
+    """
+    assert opened.execute_script(click) == 1
+    assert curve_of(opened) != narrow
+    opened.execute_script(
+        "[...document.querySelectorAll('button')]"
+        ".find((one) => one.innerText === 'as it was').click()"
+    )
+    assert curve_of(opened) == first
+
+
+def test_a_static_page_has_no_programs(finished_runs, tmp_path):
+    main([str(finished_runs["curve"]), "--static", "--output", str(tmp_path / "page.html")])
+    text = (tmp_path / "page.html").read_text()
+    assert '"computed":[]' in text
+    assert '"programs":' not in text
