@@ -37,7 +37,7 @@ PARTS = {
     "probe": "architectures attention data normalizers runs scores stats tasks training",
     "tracing": "architectures data normalizers probe scores training",
     "claims": "config plots runs select stats sweeps training",
-    "attend": "attention config normalizers plots runs scores",
+    "attend": "attention config normalizers plots report runs scores tracing",
     "course": "config data runs scores select stats tables",
     "cli": "architectures attend attention claims config course data normalizers notebooks "
     "plots probe report runs scores select stats sweeps tables tasks tracing training version",

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from attnexp.attend.request import Request
 
 if TYPE_CHECKING:
+    from attnexp.attention.steps import Stepwise
     from attnexp.config.job import Job
 
 
@@ -17,7 +18,8 @@ class Outcome:
     """The result of a request: the choices, and all tensors in order.
 
     `parameters` holds the shapes of the parameters, which are untrained and come from the seed.
-    `score` is the name of the choice, or None if scores were given.
+    `score` is the name of the choice, or None if scores were given. `stepwise` computes the steps
+    again.
     """
 
     title: str
@@ -26,6 +28,7 @@ class Outcome:
     seed: int
     parameters: Mapping[str, Sequence[int]]
     tensors: Mapping[str, NDArray[Any]]
+    stepwise: "Stepwise"
 
     def record(self) -> dict[str, Any]:
         """Return the result for programs. Scores of minus infinity become null."""
@@ -47,7 +50,7 @@ def attend(job: "Job", request: Request) -> Outcome:
     import torch
 
     from attnexp.attend.tensors import fitted
-    from attnexp.attention.steps import take_steps
+    from attnexp.attention.steps import Stepwise, take_steps
     from attnexp.config.build import make_normalizer, make_score
     from attnexp.core.seeds import generator
 
@@ -60,7 +63,7 @@ def attend(job: "Job", request: Request) -> Outcome:
     normalizer = make_normalizer(job.config)
     parameters = dict(normalizer.named_parameters())
     if "scores" in given:
-        scores = given["scores"]
+        score, scores = None, given["scores"]
     else:
         sizes = given["queries"].shape[-1], given["keys"].shape[-1]
         score = make_score(job.config, *sizes)
@@ -76,4 +79,5 @@ def attend(job: "Job", request: Request) -> Outcome:
         seed,
         {name.removesuffix(".weight"): tuple(one.shape) for name, one in parameters.items()},
         {name: tensor.numpy() for name, tensor in tensors.items() if tensor is not None},
+        Stepwise(score, normalizer),
     )

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from attnexp.core.masks import ValidLens, fitting_mask
 from attnexp.normalizers.base import Normalizer
-from attnexp.scores.base import batched_product
+from attnexp.scores.base import Score, batched_product
 
 
 class Steps(NamedTuple):
@@ -40,3 +40,24 @@ def take_steps(
     shown = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand_as(scores)
     context = None if values is None else batched_product(weights, values)
     return Steps(scores, shown, weights, context)
+
+
+class Stepwise(nn.Module):
+    """Computes the steps from tensors by name: queries and keys, or scores; mask, and values."""
+
+    def __init__(self, score: Score | None, normalizer: Normalizer) -> None:
+        super().__init__()
+        self.score = score
+        self.normalizer = normalizer
+
+    def forward(self, given: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return scores, weights and, if there are values, the context."""
+        if self.score is None:
+            scores = given["scores"]
+        else:
+            scores = self.score(given["queries"], given["keys"])
+        weights = self.normalizer(scores, given["mask"])
+        found = {"scores": scores, "weights": weights}
+        if "values" in given:
+            found["context"] = batched_product(weights, given["values"])
+        return found

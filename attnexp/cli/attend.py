@@ -15,12 +15,16 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import PICTURES, finite
 
+PAGE = ".html"
+"""The ending of a page."""
+
 EPILOG = """examples:
   attnexp attend example=additive                  a case of the textbook; {names}
   attnexp attend example=additive --valid-lens 3,10 model.hidden_dim=64 seed=1
   attnexp attend --queries normal:2x1x4 --keys normal:2x5x4 model=scaled_dot
   attnexp attend --scores "1,2,3;0,0,0" --values 10,20,30 normalizer=sparsemax
   attnexp attend --queries q.npy --keys k.csv --values v.csv --output map.png
+  attnexp attend example=kernel --output page.html  a page on which the tensors are edited
 tensors:
   normal:2x1x20   a kind and a shape: arange, eye, normal, ones, uniform or zeros
   1,2;3,4         numbers, the rows between semicolons
@@ -51,15 +55,24 @@ def main(argv: Sequence[str]) -> None:
     else:
         show(outcome, request.tensors, arguments.config_dir)
     if arguments.output is not None:
-        draw(outcome, arguments.output)
+        if arguments.output.suffix == PAGE:
+            from attnexp.attend.page import write_page
+
+            write_page(outcome, arguments.output)
+        else:
+            draw(outcome, arguments.output)
         if arguments.format != "json":
-            console.say(f"the map is in {console.relative(arguments.output)}")
+            console.say(
+                f"the {'page' if arguments.output.suffix == PAGE else 'map'} is in "
+                f"{console.relative(arguments.output)}"
+            )
 
 
 def picture(text: str) -> Path:
-    """Return the path of a picture in one of the formats."""
-    if not text.endswith(PICTURES):
-        raise argparse.ArgumentTypeError(f"{text} must end with {choices_text(PICTURES)}")
+    """Return the path of a picture in one of the formats, or of a page."""
+    if not text.endswith((*PICTURES, PAGE)):
+        choices = choices_text((*PICTURES, PAGE))
+        raise argparse.ArgumentTypeError(f"{text} must end with {choices}")
     return Path(text)
 
 
@@ -90,7 +103,7 @@ def make_parser() -> Arguments:
         type=picture,
         completes=files,
         metavar="FILE",
-        help="the map: .png, .svg or .pdf",
+        help="the map: .png, .svg or .pdf; or a page on which tensors are edited: .html",
     )
     parser.add_argument(
         "--config-dir", type=Path, metavar="DIR", help="a configuration of your own"

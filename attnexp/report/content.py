@@ -1,7 +1,7 @@
 """The content of a report as plain values, which its page draws."""
 
 import base64
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -62,6 +62,26 @@ def report_content(
         "verdicts": list(tables.verdicts),
         "notes": notes,
         "data": data,
+    }
+
+
+def tensors_content(
+    title: str,
+    program: Mapping[str, Any],
+    given: Mapping[str, Sequence[float]],
+    names: Mapping[str, str | None],
+) -> dict[str, Any]:
+    """Return the content of a page of one attention, whose given tensors can be edited."""
+    chosen = ", ".join(f"{name} {choice}" for name, choice in names.items() if choice)
+    computed = {"kind": "tensors", "label": chosen, "programs": {"steps": program}, "given": given}
+    data: dict[str, Any] = {"name": chosen, "charts": [], "attention": None, "configurations": []}
+    return {
+        "title": title,
+        "colours": [hexadecimal(colour) for colour in VIRIDIS],
+        "tables": [],
+        "verdicts": [],
+        "notes": [],
+        "data": [{**data, "computed": [computed]}],
     }
 
 

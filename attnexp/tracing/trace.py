@@ -1,5 +1,6 @@
 """Traces the forward pass of a model into a graph of ATen operations without side effects."""
 
+import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -36,32 +37,52 @@ class Traced:
     numbers: Sequence[str]
 
 
+class Passing(nn.Module):
+    """The forward pass of a model on batches of one shape, from the fields that it sees."""
+
+    def __init__(self, model: Architecture, batch: Batch) -> None:
+        super().__init__()
+        self.model = model
+        self.batch = batch
+
+    def forward(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
+        answer = self.model(replace(self.batch, **fields), need_weights=True)
+        return {"outputs": answer.outputs, **answer.weights}
+
+
 def traced(model: Architecture, batch: Batch) -> Traced:
     """Trace the forward pass of a model in evaluation mode on batches of one shape.
 
-    The numbers of its scores and normalizers are parameters, too, if it can be traced with them.
-
-    Raises RequestError for a model that looks at its numbers to decide what to compute, and for
-    other models that cannot be traced.
+    Raises RequestError as `graph_of`, and for an attention without a normalizer.
     """
-    try:
-        return _traced(with_numbers(marked(model)), batch)
-    except RequestError:
-        return _traced(marked(model), batch)
-
-
-def _traced(changed: nn.Module, batch: Batch) -> Traced:
-    parameters = {**dict(changed.named_parameters()), **dict(changed.named_buffers())}
-    parameters = {name: tensor.detach() for name, tensor in parameters.items()}
     tensors = batch.tensors()
     inputs = {name: tensors[name] for name in FIELDS if name in tensors}
+    return graph_of(Passing(marked(model), batch), inputs)
+
+
+def graph_of(module: nn.Module, inputs: Mapping[str, Tensor]) -> Traced:
+    """Trace a module that maps inputs by name to outputs by name.
+
+    The numbers of its scores and normalizers are parameters, too, if it can be traced with them.
+
+    Raises RequestError for a module that looks at its numbers to decide what to compute, and for
+    others that cannot be traced.
+    """
+    try:
+        return _graph_of(with_numbers(copy.deepcopy(module)), inputs)
+    except RequestError:
+        return _graph_of(module, inputs)
+
+
+def _graph_of(module: nn.Module, inputs: Mapping[str, Tensor]) -> Traced:
+    parameters = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    parameters = {name: tensor.detach() for name, tensor in parameters.items()}
     names: list[str] = []
 
     def forward(parameters: dict[str, Tensor], inputs: dict[str, Tensor]) -> list[Tensor]:
-        arguments = (replace(batch, **inputs),)
-        answer = functional_call(changed, parameters, arguments, {"need_weights": True})
-        names[:] = ["outputs", *answer.weights]
-        return [answer.outputs, *answer.weights.values()]
+        outputs = functional_call(module, parameters, (inputs,))
+        names[:] = outputs
+        return list(outputs.values())
 
     try:
         with torch.no_grad(), _without_autograd():
@@ -70,7 +91,7 @@ def _traced(changed: nn.Module, batch: Batch) -> Traced:
                 decomposition_table=dict(core_aten_decompositions().items()),
                 tracing_mode="fake",
                 _allow_non_fake_inputs=True,
-            )(parameters, inputs)
+            )(parameters, dict(inputs))
     except Exception as error:  # the model may be anybody's
         kind = type(error).__name__
         if "DataDependent" in kind:
@@ -78,7 +99,7 @@ def _traced(changed: nn.Module, batch: Batch) -> Traced:
         why = f"{kind}: {error}".strip().partition("\n")[0]
         raise RequestError(f"its forward pass cannot be traced ({why:.160})") from error
     graph.graph.eliminate_dead_code()
-    return Traced(graph, parameters, inputs, names, numbers_of(changed))
+    return Traced(graph, parameters, inputs, names, numbers_of(module))
 
 
 @contextmanager

@@ -45,7 +45,7 @@ def test_the_command_line_goes_before_a_file(tmp_path):
         ((*PAIR, "data=sine"), "'data' has no effect here: choose model, model.NAME"),
         ((*PAIR, "model._target_=os.system"), "'model._target_' has no effect here"),
         ((*PAIR, "model=dot,additive"), "model takes one value here, got 'dot,additive'"),
-        ((*PAIR, "--output", "map.gif"), "map.gif must end with .pdf, .png or .svg"),
+        ((*PAIR, "--output", "map.gif"), "map.gif must end with .html, .pdf, .png or .svg"),
         (["--from", "none.yaml"], "--from: none.yaml is not there"),
     ],
 )

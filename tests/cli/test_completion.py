@@ -59,7 +59,7 @@ EXPECTED = {
     "attnexp results --output o": ["outputs/", "own.csv"],
     "attnexp report --title ": [],
     "attnexp results outputs/a": ["outputs/additive-reverse/"],
-    "attnexp report --t": ["--title"],
+    "attnexp report --t": ["--title", "--trust"],
     "attnexp show la": ["last"],
     "attnexp show add": ["additive-reverse"],
     "attnexp show absent --me": ["--metric"],

@@ -352,6 +352,86 @@ const Computing = (tools) => {
       make("div", { class: "controls still" }, ...controls), make("div", { class: "charts" }, picture, map), told, errors];
   }
 
+  // Tensors of one attention, with every step.
+
+  function tensors(one, id) {
+    const program = new Interpreter.Program(one.programs.steps), body = make("div");
+    for (const [name, numbers] of Object.entries(one.given)) program.set(name, numbers);
+    const stored = kept.get(`${id}.given`);
+    if (stored) {
+      try {
+        for (const [name, numbers] of Object.entries(JSON.parse(stored))) program.set(name, numbers);
+      } catch { kept.delete(`${id}.given`); }
+    }
+    const outputs = Object.keys(program.content.outputs);
+    const batch = program.output("weights").shape[0];
+
+    function edited(name, place, value) {
+      const numbers = Array.from(program.get(name).data);
+      numbers[place] = value;
+      program.set(name, numbers);
+      const all = Object.fromEntries(Object.keys(one.given).map((each) => [each, Array.from(program.get(each).data, (v) => Number(v.toPrecision(6)))]));
+      const same = Object.entries(one.given).every(([each, was]) => all[each].every((v, i) => Math.abs(v - was[i]) < 1e-6));
+      keep(`${id}.given`, same ? null : JSON.stringify(all));
+      redraw();
+    }
+
+    // A matrix as a table: `shade` is the end of the colours, and `change` makes its cells inputs.
+    function matrix(text, value, sequence, { shade = null, name = null } = {}) {
+      const [, rows, columns] = value.shape, first = sequence * rows * columns;
+      const line = (row) => make("tr", {}, ...Array.from({ length: columns }, (_, column) => {
+        const place = first + row * columns + column, v = value.data[place];
+        if (name === "mask") return make("td", {}, ticked(place, v, row, column));
+        if (name) return make("td", {}, typed(name, place, v, row, column));
+        const cell = make("td", { class: "right" }, Number.isFinite(v) ? v.toFixed(3) : "\u2212\u221e");
+        if (shade !== null) {
+          cell.style.background = tools.shade(v / shade);
+          cell.style.color = v / shade < 0.65 ? "#ffffff" : "#000000";
+        }
+        return cell;
+      }));
+      const body = make("tbody", {}, ...Array.from({ length: rows }, (_, row) => line(row)));
+      return make("figure", { class: "matrix" }, make("figcaption", {}, `${text} (${rows} \u00d7 ${columns})`), make("div", { class: "scroll" }, make("table", {}, body)));
+    }
+
+    function typed(name, place, v, row, column) {
+      const input = make("input", { type: "number", step: "any", value: Number(v.toPrecision(6)), "aria-label": `${name} ${row + 1}, ${column + 1}`, onchange: () => {
+        const set = Number(input.value);
+        if (input.value !== "" && Number.isFinite(set)) edited(name, place, set);
+        else input.value = v;
+      } });
+      return input;
+    }
+
+    function ticked(place, v, row, column) {
+      const input = make("input", { type: "checkbox", "aria-label": `query ${row + 1} may attend to key ${column + 1}`, onchange: () => edited("mask", place, input.checked ? 1 : 0) });
+      input.checked = Boolean(v);
+      return input;
+    }
+
+    function redraw() {
+      const focused = document.activeElement?.getAttribute("aria-label");
+      const weights = program.output("weights");
+      body.replaceChildren(...Array.from({ length: batch }, (_, sequence) => make("div", { class: "steps" },
+        ...(batch > 1 ? [make("h4", {}, `sequence ${sequence + 1}`)] : []),
+        ...Object.keys(one.given).map((name) => matrix(name, program.get(name), sequence, { name })),
+        ...outputs.map((name) => matrix(name, program.output(name), sequence, { shade: name === "weights" ? Math.max(...weights.data) || 1 : null })))));
+      if (focused) [...body.querySelectorAll("input")].find((input) => input.getAttribute("aria-label") === focused)?.focus();
+    }
+
+    const sliders = one.programs.steps.numbers.map((name) => {
+      const learned = program.get(name).data[0], size = Math.abs(learned) || 1;
+      return slider(name.split(".").pop(), size / 16, size * 16, size, (v) => number(v), (v) => {
+        program.set(name, [Math.sign(learned || 1) * v]);
+        redraw();
+      });
+    });
+    redraw();
+    return [...(sliders.length ? [make("div", { class: "controls still" }, ...sliders)] : []), body];
+  }
+
+  const KINDS = { curve, sequences, tensors };
+
   // A section: one configuration at a time, made when it is first shown.
 
   return (list, place) => {
@@ -362,7 +442,7 @@ const Computing = (tools) => {
     const show = (label) => {
       const one = able.find((each) => each.label === label) ?? able[0];
       const id = `c${place}.${able.indexOf(one)}`;
-      body.replaceChildren(...(one.kind === "curve" ? curve : sequences)(one, id));
+      body.replaceChildren(...KINDS[one.kind](one, id));
     };
     const begin = able[Number(kept.get(`c${place}`))] ?? able[0];
     const names = Object.fromEntries(able.map((one) => [one.label, one.label]));
@@ -373,6 +453,9 @@ const Computing = (tools) => {
     };
     show(begin.label);
     const menu = able.length > 1 ? [choice("configuration", names, begin.label, chosen)] : [];
-    return [make("p", { class: "faint" }, `Computed in this page, with the trained model of seed ${able[0].seed}, whose numbers are rounded to 16 bits.`), ...menu, body, ...parts];
+    const told = able[0].seed === undefined
+      ? "Edit a number: every step is computed again."
+      : `Computed in this page, with the trained model of seed ${able[0].seed}, whose numbers are rounded to 16 bits.`;
+    return [make("p", { class: "faint" }, told), ...menu, body, ...parts];
   };
 };

@@ -415,7 +415,7 @@
 
   // The page.
 
-  const computing = Computing({ make, draw, paint, number, roundTicks });
+  const computing = Computing({ make, draw, paint, number, roundTicks, shade: (share) => `rgb(${colour(share).join(" ")})` });
 
   const page = document.getElementById("page");
   page.querySelector("noscript").remove();

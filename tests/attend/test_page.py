@@ -1,0 +1,81 @@
+"""The page of `attnexp attend`: its program computes the steps that the command prints."""
+
+import json
+import re
+
+import pytest
+import torch
+from browser import needs_browser, started
+from interpreted import interpreted, needs_node
+
+from attnexp.cli.attend import main
+
+TYPED = ("--queries", "1,2;3,4", "--keys", "1,0;0,1;1,1", "--values", "10;20;30")
+CASES = {
+    "gaussian": ("model=gaussian", "model.width=0.5", *TYPED),
+    "additive": ("model=additive", "seed=3", *TYPED),
+    "masked sparsemax": ("model=dot", "normalizer=sparsemax", *TYPED, "--valid-lens", "2"),
+    "scores alone": ("normalizer=softmax", "--scores", "1,2,3;3,2,1"),
+    "book": ("example=masked_softmax_per_query",),
+}
+
+
+def content_of(path):
+    text = path.read_text()
+    script = re.search(r'id="content">(.*?)</script>', text, re.DOTALL)
+    assert script is not None
+    (data,) = json.loads(script[1])["data"]
+    return data["computed"][0]
+
+
+@needs_node
+@pytest.mark.parametrize("words", CASES.values(), ids=CASES)
+def test_the_steps_of_the_page_are_those_of_the_command(words, tmp_path, capsys):
+    main([*words, "--format", "json", "--output", str(tmp_path / "page.html")])
+    printed = json.loads(capsys.readouterr().out)
+    computed = content_of(tmp_path / "page.html")
+    program = computed["programs"]["steps"]
+    names = list(program["outputs"])
+    assert names == [name for name in ("scores", "weights", "context") if name in printed]
+    (found,) = interpreted([{"program": program, "inputs": computed["given"], "outputs": names}])
+    for name in names:
+        wanted = torch.tensor(printed[name]).flatten()
+        torch.testing.assert_close(found[name], wanted, rtol=2e-3, atol=2e-3)
+
+
+def test_a_page_of_many_numbers_is_refused(tmp_path):
+    words = ["model=dot", "--queries", "normal:1x50x4", "--keys", "normal:1x50x4"]
+    with pytest.raises(Exception, match="a page shows at most 2,000 numbers, and there are 7,900"):
+        main([*words, "--output", str(tmp_path / "page.html")])
+    assert not (tmp_path / "page.html").exists()
+
+
+@needs_browser
+def test_a_number_is_edited_and_a_key_hidden(tmp_path):
+    main([*CASES["gaussian"], "--output", str(tmp_path / "page.html")])
+    driver = started(tmp_path / "profile")
+    try:
+        driver.get((tmp_path / "page.html").as_uri())
+        weights = (
+            "return [...document.querySelectorAll('.matrix')].find((one) => "
+            "one.innerText.startsWith('weights')).innerText"
+        )
+        before = driver.execute_script(weights)
+        script = """
+            const input = document.querySelector(`[aria-label="${arguments[0]}"]`);
+            if (input.type === "checkbox") input.checked = false; else input.value = arguments[1];
+            input.dispatchEvent(new Event("change"));
+        """
+        driver.execute_script(script, "keys 1, 1", "5")
+        edited = driver.execute_script(weights)
+        assert edited != before
+        driver.execute_script(script, "query 1 may attend to key 2", "")
+        assert "0.000" in driver.execute_script(weights)
+        address = driver.current_url
+        shown = driver.execute_script(weights)
+        driver.get("about:blank")
+        driver.get(address)
+        assert driver.execute_script(weights) == shown
+        assert driver.get_log("browser") == []
+    finally:
+        driver.quit()
