@@ -90,6 +90,7 @@ def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec) -> dict[str, Any]:
         "commas": type(spec.source_writing) is Separated,
         "joined": isinstance(spec.target_writing, Characters),
         "first": source_text(test.keys[0], spec),
+        "gold": None if test.alignment is None else test.alignment[0].tolist(),
         "main": model.whole,
     }
 

@@ -85,6 +85,25 @@ def test_a_typed_source_is_answered_as_by_decode(opened, finished_runs, name):
 
 
 @needs_browser
+def test_a_cell_of_the_first_example_says_its_key_and_the_gold(opened):
+    answer(opened)
+    read = """
+        const canvas = document.querySelector(".computed-map canvas");
+        const box = canvas.getBoundingClientRect();
+        const said = new Set();
+        for (let x = 0.02; x < 1; x += 0.02) {
+            canvas.dispatchEvent(new PointerEvent("pointermove", {
+                clientX: box.left + box.width * x, clientY: box.top + 5}));
+            said.add(document.querySelector(".computed-map ~ .reading").innerText);
+        }
+        return [...said].filter((text) => text.startsWith("answer 1 "));
+    """
+    told = opened.execute_script(read)
+    assert all("looks at source" in text and "with weight 0." in text for text in told)
+    assert sum(text.endswith(", the gold position") for text in told) == 1
+
+
+@needs_browser
 def test_an_unknown_symbol_is_named(opened):
     answer(opened)
     opened.execute_script(SET, "source", "3 many 4")

@@ -126,7 +126,8 @@ const Computing = (tools) => {
       const rows = { name: "answer", symbols: written.map((i) => one.target_vocab[i]), numbers: null };
       const columns = { name: "source", symbols: source.map((i) => one.source_vocab[i]), numbers: null };
       const canvas = make("canvas", { role: "img", "aria-label": "source symbols that each symbol of the answer looks at" });
-      const place = paint(canvas, found, rows, columns, null, Math.max(4 / wide, ...found));
+      const gold = one.gold && input.value === one.first ? one.gold.slice(0, written.length) : null;
+      const place = paint(canvas, found, rows, columns, gold, Math.max(4 / wide, ...found));
       const lines = written.map((_, row) => {
         const own = entropy(found.slice(row * wide, (row + 1) * wide));
         const line = make("span", {}, own.toFixed(2));
@@ -134,7 +135,7 @@ const Computing = (tools) => {
         return line;
       });
       map.replaceChildren(canvas, make("div", { class: "entropy", title: "entropy of each row, nats" }, ...lines));
-      latest = { found, rows, columns, place, canvas };
+      latest = { found, rows, columns, gold };
       listen(canvas, place, wide);
     }
 
@@ -167,7 +168,7 @@ const Computing = (tools) => {
 
     function read({ row, key }) {
       const weight = latest.found[row * source.length + key];
-      told.textContent = `answer ${row + 1} \u201c${latest.rows.symbols[row]}\u201d looks at source ${key + 1} \u201c${latest.columns.symbols[key]}\u201d with weight ${weight.toFixed(3)}`;
+      told.textContent = `answer ${row + 1} \u201c${latest.rows.symbols[row]}\u201d looks at source ${key + 1} \u201c${latest.columns.symbols[key]}\u201d with weight ${weight.toFixed(3)}${latest.gold?.[row] === key ? ", the gold position" : ""}`;
     }
 
     // The answer as far as the row stays; the symbol of the row is the likeliest under the new weight.
