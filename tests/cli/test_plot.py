@@ -170,12 +170,12 @@ def test_what_cannot_be_drawn_is_said(regression_run, arguments, message):
 
 
 def test_labels_and_titles_have_the_names_that_are_asked_for(sweep, tmp_path):
-    names = ["--name", "average=Mean", "--name", "model.width=1=narrow", "--name", "gaussian=G"]
+    names = ["--name", "average=Mean", "--name", "width=1=narrow", "--name", "gaussian=G"]
     main([str(sweep), *names, "--format", "svg", "--output", str(tmp_path / "out")])
     text = (tmp_path / "out" / "fit.svg").read_text()
     shown = set(re.findall(r"<text[^>]*>([^<]+)</text>", text))
     assert {"G, narrow (2 seeds)", "Mean"} <= shown
-    assert not {"average", "gaussian, model.width=1"} & shown
+    assert not {"average", "gaussian, width=1"} & shown
     one = next(path for path in sweep.iterdir() if path.name.startswith("w1"))
     main([str(one), "--name", "gaussian=G", "--kind", "fit", "--format", "svg"])
     assert ">G on sine, seed" in (one / files.FIGURES / "fit.svg").read_text()
