@@ -1,6 +1,7 @@
 """The picture of a number: a dot per seed of each configuration, the mean and its interval."""
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import runs_of, spans_powers
@@ -8,6 +9,7 @@ from attnexp.plots.style import (
     FAINT,
     HEAD,
     PALETTE,
+    ROWS,
     below_title,
     lines_of,
     log_axis,
@@ -27,6 +29,9 @@ ROW, AXIS = 0.3, 4.0
 
 BELOW = 0.24
 """The distance of seeds from the middle of their row, in rows."""
+
+TICKS = 4
+"""The most steps of an axis that is not logarithmic, so that long numbers are apart."""
 
 NAMES = 2.6
 """The most inches that names take."""
@@ -72,6 +77,9 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
     lows = [sample.spread.low or 0.0 for _, sample in rows if sample.spread.n > 1]
     if spans_powers(values) and all(low > 0 for low in lows):
         log_axis(axes, "x", values)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(TICKS))
+    axes.set_gid(ROWS)
     axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(number)

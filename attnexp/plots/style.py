@@ -70,6 +70,9 @@ OTHERS: Mapping[str, Any] = MappingProxyType(
 NAMED = "name of a line"
 """The group of the names at the ends of lines, and of the pieces of lines next to them."""
 
+ROWS = "a name per row"
+"""The group of axes that name all their rows."""
+
 DIRECT = 8
 """The most lines whose names are at their ends."""
 

@@ -12,7 +12,9 @@ from matplotlib.image import imread
 
 from attnexp.core.errors import RequestError
 from attnexp.plots import look, style
+from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.plots.look import Look
+from attnexp.runs.attention import Axis, Map
 
 
 def pixels(asked: Look, label: str = "a line", title: str = "title", kind: str = "png") -> bytes:
@@ -166,3 +168,44 @@ def test_a_character_without_a_font_prints_no_warning_of_matplotlib():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pixels(look.of_width(3.3), title="\N{EGYPTIAN HIEROGLYPH A002}")
+
+
+def finished(figure, asked):
+    asked.finish(figure)
+    figure.draw_without_rendering()
+    return figure
+
+
+def test_a_narrow_picture_is_higher_so_that_its_maps_keep_their_shape():
+    """Next to long labels the maps of a narrow picture have little width, and as little height."""
+    asked = look.of_width(3.3)
+    side = Axis("source", np.arange(8), symbols=tuple("abcdefgh"))
+    with style.style(asked.settings):
+        maps = [[Map(np.eye(8), side, side)] * 2] * 3
+        figure = finished(draw_grid(maps, [["one", "two"]], list("abc"), "t", "s"), asked)
+    shapes = [axes.bbox.height / axes.bbox.width for axes in figure.axes if axes.images]
+    assert shapes == pytest.approx([1.0] * 6, rel=0.15)
+
+
+@pytest.mark.parametrize("asked", [look.of_width(3.3), look.slides()])
+def test_all_rows_of_a_picture_keep_their_names(asked):
+    with style.style(asked.settings):
+        figure = style.new_figure(8, 4, "title")
+        axes = style.plot_axes(figure)
+        axes.set_gid(style.ROWS)
+        axes.set_yticks(range(24), [f"configuration {i}" for i in range(24)])
+        finished(figure, asked)
+    boxes = [label.get_window_extent().intervaly for label in axes.get_yticklabels()]
+    assert all(label.get_text() for label in axes.get_yticklabels())
+    assert all(one[1] < other[0] + 1 for one, other in pairwise(boxes))
+
+
+def test_titles_of_maps_are_not_wider_than_these():
+    asked = look.slides()
+    side = Axis("source", np.arange(3), symbols=tuple("abc"))
+    names = [f"temperature={i}" for i in range(6)]
+    with style.style(asked.settings):
+        maps = [[Map(np.eye(3), side, side)] * 6]
+        figure = finished(draw_grid(maps, [names], [""], "t", "s"), asked)
+    boxes = [axes.title.get_window_extent().intervalx for axes in figure.axes if axes.images]
+    assert all(one[1] <= other[0] for one, other in pairwise(boxes))
