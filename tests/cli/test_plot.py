@@ -204,6 +204,13 @@ def test_every_picture_of_a_run_has_the_size_that_is_asked_for(
     assert "--slides" not in asked or {shape[0] for shape in shapes} == {1080}
 
 
+def test_three_slides_of_a_sweep_are_one_command(sweep, tmp_path):
+    out = tmp_path / "out"
+    main([str(sweep), "--slides", "--kind", "fit,attention,metric", "--output", str(out)])
+    shapes = {path.name: imread(path).shape[:2] for path in out.iterdir()}
+    assert shapes == dict.fromkeys(("fit.png", "attention.png", "metric.png"), (1080, 1920))
+
+
 def test_places_without_runs_are_said(tmp_path):
     with pytest.raises(RequestError, match="there are no runs below"):
         main([str(tmp_path)])
