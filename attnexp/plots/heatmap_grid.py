@@ -39,7 +39,16 @@ FEW = 6
 """The most maps with cells of full size."""
 
 CELL, SMALLEST = 0.19, 0.12
-"""Inches of a cell of symbols, and of the smallest one."""
+"""Inches of a cell of symbols, and of the smallest one whose label can be read."""
+
+WIDEST, TALLEST = 9.0, 6.6
+"""Inches of all maps of a picture, so that it stays within 1,600 by 1,200 pixels."""
+
+GAP = 0.5
+"""Characters between labels below a map."""
+
+LABEL = 0.1
+"""Inches of the height of a label."""
 
 BAR = 2.6
 """The most inches of the bar with the colours."""
@@ -84,13 +93,15 @@ def draw_grid(
     sizes = [[_inches(one, len(maps)) for one in row] for row in cells]
     widths = [max(row[j][0] for row in sizes if j < len(row)) for j in range(columns)]
     heights = [max(up for _, up in row) for row in sizes]
+    wrong = [[_labels(one.rows) for one in row[1:] if len(one.rows.wrong)] for row in cells]
+    beside = max(sum(max(text_width(each, 8) for each in own) for own in row) for row in wrong)
+    part = min(1.0, (WIDEST - beside) / sum(widths), TALLEST / sum(heights))
+    widths, heights = [part * each for each in widths], [part * each for each in heights]
     lines = [max(_lines(name, w) for name, w in zip(row, widths, strict=False)) for row in titles]
     named = (sum(lines) - min(lines[0], 1)) * 0.2
     below = 0.45 * sum(
         any(_is_labelled(cells, i, j) for j in range(len(row))) for i, row in enumerate(cells[:-1])
     )
-    wrong = [[_labels(one.rows) for one in row[1:] if len(one.rows.wrong)] for row in cells]
-    beside = max(sum(max(text_width(each, 8) for each in own) for own in row) for row in wrong)
     figure = new_figure(
         sum(widths) + beside + 1.6, HEAD + sum(heights) + 0.7 + named + below, title, subtitle
     )
@@ -106,13 +117,12 @@ def draw_grid(
             draw_map(axes, one, norm)
             last = _is_last(cells, i, j)
             first = j == 0 or not _same(one.rows, row[j - 1].rows)
-            _tick(axes.yaxis, one.rows, labelled=first)
-            _tick(axes.xaxis, one.columns, labelled=_is_labelled(cells, i, j))
+            _tick(axes.yaxis, one.rows, heights[i], labelled=first)
+            _tick(axes.xaxis, one.columns, widths[j], labelled=_is_labelled(cells, i, j))
             if j == 0:
                 axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{one.rows.name}".strip())
             if last:
                 axes.set_xlabel(one.columns.name)
-            _turn_long(axes, one.columns, widths[j])
             if i < len(titles) and titles[i][j]:
                 axes.set_title(wrapped(titles[i][j], widths[j]), fontsize=9, pad=4)
     scale = figure.colorbar(
@@ -170,10 +180,11 @@ def _is_labelled(cells: Sequence[Sequence[Map]], i: int, j: int) -> bool:
     return _is_last(cells, i, j) or not _same(cells[i][j].columns, cells[i + 1][j].columns)
 
 
-def _tick(axis: XAxis | YAxis, side: Axis, labelled: bool) -> None:
+def _tick(axis: XAxis | YAxis, side: Axis, inches: float, labelled: bool) -> None:
     """Set the ticks: a symbol at every place, or round numbers between sorted points.
 
-    A symbol that was decoded wrongly is red, and the decoded one follows it.
+    A symbol that was decoded wrongly is red, and the decoded one follows it. Symbols below a map
+    are turned if they are longer than its cells. Labels that would overlap are left out.
     """
     axis.set_tick_params(length=2, pad=2)
     if side.numbers is None:
@@ -184,10 +195,30 @@ def _tick(axis: XAxis | YAxis, side: Axis, labelled: bool) -> None:
         inside = round_numbers[(round_numbers >= low) & (round_numbers <= high)]
         places = np.interp(inside, side.numbers, np.arange(len(side)))
         labels = [f"{number:g}" for number in inside]
-    axis.set_ticks(places, labels if labelled else [""] * len(labels))
+    cell, below = inches / len(side), axis.axis_name == "x"
+    long = [below and text_width(label, 8) + GAP * text_width("m", 8) > cell for label in labels]
+    turned = [bool(side.symbols) and each for each in long]
+    sizes = [
+        LABEL if turn or not below else text_width(label, 8) + GAP * text_width("m", 8)
+        for turn, label in zip(turned, labels, strict=True)
+    ]
+    kept = _apart((places * cell).tolist(), sizes) if labelled else set[int]()
+    axis.set_ticks(places, [name if i in kept else "" for i, name in enumerate(labels)])
     ticks = axis.get_ticklabels()
     for i in side.wrong:
         ticks[i].set_color(WRONG)
+    for i in np.flatnonzero(turned):
+        ticks[i].set_rotation(90)
+
+
+def _apart(places: Sequence[float], sizes: Sequence[float]) -> set[int]:
+    """Return which labels to keep so that none overlaps the one before it."""
+    kept, end = set[int](), -math.inf
+    for i, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        if place - size / 2 >= end:
+            kept.add(i)
+            end = place + size / 2
+    return kept
 
 
 def _labels(side: Axis) -> list[str]:
@@ -216,10 +247,3 @@ def _inches(one: Map, count: int) -> tuple[float, float]:
         else:
             sides.append(min(max(cell * len(side), 0.9), 4.5))
     return sides[0], sides[1]
-
-
-def _turn_long(axes: Axes, side: Axis, width: float) -> None:
-    """Turn the labels below a map that are too long for its cells; short ones stay upright."""
-    for label in axes.get_xticklabels():
-        if side.symbols and text_width(label.get_text(), 8) > width / len(side):
-            label.set_rotation(90)

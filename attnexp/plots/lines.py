@@ -29,6 +29,9 @@ WIDE = 30.0
 WIDTH = "pooling.score.width."
 """The beginning of the metrics that are the widths of single inputs."""
 
+SETTING = re.compile(r"(?:(?<=^)|(?<=, ))([\w.]+)=")
+"""The name of a setting in a label."""
+
 OF_TRAINING = ("epoch", "step", "seconds")
 """Columns of metrics.csv that are the time of a row and not its quality."""
 
@@ -42,11 +45,19 @@ def names_of(comparison: Comparison) -> list[str]:
     """Return the name of each configuration in pictures: the settings in which it differs.
 
     The scoring function is left out if all have the same one and something else differs: the title
-    names it.
+    names it. Settings have the last part of their names, unless two settings share it.
     """
     models = {run.model for run in runs_of(comparison)}
     shared = f"{models.pop()}, " if len(models) == 1 else ""
-    return [one.label.removeprefix(shared) for one in comparison.configurations]
+    names = [one.label.removeprefix(shared) for one in comparison.configurations]
+    settings = {setting for name in names for setting in SETTING.findall(name)}
+    ends = Counter(setting.rpartition(".")[2] for setting in settings)
+
+    def short(found: re.Match[str]) -> str:
+        end = found[1].rpartition(".")[2]
+        return f"{end if ends[end] == 1 else found[1]}="
+
+    return [SETTING.sub(short, name) for name in names]
 
 
 def is_loss(column: str) -> bool:

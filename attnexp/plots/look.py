@@ -2,14 +2,15 @@
 
 import re
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import getmembers, isfunction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib import rcParams
 from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.colors import to_hex, to_rgba_array
 from matplotlib.figure import Figure
@@ -30,6 +31,7 @@ from attnexp.plots.style import (
     MISSING,
     PALETTE,
     QUIET,
+    ROWS,
     STYLE,
     WRONG,
     installed_fonts,
@@ -79,6 +81,9 @@ LEGEND = 0.3
 
 DIRECT_FROM = 5.0
 """The inches from which lines are named at their ends; narrower pictures have a legend."""
+
+LEAST, LINE = 5.0, 1.3
+"""Points of the smallest type of words that do not fit, and the height of a line over its type."""
 
 SMALLER, SHRINK = 4, 0.8
 """Sizes of type that are tried until axes fit into a picture, and each as a part of the last."""
@@ -222,6 +227,8 @@ def _resize(figure: Figure, width: float, shape: float | None) -> None:
     Raises RequestError if its words leave nothing for its axes.
     """
     across, up = figure.get_size_inches()
+    figure.draw_without_rendering()
+    shapes = [_shape(axes) for axes in figure.axes]
     figure.set_figwidth(width)
     if figure.get_layout_engine() is None:
         for axes in figure.axes:
@@ -241,12 +248,61 @@ def _resize(figure: Figure, width: float, shape: float | None) -> None:
     rect = (side, pad, 1 - 2 * side, 1 - pad - head / height)
     figure.set_layout_engine("constrained", rect=rect)
     _lay_out(figure)
+    if shape is None and (more := _missing_height(figure, shapes)) > 0:
+        height += more
+        pad = 0.0 if below else MARGIN / height
+        figure.set_figheight(height)
+        rect = (side, pad, 1 - 2 * side, 1 - pad - head / height)
+        figure.set_layout_engine("constrained", rect=rect)
+        _lay_out(figure)
     for axes in figure.axes:
         box = _inches(figure, axes.bbox)
-        for axis, side in ((axes.xaxis, box.width), (axes.yaxis, box.height)):
-            axis.label.set_text(_wrapped(axis.label, side))
-            if isinstance(axis.get_major_locator(), FixedLocator):
+        _fit(figure, axes.title, box.width, "width")
+        _fit(figure, axes.xaxis.label, box.width, "width")
+        _fit(figure, axes.yaxis.label, box.height, "height")
+        if axes.get_gid() == ROWS:
+            _shrink_rows(axes.yaxis, box.height)
+        for axis in (axes.xaxis, axes.yaxis):
+            if axes.get_gid() != ROWS and isinstance(axis.get_major_locator(), FixedLocator):
                 _thin(axis)
+
+
+def _shape(axes: Axes) -> float:
+    """Return the height of axes over their width."""
+    return float(axes.bbox.height / axes.bbox.width)
+
+
+def _missing_height(figure: Figure, shapes: Sequence[float]) -> float:
+    """Return the inches that axes in a column lack to have their shapes, or to name their rows."""
+    missing = 0.0
+    for axes, shape in zip(figure.axes, shapes, strict=True):
+        spec, box = axes.get_subplotspec(), _inches(figure, axes.bbox)
+        if spec is None or spec.colspan.start > 0:
+            continue
+        least = shape * box.width
+        if axes.get_gid() == ROWS:
+            sizes = [_extent(figure, label).height for label in axes.get_yticklabels()]
+            least = max(sizes, default=0.0) * len(sizes)
+        missing += max(least - box.height, 0.0)
+    return missing
+
+
+def _fit(figure: Figure, text: Text, inches: float, side: Literal["width", "height"]) -> None:
+    """Cut a text that is longer than a side into lines, in smaller type if its words are longer."""
+    if getattr(_extent(figure, text), side) > inches:
+        text.set_text(_wrapped(text, inches))
+    taken = float(getattr(_extent(figure, text), side))
+    if taken > inches:
+        size = float(text.get_fontsize())
+        text.set_fontsize(max(size * inches / taken, min(size, LEAST)))
+
+
+def _shrink_rows(axis: YAxis, inches: float) -> None:
+    """Give the names of rows type that is small enough for all of them."""
+    texts = axis.get_ticklabels()
+    lines = sum(text.get_text().count("\n") + 1 for text in texts)
+    for text in texts:
+        text.set_fontsize(min(float(text.get_fontsize()), 72 * inches / (LINE * max(lines, 1))))
 
 
 def _lay_out(figure: Figure) -> None:

@@ -24,6 +24,9 @@ EXAMPLES = 3
 COLUMNS = 6
 """The most epochs or seeds of a picture."""
 
+SPACIOUS = 1.5
+"""Inches of a picture for each map next to another."""
+
 COMPARED = 4
 """The most configurations with several examples next to each other; more have one each."""
 
@@ -52,7 +55,7 @@ def _attention_figure(run: Run, options: Options) -> Figure:
     shown_layers = range(layers) if view.layer is None else [view.layer]
     shown_heads = range(heads) if view.head is None else [view.head]
     alone = len(shown_layers) == len(shown_heads) == 1
-    resolved = attention.resolve(view, options.most or (EXAMPLES if alone else 1))
+    resolved = attention.resolve(view, _most(options, EXAMPLES) if alone else options.most or 1)
     examples = resolved.examples
     several = len(attention.batch["keys"]) > 1
     seen = f"{name} attention"
@@ -89,6 +92,12 @@ def _grid(
     return draw_named([*chain(*cells)], names, title, subtitle, options.columns)
 
 
+def _most(options: Options, count: int) -> int:
+    """Return the number of maps next to each other: `most`, or those of `count` that fit."""
+    width = options.look.width
+    return options.most or (count if width is None else min(count, max(int(width / SPACIOUS), 1)))
+
+
 def _map(run: Run, name: str, example: int, layer: int, head: int) -> Map:
     return with_answer(run.attention.map(name, example, layer, head), run, example)
 
@@ -101,7 +110,7 @@ def draw_growth(comparison: Comparison, options: Options) -> Figures:
     rows, kept = _growing(comparison)
     if not rows:
         return
-    epochs = _spread(kept, options.most or COLUMNS)
+    epochs = _spread(kept, _most(options, COLUMNS))
     cells = [[_grown(run, epoch, options.view) for epoch in epochs] for _, run in rows]
     across, down = [f"epoch {epoch}" for epoch in epochs], [name for name, _ in rows]
     title, subtitle = _of_growth(comparison, rows[0][1], cells, options.view)
@@ -166,11 +175,11 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     many = many and len(options.view.examples) < 2
     seeds = [comparison.typical_seed]
     if one_example and not many:
-        seeds = list(comparison.seeds[: options.most or COLUMNS])
+        seeds = list(comparison.seeds[: _most(options, COLUMNS)])
     by_seed = [[_answered_maps(run, options) for run in _runs(comparison, seed)] for seed in seeds]
     rows = [list(chain(*maps)) for maps in zip(*by_seed, strict=True)]
     first = comparison.configurations[0].with_seed(seeds[0]).attention
-    across = example_names(first.resolve(options.view, options.most or EXAMPLES).examples)
+    across = example_names(first.resolve(options.view, _most(options, EXAMPLES)).examples)
     if one_example:
         across = [f"seed {seed}" for seed in seeds] if len(seeds) > 1 else [""]
     which = "" if len(seeds) > 1 else f"seed {seeds[0]}"
@@ -179,6 +188,8 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     if many:
         which = "" if one_example else f", {across[0]}"
         alone, columns = [row[0] for row in rows], options.columns
+        if columns is None and options.look.width is not None and options.look.shape is None:
+            columns = _most(options, COLUMNS)
         yield "attention", draw_named(alone, names, title, subtitle + which, columns)
         return
     yield "attention", _grid(rows, across, names, title, subtitle, options)
@@ -195,7 +206,7 @@ def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]
 
 def _answered_maps(run: Run, options: Options) -> list[Map]:
     """Return a map per example of a run, with its decoded answers."""
-    most = options.most or EXAMPLES
+    most = _most(options, EXAMPLES)
     resolved = run.attention.resolve(options.view, most)
     maps = zip(maps_of(run.attention, options.view, most), resolved.examples, strict=True)
     return [with_answer(one, run, example) for one, example in maps]

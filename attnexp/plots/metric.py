@@ -1,6 +1,7 @@
 """The picture of a number: a dot per seed of each configuration, the mean and its interval."""
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.lines import runs_of, spans_powers
@@ -8,10 +9,12 @@ from attnexp.plots.style import (
     FAINT,
     HEAD,
     PALETTE,
+    ROWS,
     below_title,
     lines_of,
     log_axis,
     new_figure,
+    seed_of,
     text_width,
     title_of,
     wrapped,
@@ -27,6 +30,9 @@ ROW, AXIS = 0.3, 4.0
 BELOW = 0.24
 """The distance of seeds from the middle of their row, in rows."""
 
+TICKS = 4
+"""The most steps of an axis that is not logarithmic, so that long numbers are apart."""
+
 NAMES = 2.6
 """The most inches that names take."""
 
@@ -38,7 +44,7 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
 
     A small dot is a seed, a large one the mean, and the line next to it the 95% interval, as in the
     table. A single row is not drawn. Positive numbers that span a power of ten have a
-    logarithmic axis.
+    logarithmic axis, unless an interval reaches 0.
     """
     runs = runs_of(comparison)
     number = runs[0].summary.primary
@@ -56,7 +62,8 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
     tall = sum(ROW * max(1.0, 0.6 * (name.count("\n") + 1)) for name in names) + 0.6
     title = title_of(comparison, number)
     seeded = any(sample.spread.n > 1 for _, sample in rows)
-    figure = new_figure(wide + AXIS, HEAD + max(tall, 1.2), title, SEEDED if seeded else "")
+    subtitle = SEEDED if seeded else seed_of(comparison)
+    figure = new_figure(wide + AXIS, HEAD + max(tall, 1.2), title, subtitle)
     below_title(figure)
     axes = figure.add_subplot()
     for place, (_, sample) in enumerate(rows):
@@ -67,8 +74,12 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
             axes.plot(ends, [place, place], color=PALETTE[0], linewidth=2)
         axes.plot(np.mean(sample.means), place, "o", color=PALETTE[0], markersize=6.5)
     values = np.array([value for _, sample in rows for value in sample.means])
-    if spans_powers(values):
+    lows = [sample.spread.low or 0.0 for _, sample in rows if sample.spread.n > 1]
+    if spans_powers(values) and all(low > 0 for low in lows):
         log_axis(axes, "x", values)
+    else:
+        axes.xaxis.set_major_locator(MaxNLocator(TICKS))
+    axes.set_gid(ROWS)
     axes.set_yticks(range(len(rows)), names)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(number)

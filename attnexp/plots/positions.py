@@ -8,7 +8,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
-from attnexp.plots.style import line_styles, name_lines, new_figure, panels
+from attnexp.plots.style import draw_band, line_styles, name_lines, new_figure, panels
 from attnexp.runs.folder import Run
 
 SHOWN = 60
@@ -63,8 +63,9 @@ def _figure(run: Run, side: str, table: NDArray[np.float64]) -> Figure:
     left.set_xlabel("dimension")
     left.set_ylabel("position")
     figure.colorbar(drawn, ax=left, fraction=0.06).outline.set_visible(False)
-    for one, line in zip(_chosen(dim), line_styles(CURVES), strict=False):
-        right.plot(table[:, one], linewidth=1.4, label=f"dimension {one}", **line)
+    for place, (one, line) in enumerate(zip(_chosen(dim), line_styles(CURVES), strict=False)):
+        values = table[None, :, one]
+        draw_band(right, np.arange(float(count)), values, f"dimension {one}", line, place, CURVES)
     right.set_xlabel("position")
     for axis in (left.xaxis, left.yaxis, right.xaxis):
         axis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))

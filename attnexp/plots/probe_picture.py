@@ -9,10 +9,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
+from attnexp.plots.look import Look
 from attnexp.plots.style import (
     FAINT,
     HEAD,
+    MARKERS,
     NAME,
+    ROWS,
     Line,
     below_title,
     lines_of,
@@ -61,8 +64,14 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
     if not grids or not rows:
         grids, rows = {}, names
     labels = [label for _, label, _, _ in probed]
-    figure, axes, squares = _figure(title_of(comparison, "Interventions"), rows, labels, grids)
+    below = "dashed: with the learned weights"
+    if grids:
+        below += f"; squares: change of {metric} when the head is taken out"
+    heads_across = _grids_across(grids, options.look)
+    title = title_of(comparison, "Interventions")
+    figure, axes, squares = _figure(title, below, rows, labels, grids, heads_across)
     _draw_dots(axes, probed, metric, rows)
+    axes.set_gid(ROWS)
     axes.set_yticks(range(len(rows)), rows)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(metric)
@@ -71,7 +80,7 @@ def draw_interventions(comparison: Comparison, options: Options) -> Figures:
         name_lines(axes)
     end = max((float(np.nanmax(np.abs(grid))) for grid in grids.values()), default=0.0)
     for (part, changes), square in zip(grids.items(), squares, strict=True):
-        _draw_heads(square, part, changes, metric, end or 1.0)
+        _draw_heads(square, part, changes, end or 1.0)
     yield "interventions", figure
 
 
@@ -92,25 +101,41 @@ def _grids(
     return grids
 
 
+def _grids_across(grids: Mapping[str, NDArray[np.float64]], look: Look) -> int:
+    """Return how many grids are next to each other: in a picture that is narrow, those that fit."""
+    if look.width is None or look.shape is not None:
+        return max(len(grids), 1)
+    widest = max((_wide(grid) for grid in grids.values()), default=1.0)
+    return min(max(int(look.width / widest), 1), max(len(grids), 1))
+
+
+def _wide(grid: NDArray[np.float64]) -> float:
+    return CELL * grid.shape[1] + 0.8
+
+
 def _figure(
     title: str,
+    subtitle: str,
     rows: Sequence[str],
     labels: Sequence[str],
     grids: Mapping[str, NDArray[np.float64]],
+    across: int,
 ) -> tuple[Figure, Axes, Sequence[Axes]]:
     wide = 3.4 + max((text_width(name, 8) for name in rows), default=1.0)
     if len(labels) > 1:
         wide += 0.6 + min(max(text_width(label, 8.5) for label in labels), NAME)
     dots = max(len(rows), 2) * ROW * max(1.0, 0.5 * len(labels)) + 0.6
     squares = max((CELL * grid.shape[0] + 0.9 for grid in grids.values()), default=0.0)
-    widths = [CELL * grid.shape[1] + 0.8 for grid in grids.values()]
-    below = "dashed: with the learned weights"
-    figure = new_figure(max(wide, sum(widths)), HEAD + dots + squares, title, below)
+    down = -(-len(grids) // across)
+    wides = [_wide(grid) for grid in grids.values()]
+    widths = [max(wides[i::across], default=0.0) for i in range(across)]
+    figure = new_figure(max(wide, sum(widths)), HEAD + dots + down * squares, title, subtitle)
     below_title(figure)
     if not grids:
         return figure, figure.add_subplot(), []
-    spec = figure.add_gridspec(2, len(grids), height_ratios=[dots, squares], width_ratios=widths)
-    places = [figure.add_subplot(spec[1, column]) for column in range(len(grids))]
+    heights = [dots, *[squares] * down]
+    spec = figure.add_gridspec(1 + down, across, height_ratios=heights, width_ratios=widths)
+    places = [figure.add_subplot(spec[1 + i // across, i % across]) for i in range(len(grids))]
     return figure, figure.add_subplot(spec[0, :]), places
 
 
@@ -118,7 +143,7 @@ def _draw_dots(axes: Axes, probed: Sequence[Shown], metric: str, rows: Sequence[
     """Draw the metric of each configuration, those of one intervention below each other."""
     for place, (_, label, line, numbers) in enumerate(probed):
         below = (place - (len(probed) - 1) / 2) * 0.6 / len(probed)
-        colour = line["color"]
+        colour, marker = line["color"], MARKERS[1 + place % (len(MARKERS) - 1)]
         learned = fmean(run[LEARNED][metric] for run in numbers)
         axes.axvline(learned, color=colour, linewidth=0.9, linestyle=(0, (4, 2)))
         for row, name in enumerate(rows):
@@ -128,7 +153,7 @@ def _draw_dots(axes: Axes, probed: Sequence[Shown], metric: str, rows: Sequence[
                 low, high = ends
             axes.plot([low, high], [row + below] * 2, color=colour, linewidth=1.6, alpha=0.45)
             named = "" if row else label
-            axes.plot(fmean(values), row + below, "o", color=colour, markersize=4.5, label=named)
+            axes.plot(fmean(values), row + below, marker, color=colour, markersize=4.5, label=named)
 
 
 def _interval(run: Numbers, name: str, metric: str) -> tuple[float, float] | None:
@@ -138,11 +163,9 @@ def _interval(run: Numbers, name: str, metric: str) -> tuple[float, float] | Non
     return None if low is None or high is None else (learned + low, learned + high)
 
 
-def _draw_heads(
-    axes: Axes, part: str, changes: NDArray[np.float64], metric: str, end: float
-) -> None:
+def _draw_heads(axes: Axes, part: str, changes: NDArray[np.float64], end: float) -> None:
     """Draw the change by taking out each head, red if the metric falls, with its number."""
-    axes.imshow(changes, cmap="RdBu", vmin=-end, vmax=end)
+    axes.imshow(changes, cmap="RdBu", vmin=-end, vmax=end, aspect="auto")
     for (layer, head), change in np.ndenumerate(changes):
         if not np.isnan(change):
             strong = abs(change) > 0.6 * end
@@ -154,7 +177,7 @@ def _draw_heads(
     layers, heads = changes.shape
     axes.set_xticks(range(heads), map(str, range(1, heads + 1)))
     axes.set_yticks(range(layers), map(str, range(1, layers + 1)))
-    axes.set_title(f"{part}: {metric} without the head", fontsize=8.5, pad=4)
+    axes.set_title(part, fontsize=8.5, pad=4)
     axes.set_xlabel("head")
     axes.set_ylabel("layer")
     axes.tick_params(length=0)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import NullFormatter
 from numpy.typing import NDArray
 
 from attnexp.plots.base import Figures, Options
@@ -13,6 +13,7 @@ from attnexp.plots.style import (
     bands_of,
     draw_band,
     line_styles,
+    log_axis,
     name_lines,
     new_figure,
     plot_axes,
@@ -57,11 +58,9 @@ def compare_sizes(comparisons: Sequence[Comparison], options: Options) -> Figure
     rate = errors.mean(axis=0)[0] * (sizes / sizes[0]) ** RATE
     axes.plot(sizes, rate, color=INK, linestyle=(0, (4, 2)), linewidth=1.1, label="n^(-3/4)")
     axes.set_xscale("log")
-    axes.set_yscale("log")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
-        axis.set_minor_formatter(NullFormatter())
-    axes.set_xticks(sizes)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_xticks(sizes, [f"{size:,g}" for size in sizes])
+    log_axis(axes, "y", np.concatenate([errors.ravel() for _, errors in lines.values()]))
     axes.set_xlabel("number of training points n")
     axes.set_ylabel("test error")
     name_lines(axes)

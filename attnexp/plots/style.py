@@ -70,6 +70,9 @@ OTHERS: Mapping[str, Any] = MappingProxyType(
 NAMED = "name of a line"
 """The group of the names at the ends of lines, and of the pieces of lines next to them."""
 
+ROWS = "a name per row"
+"""The group of axes that name all their rows."""
+
 DIRECT = 8
 """The most lines whose names are at their ends."""
 
@@ -238,9 +241,15 @@ def bands_of(comparison: Comparison, count: int) -> str:
         return comparison.alone.primary
     counts = {len(one.runs) for one in comparison.configurations}
     if counts == {1}:
-        return ""
+        return seed_of(comparison)
     over = f"{counts.pop()} seeds" if len(counts) == 1 else "seeds"
     return f"line: mean over {over}, {range_word(count)}: smallest to largest"
+
+
+def seed_of(comparison: Comparison) -> str:
+    """Return the seed of all runs in words, nothing if they have several."""
+    seeds = {seed for one in comparison.configurations for seed in one.seeds}
+    return f"seed {seeds.pop()}" if len(seeds) == 1 else ""
 
 
 def range_word(count: int) -> str:
@@ -347,6 +356,7 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[Line2D, str]]) -> float:
     figure = axes.get_figure()
     assert figure is not None
     high = axes.get_window_extent().height / figure.dpi
+    axes.get_ylim()  # brings the limits, and so transData, up to date
     heights = []
     for line, label in ends:
         x, y = np.asarray(line.get_xdata())[-1], np.asarray(line.get_ydata())[-1]

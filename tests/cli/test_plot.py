@@ -170,12 +170,12 @@ def test_what_cannot_be_drawn_is_said(regression_run, arguments, message):
 
 
 def test_labels_and_titles_have_the_names_that_are_asked_for(sweep, tmp_path):
-    names = ["--name", "average=Mean", "--name", "model.width=1=narrow", "--name", "gaussian=G"]
+    names = ["--name", "average=Mean", "--name", "width=1=narrow", "--name", "gaussian=G"]
     main([str(sweep), *names, "--format", "svg", "--output", str(tmp_path / "out")])
     text = (tmp_path / "out" / "fit.svg").read_text()
     shown = set(re.findall(r"<text[^>]*>([^<]+)</text>", text))
     assert {"G, narrow (2 seeds)", "Mean"} <= shown
-    assert not {"average", "gaussian, model.width=1"} & shown
+    assert not {"average", "gaussian, width=1"} & shown
     one = next(path for path in sweep.iterdir() if path.name.startswith("w1"))
     main([str(one), "--name", "gaussian=G", "--kind", "fit", "--format", "svg"])
     assert ">G on sine, seed" in (one / files.FIGURES / "fit.svg").read_text()
@@ -202,6 +202,13 @@ def test_every_picture_of_a_run_has_the_size_that_is_asked_for(
     wide = 1920 if "--slides" in asked else 1800
     assert {shape[1] for shape in shapes} == {wide}
     assert "--slides" not in asked or {shape[0] for shape in shapes} == {1080}
+
+
+def test_three_slides_of_a_sweep_are_one_command(sweep, tmp_path):
+    out = tmp_path / "out"
+    main([str(sweep), "--slides", "--kind", "fit,attention,metric", "--output", str(out)])
+    shapes = {path.name: imread(path).shape[:2] for path in out.iterdir()}
+    assert shapes == dict.fromkeys(("fit.png", "attention.png", "metric.png"), (1080, 1920))
 
 
 def test_places_without_runs_are_said(tmp_path):

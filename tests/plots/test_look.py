@@ -3,7 +3,7 @@
 import warnings
 from dataclasses import replace
 from io import BytesIO
-from itertools import pairwise
+from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,7 +12,9 @@ from matplotlib.image import imread
 
 from attnexp.core.errors import RequestError
 from attnexp.plots import look, style
+from attnexp.plots.heatmap_grid import draw_grid
 from attnexp.plots.look import Look
+from attnexp.runs.attention import Axis, Map
 
 
 def pixels(asked: Look, label: str = "a line", title: str = "title", kind: str = "png") -> bytes:
@@ -166,3 +168,91 @@ def test_a_character_without_a_font_prints_no_warning_of_matplotlib():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         pixels(look.of_width(3.3), title="\N{EGYPTIAN HIEROGLYPH A002}")
+
+
+def finished(figure, asked):
+    asked.finish(figure)
+    figure.draw_without_rendering()
+    return figure
+
+
+def test_a_narrow_picture_is_higher_so_that_its_maps_keep_their_shape():
+    """Next to long labels the maps of a narrow picture have little width, and as little height."""
+    asked = look.of_width(3.3)
+    side = Axis("source", np.arange(8), symbols=tuple("abcdefgh"))
+    with style.style(asked.settings):
+        maps = [[Map(np.eye(8), side, side)] * 2] * 3
+        figure = finished(draw_grid(maps, [["one", "two"]], list("abc"), "t", "s"), asked)
+    shapes = [axes.bbox.height / axes.bbox.width for axes in figure.axes if axes.images]
+    assert shapes == pytest.approx([1.0] * 6, rel=0.15)
+
+
+@pytest.mark.parametrize("asked", [look.of_width(3.3), look.slides()])
+def test_all_rows_of_a_picture_keep_their_names(asked):
+    with style.style(asked.settings):
+        figure = style.new_figure(8, 4, "title")
+        axes = style.plot_axes(figure)
+        axes.set_gid(style.ROWS)
+        axes.set_yticks(range(24), [f"configuration {i}" for i in range(24)])
+        finished(figure, asked)
+    boxes = [label.get_window_extent().intervaly for label in axes.get_yticklabels()]
+    assert all(label.get_text() for label in axes.get_yticklabels())
+    assert all(one[1] < other[0] + 1 for one, other in pairwise(boxes))
+
+
+def test_titles_of_maps_are_not_wider_than_these():
+    asked = look.slides()
+    side = Axis("source", np.arange(3), symbols=tuple("abc"))
+    names = [f"temperature={i}" for i in range(6)]
+    with style.style(asked.settings):
+        maps = [[Map(np.eye(3), side, side)] * 6]
+        figure = finished(draw_grid(maps, [names], [""], "t", "s"), asked)
+    boxes = [axes.title.get_window_extent().intervalx for axes in figure.axes if axes.images]
+    assert all(one[1] <= other[0] for one, other in pairwise(boxes))
+
+
+DEUTERANOPIA = np.array(
+    [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]]
+)
+"""What is left of linear red, green and blue: Machado, Oliveira and Fernandes (2009)."""
+
+TO_XYZ = np.array(
+    [
+        [0.4124564, 0.3575761, 0.1804375],
+        [0.2126729, 0.7151522, 0.0721750],
+        [0.0193339, 0.1191920, 0.9503041],
+    ]
+)
+WHITE = np.array([0.95047, 1.0, 1.08883])
+"""Of sRGB and D65."""
+
+
+def lab(linear) -> np.ndarray:
+    """The place in CIELAB of linear red, green and blue."""
+    shares = TO_XYZ @ linear / WHITE
+    x, y, z = np.where(shares > 216 / 24389, np.cbrt(shares), (24389 / 27 * shares + 16) / 116)
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+def seen(colour: str) -> np.ndarray:
+    """The place in CIELAB at which a deuteranope sees a colour #rrggbb."""
+    parts = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return lab(np.clip(DEUTERANOPIA @ linear, 0, 1))
+
+
+def test_a_deuteranope_sees_grey_as_it_is_and_red_near_green():
+    assert lab(np.ones(3)) == pytest.approx([100, 0, 0], abs=0.01)
+    assert seen("#777777") == pytest.approx([50.03, 0, 0], abs=0.05)
+    assert abs(seen("#ff0000")[1] - seen("#00ff00")[1]) < 20
+
+
+@pytest.mark.parametrize("colours", [style.PALETTE, look.LIGHT])
+def test_the_colour_blind_see_lines_apart_or_with_other_dashes_and_markers(colours):
+    for one, other in combinations(range(len(colours)), 2):
+        apart = np.linalg.norm(seen(colours[one]) - seen(colours[other]))
+        lines = style.line_styles(len(colours))
+        assert lines[one]["marker"] != lines[other]["marker"]
+        if max(one, other) < 6:
+            assert apart > 15
+        assert apart > 15 or lines[one]["linestyle"] != lines[other]["linestyle"]

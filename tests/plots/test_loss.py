@@ -52,7 +52,7 @@ def test_a_line_is_the_mean_over_seeds_and_its_band_reaches_to_the_ends(regressi
 @pytest.mark.parametrize(
     ("models", "names"),
     [
-        (("gaussian", "gaussian"), ["model.width=1", "model.width=2"]),
+        (("gaussian", "gaussian"), ["width=1", "width=2"]),
         (("gaussian", "boxcar"), ["boxcar", "gaussian"]),
     ],
 )

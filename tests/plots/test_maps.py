@@ -1,11 +1,16 @@
 """Pictures of attention: of one run, as it grows, and of configurations compared."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from attnexp.core.errors import RequestError
+from attnexp.plots import style
 from attnexp.plots.base import Options
 from attnexp.plots.heatmap_grid import draw_grid
+from attnexp.plots.look import of_width
 from attnexp.plots.maps import (
     compare_attention,
     draw_attention,
@@ -173,3 +178,42 @@ def test_few_far_larger_weights_are_beyond_the_end_of_the_colour_bar(far, extend
     assert (image.cmap.name, image.norm.vmin, image.norm.vmax) == ("viridis", 0, end)
     (bar,) = [axes for axes in figure.axes if not axes.images]
     assert bar._colorbar.extend == extend  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("rows", "columns", "keys"), [(2, 4, 24), (4, 3, 20), (1, 3, 40)])
+def test_a_grid_of_many_symbols_stays_within_a_page(tmp_path, rows, columns, keys):
+    side = Axis("source", np.arange(keys), symbols=("19",) * keys)
+    cells = [[Map(np.eye(keys), side, side)] * columns] * rows
+    with style.style():
+        down = ["positions=sinusoidal"] * rows
+        figure = draw_grid(cells, [["head"] * columns], down, "t", "s")
+        style.save(figure, [tmp_path / "grid.png"])
+        figure.draw_without_rendering()
+    high, wide = imread(tmp_path / "grid.png").shape[:2]
+    assert wide <= 1600
+    assert high <= 1200
+    boxes = [
+        label.get_window_extent()
+        for label in panels(figure)[-1].get_xticklabels()
+        if label.get_text()
+    ]
+    assert all(one.x1 <= other.x0 + 1 for one, other in pairwise(boxes))
+
+
+def test_numbers_below_a_map_are_apart():
+    side = Axis("year", np.arange(80), numbers=np.arange(1871.0, 1951.0))
+    with style.style():
+        figure = draw_grid([[Map(np.eye(80), side, side)] * 4], [[""] * 4], [""], "t", "s")
+        figure.draw_without_rendering()
+    labels = [each for each in panels(figure)[0].get_xticklabels() if each.get_text()]
+    boxes = [label.get_window_extent() for label in labels]
+    assert len(labels) > 1
+    assert all(one.x1 < other.x0 for one, other in pairwise(boxes))
+
+
+def test_a_narrow_picture_has_fewer_maps_next_to_each_other(sequence_run):
+    run = load_run(sequence_run())
+    ((_, figure),) = draw_attention(run, Options(look=of_width(3.3)))
+    assert titles(figure) == ["example 1", "example 2"]
+    ((_, figure),) = draw_attention(run, Options(look=of_width(3.3), most=3))
+    assert len(panels(figure)) == 3

@@ -10,13 +10,17 @@ T3 = 4.302653
 """The 97.5% quantile of Student's t with two degrees of freedom."""
 
 
+UNITS = {"units": {"test_mse": "y^2"}}
+
+
 @pytest.fixture
 def compared(regression_run, tmp_path):
     """Three seeds of two scores: test_mse 1, 2, 3, and ten times as much."""
     for model, factor in (("boxcar", 1.0), ("gaussian", 10.0)):
         for seed in range(3):
             metrics = {"test_mse": factor * (seed + 1), "test_bias": factor * (seed + 1)}
-            regression_run(f"{model}{seed}", seed=seed, metrics=metrics, choices={"model": model})
+            choices = {"model": model}
+            regression_run(f"{model}{seed}", seed=seed, metrics=metrics, choices=choices, **UNITS)
     (comparison,) = comparisons(collect([tmp_path]).runs)
     return comparison
 
@@ -47,3 +51,9 @@ def test_a_single_row_is_not_drawn(regression_run, tmp_path):
         regression_run(f"r{seed}", seed=seed)
     (comparison,) = comparisons(collect([tmp_path]).runs)
     assert list(draw_metric(comparison, Options())) == []
+
+
+def test_an_interval_that_reaches_0_has_an_axis_that_shows_it(compared):
+    """Student's interval of 1, 2 and 3 begins at -0.5."""
+    ((_, figure),) = draw_metric(compared, Options(metric="test_bias"))
+    assert figure.axes[0].get_xscale() == "linear"

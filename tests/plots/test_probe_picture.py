@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from attnexp.plots.base import Options
+from attnexp.plots.look import Look, of_width
 from attnexp.plots.probe_picture import draw_interventions
 from attnexp.runs.folder import load_run
 from attnexp.runs.probed import HIGH, LEARNED, LOW, Probed, write_probed
@@ -73,6 +74,20 @@ def test_heads_of_one_configuration_are_a_grid_of_layers_and_heads(drawn):
     assert changes[0, 0] == pytest.approx(-0.1)
     assert changes[1, 1] == pytest.approx(-0.6)
     assert np.ma.getmaskarray(changes).tolist() == [[False, True], [True, False]]
+    assert grid.get_title() == "cross"
+    subtitle = figure.texts[1].get_text()
+    assert subtitle.endswith("squares: change of exact_match when the head is taken out")
+
+
+def test_grids_of_heads_are_below_each_other_in_a_narrow_picture(write_run):
+    """Two grids of four heads take 2.8 inches each."""
+    folder = write_run("one", {"seed": 0}, choices={"data": "reverse"}, **FIELDS)
+    heads = {f"zero={part}.1.{head}": 0.5 for part in ("cross", "encoder") for head in range(1, 5)}
+    write_probed(folder, rows(ONE | heads))
+    for look, columns in ((Look(), 2), (of_width(3.3), 1), (of_width(6), 2)):
+        comparison = Comparison.of(load_run(folder))
+        ((_, figure),) = draw_interventions(comparison, Options(look=look))
+        assert figure.axes[0].get_gridspec().ncols == columns
 
 
 def test_of_several_configurations_heads_are_rows(drawn):
@@ -81,6 +96,7 @@ def test_of_several_configurations_heads_are_rows(drawn):
     assert len(axes.get_yticklabels()) == 4
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == ["bilinear", "dot"]
+    assert len({line.get_marker() for line in axes.lines} - {"None"}) == 2
 
 
 def test_heads_alone_are_rows(drawn):

@@ -34,6 +34,8 @@ def test_the_width_that_is_best_by_leaving_out_counts_at_each_size(compared):
     assert line.get_ydata().tolist() == pytest.approx([1.0, 0.4, 0.1])
     assert rate.get_ydata().tolist() == pytest.approx([1.0, 10**-0.75, 10**-1.5])
     assert (axes.get_xscale(), axes.get_yscale()) == ("log", "log")
+    ticks = [label.get_text() for label in axes.get_yticklabels()]
+    assert {"0.1", "0.2", "0.5", "1"} <= set(ticks)
 
 
 SIZES = [(size, 0, 1.0, 1.0 / size, 1.0) for size in (10, 100, 1000)]

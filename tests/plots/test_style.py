@@ -158,3 +158,34 @@ def test_fonts_of_a_pdf_are_truetype(tmp_path):
     content = (tmp_path / "title.pdf").read_bytes()
     assert b"/FontFile2" in content
     assert b"/Type3" not in content
+
+
+def test_names_are_at_the_ends_of_lines_whose_limits_were_not_set():
+    with style.style():
+        axes = style.plot_axes(style.new_figure(5.6, 3.9, "title"))
+        axes.plot([0, 1], [5.0, 0.0], label="falls")
+        axes.plot([0, 1], [0.0, 5.0], label="rises")
+        style.name_lines(axes)
+    heights = {text.get_text(): text.get_position()[1] for text in axes.texts}
+    assert heights["rises"] > 0.9
+    assert heights["falls"] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("settings", "names"),
+    [
+        ([{"model.width": 1.0}, {"model.width": 2.5}], ["width=1", "width=2.5"]),
+        (
+            [{"arch.dim": 1, "model.dim": 1}, {"arch.dim": 2, "model.dim": 3}],
+            ["model.dim=1, arch.dim=1", "model.dim=3, arch.dim=2"],
+        ),
+    ],
+)
+def test_names_are_the_last_parts_of_settings_unless_these_are_shared(
+    regression_run, tmp_path, settings, names
+):
+    for i, own in enumerate(settings):
+        regression_run(f"{i}", settings=own)
+    (comparison,) = comparisons(collect([tmp_path]).runs)
+    assert [name for _, name, _ in style.lines_of(comparison)] == names
+    assert style.bands_of(comparison, 2) == "seed 0"
