@@ -1,19 +1,13 @@
 """`attnexp report`: one page with tables, curves and attention, to send to somebody."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import Arguments, add_runs, add_where
 from attnexp.cli.drawing import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import write_output
-
-if TYPE_CHECKING:
-    from attnexp.runs.folder import Run
-    from attnexp.tables.grid import Report
 
 EPILOG = """examples:
   attnexp report                                   all runs below outputs/, into report.html
@@ -42,22 +36,9 @@ def main(argv: Sequence[str]) -> None:
     sound, left_out = intact(runs)
     look = Look(names=asked_names(arguments, runs))
     compared = [look.rename(one) for one in comparisons(sound)]
-    content = report_content(arguments.title, tables(runs), compared, left_out)
+    content = report_content(arguments.title, runs, compared, left_out)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     console.say(f"{len(runs)} runs in {console.relative(arguments.output)}")
-
-
-def tables(runs: Sequence["Run"]) -> "Report":
-    """Return the configurations with their statistics and costs, and then every run."""
-    from attnexp.select.frame import make_frame
-    from attnexp.select.order import sort_runs
-    from attnexp.tables.entries import Request
-    from attnexp.tables.reports import configurations_report, runs_report
-
-    frame = sort_runs(make_frame(runs), None)
-    compared = configurations_report(frame, Request(costs=True))
-    (each,) = runs_report(frame, []).grids
-    return replace(compared, grids=[*compared.grids, replace(each, title="Every run")])
 
 
 def make_parser() -> Arguments:
