@@ -2,7 +2,6 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +13,7 @@ from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
     from attnexp.report.content import Computed
-    from attnexp.runs.folder import Run
     from attnexp.select.configurations import Comparison
-    from attnexp.tables.grid import Report
 
 MOST_COMPUTED = 8
 """The most configurations on the same data whose models are in the page."""
@@ -49,7 +46,7 @@ def main(argv: Sequence[str]) -> None:
     look = Look(names=asked_names(arguments, runs))
     compared = [look.rename(one) for one in comparisons(sound)]
     programs = [] if arguments.static else [_programs(arguments)]
-    content = report_content(arguments.title, tables(runs), compared, left_out, *programs)
+    content = report_content(arguments.title, runs, compared, left_out, *programs)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     console.say(f"{len(runs)} runs in {console.relative(arguments.output)}")
 
@@ -79,19 +76,6 @@ def _programs(arguments: argparse.Namespace) -> "Computed":
         return found
 
     return programs
-
-
-def tables(runs: Sequence["Run"]) -> "Report":
-    """Return the configurations with their statistics and costs, and then every run."""
-    from attnexp.select.frame import make_frame
-    from attnexp.select.order import sort_runs
-    from attnexp.tables.entries import Request
-    from attnexp.tables.reports import configurations_report, runs_report
-
-    frame = sort_runs(make_frame(runs), None)
-    compared = configurations_report(frame, Request(costs=True))
-    (each,) = runs_report(frame, []).grids
-    return replace(compared, grids=[*compared.grids, replace(each, title="Every run")])
 
 
 def make_parser() -> Arguments:

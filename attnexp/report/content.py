@@ -21,12 +21,16 @@ from attnexp.plots.lines import (
     wants_log,
     words,
 )
+from attnexp.report.results import every_run, place_of, result_content
 from attnexp.runs.attention import Attention, Axis, same_examples, scale_end
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.summary import Summary, error_text
 from attnexp.select.configurations import Comparison, Configuration, seeds_by_epoch
-from attnexp.tables.grid import Grid, Report
+from attnexp.select.frame import make_frame
+from attnexp.select.order import sort_runs
+from attnexp.tables.entries import Request, divide
+from attnexp.tables.reports import tables_report
 
 Part = TypeVar("Part")
 
@@ -43,25 +47,33 @@ Computed = Callable[[Comparison], list[dict[str, Any]]]
 
 def report_content(
     title: str,
-    tables: Report,
+    runs: Sequence[Run],
     comparisons: Sequence[Comparison],
     left_out: Sequence[str] = (),
     computed: Computed = lambda comparison: [],
 ) -> dict[str, Any]:
-    """Return the content of a page: tables, then curves, fits, attention and runs by data set.
+    """Return the content of a page: verdicts, results by table, pictures by data set, remarks.
 
     A part that cannot be made is a note, and a warning. `left_out` are notes about runs that are in
     the tables alone. `computed` gives the programs of a comparison, by default none.
     """
-    notes = [*tables.notes, *(f"left out of pictures: {reason}" for reason in left_out)]
-    data = [_data(one, notes) | {"computed": computed(one)} for one in comparisons]
+    frame = sort_runs(make_frame(runs), None)
+    request = Request(costs=True)
+    tables = divide(frame, request)
+    report = tables_report(tables, request)
+    notes = [*report.notes, *(f"left out of pictures: {reason}" for reason in left_out)]
+    grids = zip(tables, report.grids[::2], report.grids[1::2], strict=True)
     return {
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],
-        "tables": [_grid(grid) for grid in tables.grids],
-        "verdicts": list(tables.verdicts),
+        "verdicts": list(report.verdicts),
+        "results": [result_content(*each) for each in grids],
+        "data": [
+            {**_data(one, notes), "result": place_of(one, tables), "computed": computed(one)}
+            for one in comparisons
+        ],
+        "every": list(every_run(frame)),
         "notes": notes,
-        "data": data,
     }
 
 
@@ -78,19 +90,11 @@ def tensors_content(
     return {
         "title": title,
         "colours": [hexadecimal(colour) for colour in VIRIDIS],
-        "tables": [],
         "verdicts": [],
+        "results": [{"name": chosen, "compared": "", "dots": None, "table": None}],
+        "every": [],
         "notes": [],
-        "data": [{**data, "computed": [computed]}],
-    }
-
-
-def _grid(grid: Grid) -> dict[str, Any]:
-    return {
-        "title": grid.title,
-        "caption": grid.full_caption,
-        "columns": [{"title": head.title, "right": head.right} for head in grid.columns],
-        "rows": [[{"text": cell.text, "strong": cell.strong} for cell in row] for row in grid.rows],
+        "data": [{**data, "result": 0, "computed": [computed]}],
     }
 
 

@@ -96,7 +96,11 @@ def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = (
 
 def configurations_report(frame: Frame, request: Request) -> Report:
     """Return the tables of a request, each followed by the costs of its rows if these are asked."""
-    tables = divide(frame, request)
+    return tables_report(divide(frame, request), request)
+
+
+def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
+    """Return the tables that a request was divided into, as `configurations_report` does."""
     grids = []
     for table in tables:
         grids.append(grid_of(table, "results", _title(table), _caption(table), _common(table)))

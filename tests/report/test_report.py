@@ -49,9 +49,59 @@ def test_the_page_holds_tables_curves_fits_and_attention(regression_run, tmp_pat
     kept = data["attention"]["configurations"][0]["attentions"]["pooling"]
     assert (kept["layers"], kept["heads"]) == (1, 2)
     assert [frame["epoch"] for frame in kept["frames"]] == [0, 2, None]
-    compared, *_, each = content["tables"]
-    assert [cell["text"] for cell in compared["rows"][0]][:2] == ["gaussian", "2"]
-    assert len(each["rows"]) == 2
+    (result,), (each,) = content["results"], content["every"]
+    assert [column["title"] for column in result["table"]["columns"]][:2] == ["model", "test_mse"]
+    assert result["table"]["rows"][0][0]["text"] == "gaussian"
+    assert (data["result"], len(each["rows"])) == (0, 2)
+
+
+def test_what_was_compared_is_said_and_drawn_in_the_order_of_the_table(
+    regression_run, tmp_path, written
+):
+    for seed in (0, 1, 2):
+        for width, mse in ((1.0, 4.0), (2.0, 0.25)):
+            settings = {"model.width": width, "seed": seed}
+            metrics = {"test_mse": mse * 2**seed}
+            regression_run(f"w{width}-{seed}", settings=settings, metrics=metrics)
+    content = content_of(written(tmp_path))
+    (result,) = content["results"]
+    assert result["compared"] == (
+        "sine: 2 configurations, 6 runs; seeds 0 to 2; test_mse, lower is better"
+    )
+    dots = result["dots"]
+    assert [row["name"] for row in dots["rows"]] == ["model.width=2", "model.width=1"]
+    assert [row["seeds"] for row in dots["rows"]] == [[0.25, 0.5, 1.0], [4.0, 8.0, 16.0]]
+    assert [round(row["mean"], 4) for row in dots["rows"]] == [0.5833, 9.3333]
+    assert (dots["log"], dots["better"]) == (True, "lower")
+    assert [cells[0]["text"] for cells in result["table"]["rows"]] == [
+        "model.width=2",
+        "model.width=1",
+    ]
+    titles = [column["title"] for column in result["table"]["columns"]]
+    assert titles[:3] == ["model.width", "test_mse", "standing"]
+
+
+def test_every_run_has_what_differs_and_the_headline_metric_first(
+    regression_run, tmp_path, written
+):
+    for seed in (0, 1):
+        regression_run(f"a{seed}", seed=seed, metrics={"test_mse": 1.0 + seed})
+    (each,) = content_of(written(tmp_path))["every"]
+    shown = [column["title"] for column in each["columns"] if not column["spare"]]
+    spare = {column["title"] for column in each["columns"] if column["spare"]}
+    assert shown == ["seed", "test_mse"]
+    assert {"model", "data"} <= spare
+
+
+def test_a_row_that_several_settings_tell_apart_has_one_name(regression_run, tmp_path, written):
+    for width, points in ((1.0, 5), (2.0, 6)):
+        settings = {"model.width": width, "optim.lr": points / 100}
+        regression_run(f"w{width}", settings=settings, metrics={"test_mse": width})
+    (result,) = content_of(written(tmp_path))["results"]
+    titles = [column["title"] for column in result["table"]["columns"]]
+    assert (titles[0], titles[-2:]) == ("configuration", ["model.width", "optim.lr"])
+    names = [cells[0]["text"] for cells in result["table"]["rows"]]
+    assert names == ["model.width=1, optim.lr=0.05", "model.width=2, optim.lr=0.06"]
 
 
 def test_a_page_holds_24_configurations_8_examples_and_8_epochs_of_attention(
@@ -99,7 +149,7 @@ def test_no_content_can_end_its_element():
     text = script_json({"a": HOSTILE})
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {"a": HOSTILE}
-    whole = page({"title": HOSTILE, "colours": [], "tables": [], "notes": [HOSTILE], "data": []})
+    whole = page({"title": HOSTILE, "colours": [], "notes": [HOSTILE], "data": []})
     assert whole.count("<script") == 2
     assert "<script>document.title" not in whole
 
@@ -136,5 +186,5 @@ def test_runs_that_failed_are_in_the_table_alone(regression_run, tmp_path, writt
     failed = regression_run("bad", status="failed", settings={"seed": 1, "model.width": 2.0})
     (failed / files.ATTENTION).unlink()
     content = content_of(written(tmp_path))
-    assert len(content["tables"][-1]["rows"]) == 2
+    assert len(content["every"][0]["rows"]) == 2
     assert len(content["data"][0]["configurations"]) == 1

@@ -1,9 +1,8 @@
 "use strict";
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
-  const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8a6d00", "#6a51a3"];
   const DASHES = ["", "7 3", "2 3", "8 3 2 3"];
-  const INK = "#222222", FAINT = "#8a8a8a", GOLD = "#ff5f52", MISSING = "\u2013";
+  const INK = "#222222", COLOURS = 8, GOLD = "#ff5f52", MISSING = "\u2013";
   const MAP = 320, MARGIN = 8;
 
   // Elements. Text only ever enters the page as text.
@@ -35,14 +34,14 @@
 
   function table(grid) {
     const body = make("tbody");
+    const kinds = grid.columns.map((column) => [column.right ? "right" : "", column.spare ? "spare" : ""].join(" ").trim());
     const heads = grid.columns.map((column, place) => {
       const button = make("button", { type: "button", onclick: () => sortBy(place) }, column.title);
-      return make("th", { scope: "col", class: column.right ? "right" : "" }, button);
+      return make("th", { scope: "col", class: kinds[place] }, button);
     });
     const rows = grid.rows.map((cells) =>
       make("tr", {}, ...cells.map((cell, place) =>
-        make("td", { class: grid.columns[place].right ? "right" : "" },
-          cell.strong ? make("strong", {}, cell.text) : cell.text))));
+        make("td", { class: kinds[place] }, cell.strong ? make("strong", {}, cell.text) : cell.text))));
     body.append(...rows);
 
     function sortBy(place) {
@@ -68,8 +67,52 @@
 
     const whole = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body);
     const parts = [make("div", { class: "scroll", tabindex: "0" }, whole)];
+    const spare = grid.columns.filter((column) => column.spare).length;
+    if (spare) parts.push(reveal(whole, spare));
     if (grid.caption) parts.push(make("p", { class: "caption" }, grid.caption));
     return grid.title ? [make("h3", {}, grid.title), ...parts] : parts;
+  }
+
+  // The button that shows and hides the columns of a table that are spare.
+  function reveal(whole, count) {
+    const button = make("button", { type: "button", class: "plain", "aria-pressed": "false", onclick: () => {
+      const shown = whole.classList.toggle("whole");
+      button.setAttribute("aria-pressed", String(shown));
+    } }, `${count} more column${count > 1 ? "s" : ""}`);
+    return button;
+  }
+
+  // The picture of a metric: a row per configuration with its seeds, its mean and its interval.
+
+  function dotPlot(spec) {
+    const scale = spec.log ? Math.log10 : (value) => value;
+    const all = spec.rows.flatMap((row) => [row.mean, row.low, row.high, ...row.seeds]);
+    const values = all.filter((value) => value !== null && !(spec.log && value <= 0));
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const wide = scale(high) - scale(low) || 1;
+    const place = (value) => `${(4 + (92 * (scale(value) - scale(low))) / wide).toFixed(2)}%`;
+    const ticks = spec.log ? logTicks(low, high) : roundTicks(low, high, 4);
+    const lines = () => ticks.map((tick) => draw("line", { class: "grid", x1: place(tick), x2: place(tick), y1: 0, y2: "100%" }));
+    const rows = spec.rows.flatMap((row) => [
+      make("span", { class: "name" }, row.name),
+      draw("svg", { height: 26 }, ...lines(),
+        ...row.seeds.filter((value) => values.includes(value)).map((value) => draw("circle", { class: "seed", cx: place(value), cy: 20, r: 2.5 })),
+        ...(values.includes(row.low) ? [draw("line", { class: "c0", x1: place(row.low), x2: place(row.high), y1: 11, y2: 11, "stroke-width": 2 })] : []),
+        ...(values.includes(row.mean) ? [draw("circle", { class: "c0 full", cx: place(row.mean), cy: 11, r: 4.5 })] : []),
+      ),
+    ]);
+    const axis = draw("svg", { height: 20 }, ...ticks.map((tick) => draw("text", { x: place(tick), y: 14, "text-anchor": "middle" }, number(tick))));
+    const told = spec.rows.map((row) => `${row.name} ${number(row.mean)}`).join(", ");
+    const seeded = spec.rows.some((row) => row.seeds.length);
+    const notes = [
+      ...(spec.better ? [`${spec.better} is better`] : []),
+      ...(seeded ? ["small: a seed; large: the mean, with its 95% interval"] : []),
+      ...(spec.log ? ["logarithmic axis"] : []),
+      ...(spec.omitted ? [`${spec.omitted} more rows are in the table alone`] : []),
+    ];
+    return make("div", { class: "panel" }, make("h3", {}, spec.metric),
+      make("div", { class: "dots", role: "img", "aria-label": `${spec.metric}: ${told}` }, ...rows, make("span"), axis),
+      make("p", { class: "faint" }, notes.join("; ")));
   }
 
   // Charts.
@@ -97,16 +140,16 @@
   }
 
   function look(line) {
-    if (line.place === null) return { colour: INK, dash: "5 3", width: 1.2 };
+    if (line.place === null) return { class: "known", dash: "5 3", width: 1.2 };
     return {
-      colour: PALETTE[line.place % PALETTE.length],
-      dash: DASHES[Math.floor(line.place / PALETTE.length) % DASHES.length],
+      class: `c${line.place % COLOURS}`,
+      dash: DASHES[Math.floor(line.place / COLOURS) % DASHES.length],
       width: 2,
     };
   }
 
   function chart(spec) {
-    const holder = make("div", { class: "chart" });
+    const holder = make("div", { class: "chart panel" });
     const reading = make("p", { class: "reading" });
     const picture = make("div", { class: "picture" });
     const hidden = new Set();
@@ -134,20 +177,20 @@
       const py = (y) => bottom - ((scale(y) - y0) / (y1 - y0)) * (bottom - top);
       const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": spec.title });
       for (const tick of yTicks) {
-        svg.append(draw("line", { x1: left, x2: right, y1: py(tick), y2: py(tick), stroke: "#ececec" }));
+        svg.append(draw("line", { x1: left, x2: right, y1: py(tick), y2: py(tick), class: "grid" }));
         svg.append(draw("text", { x: left - 6, y: py(tick) + 4, "text-anchor": "end" }, number(tick)));
       }
       const whole = (tick) => spec.x !== "epoch" || Number.isInteger(tick);
       for (const tick of roundTicks(x0, x1, Math.max(Math.floor(width / 90), 2)).filter(whole)) {
-        svg.append(draw("line", { x1: px(tick), x2: px(tick), y1: bottom, y2: bottom + 4, stroke: FAINT }));
+        svg.append(draw("line", { x1: px(tick), x2: px(tick), y1: bottom, y2: bottom + 4, class: "axis" }));
         svg.append(draw("text", { x: px(tick), y: bottom + 16, "text-anchor": "middle" }, number(tick)));
       }
-      svg.append(draw("line", { x1: left, x2: right, y1: bottom, y2: bottom, stroke: FAINT }));
+      svg.append(draw("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
       svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.x));
       const middle = (top + bottom) / 2;
       svg.append(draw("text", { x: 11, y: middle, "text-anchor": "middle", transform: `rotate(-90 11 ${middle})` }, spec.y + (spec.log ? " (log)" : "")));
       for (const [x, y] of spec.points) {
-        svg.append(draw("circle", { cx: px(x), cy: py(y), r: 3, fill: "none", stroke: FAINT }));
+        svg.append(draw("circle", { cx: px(x), cy: py(y), r: 3, class: "axis" }));
       }
       const shown = spec.lines.filter((line, i) => !hidden.has(i));
       for (const line of shown) {
@@ -155,17 +198,17 @@
         const steps = line.x.map((x, i) => i).filter((i) => finite(line.low[i]) && finite(line.high[i]));
         const there = steps.map((i) => `${px(line.x[i])},${py(line.high[i])}`);
         const back = steps.reverse().map((i) => `${px(line.x[i])},${py(line.low[i])}`);
-        svg.append(draw("polygon", { points: [...there, ...back].join(" "), fill: look(line).colour, opacity: 0.16 }));
+        svg.append(draw("polygon", { points: [...there, ...back].join(" "), class: `${look(line).class} band` }));
       }
       for (const line of shown) {
         const style = look(line);
         const path = line.x.map((x, i) => [x, line.mean[i]]).filter(([, y]) => finite(y));
         svg.append(draw("polyline", {
-          points: path.map(([x, y]) => `${px(x)},${py(y)}`).join(" "), fill: "none",
-          stroke: style.colour, "stroke-width": style.width, "stroke-dasharray": style.dash, "stroke-linejoin": "round",
+          points: path.map(([x, y]) => `${px(x)},${py(y)}`).join(" "), class: style.class,
+          "stroke-width": style.width, "stroke-dasharray": style.dash, "stroke-linejoin": "round",
         }));
       }
-      const mark = draw("line", { y1: top, y2: bottom, stroke: FAINT, "stroke-dasharray": "2 2", visibility: "hidden" });
+      const mark = draw("line", { y1: top, y2: bottom, class: "axis", "stroke-dasharray": "2 2", visibility: "hidden" });
       svg.append(mark);
       svg.addEventListener("pointermove", (event) => {
         if (!shown.length) return;
@@ -184,7 +227,7 @@
     const legend = make("div", { class: "legend" }, ...spec.lines.map((line, i) => {
       const style = look(line);
       const swatch = draw("svg", { width: 22, height: 8, "aria-hidden": "true" }, draw("line", {
-        x1: 0, x2: 22, y1: 4, y2: 4, stroke: style.colour, "stroke-width": style.width, "stroke-dasharray": style.dash,
+        x1: 0, x2: 22, y1: 4, y2: 4, class: style.class, "stroke-width": style.width, "stroke-dasharray": style.dash,
       }));
       const seeds = line.seeds > 1 ? ` (${line.seeds} seeds)` : "";
       const button = make("button", { type: "button", "aria-pressed": "true", onclick: () => {
@@ -394,43 +437,79 @@
     const told = [`All maps are of seed ${spec.seed} and share one colour scale.`];
     if (gold) told.push("Outlined: the gold position.");
     if (spec.omitted) told.push(`${spec.omitted} more configurations are left out.`);
-    return [make("p", { class: "faint" }, told.join(" ")), controls, maps, reading];
+    return make("div", { class: "panel attention" }, make("h3", {}, "Attention"),
+      make("p", { class: "faint" }, told.join(" ")), controls, maps, reading);
   }
 
-  // Configurations.
+  // Settings and commands.
+
+  function fold(title, open, ...inside) {
+    return make("details", open ? { open: "" } : {}, make("summary", {}, title), ...inside);
+  }
 
   function configuration(one) {
-    const rows = one.settings.map(([path, value]) => [{ text: path }, { text: value }]);
-    const inside = [];
-    if (one.command) inside.push(make("pre", { tabindex: "0" }, make("code", {}, one.command)));
-    else inside.push(make("p", { class: "faint" }, "What was typed for these runs is not stored with them; the settings below say what was run."));
-    for (const note of one.notes) inside.push(make("p", { class: "note" }, note));
-    inside.push(make("p", { class: "faint" }, `Computed with ${one.code.join("; ")}.`));
-    const choices = Object.entries(one.choices).map(([group, name]) => `${group}=${name}`).join(" ");
-    inside.push(make("p", { class: "faint" }, `Choices: ${choices}`));
-    inside.push(...table({ title: "", caption: "", columns: [{ title: "setting" }, { title: "value" }], rows }));
     const seeds = `seed${one.seeds.length > 1 ? "s" : ""} ${one.seeds.join(", ")}`;
-    return make("details", {}, make("summary", {}, `${one.label}, ${seeds}`), ...inside);
+    const choices = Object.entries(one.choices).map(([group, name]) => `${group}=${name}`).join(" ");
+    const rows = one.settings.map(([path, value]) => [{ text: path }, { text: value }]);
+    const command = one.command
+      ? make("pre", { tabindex: "0" }, make("code", {}, one.command))
+      : make("p", { class: "faint" }, "What was typed for these runs is not stored with them; the settings say what was run.");
+    return [
+      make("h4", {}, `${one.label}, ${seeds}`),
+      command,
+      ...one.notes.map((note) => make("p", { class: "note" }, note)),
+      fold("settings", false,
+        make("p", { class: "faint" }, `Computed with ${one.code.join("; ")}.`),
+        make("p", { class: "faint" }, `Choices: ${choices}`),
+        ...table({ title: "", caption: "", columns: [{ title: "setting" }, { title: "value" }], rows })),
+    ];
   }
 
-  // The page.
+  const settings = (configurations) =>
+    fold("Commands that run it again, and settings", false, ...configurations.flatMap(configuration));
+
+  // The page: each part returns its elements, in order.
+
+  function introduction() {
+    return [
+      ...content.results.map((result) => make("p", { class: "compared" }, result.compared)),
+      ...(content.verdicts.length ? [make("div", { class: "panel verdicts" }, make("h2", {}, "Verdict"),
+        ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)))] : []),
+    ];
+  }
+
+  function dataSet(data) {
+    const attended = data.attention ? [attention(data.attention)] : [];
+    return [
+      ...(data.charts.length ? [make("div", { class: "charts" }, ...data.charts.map(chart))] : []),
+      ...attended,
+      ...(data.computed.length ? [make("div", { class: "panel" }, make("h3", {}, "Compute"), ...computing(data.computed, content.data.indexOf(data)))] : []),
+      ...(data.configurations.length ? [settings(data.configurations)] : []),
+    ];
+  }
+
+  function results(result, place) {
+    const own = content.data.filter((data) => data.result === place);
+    return [
+      ...(result.dots ? [dotPlot(result.dots)] : []),
+      ...(result.table ? [...table(result.table), fold("What the runs took", false, ...table(result.costs))] : []),
+      ...own.flatMap((data) => [...(own.length > 1 ? [make("h3", {}, data.name)] : []), ...dataSet(data)]),
+    ];
+  }
+
+  function parts() {
+    const found = content.results.map((result, place) => [result.name, results(result, place)]);
+    if (content.every.length) found.push(["Every run", content.every.flatMap(table)]);
+    if (content.notes.length) found.push(["Remarks", content.notes.map((note) => make("p", { class: "note" }, note))]);
+    return found;
+  }
 
   const computing = Computing({ make, draw, paint, number, roundTicks, shade: (share) => `rgb(${colour(share).join(" ")})` });
 
   const page = document.getElementById("page");
   page.querySelector("noscript").remove();
-  const parts = [["Results", [
-    ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)),
-    ...content.notes.map((note) => make("p", { class: "note" }, note)),
-    ...content.tables.flatMap(table),
-  ]]];
-  for (const data of content.data) {
-    const inside = [make("div", { class: "charts" }, ...data.charts.map(chart))];
-    if (data.attention) inside.push(make("h3", {}, "Attention"), ...attention(data.attention));
-    if (data.computed.length) inside.push(make("h3", {}, "Compute"), ...computing(data.computed, parts.length));
-    inside.push(make("h3", {}, "Settings, and how to run them again"), ...data.configurations.map(configuration));
-    parts.push([data.name, inside]);
-  }
-  page.append(make("nav", {}, ...parts.map(([title], i) => make("a", { href: `#part-${i}` }, title))));
-  parts.forEach(([title, inside], i) => page.append(make("section", { id: `part-${i}` }, make("h2", {}, title), ...inside)));
+  const sections = parts();
+  page.append(...introduction());
+  page.append(make("nav", { "aria-label": "parts" }, ...sections.map(([title], i) => make("a", { href: `#part-${i}` }, title))));
+  sections.forEach(([title, inside], i) => page.append(make("section", { id: `part-${i}` }, make("h2", {}, title), ...inside)));
 })();

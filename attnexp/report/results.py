@@ -1,0 +1,165 @@
+"""The results of a report as plain values: tables, and the numbers that a picture shows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from attnexp.plots.lines import spans_powers
+from attnexp.select.configurations import Comparison
+from attnexp.select.frame import Frame
+from attnexp.tables.entries import Entry, ResultsTable
+from attnexp.tables.grid import NOTHING, Cell, Grid, Head, listed
+from attnexp.tables.reports import runs_report
+from attnexp.tables.sentences import row_name
+
+ROWS = 40
+"""The most configurations in a picture of a metric; a table has them all."""
+
+FIRST = ("mean", "standing")
+"""The words of the columns that follow the name of a row: they are seen without scrolling."""
+
+
+def result_content(table: ResultsTable, results: Grid, costs: Grid) -> dict[str, Any]:
+    """Return a table of results: what it compares in words, its picture, and its numbers."""
+    return {
+        "name": table.data or "Runs",
+        "compared": compared_text(table, results),
+        "dots": _dots(table),
+        "table": grid_content(_named(table, results)),
+        "costs": grid_content(_named(table, costs)),
+    }
+
+
+def place_of(comparison: Comparison, tables: Sequence[ResultsTable]) -> int:
+    """Return the index of the table that has the runs of a comparison."""
+    run = comparison.configurations[0].runs[0]
+    fits = [
+        (table.data == run.data, run.summary.primary in table.metrics, -place)
+        for place, table in enumerate(tables)
+    ]
+    return -max(fits)[2]
+
+
+def compared_text(table: ResultsTable, results: Grid) -> str:
+    """Return the data, the numbers of configurations and runs, the seeds and the metric."""
+    parts = [results.title, _seeds(table.frame)]
+    if table.metrics:
+        metric = table.metrics[0]
+        better = table.frame.better.get(metric)
+        parts.append(f"{metric}, {better} is better" if better else metric)
+    return "; ".join(parts)
+
+
+def _seeds(frame: Frame) -> str:
+    seeds = sorted({int(seed) for seed in frame.column("seed")})
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1)):
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"seeds {listed(seeds)}"
+
+
+def _dots(table: ResultsTable) -> dict[str, Any] | None:
+    """Return each row's mean, interval and seeds in the order of the table; None for one row."""
+    rows = [entry for entry in table.firsts if entry.spread.mean is not None]
+    if len(rows) < 2:
+        return None
+    shown = rows[:ROWS]
+    values = np.array([value for entry in shown for value in entry.spread.values])
+    metric = table.metrics[0]
+    return {
+        "metric": metric,
+        "better": table.frame.better.get(metric),
+        "log": spans_powers(values),
+        "omitted": len(rows) - len(shown),
+        "rows": [_dot(table, entry) for entry in shown],
+    }
+
+
+def _dot(table: ResultsTable, entry: Entry) -> dict[str, Any]:
+    low, high = entry.spread.interval
+    seeds = entry.spread.values
+    return {
+        "name": row_name(table, entry),
+        "mean": entry.spread.mean,
+        "low": low,
+        "high": high,
+        "seeds": list(seeds) if len(seeds) > 1 else [],
+    }
+
+
+def _named(table: ResultsTable, grid: Grid) -> Grid:
+    """Return a grid that begins with the name of each row, which has only what differs.
+
+    The mean and the standing follow. Labels are the last columns if the name is made of several.
+    """
+    after = range(grid.labels, len(grid.columns))
+    first = [i for i in after if grid.columns[i].word in FIRST]
+    others = [i for i in after if i not in first]
+    several = [table.by.index(name) for name in table.telling] if len(table.telling) > 1 else []
+    title = "configuration" if several else grid.columns[table.by.index(table.telling[0])].title
+    order = [*first, *others, *several]
+    return Grid(
+        [Head(title), *(grid.columns[i] for i in order)],
+        [
+            [Cell(row_name(table, entry)), *(row[i] for i in order)]
+            for entry, row in zip(table.firsts, grid.rows, strict=True)
+        ],
+        grid.title,
+        grid.caption,
+        grid.common,
+        1,
+        grid.legend,
+    )
+
+
+def grid_content(grid: Grid, spare: Sequence[int] = ()) -> dict[str, Any]:
+    """Return a table of texts. The columns at `spare` are hidden until somebody asks for them."""
+    return {
+        "title": grid.title,
+        "caption": grid.full_caption,
+        "columns": [
+            {"title": head.title, "right": head.right, "spare": i in spare}
+            for i, head in enumerate(grid.columns)
+        ],
+        "rows": [[{"text": cell.text, "strong": cell.strong} for cell in row] for row in grid.rows],
+    }
+
+
+def every_run(frame: Frame) -> Iterable[dict[str, Any]]:
+    """Yield a table per data set with one row per run.
+
+    What all rows have in common and every metric but the primary one are spare. A column without a
+    value is left out.
+    """
+    names = frame.column("data") if "data" in frame.choices else np.full(len(frame), "Runs")
+    for name in dict.fromkeys(names):
+        own = frame.only(np.flatnonzero(names == name))
+        grid = _without_gaps(runs_report(own, []).grids[0])
+        headline = set(own.column("primary"))
+        spare = [
+            i
+            for i, head in enumerate(grid.columns)
+            if (head.title not in headline if head.measured else _is_common(grid, i))
+        ]
+        yield grid_content(grid, spare) | {"title": str(name)}
+
+
+def _without_gaps(grid: Grid) -> Grid:
+    """Return a grid without the columns of metrics that no row has."""
+    rows = list(grid.rows)
+    kept = [
+        i
+        for i, head in enumerate(grid.columns)
+        if not head.measured or any(row[i].text != NOTHING for row in rows)
+    ]
+    columns = [grid.columns[i] for i in kept]
+    return replace(grid, columns=columns, rows=[[row[i] for i in kept] for row in rows])
+
+
+def _is_common(grid: Grid, column: int) -> bool:
+    """Return whether all rows have the same in a column of labels, other than the seed."""
+    texts = {row[column].text for row in grid.rows}
+    return len(grid.rows) > 1 and len(texts) == 1 and grid.columns[column].title != "seed"
