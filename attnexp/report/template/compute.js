@@ -204,8 +204,9 @@ const Computing = (tools) => {
     if (heads > 1) controls.push(choice("head shown", maps, "mean", (i) => { shown.head = i === "mean" ? null : Number(i); redraw(); }));
     input.addEventListener("change", () => set(() => {}));
     answered();
-    return [make("div", { class: "controls still" }, ...controls), answer, map, told,
-      make("p", { class: "faint" }, "Beside the map: the entropy of each row, in nats.")];
+    const meaning = make("p", { class: "faint" }, "Next to the map: the entropy of each row, in nats.");
+    const elements = [make("div", { class: "controls still" }, ...controls), answer, map, told, meaning];
+    return { elements, redraw: () => written.length && redraw() };
   }
 
   // Curves.
@@ -349,8 +350,9 @@ const Computing = (tools) => {
       redraw();
     } }, "as it was"));
     redraw();
-    return [make("p", { class: "faint" }, `Drag a point, or click to add up to ${one.slots - first}.`),
-      make("div", { class: "controls still" }, ...controls), make("div", { class: "charts" }, picture, map), told, errors];
+    const hint = make("p", { class: "faint" }, `Drag a point, or click to add up to ${one.slots - first}.`);
+    const elements = [hint, make("div", { class: "controls still" }, ...controls), make("div", { class: "charts" }, picture, map), told, errors];
+    return { elements, redraw };
   }
 
   // Tensors of one attention, with every step.
@@ -428,7 +430,7 @@ const Computing = (tools) => {
       });
     });
     redraw();
-    return [...(sliders.length ? [make("div", { class: "controls still" }, ...sliders)] : []), body];
+    return { elements: [...(sliders.length ? [make("div", { class: "controls still" }, ...sliders)] : []), body], redraw };
   }
 
   const KINDS = { curve, sequences, tensors };
@@ -440,10 +442,14 @@ const Computing = (tools) => {
     const parts = list.filter((one) => one.why).map((one) => make("p", { class: "faint" }, `${one.label} is not computed here: ${one.why}.`));
     if (!able.length) return parts;
     const body = make("div");
+    let repaint = () => {};
+    tools.repaints.push(() => repaint());
     const show = (label) => {
       const one = able.find((each) => each.label === label) ?? able[0];
       const id = `c${place}.${able.indexOf(one)}`;
-      body.replaceChildren(...KINDS[one.kind](one, id));
+      const { elements, redraw } = KINDS[one.kind](one, id);
+      body.replaceChildren(...elements);
+      repaint = redraw;
     };
     const begin = able[Number(kept.get(`c${place}`))] ?? able[0];
     const names = Object.fromEntries(able.map((one) => [one.label, one.label]));

@@ -2,8 +2,9 @@
 (() => {
   const content = JSON.parse(document.getElementById("content").textContent);
   const DASHES = ["", "7 3", "2 3", "8 3 2 3"];
-  const INK = "#222222", COLOURS = 8, GOLD = "#ff5f52", MISSING = "\u2013";
-  const MAP = 320, MARGIN = 8;
+  const COLOURS = 8, GOLD = "#ff5f52", MISSING = "\u2013";
+  const MAP = 320, MARGIN = 8, LARGE = 1.6;
+  const root = document.documentElement;
 
   // Elements. Text only ever enters the page as text.
 
@@ -24,6 +25,11 @@
     if (value === null || value === undefined) return MISSING;
     return String(Number(value.toPrecision(4)));
   }
+
+  // What is painted anew when the style or the size of type changes.
+  const repaints = [];
+  const presenting = () => root.classList.contains("presenting");
+  const ink = () => getComputedStyle(root).getPropertyValue("--ink").trim();
 
   // Tables that sort by the column whose head is pressed.
 
@@ -66,7 +72,7 @@
     }
 
     const whole = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body);
-    const parts = [make("div", { class: "scroll", tabindex: "0" }, whole)];
+    const parts = [make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": grid.title || "table" }, whole)];
     const spare = grid.columns.filter((column) => column.spare).length;
     if (spare) parts.push(reveal(whole, spare));
     if (grid.caption) parts.push(make("p", { class: "caption" }, grid.caption));
@@ -168,10 +174,12 @@
     const scale = spec.log ? Math.log10 : (value) => value;
 
     function redraw() {
-      const width = Math.max(holder.clientWidth, 260), height = Math.min(Math.max(width * 0.55, 220), 340);
+      const type = presenting() ? LARGE : 1;
+      const width = Math.max(holder.clientWidth, 260);
+      const height = presenting() ? Math.max(window.innerHeight - 260, 260) : Math.min(Math.max(width * 0.55, 220), 340);
       const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, 6);
-      const left = 14 + 6.4 * Math.max(...yTicks.map((tick) => number(tick).length)) + 10;
-      const right = width - 10, top = 8, bottom = height - 34;
+      const left = type * (24 + 6.4 * Math.max(...yTicks.map((tick) => number(tick).length)));
+      const right = width - 12 * type, top = 8, bottom = height - 34 * type;
       const [x0, x1] = ends.x, [y0, y1] = ends.y.map(scale);
       const px = (x) => left + ((x - x0) / (x1 - x0)) * (right - left);
       const py = (y) => bottom - ((scale(y) - y0) / (y1 - y0)) * (bottom - top);
@@ -181,14 +189,14 @@
         svg.append(draw("text", { x: left - 6, y: py(tick) + 4, "text-anchor": "end" }, number(tick)));
       }
       const whole = (tick) => spec.x !== "epoch" || Number.isInteger(tick);
-      for (const tick of roundTicks(x0, x1, Math.max(Math.floor(width / 90), 2)).filter(whole)) {
+      for (const tick of roundTicks(x0, x1, Math.max(Math.floor(width / 90 / type), 2)).filter(whole)) {
         svg.append(draw("line", { x1: px(tick), x2: px(tick), y1: bottom, y2: bottom + 4, class: "axis" }));
-        svg.append(draw("text", { x: px(tick), y: bottom + 16, "text-anchor": "middle" }, number(tick)));
+        svg.append(draw("text", { x: px(tick), y: bottom + 16 * type, "text-anchor": "middle" }, number(tick)));
       }
       svg.append(draw("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
       svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.x));
       const middle = (top + bottom) / 2;
-      svg.append(draw("text", { x: 11, y: middle, "text-anchor": "middle", transform: `rotate(-90 11 ${middle})` }, spec.y + (spec.log ? " (log)" : "")));
+      svg.append(draw("text", { x: 11 * type, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${11 * type} ${middle})` }, spec.y + (spec.log ? " (log)" : "")));
       for (const [x, y] of spec.points) {
         svg.append(draw("circle", { cx: px(x), cy: py(y), r: 3, class: "axis" }));
       }
@@ -239,6 +247,7 @@
     }));
     holder.append(make("h3", {}, spec.title), legend, picture, reading);
     new ResizeObserver(redraw).observe(holder);
+    repaints.push(redraw);
     return holder;
   }
 
@@ -281,20 +290,29 @@
     });
   }
 
-  function paint(canvas, found, rows, columns, gold, end) {
+  // The most pixels of a map: as many as let all maps of a panel be seen at once when it fills the screen.
+  function mapSize(count) {
+    if (!presenting()) return MAP;
+    const fits = (across) => Math.min((window.innerWidth - 64) / across - 24, (window.innerHeight - 300) / Math.ceil(count / across) - 40);
+    return Math.max(220, ...Array.from({ length: count }, (_, i) => fits(i + 1)));
+  }
+
+  function paint(canvas, found, rows, columns, gold, end, count) {
     const upwards = rows.numbers !== null;
     const height = upwards ? rows.numbers.length : rows.symbols.length;
     const width = columns.numbers !== null ? columns.numbers.length : columns.symbols.length;
     const context = canvas.getContext("2d");
-    const font = "11px system-ui, sans-serif";
+    const type = presenting() ? LARGE : 1;
+    const font = `${11 * type}px system-ui, sans-serif`;
     context.font = font;
     const measure = (axis) => Math.max(...ticksOf(axis).map((tick) => context.measureText(tick.text).width), 8);
-    const left = Math.ceil(measure(rows)) + MARGIN + 14;
-    const room = Math.min(MAP, document.documentElement.clientWidth - 40) - left;
-    const cell = upwards ? room / width : Math.min(room / width, 24);
-    const across = cell * width, down = upwards ? across : Math.min(cell, 24) * height;
+    const left = Math.ceil(measure(rows)) + MARGIN + 14 * type;
+    const most = 24 * type;
+    const room = Math.min(mapSize(count), root.clientWidth - 40) - left;
+    const cell = upwards ? room / width : Math.min(room / width, most);
+    const across = cell * width, down = upwards ? across : Math.min(cell, most) * height;
     const upright = columns.numbers === null && measure(columns) > cell - 2;
-    const below = (upright ? Math.ceil(measure(columns)) : 12) + MARGIN + 16;
+    const below = (upright ? Math.ceil(measure(columns)) : 12 * type) + MARGIN + 16 * type;
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.round((left + across + 2) * ratio);
     canvas.height = Math.round((down + below) * ratio);
@@ -322,7 +340,7 @@
         if (column >= 0) context.strokeRect(left + column * cell, y(row), cell, high);
       });
     }
-    context.fillStyle = INK;
+    context.fillStyle = ink();
     context.textAlign = "right";
     context.textBaseline = "middle";
     for (const tick of ticksOf(rows)) context.fillText(tick.text, left - 5, y(tick.at) + high / 2);
@@ -349,10 +367,12 @@
   }
 
   function attention(spec) {
-    const state = { name: spec.names[0], example: 0, layer: Infinity, head: null, frame: Infinity };
+    const state = { name: spec.names[0], example: 0, layer: Infinity, head: null, frame: Infinity, nameless: false };
     const reading = make("p", { class: "reading", "aria-live": "polite" }, "Touch a map to read a weight.");
     const maps = make("div", { class: "maps" });
     const controls = make("div", { class: "controls" });
+    const nameless = () => state.nameless && presenting();
+    const nameOf = (one) => (nameless() ? String.fromCharCode(65 + spec.configurations.indexOf(one)) : one.label);
     const bar = make("span"), top = make("output");
     bar.style.background = `linear-gradient(to right, ${content.colours.join(",")})`;
 
@@ -369,6 +389,13 @@
       } });
       return make("label", {}, text, input, output);
     }
+
+    const quiz = make("button", { type: "button", class: "plain quiz", "aria-pressed": "false", onclick: () => {
+      state.nameless = !state.nameless;
+      quiz.setAttribute("aria-pressed", String(state.nameless));
+      reading.textContent = "";
+      redraw();
+    } }, "Which one fails?");
 
     function rebuild() {
       const examples = most((kept) => kept.frames[0].maps.length);
@@ -392,6 +419,7 @@
       if (longest.length > 1) parts.push(slider("epoch", longest.length, state.frame, (i) => (longest[i].epoch === null ? "the end" : String(longest[i].epoch)), (i) => { state.frame = i; }));
       top.textContent = number(spec.ends[state.name]);
       parts.push(make("div", { class: "scale" }, "weight 0", bar, top));
+      if (spec.configurations.length > 1) parts.push(quiz);
       controls.replaceChildren(...parts);
       redraw();
     }
@@ -400,7 +428,7 @@
       const end = spec.ends[state.name];
       maps.replaceChildren(...spec.configurations.map((one) => {
         const kept = one.attentions[state.name];
-        const caption = make("figcaption", {}, one.label);
+        const caption = make("figcaption", {}, nameOf(one));
         if (!kept) return make("figure", {}, caption, make("p", { class: "faint" }, `has no ${state.name} attention`));
         const frame = kept.frames[sides(state.frame, kept.frames.length)];
         const map = frame.maps[sides(state.example, frame.maps.length)];
@@ -409,8 +437,8 @@
         const rows = spec.axes[map.rows], columns = spec.axes[map.columns];
         const tall = (rows.numbers || rows.symbols).length, wide = (columns.numbers || columns.symbols).length;
         const found = weights(kept, frame, map, tall, wide, layer, head);
-        const canvas = make("canvas", { role: "img", "aria-label": `${one.label}: ${columns.name} that each ${rows.name} looks at` });
-        const place = paint(canvas, found, rows, columns, map.gold, end);
+        const canvas = make("canvas", { role: "img", "aria-label": `${nameOf(one)}: ${columns.name} that each ${rows.name} looks at` });
+        const place = paint(canvas, found, rows, columns, map.gold, end, spec.configurations.length);
         canvas.addEventListener("pointermove", (event) => {
           const box = canvas.getBoundingClientRect();
           const shrunk = parseFloat(canvas.style.width) / box.width;
@@ -420,7 +448,7 @@
           if (column < 0 || column >= wide || row < 0 || row >= tall) return;
           const text = (axis, i) => (axis.numbers ? `${axis.name} ${number(axis.numbers[i])}` : `${axis.name} ${i + 1} \u201c${axis.symbols[i]}\u201d`);
           const hit = map.gold && map.gold[row] === column ? ", the gold position" : "";
-          reading.textContent = `${one.label}: ${text(rows, row)} looks at ${text(columns, column)} with weight ${found[row * wide + column].toFixed(3)}${hit}`;
+          reading.textContent = `${nameOf(one)}: ${text(rows, row)} looks at ${text(columns, column)} with weight ${found[row * wide + column].toFixed(3)}${hit}`;
         });
         const told = [];
         if (kept.layers > 1) told.push(`layer ${layer + 1}`);
@@ -433,6 +461,7 @@
 
     rebuild();
     window.addEventListener("resize", redraw);
+    repaints.push(redraw);
     const gold = spec.configurations.some((one) => Object.values(one.attentions).some((kept) => kept.frames[0].maps.some((map) => map.gold)));
     const told = [`All maps are of seed ${spec.seed} and share one colour scale.`];
     if (gold) told.push("Outlined: the gold position.");
@@ -443,9 +472,13 @@
 
   // Settings and commands.
 
-  function fold(title, open, ...inside) {
-    return make("details", open ? { open: "" } : {}, make("summary", {}, title), ...inside);
+  // A fold that is open on paper.
+  function printed(folded) {
+    folded.classList.add("printed");
+    return folded;
   }
+
+  const fold = (title, ...inside) => make("details", {}, make("summary", {}, title), ...inside);
 
   function configuration(one) {
     const seeds = `seed${one.seeds.length > 1 ? "s" : ""} ${one.seeds.join(", ")}`;
@@ -458,7 +491,7 @@
       make("h4", {}, `${one.label}, ${seeds}`),
       command,
       ...one.notes.map((note) => make("p", { class: "note" }, note)),
-      fold("settings", false,
+      fold("settings",
         make("p", { class: "faint" }, `Computed with ${one.code.join("; ")}.`),
         make("p", { class: "faint" }, `Choices: ${choices}`),
         ...table({ title: "", caption: "", columns: [{ title: "setting" }, { title: "value" }], rows })),
@@ -466,7 +499,7 @@
   }
 
   const settings = (configurations) =>
-    fold("Commands that run it again, and settings", false, ...configurations.flatMap(configuration));
+    printed(fold("Commands that run it again, and settings", ...configurations.flatMap(configuration)));
 
   // The page: each part returns its elements, in order.
 
@@ -492,7 +525,7 @@
     const own = content.data.filter((data) => data.result === place);
     return [
       ...(result.dots ? [dotPlot(result.dots)] : []),
-      ...(result.table ? [...table(result.table), fold("What the runs took", false, ...table(result.costs))] : []),
+      ...(result.table ? [...table(result.table), printed(fold("What the runs took", ...table(result.costs)))] : []),
       ...own.flatMap((data) => [...(own.length > 1 ? [make("h3", {}, data.name)] : []), ...dataSet(data)]),
     ];
   }
@@ -504,7 +537,90 @@
     return found;
   }
 
-  const computing = Computing({ make, draw, paint, number, roundTicks, shade: (share) => `rgb(${colour(share).join(" ")})` });
+  const computing = Computing({ make, draw, paint, number, roundTicks, repaints, shade: (share) => `rgb(${colour(share).join(" ")})` });
+
+  // Light and dark. Paper is light, and its folds are open.
+
+  const darkButton = make("button", { type: "button", onclick: () => wear(root.dataset.style === "dark" ? "light" : "dark") });
+
+  function wear(style) {
+    root.dataset.style = style;
+    darkButton.textContent = style === "dark" ? "Light style" : "Dark style";
+    repaints.forEach((repaint) => repaint());
+  }
+
+  function followSystem() {
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const follow = () => wear(dark.matches ? "dark" : "light");
+    dark.addEventListener("change", follow);
+    follow();
+  }
+
+  function preparePaper() {
+    let before = null;
+    window.addEventListener("beforeprint", () => {
+      const closed = [...document.querySelectorAll("details.printed:not([open])")];
+      before = { style: root.dataset.style, closed };
+      closed.forEach((one) => { one.open = true; });
+      wear("light");
+    });
+    window.addEventListener("afterprint", () => {
+      before.closed.forEach((one) => { one.open = false; });
+      wear(before.style);
+    });
+  }
+
+  // The presentation: one panel per screen.
+
+  function presentation(page) {
+    const panels = [...page.querySelectorAll(".panel")];
+    const names = panels.map((panel) => panel.closest("section")?.querySelector("h2").textContent ?? "");
+    const name = make("h2"), counted = make("span"), slide = make("div", { class: "slide" }), gap = make("span");
+    const to = (text, step) => make("button", { type: "button", onclick: () => show(at + step) }, text);
+    const stage = make("div", { id: "stage" },
+      make("div", { class: "bar" }, make("h1", {}, content.title), to("\u2190 back", -1), counted, to("next \u2192", 1),
+        make("button", { type: "button", onclick: leave }, "End (p)")),
+      name, slide);
+    let at = 0;
+
+    function show(place) {
+      if (slide.firstChild) gap.replaceWith(slide.firstChild);
+      at = Math.min(Math.max(place, 0), panels.length - 1);
+      panels[at].replaceWith(gap);
+      slide.append(panels[at]);
+      name.textContent = names[at];
+      name.hidden = !names[at];
+      counted.textContent = `${at + 1} of ${panels.length}`;
+      repaints.forEach((repaint) => repaint());
+      window.scrollTo(0, 0);
+    }
+
+    function enter() {
+      root.classList.add("presenting");
+      page.append(stage);
+      show(at);
+    }
+
+    function leave() {
+      root.classList.remove("presenting");
+      gap.replaceWith(slide.firstChild);
+      stage.remove();
+      repaints.forEach((repaint) => repaint());
+      panels[at].scrollIntoView();
+    }
+
+    const STEPS = { ArrowRight: 1, ArrowDown: 1, PageDown: 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -1 };
+    document.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
+      if (event.key === "p" && panels.length) (presenting() ? leave : enter)();
+      else if (event.key === "Escape" && presenting()) leave();
+      else if (event.key in STEPS && presenting()) {
+        event.preventDefault();
+        show(at + STEPS[event.key]);
+      }
+    });
+    return make("button", { type: "button", onclick: enter }, "Present (p)");
+  }
 
   const page = document.getElementById("page");
   page.querySelector("noscript").remove();
@@ -512,4 +628,7 @@
   page.append(...introduction());
   page.append(make("nav", { "aria-label": "parts" }, ...sections.map(([title], i) => make("a", { href: `#part-${i}` }, title))));
   sections.forEach(([title, inside], i) => page.append(make("section", { id: `part-${i}` }, make("h2", {}, title), ...inside)));
+  page.prepend(make("div", { class: "tools" }, darkButton, presentation(page)));
+  followSystem();
+  preparePaper();
 })();
