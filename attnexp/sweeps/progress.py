@@ -108,8 +108,8 @@ class SweepProgress:
     def seconds_left(self) -> float | None:
         """Return the seconds that the remaining jobs take at the pace so far, None at the start.
 
-        A running job counts by the share of its epochs that it has trained. What had been trained
-        before the sweep does not count.
+        A running job counts by the share of its epochs that it has trained. Those that had been
+        trained before the sweep do not count.
         """
         with self._guard:
             outcomes = dict(self.outcomes)

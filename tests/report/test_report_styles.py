@@ -129,7 +129,7 @@ def test_a_presentation_shows_one_panel_per_screen(opened):
     shown = seen(page, "h2, h3")
     assert shown == ["Verdict"]
     press(page, "ArrowLeft")
-    assert seen(page, ".bar span") == ["1 of 5"]
+    assert seen(page, ".bar span") == ["1 of 6"]
     found = []
     for _ in range(4):
         press(page, "ArrowRight")
