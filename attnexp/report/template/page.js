@@ -505,6 +505,7 @@
 
   function introduction() {
     return [
+      ...(content.live ? [make("p", { class: "live" }, content.live.text)] : []),
       ...content.results.map((result) => make("p", { class: "compared" }, result.compared)),
       ...(content.verdicts.length ? [make("div", { class: "panel verdicts" }, make("h2", {}, "Verdict"),
         ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)))] : []),
@@ -531,7 +532,10 @@
   }
 
   function parts() {
-    const found = content.results.map((result, place) => [result.name, results(result, place)]);
+    const found = content.live?.charts.length
+      ? [["Running now", [make("div", { class: "charts" }, ...content.live.charts.map(chart))]]]
+      : [];
+    found.push(...content.results.map((result, place) => [result.name, results(result, place)]));
     found.push(["Every run", content.every.flatMap(table)]);
     if (content.notes.length) found.push(["Remarks", content.notes.map((note) => make("p", { class: "note" }, note))]);
     return found;
@@ -620,6 +624,24 @@
     return make("button", { type: "button", onclick: enter }, "Present (p)");
   }
 
+  // A live page loads itself again: it keeps its place and its style.
+
+  function keepPlace() {
+    const key = `attnexp report ${location.pathname}`;
+    const kept = JSON.parse(sessionStorage.getItem(key) ?? "null");
+    sessionStorage.removeItem(key);
+    if (kept) {
+      wear(kept.style);
+      // Charts have their height only once the page was laid out.
+      requestAnimationFrame(() => requestAnimationFrame(() => window.scrollTo(0, kept.scroll)));
+    }
+    if (!content.live) return;
+    history.scrollRestoration = "manual";
+    window.addEventListener("pagehide", () => {
+      sessionStorage.setItem(key, JSON.stringify({ style: root.dataset.style, scroll: window.scrollY }));
+    });
+  }
+
   const page = document.getElementById("page");
   page.querySelector("noscript").remove();
   const sections = parts();
@@ -629,4 +651,9 @@
   page.prepend(make("div", { class: "tools" }, darkButton, presentation(page)));
   followSystem();
   preparePaper();
+  try {
+    keepPlace();
+  } catch (error) {
+    if (error.name !== "SecurityError") throw error; // a page in a frame may have no storage
+  }
 })();
