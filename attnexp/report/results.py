@@ -91,7 +91,7 @@ def _dot(table: ResultsTable, entry: Entry) -> dict[str, Any]:
 
 
 def _named(table: ResultsTable, grid: Grid) -> Grid:
-    """Return a grid that begins with the name of each row, which has only what differs.
+    """Return a grid that begins with the name of each row: the labels that differ.
 
     The mean and the standing follow. Labels are the last columns if the name is made of several.
     """

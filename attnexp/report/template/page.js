@@ -211,6 +211,10 @@
       for (const line of shown) {
         const style = look(line);
         const path = line.x.map((x, i) => [x, line.mean[i]]).filter(([, y]) => finite(y));
+        if (path.length === 1) {
+          const [[x, y]] = path;
+          svg.append(draw("circle", { cx: px(x), cy: py(y), r: 3.5, class: `${style.class} full` }));
+        }
         svg.append(draw("polyline", {
           points: path.map(([x, y]) => `${px(x)},${py(y)}`).join(" "), class: style.class,
           "stroke-width": style.width, "stroke-dasharray": style.dash, "stroke-linejoin": "round",
