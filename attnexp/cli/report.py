@@ -1,6 +1,8 @@
 """`attnexp report`: one page with tables, curves and attention, to send to somebody."""
 
 import argparse
+import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,18 +11,24 @@ from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where
 from attnexp.cli.drawing import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
+from attnexp.runs import files
 from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
     from attnexp.report.content import Computed
     from attnexp.select.configurations import Comparison
+    from attnexp.select.overview import Progress
 
 MOST_COMPUTED = 8
 """The most configurations on the same data whose models are in the page."""
 
+EVERY = 5.0
+"""Seconds between two looks at the runs with --live."""
+
 EPILOG = """examples:
   attnexp report                                   all runs below outputs/, into report.html
   attnexp report outputs --output dates.html --title "Dates, five seeds"
+  attnexp report --live                            written again until all runs have ended
 """
 
 
@@ -31,12 +39,74 @@ def main(argv: Sequence[str]) -> None:
     a file that cannot be written.
     """
     arguments = make_parser().parse_intermixed_args(argv)
+    if arguments.live:
+        keep_writing(arguments)
+    else:
+        write(arguments)
+
+
+def keep_writing(arguments: argparse.Namespace) -> None:
+    """Write the page whenever runs have changed, until none is running or planned.
+
+    Ctrl-C ends it, too. The page that is written last does not load itself again.
+    """
+    from attnexp.select.collect import OUTPUTS
+    from attnexp.select.overview import progress_of
+
+    places = arguments.paths or [Path(OUTPUTS)]
+    seen: dict[str, list[int]] = {}
+    try:
+        while True:
+            progress = [progress_of(place) for place in places]
+            if not any(each.running or each.to_do for each in progress):
+                break
+            found = _state(places)
+            if found != seen:
+                write(arguments, progress_text(progress))
+            seen = found
+            time.sleep(EVERY)
+    except KeyboardInterrupt:
+        console.say("the page no longer reloads")
+    write(arguments)
+
+
+def _state(places: Sequence[Path]) -> dict[str, list[int]]:
+    """Return when each run below the places last wrote its summary and its metrics."""
+    from attnexp.select.collect import collect
+
+    state: dict[str, list[int]] = {}
+    for run in collect(places).runs:
+        paths = [os.path.join(run.path, name) for name in (files.SUMMARY, files.METRICS)]
+        state[run.path] = [os.stat(path).st_mtime_ns for path in paths if os.path.exists(path)]
+    return state
+
+
+def progress_text(progress: "Sequence[Progress]") -> str:
+    """Return how many runs are done, and about how long the others take: `3 of 12 runs, ...`."""
+    from attnexp.runs.run_status import Status
+
+    done = sum(each.counts.get(Status.FINISHED.word, 0) for each in progress)
+    total = sum(sum(each.counts.values()) for each in progress)
+    known = [each.seconds_left for each in progress if each.seconds_left is not None]
+    text = f"{done} of {total} runs"
+    return f"{text}, about {_clock(max(known))} left" if known else text
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+def write(arguments: argparse.Namespace, progress: str = "") -> None:
+    """Write the page once. With `progress` it is live, and no run needs to have finished."""
     from attnexp.plots.lines import intact
     from attnexp.plots.look import Look
     from attnexp.select.selection import selected
 
     runs = selected(arguments.paths, arguments.where)
-    if not any(run.finished for run in runs):
+    finished = any(run.finished for run in runs)
+    if not finished and not progress:
         raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
     from attnexp.report.content import report_content
     from attnexp.report.render import page
@@ -45,10 +115,15 @@ def main(argv: Sequence[str]) -> None:
     sound, left_out = intact(runs)
     look = Look(names=asked_names(arguments, runs))
     compared = [look.rename(one) for one in comparisons(sound)]
-    programs = [] if arguments.static else [_programs(arguments)]
-    content = report_content(arguments.title, runs, compared, left_out, *programs)
+    programs = _no_programs if arguments.static or progress else _programs(arguments)
+    content = report_content(arguments.title, runs, compared, left_out, programs, progress)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
-    console.say(f"{len(runs)} runs in {console.relative(arguments.output)}")
+    told = f"{len(runs)} runs in {console.relative(arguments.output)}"
+    console.say(f"{progress}: {told}" if progress else told)
+
+
+def _no_programs(comparison: "Comparison") -> list[dict[str, Any]]:
+    return []
 
 
 def _programs(arguments: argparse.Namespace) -> "Computed":
@@ -92,4 +167,9 @@ def make_parser() -> Arguments:
     )
     add_trust(parser)
     parser.add_argument("--title", default="Attention, compared", help="what the page is called")
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="write again whenever runs have changed, until all have ended; the page reloads",
+    )
     return parser

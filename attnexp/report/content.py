@@ -25,8 +25,9 @@ from attnexp.report.results import every_run, place_of, result_content
 from attnexp.runs.attention import Attention, Axis, same_examples, scale_end
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
+from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary, error_text
-from attnexp.select.configurations import Comparison, Configuration, seeds_by_epoch
+from attnexp.select.configurations import Comparison, Configuration, labels, seeds_by_epoch
 from attnexp.select.frame import make_frame
 from attnexp.select.order import sort_runs
 from attnexp.tables.entries import Request, divide
@@ -51,11 +52,13 @@ def report_content(
     comparisons: Sequence[Comparison],
     left_out: Sequence[str] = (),
     computed: Computed = lambda comparison: [],
+    progress: str = "",
 ) -> dict[str, Any]:
     """Return the content of a page: verdicts, results by table, pictures by data set, remarks.
 
     A part that cannot be made is a note, and a warning. `left_out` are notes about runs that are in
-    the tables alone. `computed` gives the programs of a comparison, by default none.
+    the tables alone. `computed` gives the programs of a comparison, by default none. `progress`
+    says how far runs are that have not finished; their curves so far are on the page then.
     """
     frame = sort_runs(make_frame(runs), None)
     request = Request(costs=True)
@@ -74,6 +77,7 @@ def report_content(
         ],
         "every": list(every_run(frame)),
         "notes": notes,
+        "live": {"text": progress, "charts": [*_running(runs)]} if progress else None,
     }
 
 
@@ -94,8 +98,20 @@ def tensors_content(
         "results": [{"name": chosen, "compared": "", "dots": None, "table": None}],
         "every": [],
         "notes": [],
+        "live": None,
         "data": [{**data, "result": 0, "computed": [computed]}],
     }
+
+
+def _running(runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
+    """Yield the charts of the epochs so far of the runs that are running, by data set."""
+    going = [run for run in runs if run.status is Status.RUNNING and run.epochs]
+    for data in dict.fromkeys(run.data for run in going):
+        own = [run for run in going if run.data == data]
+        names = zip(labels(own), own, strict=True)
+        each = tuple(Configuration(f"{name}, seed {run.seed}", (run,)) for name, run in names)
+        for spec in _training(Comparison(data, each), own):
+            yield spec | {"title": f"{data}: {spec['y']} so far"}
 
 
 def _data(comparison: Comparison, notes: list[str]) -> dict[str, Any]:

@@ -9,6 +9,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+EVERY = 5
+"""Seconds after which a page about runs that are going on loads itself again."""
+
 LOADER = PackageLoader("attnexp.report", "template")
 """The page, its styles and its scripts."""
 
@@ -20,7 +23,8 @@ def page(content: Mapping[str, Any]) -> str:
     """Return the file, which may load and run only the style and the script in it.
 
     The content is JSON in which no character can end the element that holds it, and the script puts
-    it on the page as text, never as HTML. Everything else is escaped.
+    it on the page as text, never as HTML. Everything else is escaped. A page whose content is
+    `live` loads itself again every few seconds.
     """
     environment = Environment(loader=LOADER, autoescape=True, undefined=StrictUndefined)
     style, script = (
@@ -29,6 +33,7 @@ def page(content: Mapping[str, Any]) -> str:
     )
     return environment.get_template("page.html").render(
         title=content["title"],
+        refresh=EVERY if content.get("live") else None,
         style=Markup(style),
         style_hash=_hash(style),
         script=Markup(script),

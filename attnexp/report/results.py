@@ -22,7 +22,7 @@ FIRST = ("mean", "standing")
 
 
 def result_content(table: ResultsTable, results: Grid, costs: Grid) -> dict[str, Any]:
-    """Return a table of results: what it compares in words, its picture, and its numbers."""
+    """Return a table of results with its comparison in words, its picture and its costs."""
     return {
         "name": table.data or "Runs",
         "compared": compared_text(table, results),
@@ -91,7 +91,7 @@ def _dot(table: ResultsTable, entry: Entry) -> dict[str, Any]:
 
 
 def _named(table: ResultsTable, grid: Grid) -> Grid:
-    """Return a grid whose rows begin with a name, made of the settings that differ.
+    """Return a grid that begins with the name of each row: the labels that differ.
 
     The mean and the standing follow. Labels are the last columns if the name is made of several.
     """
@@ -131,7 +131,7 @@ def grid_content(grid: Grid, spare: Sequence[int] = ()) -> dict[str, Any]:
 def every_run(frame: Frame) -> Iterable[dict[str, Any]]:
     """Yield a table per data set with one row per run.
 
-    What all rows have in common and every metric but the primary one are spare. A column without a
+    Settings that all rows share and every metric but the primary one are spare. A column without a
     value is left out.
     """
     names = frame.column("data") if "data" in frame.choices else np.full(len(frame), "Runs")

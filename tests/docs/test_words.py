@@ -55,7 +55,7 @@ CONDITION = (
 IDIOMS = {
     "where, for a condition (write: if)": (82, CONDITION),
     "a clause with what (write a noun)": (
-        71,
+        70,
         r"\b(?:Returns?|Yields?|Reads?|Writes?|Holds?|Adds?) what\b"
         r"|(?:^|[.:] )What (?![^.]*\?)"
         r"|\bwhat (?!(?:is|was) wrong)[^.,;:()?]*(?=\.(?: |$)|$)",

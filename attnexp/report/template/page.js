@@ -211,6 +211,10 @@
       for (const line of shown) {
         const style = look(line);
         const path = line.x.map((x, i) => [x, line.mean[i]]).filter(([, y]) => finite(y));
+        if (path.length === 1) {
+          const [[x, y]] = path;
+          svg.append(draw("circle", { cx: px(x), cy: py(y), r: 3.5, class: `${style.class} full` }));
+        }
         svg.append(draw("polyline", {
           points: path.map(([x, y]) => `${px(x)},${py(y)}`).join(" "), class: style.class,
           "stroke-width": style.width, "stroke-dasharray": style.dash, "stroke-linejoin": "round",
@@ -505,6 +509,7 @@
 
   function introduction() {
     return [
+      ...(content.live ? [make("p", { class: "live" }, content.live.text)] : []),
       ...content.results.map((result) => make("p", { class: "compared" }, result.compared)),
       ...(content.verdicts.length ? [make("div", { class: "panel verdicts" }, make("h2", {}, "Verdict"),
         ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)))] : []),
@@ -531,7 +536,10 @@
   }
 
   function parts() {
-    const found = content.results.map((result, place) => [result.name, results(result, place)]);
+    const found = content.live?.charts.length
+      ? [["Running now", [make("div", { class: "charts" }, ...content.live.charts.map(chart))]]]
+      : [];
+    found.push(...content.results.map((result, place) => [result.name, results(result, place)]));
     if (content.every.length) found.push(["Every run", content.every.flatMap(table)]);
     if (content.notes.length) found.push(["Remarks", content.notes.map((note) => make("p", { class: "note" }, note))]);
     return found;
@@ -622,6 +630,24 @@
     return make("button", { type: "button", onclick: enter }, "Present (p)");
   }
 
+  // A live page loads itself again: it keeps its place and its style.
+
+  function keepPlace() {
+    const key = `attnexp report ${location.pathname}`;
+    const kept = JSON.parse(sessionStorage.getItem(key) ?? "null");
+    sessionStorage.removeItem(key);
+    if (kept) {
+      wear(kept.style);
+      // Charts have their height only once the page was laid out.
+      requestAnimationFrame(() => requestAnimationFrame(() => window.scrollTo(0, kept.scroll)));
+    }
+    if (!content.live) return;
+    history.scrollRestoration = "manual";
+    window.addEventListener("pagehide", () => {
+      sessionStorage.setItem(key, JSON.stringify({ style: root.dataset.style, scroll: window.scrollY }));
+    });
+  }
+
   const page = document.getElementById("page");
   page.querySelector("noscript").remove();
   const sections = parts();
@@ -631,4 +657,9 @@
   page.prepend(make("div", { class: "tools" }, darkButton, presentation(page)));
   followSystem();
   preparePaper();
+  try {
+    keepPlace();
+  } catch (error) {
+    if (error.name !== "SecurityError") throw error; // a page in a frame may have no storage
+  }
 })();
