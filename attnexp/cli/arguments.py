@@ -10,7 +10,8 @@ from typing import Any, Literal, NoReturn
 
 from attnexp.cli.candidates import Candidates, files, runs
 from attnexp.core.errors import RequestError, none_of
-from attnexp.tables.output import FORMATS, Output, Paper, chosen_format
+from attnexp.tables.output import FORMATS, Output, chosen_format
+from attnexp.tables.paper import Paper
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
 """The words for a run."""

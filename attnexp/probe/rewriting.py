@@ -27,15 +27,29 @@ class Site(NamedTuple):
     layer: int
 
 
-class Rewritten(Normalizer):
+class Around(Normalizer):
+    """A normalizer around another one, which normalizes its scores."""
+
+    def __init__(self, normalizer: Normalizer) -> None:
+        super().__init__(normalizer.heads)
+        self.normalizer = normalizer
+
+    def normalize(
+        self,
+        scores: Float[Tensor, "*batch queries keys"],
+        seen: Bool[Tensor, "*batch queries keys"],
+    ) -> Float[Tensor, "*batch queries keys"]:
+        return self.normalizer.normalize(scores, seen)
+
+
+class Rewritten(Around):
     """A normalizer followed by a function of its weights, which returns other weights."""
 
     sums_to_one: ClassVar[bool] = False
     shift_invariant: ClassVar[bool] = False
 
     def __init__(self, normalizer: Normalizer, rewrite: Rewrite) -> None:
-        super().__init__(normalizer.heads)
-        self.normalizer = normalizer
+        super().__init__(normalizer)
         self.rewrite = rewrite
 
     def forward(
@@ -51,13 +65,6 @@ class Rewritten(Normalizer):
             return self.rewrite(weights, valid)
         # one head has no axis for the heads
         return self.rewrite(weights.unsqueeze(1), valid.unsqueeze(1)).squeeze(1)
-
-    def normalize(
-        self,
-        scores: Float[Tensor, "*batch queries keys"],
-        seen: Bool[Tensor, "*batch queries keys"],
-    ) -> Float[Tensor, "*batch queries keys"]:
-        return self.normalizer.normalize(scores, seen)
 
 
 def rewritten(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Architecture:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from attnexp.core.console import number_text
 from attnexp.tables.filled import filled
 from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, folded
-from attnexp.tables.output import Paper
+from attnexp.tables.paper import Paper
 
 CHARACTER, POINT = 4.6, 2.6
 """The widths in pt of a digit and of a point or bracket, in `small` type on a page of 10 pt."""

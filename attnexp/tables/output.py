@@ -2,13 +2,14 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
 from attnexp.tables.grid import Report, column_names, with_columns
+from attnexp.tables.paper import Paper
 
 ENDINGS = {
     ".txt": "table",
@@ -35,20 +36,6 @@ def chosen_format(form: str | None, output: Path | None) -> str:
 
 
 @dataclass(frozen=True)
-class Paper:
-    """Label, caption and digits of tables in LaTeX.
-
-    `label` is that of the first table; the others have it with `-2`, `-3` and so on. `caption` is
-    that of the first table, in LaTeX. `digits` are those after the decimal point of the values of
-    metrics, by default four significant ones.
-    """
-
-    label: str = ""
-    caption: str = ""
-    digits: int | None = None
-
-
-@dataclass(frozen=True)
 class Output:
     """How a report is written, and where: to a file, or else to the screen or standard output.
 
@@ -58,7 +45,7 @@ class Output:
     form: str
     path: Path | None = None
     columns: Sequence[str] = ()
-    paper: Paper = Paper()
+    paper: Paper = field(default_factory=Paper)
 
     @property
     def on_screen(self) -> bool:

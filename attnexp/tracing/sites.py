@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from attnexp.architectures.base import Architecture
 from attnexp.core.masks import MaskMatrix, ValidLens
 from attnexp.normalizers.base import Normalizer
-from attnexp.probe.rewriting import Rewrite, Rewritten, Site, rewritten
+from attnexp.probe.rewriting import Around, Rewrite, Rewritten, Site, rewritten
 from attnexp.scores.base import Score
 
 
@@ -35,12 +35,11 @@ def _(scores: Tensor, part: str, layer: int) -> Tensor:
     return torch.empty_like(scores)
 
 
-class OfSite(Normalizer):
+class OfSite(Around):
     """A normalizer whose scores pass through `scores_of`."""
 
     def __init__(self, normalizer: Normalizer, site: Site) -> None:
-        super().__init__(normalizer.heads)
-        self.normalizer = normalizer
+        super().__init__(normalizer)
         self.site = site
 
     def forward(
@@ -50,13 +49,6 @@ class OfSite(Normalizer):
     ) -> Float[Tensor, "*batch queries keys"]:
         marked_scores: Tensor = scores_of(scores, *self.site)
         return self.normalizer(marked_scores, mask)
-
-    def normalize(
-        self,
-        scores: Float[Tensor, "*batch queries keys"],
-        seen: Bool[Tensor, "*batch queries keys"],
-    ) -> Float[Tensor, "*batch queries keys"]:
-        return self.normalizer.normalize(scores, seen)
 
 
 def marked(model: Architecture) -> Architecture:

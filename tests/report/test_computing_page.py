@@ -4,7 +4,7 @@ import time
 
 import pytest
 import torch
-from browser import needs_browser, started
+from browser import needs_browser
 
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.cli.report import main
@@ -13,13 +13,6 @@ from attnexp.config.trust import Trust
 from attnexp.core.batch import Seq2SeqSpec
 from attnexp.runs.folder import load_run
 from attnexp.tasks.decoding import ask
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    driver = started(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """The report in a real browser: it renders, sorts, slides and logs no error, on a phone too."""
 
 import pytest
-from browser import needs_browser, started
+from browser import needs_browser
 
 from attnexp.cli.report import main
 
@@ -11,13 +11,6 @@ EACH = "document.querySelectorAll('section')[2].querySelectorAll('table')[argume
 """A table with a row per run: the results of the two data sets come first."""
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=x onerror=alert(1)>"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    driver = started(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(params=[1100, 390], ids=["desktop", "phone"])

@@ -1,20 +1,13 @@
 """The styles of a report: dark, on a phone, on paper, and as a presentation."""
 
 import pytest
-from browser import needs_browser, started
+from browser import needs_browser
 
 from attnexp.cli.report import main
 
 pytestmark = needs_browser
 
 LONG = "a_choice_whose_name_is_much_longer_than_the_screen_of_a_phone_is_wide"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    driver = started(tmp_path_factory.mktemp("profile"))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from attnexp.tables.entries import Request
 from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report, numbers_cell, with_columns
 from attnexp.tables.latex import as_latex, latex_text
-from attnexp.tables.output import Paper
+from attnexp.tables.paper import Paper
 from attnexp.tables.reports import configurations_report
 
 LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
