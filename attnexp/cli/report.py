@@ -115,15 +115,12 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
     sound, left_out = intact(runs)
     look = Look(names=asked_names(arguments, runs))
     compared = [look.rename(one) for one in comparisons(sound)]
-    programs = _no_programs if arguments.static or progress else _programs(arguments)
+    programs = None if arguments.static or progress else _programs(arguments)
     content = report_content(arguments.title, runs, compared, left_out, programs, progress)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
-    told = f"{len(runs)} runs in {console.relative(arguments.output)}"
+    count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
+    told = f"{count} in {console.relative(arguments.output)}"
     console.say(f"{progress}: {told}" if progress else told)
-
-
-def _no_programs(comparison: "Comparison") -> list[dict[str, Any]]:
-    return []
 
 
 def _programs(arguments: argparse.Namespace) -> "Computed":

@@ -51,13 +51,13 @@ def report_content(
     runs: Sequence[Run],
     comparisons: Sequence[Comparison],
     left_out: Sequence[str] = (),
-    computed: Computed = lambda comparison: [],
+    computed: Computed | None = None,
     progress: str = "",
 ) -> dict[str, Any]:
     """Return the content of a page: verdicts, results by table, pictures by data set, remarks.
 
     A part that cannot be made is a note, and a warning. `left_out` are notes about runs that are in
-    the tables alone. `computed` gives the programs of a comparison, by default none. `progress`
+    the tables alone. `computed` gives the programs of a comparison; without it there are none. `progress`
     says how far runs are that have not finished; their curves so far are on the page then.
     """
     frame = sort_runs(make_frame(runs), None)
@@ -72,7 +72,11 @@ def report_content(
         "verdicts": list(report.verdicts),
         "results": [result_content(*each) for each in grids],
         "data": [
-            {**_data(one, notes), "result": place_of(one, tables), "computed": computed(one)}
+            {
+                **_data(one, notes),
+                "result": place_of(one, tables),
+                "computed": computed(one) if computed else [],
+            }
             for one in comparisons
         ],
         "every": list(every_run(frame)),

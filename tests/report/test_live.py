@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
 from types import SimpleNamespace
@@ -105,6 +106,38 @@ def test_planned_runs_are_waited_for(regression_run, tmp_path, monkeypatch):
 def test_the_time_left_is_said(seconds, text):
     counts = {"done": 3, "running": 1, "to do": 8}
     assert report.progress_text([Progress(counts, [], [], [], seconds, [])]) == text
+
+
+@needs_browser
+def test_a_page_that_reloads_goes_on_with_its_presentation_and_sliders(
+    going, finished_runs, monkeypatch, tmp_path
+):
+    shutil.copytree(finished_runs["rnn"], "outputs/rnn")
+    live, _ = pages(monkeypatch, lambda: end(*going))
+    file = tmp_path / "report.html"
+    file.write_text(live)
+    browser = started(tmp_path / "profile")
+    slide = """
+        const slider = document.querySelector("input[type=range]");
+        slider.value = slider.max;
+        slider.dispatchEvent(new Event("input"));
+        return slider.value;
+    """
+    slid = "return document.querySelector('input[type=range]').value"
+    counted = "return document.querySelector('.bar span')?.textContent ?? null"
+    try:
+        browser.get(file.as_uri())
+        browser.find_element("css selector", ".tools button:last-child").click()
+        browser.find_element("css selector", "body").send_keys("\ue014")  # the right arrow
+        place = browser.execute_script(slide)
+        assert int(place) > 0
+        shown = browser.execute_script(counted)
+        assert shown.startswith("2 of ")
+        browser.refresh()
+        assert browser.execute_script(counted) == shown
+        assert browser.execute_script(slid) == place
+    finally:
+        browser.quit()
 
 
 @needs_browser

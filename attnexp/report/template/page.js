@@ -3,7 +3,7 @@
   const content = JSON.parse(document.getElementById("content").textContent);
   const DASHES = ["", "7 3", "2 3", "8 3 2 3"];
   const COLOURS = 8, GOLD = "#ff5f52", MISSING = "\u2013";
-  const MAP = 320, MARGIN = 8, LARGE = 1.6;
+  const MAP = 320, MARGIN = 8, LARGE = 1.6, HALF_A4 = 330;
   const root = document.documentElement;
 
   // Elements. Text only ever enters the page as text.
@@ -29,6 +29,7 @@
   // What is painted anew when the style or the size of type changes.
   const repaints = [];
   const presenting = () => root.classList.contains("presenting");
+  let paper = false;
   const ink = () => getComputedStyle(root).getPropertyValue("--ink").trim();
 
   // Tables that sort by the column whose head is pressed.
@@ -175,7 +176,7 @@
 
     function redraw() {
       const type = presenting() ? LARGE : 1;
-      const width = Math.max(holder.clientWidth, 260);
+      const width = paper ? HALF_A4 : Math.max(holder.clientWidth, 260);
       const height = presenting() ? Math.max(window.innerHeight - 260, 260) : Math.min(Math.max(width * 0.55, 220), 340);
       const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, 6);
       const left = type * (24 + 6.4 * Math.max(...yTicks.map((tick) => number(tick).length)));
@@ -570,9 +571,11 @@
       const closed = [...document.querySelectorAll("details.printed:not([open])")];
       before = { style: root.dataset.style, closed };
       closed.forEach((one) => { one.open = true; });
+      paper = true;
       wear("light");
     });
     window.addEventListener("afterprint", () => {
+      paper = false;
       before.closed.forEach((one) => { one.open = false; });
       wear(before.style);
     });
@@ -603,10 +606,10 @@
       window.scrollTo(0, 0);
     }
 
-    function enter() {
+    function enter(place = at) {
       root.classList.add("presenting");
       page.append(stage);
-      show(at);
+      show(place);
     }
 
     function leave() {
@@ -627,24 +630,35 @@
         show(at + STEPS[event.key]);
       }
     });
-    return make("button", { type: "button", onclick: enter }, "Present (p)");
+    return { at: () => at, enter, button: make("button", { type: "button", onclick: () => enter() }, "Present (p)") };
   }
 
-  // A live page loads itself again: it keeps its place and its style.
+  // A live page loads itself again: it keeps its place, its style, its sliders and its panel.
 
-  function keepPlace() {
+  const sliders = () => [...document.querySelectorAll("input[type=range]")];
+
+  function keepPlace(slides) {
     const key = `attnexp report ${location.pathname}`;
     const kept = JSON.parse(sessionStorage.getItem(key) ?? "null");
     sessionStorage.removeItem(key);
     if (kept) {
       wear(kept.style);
+      sliders().forEach((slider, i) => {
+        if (!(i in kept.sliders) || slider.value === kept.sliders[i]) return;
+        slider.value = kept.sliders[i];
+        slider.dispatchEvent(new Event("input"));
+      });
+      if (kept.panel !== null) slides.enter(kept.panel);
       // Charts have their height only once the page was laid out.
       requestAnimationFrame(() => requestAnimationFrame(() => window.scrollTo(0, kept.scroll)));
     }
     if (!content.live) return;
     history.scrollRestoration = "manual";
     window.addEventListener("pagehide", () => {
-      sessionStorage.setItem(key, JSON.stringify({ style: root.dataset.style, scroll: window.scrollY }));
+      sessionStorage.setItem(key, JSON.stringify({
+        style: root.dataset.style, scroll: window.scrollY, panel: presenting() ? slides.at() : null,
+        sliders: sliders().map((slider) => slider.value),
+      }));
     });
   }
 
@@ -654,11 +668,12 @@
   page.append(...introduction());
   page.append(make("nav", { "aria-label": "parts" }, ...sections.map(([title], i) => make("a", { href: `#part-${i}` }, title))));
   sections.forEach(([title, inside], i) => page.append(make("section", { id: `part-${i}` }, make("h2", {}, title), ...inside)));
-  page.prepend(make("div", { class: "tools" }, darkButton, presentation(page)));
+  const slides = presentation(page);
+  page.prepend(make("div", { class: "tools" }, darkButton, slides.button));
   followSystem();
   preparePaper();
   try {
-    keepPlace();
+    keepPlace(slides);
   } catch (error) {
     if (error.name !== "SecurityError") throw error; // a page in a frame may have no storage
   }
