@@ -57,8 +57,8 @@ def report_content(
     """Return the content of a page: verdicts, results by table, pictures by data set, remarks.
 
     A part that cannot be made is a note, and a warning. `left_out` are notes about runs that are in
-    the tables alone. `computed` gives the programs of a comparison, if any. `progress`
-    says how far runs are that have not finished; their curves so far are on the page then.
+    the tables alone. `computed` gives the programs of a comparison, if any. `progress` says
+    how far runs are that have not finished; their curves so far are on the page then.
     """
     frame = sort_runs(make_frame(runs), None)
     request = Request(costs=True)
