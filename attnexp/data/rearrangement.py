@@ -34,10 +34,11 @@ class Rearrangement(DrawnSequences):
 
     The test set may have other lengths, `test_min_length` to `test_max_length`, which training and
     validation then never see unless they are within their range too. An end that is None is that
-    of training.
+    of training. Or it has the lengths in `test_lengths`, in equal shares.
 
     Raises ValueError for a set without examples, a length or a vocabulary below 1, a range of
-    lengths that is empty, and more examples than there are different sources.
+    lengths that is empty, `test_lengths` next to a range, and more examples than there are
+    different sources.
     """
 
     def __init__(
@@ -51,14 +52,17 @@ class Rearrangement(DrawnSequences):
         vocab_size: int = 20,
         test_min_length: int | None = None,
         test_max_length: int | None = None,
+        test_lengths: Sequence[int] | None = None,
     ) -> None:
         check_positive("vocab_size", vocab_size)
         self._vocab_size = vocab_size
         symbols = numbered(vocab_size)
+        trained, tested = ranges("length", min_length, max_length, test_min_length, test_max_length)
         super().__init__(
             generator,
             (num_train, num_validation, num_test),
-            *ranges("length", min_length, max_length, test_min_length, test_max_length),
+            trained,
+            tested if test_lengths is None else _listed(test_lengths, tested),
             source_symbols=symbols,
             target_symbols=symbols,
         )
@@ -82,3 +86,13 @@ class Rearrangement(DrawnSequences):
         self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
     ) -> Int[Tensor, "examples length"]:
         """Return p, the source position of each target symbol, with any value after the end."""
+
+
+def _listed(lengths: Sequence[int], tested: range | None) -> Sequence[int]:
+    """Return the different lengths in ascending order. `tested` is the range that excludes them."""
+    if tested is not None:
+        raise ValueError("give test_lengths, or test_min_length and test_max_length, and not both")
+    if not lengths:
+        raise ValueError("test_lengths must name at least one length, got none")
+    check_positive("test_lengths", min(lengths))
+    return sorted(set(lengths))

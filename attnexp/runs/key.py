@@ -26,14 +26,18 @@ NEUTRAL = frozenset(
 """Settings, by dotted path, that do not change the numbers of a run."""
 
 
+ADDED = ("data_seed", "data.test_lengths")
+"""Settings, by dotted path, that came later, and that change nothing if they are null."""
+
+
 def identity(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return the part of a resolved configuration that decides the numbers.
 
-    A `data_seed` of null is left out, so that a run has the key that it had before the setting was.
+    Settings that were `ADDED` and are null are left out, so that a run has the key that it had
+    before they were.
     """
-    whole: dict[str, Any] = _canonical(without(config, NEUTRAL))
-    if whole.get("data_seed", 0) is None:
-        del whole["data_seed"]
+    unset = {path for path in ADDED if _at(config, path) is None}
+    whole: dict[str, Any] = _canonical(without(config, NEUTRAL | unset))
     return whole
 
 
@@ -53,6 +57,13 @@ def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None], key: 
     """Return the name of the run folder: model, data, architecture, seed, key."""
     words = [str(choices.get(group)).replace("/", "_") for group in ("model", "data", "arch")]
     return "-".join([*words, f"seed{config['seed']}", key])
+
+
+def _at(config: Mapping[str, Any], path: str) -> Any:
+    value: Any = config
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
 
 
 def _canonical(value: Any) -> Any:

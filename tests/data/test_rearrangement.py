@@ -70,6 +70,7 @@ def lengths(batch):
         ({"test_max_length": 9}, set(range(2, 10))),
         ({"test_min_length": 5}, {5, 6, 7}),
         ({"test_min_length": 1, "test_max_length": 3}, {1, 2, 3}),
+        ({"test_lengths": [12, 9, 12]}, {9, 12}),
     ],
 )
 @pytest.mark.parametrize("target", [Copy, Reverse, Sort])
@@ -111,6 +112,12 @@ def test_training_and_test_share_what_there_is_of_a_length():
             "test_min_length must be at most test_max_length, got test_min_length 2 and "
             "test_max_length 1",
         ),
+        (
+            {"test_lengths": [4], "test_max_length": 9},
+            "give test_lengths, or test_min_length and test_max_length, and not both",
+        ),
+        ({"test_lengths": []}, "test_lengths must name at least one length, got none"),
+        ({"test_lengths": [5, 0]}, "test_lengths must be at least 1, got 0"),
         ({"num_test": -3}, "num_test must be at least 1, got -3"),
         ({"min_length": 0}, "min_length must be at least 1, got 0"),
         (

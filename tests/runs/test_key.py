@@ -30,6 +30,13 @@ def test_what_does_not_change_the_numbers_is_not_in_the_key(changes):
     assert run_key({**changes, **CONFIG, **changes}, {}) == run_key(CONFIG, {})
 
 
+def test_a_setting_that_came_later_and_is_null_is_not_in_the_key():
+    data = {"data": {"num_test": 5}}
+    later = {"data": {"num_test": 5, "test_lengths": None}}
+    assert run_key(CONFIG | later, {}) == run_key(CONFIG | data, {})
+    assert run_key(CONFIG | {"data": {"test_lengths": [5]}}, {}) != run_key(CONFIG | data, {})
+
+
 def test_neutral_settings_are_not_in_the_identity():
     assert identity(CONFIG | SAME["neutral"]) == identity(CONFIG)
 
