@@ -36,10 +36,11 @@ PARTS = {
     "notebooks": "architectures attention config plots runs select tables",
     "probe": "architectures attention data normalizers runs scores stats tasks training",
     "tracing": "architectures data normalizers probe scores training",
+    "cards": "attention config report runs select stats sweeps tables training",
     "claims": "config plots runs select stats sweeps training",
     "attend": "attention config normalizers plots report runs scores tracing",
     "course": "config data runs scores select stats tables",
-    "cli": "architectures attend attention claims config course data normalizers notebooks "
+    "cli": "architectures attend attention cards claims config course data normalizers notebooks "
     "plots probe report runs scores select stats sweeps tables tasks tracing training version",
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
@@ -97,7 +98,7 @@ def test_only_what_drives_runs_imports_the_composition_root():
         for path in FILES
         if any(re.match(r"attnexp\.config\.(build|restore)\b", name) for name in imports(path))
     }
-    assert drivers - {"config"} == {"attend", "cli", "notebooks", "sweeps"}
+    assert drivers - {"config"} == {"attend", "cards", "cli", "notebooks", "sweeps"}
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ ON_RUNS = {
     "attend": ["example=additive"],
     "new": ["score", "mine"],
     "claims": [],
+    "card": ["--quick", "model=cosine", "--dry-run"],
     "docs": ["tour"],
     "chapter": [],
     "exercise": ["list"],

@@ -11,6 +11,7 @@ VERBS = {
         "replace attention weights of trained runs, and see what changes",
     ),
     "claims": ("attnexp.cli.claims", "run published claims again, and judge them"),
+    "card": ("attnexp.cli.card", "try a mechanism in a battery of tasks, next to baselines"),
     "verify": ("attnexp.cli.verify", "do finished runs again and compare the numbers"),
     "status": ("attnexp.cli.status", "show the progress of runs and sweeps"),
     "new": ("attnexp.cli.new", "write a score, normalizer, data set or architecture of your own"),

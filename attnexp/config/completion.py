@@ -7,7 +7,7 @@ from hydra.plugins.completion_plugin import DefaultCompletionPlugin
 
 from attnexp.config.compose import CONFIG, start
 
-NOT_OF_A_RUN = ("attend", "claim", "law")
+NOT_OF_A_RUN = ("attend", "claim", "law", "trial")
 """The folders of conf/ that a run does not choose from."""
 
 

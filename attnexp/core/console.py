@@ -165,6 +165,19 @@ def relative(path: Path) -> str:
 
 
 @contextmanager
+def silent() -> Iterator[None]:
+    """Print nothing for as long as the block takes. A bar that is shown already goes on."""
+    consoles = globals()
+    before = {name: consoles[name] for name in ("out", "err")}
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        consoles |= dict.fromkeys(before, Screen(file=nowhere, width=WIDE, theme=COLOURS))
+        try:
+            yield
+        finally:
+            consoles |= before
+
+
+@contextmanager
 def status(what: str) -> Iterator[None]:
     """Show what is being done for as long as the block takes, on a terminal alone."""
     if not out.is_terminal:

@@ -1,13 +1,14 @@
-"""The jobs of a sweep's command line, composed and not run."""
+"""The jobs of a sweep's command line."""
 
 from collections.abc import Sequence
 from typing import cast
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from attnexp.config.compose import CommandLine
 from attnexp.config.messages import ComposeErrors
-from attnexp.sweeps.plan import Composer, PlannedJob, distinct
+from attnexp.sweeps.plan import Composer, PlannedJob, distinct, make_plan
+from attnexp.sweeps.tuned import TunedJobs
 
 
 def jobs_of(words: Sequence[str]) -> list[PlannedJob]:
@@ -19,11 +20,49 @@ def jobs_of(words: Sequence[str]) -> list[PlannedJob]:
     line = CommandLine.read(["-m", *words])
     try:
         context, config = line.composed_sweep()
-        sweeper = config.hydra.sweeper
-        typed = OmegaConf.to_container(config.hydra.overrides.task, resolve=False)
-        params = [f"{name}={value}" for name, value in (sweeper.get("params") or {}).items()]
+        tuned = config.hydra.sweeper.get("tune") or []
         with Composer(context, config) as composer:
-            axes = composer.axes([*params, *(sweeper.get("tune") or []), *cast(list[str], typed)])
+            axes = composer.axes([*tuned, *_arguments(config)])
             return list(distinct(composer.all_planned(axes)))
     except ComposeErrors as error:
         raise line.request_error(error) from error
+
+
+def run_sweep(words: Sequence[str]) -> None:
+    """Run the jobs of `attnexp -m WORDS` that have not finished.
+
+    Raises RequestError for words that make no sweep, and RunFailedError if a job failed.
+    """
+    line = CommandLine.read(["-m", *words])
+    try:
+        line.sweep()
+    except ComposeErrors as error:
+        raise line.request_error(error) from error
+
+
+def compared_jobs(words: Sequence[str]) -> list[PlannedJob]:
+    """Return the jobs that `attnexp -m WORDS` compares, with the state of their folders.
+
+    Of a sweep that tunes these are the ones at the values that its finished trials choose. Raises
+    RequestError for words that make no sweep, and RunFailedError if no value could be chosen.
+    """
+    line = CommandLine.read(["-m", *words])
+    try:
+        context, config = line.composed_sweep()
+        sweeper = config.hydra.sweeper
+        given = _arguments(config)
+        with Composer(context, config) as composer:
+            if "tune" not in sweeper:
+                return list(make_plan(composer, composer.axes(given), rerun=False).jobs)
+            seeds = ",".join(map(str, sweeper.seeds))
+            jobs = TunedJobs(composer, given, sweeper.tune, seeds, sweeper.metric)
+            return list(jobs.compared(jobs.choose(jobs.trials())).jobs)
+    except ComposeErrors as error:
+        raise line.request_error(error) from error
+
+
+def _arguments(config: DictConfig) -> list[str]:
+    """Return the axes of a sweep: those of its configuration, then the typed ones."""
+    typed = OmegaConf.to_container(config.hydra.overrides.task, resolve=False)
+    params = config.hydra.sweeper.get("params") or {}
+    return [*(f"{name}={value}" for name, value in params.items()), *cast(list[str], typed)]

@@ -21,13 +21,14 @@ SHORTEST = 8
 BOLD = Style(bold=True)
 
 
-def show(report: Report, limit: int, screen: Console = console.out) -> None:
+def show(report: Report, limit: int, screen: Console | None = None) -> None:
     """Print a report, at most `limit` rows a table; 0 prints all.
 
     The verdicts are above the tables. A row is one line: if a table is too wide, spare columns are
     left out, then the labels of a row become one name that is cut in its middle. No number is cut,
     and on a terminal sentences break between words.
     """
+    screen = screen or console.out
     for verdict in report.verdicts:
         _say(screen, verdict, "bold")
     for grid in report.grids:

@@ -173,6 +173,7 @@
     if (ends.x[0] === ends.x[1]) ends.x = [ends.x[0] - 1, ends.x[1] + 1];
     if (ends.y[0] === ends.y[1]) ends.y = [ends.y[0] / 2, ends.y[1] * 2];
     const scale = spec.log ? Math.log10 : (value) => value;
+    const along = spec.logX ? Math.log10 : (value) => value;
 
     function redraw() {
       const type = presenting() ? LARGE : 1;
@@ -181,8 +182,8 @@
       const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, 6);
       const left = type * (24 + 6.4 * Math.max(...yTicks.map((tick) => number(tick).length)));
       const right = width - 12 * type, top = 8, bottom = height - 34 * type;
-      const [x0, x1] = ends.x, [y0, y1] = ends.y.map(scale);
-      const px = (x) => left + ((x - x0) / (x1 - x0)) * (right - left);
+      const [x0, x1] = ends.x.map(along), [y0, y1] = ends.y.map(scale);
+      const px = (x) => left + ((along(x) - x0) / (x1 - x0)) * (right - left);
       const py = (y) => bottom - ((scale(y) - y0) / (y1 - y0)) * (bottom - top);
       const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": spec.title });
       for (const tick of yTicks) {
@@ -190,12 +191,14 @@
         svg.append(draw("text", { x: left - 6, y: py(tick) + 4, "text-anchor": "end" }, number(tick)));
       }
       const whole = (tick) => spec.x !== "epoch" || Number.isInteger(tick);
-      for (const tick of roundTicks(x0, x1, Math.max(Math.floor(width / 90 / type), 2)).filter(whole)) {
+      const many = Math.max(Math.floor(width / 90 / type), 2);
+      const xTicks = spec.logX ? logTicks(...ends.x) : roundTicks(x0, x1, many).filter(whole);
+      for (const tick of xTicks) {
         svg.append(draw("line", { x1: px(tick), x2: px(tick), y1: bottom, y2: bottom + 4, class: "axis" }));
         svg.append(draw("text", { x: px(tick), y: bottom + 16 * type, "text-anchor": "middle" }, number(tick)));
       }
       svg.append(draw("line", { x1: left, x2: right, y1: bottom, y2: bottom, class: "axis" }));
-      svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.x));
+      svg.append(draw("text", { x: (left + right) / 2, y: height - 4, "text-anchor": "middle" }, spec.x + (spec.logX ? " (log)" : "")));
       const middle = (top + bottom) / 2;
       svg.append(draw("text", { x: 11 * type, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${11 * type} ${middle})` }, spec.y + (spec.log ? " (log)" : "")));
       for (const [x, y] of spec.points) {
@@ -227,7 +230,7 @@
         if (!shown.length) return;
         const box = svg.getBoundingClientRect();
         const x = x0 + (((event.clientX - box.left) / box.width) * width - left) / (right - left) * (x1 - x0);
-        const nearest = (line) => line.x.reduce((best, value, i) => Math.abs(value - x) < Math.abs(line.x[best] - x) ? i : best, 0);
+        const nearest = (line) => line.x.reduce((best, value, i) => Math.abs(along(value) - x) < Math.abs(along(line.x[best]) - x) ? i : best, 0);
         const at = shown[0].x[nearest(shown[0])];
         mark.setAttribute("x1", px(at));
         mark.setAttribute("x2", px(at));
@@ -511,7 +514,7 @@
   function introduction() {
     return [
       ...(content.live ? [make("p", { class: "live" }, content.live.text)] : []),
-      ...content.results.map((result) => make("p", { class: "compared" }, result.compared)),
+      ...content.results.filter((result) => result.compared).map((result) => make("p", { class: "compared" }, result.compared)),
       ...(content.verdicts.length ? [make("div", { class: "panel verdicts" }, make("h2", {}, "Verdict"),
         ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)))] : []),
     ];
@@ -531,7 +534,8 @@
     const own = content.data.filter((data) => data.result === place);
     return [
       ...(result.dots ? [dotPlot(result.dots)] : []),
-      ...(result.table ? [...table(result.table), printed(fold("What the runs took", ...table(result.costs)))] : []),
+      ...(result.table ? table(result.table) : []),
+      ...(result.costs ? [printed(fold("What the runs took", ...table(result.costs)))] : []),
       ...own.flatMap((data) => [...(own.length > 1 ? [make("h3", {}, data.name)] : []), ...dataSet(data)]),
     ];
   }

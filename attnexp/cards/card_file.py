@@ -1,0 +1,133 @@
+"""The file of a card: what was run and what it measured, by seed, without verdicts.
+
+Verdicts are computed from it, so that cards of several people are judged as one is.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from attnexp.core.errors import RequestError, refusal
+from attnexp.runs.files import read_bytes, write_output
+from attnexp.select.sample import EXAMPLES, Sample
+
+
+class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The measurements of one row in one trial.
+
+    - `numbers` are values by number and seed; a number that was not measured is not there.
+    - `diverged` are the seeds whose numbers became infinite, `lost` is the number of seeds without
+      a result, `why` the first reason.
+    - `tuned` are the values that were chosen on the validation set.
+    - `seconds` is the time of one core that its runs took, those of tuning not included.
+    """
+
+    label: str
+    words: list[str]
+    numbers: dict[str, dict[int, float]] = {}
+    diverged: list[int] = []
+    lost: int = 0
+    why: str = ""
+    tuned: dict[str, str] = {}
+    seconds: float = 0.0
+
+
+class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The measurements of a trial, the row of the subject first.
+
+    - `words` and `tune` are the settings of its runs, `harder` those that make it harder.
+    - `metric` decides; it is `better` higher or lower, in `unit`, and `chance` is its value by
+      guessing, if that is known. Each value is of `examples` examples.
+    """
+
+    name: str
+    asks: str
+    source: str
+    words: list[str]
+    tune: list[str]
+    harder: list[str]
+    metric: str
+    columns: list[str]
+    equal_within: float
+    rows: list[RowResult]
+    better: Literal["lower", "higher"] = "higher"
+    unit: str = ""
+    chance: float | None = None
+    examples: int = EXAMPLES
+
+    def sample(self, row: RowResult, number: str) -> Sample:
+        """Return a number of a row by seed; one that was not measured has no values."""
+        values = {seed: {0: value} for seed, value in row.numbers.get(number, {}).items()}
+        if number != self.metric:
+            return Sample(number, values)
+        companions = {} if self.chance is None else {"chance": self.chance}
+        lost = [(seed, 0) for seed in row.diverged]
+        unit, better = self.unit, self.better
+        return Sample(number, values, unit, better, companions, self.examples, diverged=lost)
+
+
+class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A card: its subject, its level, its trials, and how it was made.
+
+    `wall_minutes` is the time of the command that wrote it, in which runs that were there already
+    took none.
+    """
+
+    subject: str
+    level: str
+    seeds: int
+    date: str
+    versions: dict[str, str]
+    processor: str
+    device: str
+    wall_minutes: float
+    trials: list[TrialResult]
+    format: Literal[1] = 1
+
+
+def write_card(path: Path, card: Card) -> None:
+    """Write a card as JSON. Raises RequestError if the file cannot be written."""
+    write_output("--output", path, msgspec.json.format(msgspec.json.encode(card), indent=1))
+
+
+def read_card(path: Path) -> Card:
+    """Return the card in a file. Raises RequestError for one that cannot be read or is no card."""
+    try:
+        return msgspec.json.decode(read_bytes(path), type=Card)
+    except OSError as error:
+        raise RequestError(f"{path} cannot be read: {refusal(error)}") from error
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise RequestError(f"{path} is not a card: {error}") from error
+
+
+def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:
+    """Return the trials that all cards have, each with the rows of all of them.
+
+    A row that several cards have counts once. Raises RequestError if cards have different levels
+    or if a trial has different settings, which are named.
+    """
+    first = cards[0]
+    for card, name in zip(cards, names, strict=True):
+        if card.level != first.level:
+            raise RequestError(f"{name} is of level {card.level}, and {names[0]} of {first.level}")
+    found = []
+    for trial in first.trials:
+        rows = {row.label: row for row in trial.rows}
+        for card, name in zip(cards[1:], names[1:], strict=True):
+            other = next((each for each in card.trials if each.name == trial.name), None)
+            if other is None:
+                break
+            for field in ("words", "tune", "metric", "equal_within"):
+                ours, theirs = getattr(trial, field), getattr(other, field)
+                if ours != theirs:
+                    raise RequestError(
+                        f"{trial.name} has {field} {ours} in {names[0]}, and {theirs} in {name}"
+                    )
+            rows |= {row.label: row for row in other.rows if row.label not in rows}
+        else:
+            found.append(msgspec.structs.replace(trial, rows=list(rows.values())))
+    if not found:
+        raise RequestError("no trial is in all of these cards")
+    return found

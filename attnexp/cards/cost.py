@@ -1,0 +1,87 @@
+"""The time of attention, forward and backward, and the memory that it keeps, by length."""
+
+import multiprocessing
+import time
+from collections.abc import Sequence
+
+from attnexp.core.errors import RequestError, RunFailedError
+
+SECONDS, KEPT = "seconds", "MB kept"
+"""The names of the numbers: the time of forward and backward, and the tensors between the two."""
+
+DIM = 64
+"""Features of a query, a key and a value."""
+
+REPEATS = 3
+"""The measurements of which the fastest counts."""
+
+Costs = dict[str, dict[int, float]]
+"""Values by the name of the number, such as `seconds@1024`, and the number of the measurement."""
+
+
+def costs_of(line: Sequence[str], lengths: Sequence[int], times: int, seconds: float) -> Costs:
+    """Measure the score and normalizer of a command line at these lengths, some times over.
+
+    They are built and called in a process of their own, which is ended after some seconds. Raises
+    RequestError for what cannot be built or computed, and RunFailedError if the time is over.
+    """
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        answer = pool.apply_async(measure, (list(line), list(lengths), times))
+        try:
+            return answer.get(seconds)
+        except multiprocessing.TimeoutError as error:
+            raise RunFailedError(f"stopped after {seconds / 60:g} minutes") from error
+        except RequestError:
+            raise
+        except Exception as error:  # code of one's own may raise anything
+            raise RequestError(f"{type(error).__name__}: {error}") from error
+
+
+def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
+    """Measure in this process. See `costs_of`."""
+    import torch
+
+    from attnexp.attention.pooling import AttentionPooling
+    from attnexp.config.build import make_normalizer, make_score
+    from attnexp.config.compose import CommandLine
+    from attnexp.training.device import choose_device, prepare_processor
+
+    job = CommandLine.read(line).compose()
+    assert job is not None
+    prepare_processor(threads=1)
+    device, _ = choose_device(job.config.device)
+    score = make_score(job.config, DIM, DIM)
+    normalizer = make_normalizer(job.config)
+    attention = AttentionPooling(score, DIM, lambda heads: normalizer).to(device)
+    generator = torch.Generator().manual_seed(0)
+    found: Costs = {}
+    for number in range(1, times + 1):
+        for length in lengths:
+            inputs = torch.randn(3, 1, length, DIM, generator=generator).to(device)
+            queries, keys, values = (each.clone().requires_grad_() for each in inputs)
+            best, kept = float("inf"), 0
+            for _ in range(REPEATS):
+                held: dict[int, int] = {}
+
+                def keep(tensor: torch.Tensor, held: dict[int, int] = held) -> torch.Tensor:
+                    storage = tensor.untyped_storage()
+                    held[storage.data_ptr()] = storage.nbytes()
+                    return tensor
+
+                start = _now(device)
+                with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+                    context, _ = attention(queries, keys, values, need_weights=False)
+                context.sum().backward()
+                best = min(best, _now(device) - start)
+                kept = sum(held.values())
+            found.setdefault(f"{SECONDS}@{length}", {})[number] = best
+            found.setdefault(f"{KEPT}@{length}", {})[number] = kept / 2**20
+    return found
+
+
+def _now(device: object) -> float:
+    import torch
+
+    if torch.device(str(device)).type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter()

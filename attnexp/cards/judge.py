@@ -1,0 +1,128 @@
+"""Verdicts on the subject of a card: first by the seeds that learned, then by the means."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from attnexp.cards.card_file import RowResult, TrialResult
+from attnexp.core.console import number_text
+from attnexp.select.sample import Sample, standings, with_diverged
+from attnexp.stats.compare import Standing, fewest_seeds
+from attnexp.stats.exact import fisher
+from attnexp.stats.intervals import LEVEL
+from attnexp.tables.learning import Modes, modes_of
+
+MOST_NAMED = 3
+"""The differences that a card names in words."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The verdict on the subject next to one baseline in one trial.
+
+    - `word` is `better`, `worse`, `equal`, `both solve it`, `neither learns`, `not told apart`,
+      `too few seeds`, or `skip` if one of the two was not measured.
+    - `because` gives the numbers.
+    - `size` is the difference as a share of all that could be: of the range of a share, or of the
+      larger value of a number that has no range.
+    """
+
+    trial: str
+    subject: str
+    baseline: str
+    word: str
+    because: str
+    size: float = 0.0
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        return f"{self.trial}: {self.subject} is {self.word} than {self.baseline} ({self.because})"
+
+
+def verdicts(trial: TrialResult) -> list[Verdict]:
+    """Return the verdict on the first row next to each of the others."""
+    subject, *others = trial.rows
+    samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
+    there = [i for i, sample in enumerate(samples) if sample.means]
+    found: dict[int, Standing] = {}
+    if 0 in there and len(there) > 1:
+        own = standings([samples[i] for i in there], trial.equal_within, reference=0)
+        found = dict(zip(there, own, strict=True))
+    return [
+        Verdict(trial.name, subject.label, row.label, "skip", _why_not(subject, row))
+        if i not in found
+        else _verdict(trial, (subject, row), (samples[0], samples[i]), found[i])
+        for i, row in enumerate(others, 1)
+    ]
+
+
+def _verdict(
+    trial: TrialResult,
+    rows: tuple[RowResult, RowResult],
+    samples: tuple[Sample, Sample],
+    standing: Standing,
+) -> Verdict:
+    names = (trial.name, rows[0].label, rows[1].label)
+    one, other = map(modes_of, samples)
+    seeds = min(len(sample.means) for sample in samples)
+    means = [fmean(sample.means) for sample in samples]
+    metric = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
+    size = _size(samples[0], means)
+    if one and other and len(one.learned) * other.n != len(other.learned) * one.n:
+        p = fisher(len(one.learned), one.n, len(other.learned), other.n)
+        if p <= LEVEL:
+            more = len(one.learned) * other.n > len(other.learned) * one.n
+            because = f"{_learned(one)} and {_learned(other)} seeds learned, p = {p:.2g}"
+            return Verdict(*names, "better" if more else "worse", because, size)
+    if one and other and not one.learned and not other.learned:
+        return Verdict(*names, "neither learns", metric)
+    if seeds < fewest_seeds(LEVEL):
+        return Verdict(*names, "too few seeds", f"{metric}, {seeds} seeds")
+    if all(abs(mean - samples[0].best) <= trial.equal_within for mean in means):
+        return Verdict(*names, "both solve it", metric)
+    difference = standing.difference
+    assert difference is not None
+    # the standing is that of the baseline next to the subject
+    word = {"worse": "better", "better": "worse", "equal": "equal"}.get(standing.word or "")
+    interval = f"[{number_text(-difference.high)}, {number_text(-difference.low)}]"
+    because = f"{metric}, difference {number_text(-difference.mean)} {interval}, {seeds} seeds"
+    return Verdict(*names, word or "not told apart", because, size)
+
+
+def largest(found: Sequence[Verdict]) -> list[Verdict]:
+    """Return the largest differences that the verdicts have shown, the largest first."""
+    shown = [verdict for verdict in found if verdict.word in ("better", "worse")]
+    return sorted(shown, key=lambda verdict: -verdict.size)[:MOST_NAMED]
+
+
+def counts(found: Sequence[Verdict]) -> Iterator[tuple[str, int]]:
+    """Yield how often each word was given, in a fixed order; words that were not are left out."""
+    order = ("better", "worse", "equal", "both solve it", "neither learns", "not told apart")
+    for word in (*order, "too few seeds", "skip"):
+        if number := sum(verdict.word == word for verdict in found):
+            yield word, number
+
+
+def learned_text(trial: TrialResult, row: RowResult) -> str:
+    """Return how many seeds learned, as `5 of 6`; empty if the metric does not say."""
+    modes = modes_of(trial.sample(row, trial.metric))
+    return "" if modes is None else str(modes)
+
+
+def _learned(modes: Modes) -> str:
+    return f"{len(modes.learned)} of {modes.n}"
+
+
+def _size(sample: Sample, means: Sequence[float]) -> float:
+    least, most = sample.range
+    if math.isfinite(most - least):
+        return abs(means[0] - means[1]) / (most - least)
+    larger = max(map(abs, means))
+    return abs(means[0] - means[1]) / (2 * larger) if larger else 0.0
+
+
+def _why_not(subject: RowResult, baseline: RowResult) -> str:
+    lost = [f"{row.label}: {row.why or 'not measured'}" for row in (subject, baseline) if row.lost]
+    return "; ".join(lost) or "not measured"

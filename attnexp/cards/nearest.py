@@ -1,0 +1,76 @@
+"""The nearest relative of a subject: the shipped choice whose weights differ least from its own."""
+
+import multiprocessing
+from collections.abc import Sequence
+
+from attnexp.cards.rows import BASELINES, CardRow
+from attnexp.config.groups import choices
+
+SECONDS = 120.0
+"""The most seconds that the comparison may take."""
+
+ROWS, KEYS, DIM = 64, 16, 16
+"""Rows of weights that are compared, their keys, and the features of a query and a key."""
+
+
+def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str] | None:
+    """Return the words of the nearest relative of a row, None if it has none.
+
+    It is sought among the shipped normalizers if the row has one of its own, else among the scores,
+    and is no baseline. None too if the row has both usual choices, or cannot be built.
+    """
+    given = dict(word.partition("=")[::2] for word in row.words)
+    usual = {word for words in BASELINES for word in words}
+    for group, common in (("normalizer", "softmax"), ("model", "scaled_dot")):
+        own = given[group]
+        if own == common:
+            continue
+        others = [
+            choice.name
+            for choice in choices(group)
+            if choice.name not in (own, common) and f"{group}={choice.name}" not in usual
+        ]
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            task = (list(config_dir_words), row.words, group, others)
+            try:
+                name = pool.apply_async(nearest, task).get(SECONDS)
+            except Exception:  # code of one's own may raise anything: the trials say what
+                return None
+        settings = {n: v for n, v in given.items() if not n.startswith(f"{group}.")}
+        return [f"{n}={v}" for n, v in (settings | {group: name}).items()]
+    return None
+
+
+def nearest(
+    config_dir_words: Sequence[str], words: Sequence[str], group: str, others: Sequence[str]
+) -> str:
+    """Return the choice of a group whose weights have the least mean total variation from a row's.
+
+    Scores are of standard normal queries and keys, with the parameters of seed 0, and twice a
+    standard normal number for normalizers.
+    """
+    import torch
+
+    from attnexp.config.build import make_normalizer, make_score
+    from attnexp.config.compose import CommandLine
+
+    generator = torch.Generator().manual_seed(0)
+    scores = 2 * torch.randn(ROWS, KEYS, generator=generator)
+    queries = torch.randn(ROWS, 1, DIM, generator=generator)
+    keys = torch.randn(ROWS, KEYS, DIM, generator=generator)
+
+    @torch.no_grad()
+    def weights(given: Sequence[str]) -> torch.Tensor:
+        job = CommandLine.read([*config_dir_words, *given]).compose()
+        assert job is not None
+        if group == "normalizer":
+            return make_normalizer(job.config)(scores)
+        return torch.softmax(make_score(job.config, DIM, DIM)(queries, keys), dim=-1)
+
+    own = weights(words)
+    kept = [word for word in words if not word.startswith((f"{group}=", f"{group}."))]
+    distances = {
+        name: float((weights([*kept, f"{group}={name}"]) - own).abs().sum(dim=-1).mean())
+        for name in others
+    }
+    return min(distances, key=distances.__getitem__)

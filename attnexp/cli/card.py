@@ -1,0 +1,165 @@
+"""`attnexp card`: what a score, a normalizer or positions can do, next to baselines."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from attnexp.cli.arguments import Arguments, count, fraction, listed
+from attnexp.cli.candidates import chosen
+from attnexp.config.trust import search_user_modules
+from attnexp.core import console
+from attnexp.core.errors import RequestError
+from attnexp.runs.files import file_word, write_output
+
+EPILOG = """examples:
+  attnexp card --quick model=cosine                  ten minutes on two cores
+  attnexp card normalizer=sparsemax                  an hour; --full takes a night
+  attnexp card --quick model=mine --config-dir conf  a score of your own
+  attnexp card --quick model=cosine --trials reverse,needle
+  attnexp card --compare a.json b.json               a table of cards, without their runs
+`attnexp docs card` says what each trial asks.
+"""
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run what is missing of a card, write it, and show it; or compare cards.
+
+    Raises RequestError for arguments that make no sense, cards that cannot be read or do not fit
+    each other, and a file that cannot be written.
+    """
+    arguments = make_parser().parse_intermixed_args(argv)
+    if arguments.compare:
+        _compare(arguments)
+    else:
+        _card(arguments)
+
+
+def _card(arguments: argparse.Namespace) -> None:
+    from attnexp.cards.carry_out import FOLDER, Effort, make_card
+    from attnexp.cards.rows import rows_of
+    from attnexp.cards.trial import MINUTES, SEEDS, read_tasks
+
+    if not arguments.words:
+        raise RequestError("name what the card is of, such as model=cosine or normalizer=sparsemax")
+    if arguments.minutes == 0:
+        raise RequestError("--minutes must be greater than 0")
+    level = arguments.level
+    tasks = read_tasks(level, arguments.trials, arguments.config_dir)
+    if arguments.config_dir is not None:
+        search_user_modules(arguments.config_dir)
+    rows = rows_of(arguments.words, _baselines(arguments))
+    for row in rows:
+        console.say(f"{'baseline' if row is not rows[0] else 'subject'}: {row.label}")
+    effort = Effort(
+        level,
+        arguments.seeds or SEEDS[level],
+        arguments.minutes or MINUTES[level],
+        arguments.device,
+        arguments.config_dir,
+        _command,
+    )
+    if arguments.dry_run:
+        for task in tasks:
+            console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
+        return
+    output = arguments.output or FOLDER / f"{file_word(rows[0].label)}-{level}.html"
+    if output.suffix != ".html":
+        raise RequestError(f"--output: {output} must end with .html; the JSON is next to it")
+    card = make_card(rows, tasks, effort)
+    from attnexp.cards.card_file import write_card
+    from attnexp.cards.page import card_content, overview, summary_sentences
+    from attnexp.report.render import page
+    from attnexp.tables.grid import Report
+    from attnexp.tables.screen import show
+
+    output.parent.mkdir(parents=True, exist_ok=True)
+    write_card(output.with_suffix(".json"), card)
+    write_output("--output", output, page(card_content(card)).encode("utf-8", "replace"))
+    show(Report([overview(card)], [], verdicts=summary_sentences(card)), limit=0)
+    console.say(f"{console.relative(output)}  {console.relative(output.with_suffix('.json'))}")
+
+
+def _baselines(arguments: argparse.Namespace) -> list[list[str]]:
+    """Return the words of each baseline: those that were named, or the usual and the nearest."""
+    if arguments.baseline:
+        return [word.split() for word in arguments.baseline]
+    from attnexp.cards.nearest import nearest_relative
+    from attnexp.cards.rows import BASELINES, row_of
+
+    usual = [list(words) for words in BASELINES]
+    own = ["--config-dir", str(arguments.config_dir)] if arguments.config_dir else []
+    with console.status("seeking the nearest relative"):
+        nearest = nearest_relative(row_of(arguments.words), own)
+    return [*usual, nearest] if nearest else usual
+
+
+def _compare(arguments: argparse.Namespace) -> None:
+    from attnexp.cards.card_file import merged, read_card
+    from attnexp.cards.page import leaderboard
+    from attnexp.tables.output import Output, chosen_format, emit
+
+    if arguments.words:
+        raise RequestError(f"--compare takes cards alone, got {' '.join(arguments.words)}")
+    cards = [read_card(path) for path in arguments.compare]
+    trials = merged(cards, [str(path) for path in arguments.compare])
+    form = chosen_format(None, arguments.output)
+    emit(leaderboard(trials), Output(form, arguments.output), limit=0)
+
+
+def _command(words: Sequence[str]) -> None:
+    from attnexp.cli.main import run  # which imports the modules of verbs
+
+    if code := run(words):
+        raise SystemExit(code)
+
+
+def make_parser() -> Arguments:
+    """Return the parser of the arguments."""
+    parser = Arguments("card", "Try a mechanism in a battery of tasks.", EPILOG)
+    parser.add_argument(
+        "words",
+        nargs="*",
+        completes=chosen({name: name for name in ("model", "normalizer", "arch")}),
+        metavar="NAME=VALUE",
+        help="model, normalizer, arch.positions or any of their settings",
+    )
+    parser.add_argument(
+        "--quick",
+        dest="level",
+        action="store_const",
+        const="quick",
+        default="default",
+        help="small tasks and 6 seeds: ten minutes of two cores",
+    )
+    parser.add_argument(
+        "--full",
+        dest="level",
+        action="store_const",
+        const="full",
+        help="the published sizes and 20 seeds: a night",
+    )
+    parser.add_argument(
+        "--baseline",
+        action="append",
+        metavar="WORDS",
+        help="in place of scaled_dot, additive and the nearest relative; can be repeated",
+    )
+    parser.add_argument(
+        "--trials", type=listed, default=[], metavar="NAME,...", help="only these trials"
+    )
+    parser.add_argument("--seeds", type=count, metavar="N", help="seeds of each row")
+    parser.add_argument(
+        "--minutes", type=fraction, metavar="M", help="the most minutes of a row in a trial"
+    )
+    parser.add_argument("--device", default="auto", metavar="NAME", help="auto, cpu, cuda, ...")
+    parser.add_argument(
+        "--config-dir", type=Path, metavar="DIR", help="a configuration of your own"
+    )
+    parser.add_argument(
+        "--compare", nargs="+", type=Path, metavar="CARD.json", help="cards to compare"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="name the trials, and run nothing")
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="the page; --compare: the table"
+    )
+    return parser

@@ -1,0 +1,54 @@
+"""The file of a card, and cards of several people."""
+
+import json
+
+import pytest
+from cards.example import card, row, trial
+
+from attnexp.cards.card_file import merged, read_card, write_card
+from attnexp.core.errors import RequestError
+
+ONE = card(trial(row("mine", 0.5, 0.6), row("scaled_dot", 0.7, 0.8)))
+OTHER = card(trial(row("yours", 0.9, 0.9), row("scaled_dot", 0.1, 0.1)), subject="yours")
+NAMES = ["a.json", "b.json"]
+
+
+def test_a_card_is_read_as_it_was_written(tmp_path):
+    write_card(tmp_path / "card.json", ONE)
+    assert read_card(tmp_path / "card.json") == ONE
+    content = json.loads((tmp_path / "card.json").read_text())
+    assert content["trials"][0]["rows"][0]["numbers"] == {"exact_match": {"1": 0.5, "2": 0.6}}
+
+
+@pytest.mark.parametrize("content", [b"{", b"[]", b"\xff", b'{"subject": "a"}', b"[" * 9999])
+def test_what_is_no_card_is_refused_in_a_sentence(tmp_path, content):
+    (tmp_path / "card.json").write_bytes(content)
+    with pytest.raises(RequestError, match=r"card\.json is not a card: "):
+        read_card(tmp_path / "card.json")
+
+
+def test_a_card_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(RequestError, match=r"no\.json cannot be read"):
+        read_card(tmp_path / "no.json")
+
+
+def test_cards_share_their_baselines():
+    (found,) = merged([ONE, OTHER], NAMES)
+    assert [each.label for each in found.rows] == ["mine", "scaled_dot", "yours"]
+    assert found.rows[1].numbers["exact_match"] == {1: 0.7, 2: 0.8}
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        (card(level="full"), r"b\.json is of level full, and a\.json of quick"),
+        (
+            card(trial(row("yours", 0.9), equal_within=0.5)),
+            r"reverse has equal_within 0\.02 in a\.json, and 0\.5 in b\.json",
+        ),
+        (card(), "no trial is in all of these cards"),
+    ],
+)
+def test_unlike_cards_are_refused_by_name(other, message):
+    with pytest.raises(RequestError, match=message):
+        merged([ONE, other], NAMES)

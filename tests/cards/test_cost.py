@@ -1,0 +1,44 @@
+"""Time and memory of attention by length."""
+
+import pytest
+
+from attnexp.cards.cost import DIM, costs_of, measure
+from attnexp.core.errors import RequestError, RunFailedError
+
+
+def test_memory_is_at_least_that_of_the_weights_and_grows_with_their_number():
+    """Of a plain formula the weights, n^2 numbers of 4 bytes, are kept, and queries, keys and
+    values."""
+    found = measure(["model=dot", "normalizer=sparsemax", "device=cpu"], [128, 256], times=2)
+    small, large = (found[f"MB kept@{length}"] for length in (128, 256))
+    assert small[1] >= 4 * (128**2 + 3 * 128 * DIM) / 2**20
+    assert small[1] == small[2]
+    assert 2.5 < large[1] / small[1] < 4
+    assert all(seconds > 0 for seconds in found["seconds@256"].values())
+
+
+OWN = """
+import time
+from attnexp.scores import Score
+
+
+class Mine(Score):
+    def compare(self, queries, keys):
+        {body}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "error", "message"),
+    [
+        ("return queries.nonsense", RequestError, "AttributeError: .*nonsense"),
+        ("time.sleep(60)", RunFailedError, "stopped after 0.1 minutes"),
+    ],
+)
+def test_a_score_that_fails_or_never_ends_is_said(
+    own_choice, in_process, tmp_path, body, error, message
+):
+    words = own_choice("model", "mine_costs.Mine", OWN.format(body=body))
+    config_dir = [words[0], str(tmp_path / words[1])]
+    with pytest.raises(error, match=message):
+        costs_of([*config_dir, words[2], "device=cpu"], [8], times=1, seconds=6)

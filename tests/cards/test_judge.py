@@ -1,0 +1,75 @@
+"""Verdicts of a card, on cases that are worked out by hand."""
+
+import pytest
+from cards.example import row, trial
+
+from attnexp.cards.judge import counts, largest, verdicts
+
+HIGH = (0.99, 1.0, 0.98, 0.99, 1.0, 0.99)
+LOW = (0.01, 0.0, 0.02, 0.01, 0.0, 0.0)
+MIDDLE = (0.50, 0.52, 0.48, 0.51, 0.53, 0.49)
+ABOVE = (0.60, 0.61, 0.59, 0.63, 0.64, 0.58)
+"""Above MIDDLE at each of six seeds: of 64 flips of signs two are as extreme, so p is 1/32."""
+
+CASES = {
+    "fisher": (HIGH, LOW, "better", "6 of 6 and 0 of 6 seeds learned, p = 0.0022"),
+    "fisher, the other way": (LOW, HIGH, "worse", "0 of 6 and 6 of 6 seeds learned, p = 0.0022"),
+    "a mean": (ABOVE, MIDDLE, "better", "exact_match 0.6083 and 0.505, difference 0.1033"),
+    "a mean, the other way": (MIDDLE, ABOVE, "worse", "difference -0.1033"),
+    "a ceiling": (HIGH, HIGH[::-1], "both solve it", "exact_match 0.9917 and 0.9917"),
+    "a floor": (LOW, LOW[::-1], "neither learns", "exact_match"),
+    "the same": (MIDDLE, tuple(v + 0.001 for v in MIDDLE), "equal", "difference -0.001"),
+    "noise": (MIDDLE, (0.4, 0.7, 0.4, 0.6, 0.4, 0.6), "not told apart", "6 seeds"),
+    "five seeds": (ABOVE[:5], MIDDLE[:5], "too few seeds", "5 seeds"),
+}
+
+
+@pytest.mark.parametrize(("ours", "theirs", "word", "because"), CASES.values(), ids=CASES)
+def test_a_verdict(ours, theirs, word, because):
+    (verdict,) = verdicts(trial(row("mine", *ours), row("other", *theirs)))
+    assert verdict.word == word
+    assert because in verdict.because
+
+
+def test_seeds_that_fail_come_before_means():
+    """Five of six learn and are better than all of the other, whose mean is higher: 5 of 6 and 6 of
+    6 are not told apart by Fisher's test, and the means have no verdict."""
+    mixed = (1.0, 1.0, 1.0, 1.0, 1.0, 0.0)
+    (verdict,) = verdicts(trial(row("mine", *mixed), row("other", *HIGH)))
+    assert verdict.word == "not told apart"
+
+
+def test_a_run_that_diverged_counts_with_the_worst_value():
+    ours = row("mine", *HIGH[:1], diverged=[2, 3, 4, 5, 6])
+    (verdict,) = verdicts(trial(ours, row("other", *HIGH)))
+    assert verdict.word == "worse"
+    assert "1 of 6 and 6 of 6" in verdict.because
+
+
+def test_a_row_without_a_result_is_skipped_with_its_reason():
+    lost = row("mine", lost=6, why="ValueError: no")
+    found = verdicts(trial(lost, row("other", *HIGH), row("third", *LOW)))
+    assert [verdict.word for verdict in found] == ["skip", "skip"]
+    assert found[0].because == "mine: ValueError: no"
+    (first, second) = verdicts(trial(row("mine", *HIGH), lost, row("third", *LOW)))
+    assert (first.word, second.word) == ("skip", "better")
+
+
+def test_lower_is_better_if_the_metric_says_so():
+    errors = {"better": "lower", "unit": "", "chance": None, "metric": "test_mse"}
+    ours, theirs = (row(n, *v, number="test_mse") for n, v in (("mine", MIDDLE), ("b", ABOVE)))
+    (verdict,) = verdicts(trial(ours, theirs, **errors))
+    assert verdict.word == "better"
+
+
+def test_the_largest_differences_come_first_and_are_at_most_three():
+    found = [
+        verdict
+        for other in (MIDDLE, LOW, HIGH, ABOVE)
+        for verdict in verdicts(trial(row("mine", *ABOVE), row("other", *other)))
+    ]
+    named = largest(found)
+    assert [verdict.word for verdict in named] == ["better", "worse", "better"]
+    assert named[0].size == pytest.approx(0.6017, abs=1e-3)
+    assert named[0].sentence.startswith("reverse: mine is better than other (exact_match")
+    assert dict(counts(found))["better"] == 2

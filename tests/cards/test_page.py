@@ -1,0 +1,84 @@
+"""The page of a card, its table, and the table of several cards."""
+
+import json
+import re
+
+import pytest
+from browser import needs_browser, started
+from cards.example import card, row, trial
+from cards.test_judge import HIGH, LOW, MIDDLE
+
+from attnexp.cards.page import card_content, leaderboard, overview, summary_sentences
+from attnexp.report.render import page
+
+LENGTHS = [f"exact_match_by_length@{n}" for n in (16, 256, 4096)]
+
+
+@pytest.fixture
+def whole():
+    learned, failed = row("mine", *HIGH), row("other", *LOW)
+    for number, length in enumerate(LENGTHS):
+        learned.numbers[length] = {1: 1.0 - number / 4, 2: 1.0 - number / 4}
+    lost = row("third", lost=6, why="ValueError: <b>no</b>")
+    return card(trial(learned, failed, lost, columns=LENGTHS))
+
+
+def test_the_sentences_count_verdicts_and_name_the_largest_difference(whole):
+    first, second, last = summary_sentences(whole)
+    assert first == "mine next to other, in 1 trials: better 1"
+    assert second == "mine next to third, in 1 trials: skip 1"
+    assert last == (
+        "The largest differences: reverse: mine is better than other "
+        "(6 of 6 and 0 of 6 seeds learned, p = 0.0022)"
+    )
+
+
+def test_the_table_says_skip_for_what_was_not_measured(whole):
+    (cells,) = overview(whole).rows
+    assert [cell.text for cell in cells] == [
+        "reverse",
+        "exact_match",
+        "0.9917 (6 of 6)",
+        "0.006667 (0 of 6)",
+        "skip",
+        "better",
+        "skip",
+    ]
+
+
+def test_the_content_is_that_of_a_page(whole):
+    content = card_content(whole)
+    text = json.dumps(content, allow_nan=False)
+    assert "ValueError: <b>no</b>" in text
+    (chart,) = content["data"][0]["charts"]
+    (line,) = chart["lines"]
+    assert (line["x"], line["mean"]) == ([16.0, 256.0, 4096.0], [1.0, 0.75, 0.5])
+    assert any("third has 6 seeds without a result" in note for note in content["notes"])
+    written = page(content)
+    assert "<b>no" not in re.sub(r"\\u003c", "", written)
+
+
+@needs_browser
+def test_the_page_opens_without_an_error(whole, tmp_path):
+    (tmp_path / "card.html").write_text(page(card_content(whole)))
+    browser = started(tmp_path / "profile")
+    try:
+        browser.get((tmp_path / "card.html").as_uri())
+        shown = browser.find_element("css selector", "body").text
+        assert "mine next to other, in 1 trials: better 1" in shown
+        assert "length (log)" in shown
+        assert browser.get_log("browser") == []
+    finally:
+        browser.quit()
+
+
+def test_a_table_of_cards_emphasises_the_best_and_what_is_not_told_apart():
+    trials = [trial(row("mine", *HIGH), row("other", *LOW), row("third", *MIDDLE))]
+    (grid,) = leaderboard(trials).grids
+    assert [[cell.strong for cell in cells[1:]] for cells in grid.rows] == [
+        [True],
+        [False],
+        [False],
+    ]
+    (first, *_) = leaderboard(trials).records
+    assert first["reverse exact_match"] == pytest.approx(sum(HIGH) / 6)

@@ -1,0 +1,148 @@
+"""`attnexp card`: a card of a class of one's own, broken ones, and cards compared."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+SMALL = ("--quick", "--seeds", "2", "--trials", "mine", "--device", "cpu")
+
+TRIAL = """# Does it fit a curve?
+source: the tests
+metric: test_mse
+equal_within: 0.001
+words: [data=sine, data.num_train=10, train.max_epochs=2]
+tune: ["optim.lr=0.01,0.1"]
+columns: [neighbours, never_measured]
+quick: {}
+"""
+
+SCORE = """
+import time
+from torch import nn, ones
+from attnexp.scores import Score
+
+
+class Mine(Score):
+    def __init__(self, query_dim, key_dim):
+        super().__init__(query_dim, key_dim)
+        self.width = nn.Parameter(ones(()))
+
+    def compare(self, queries, keys):
+        BODY
+"""
+
+GOOD = "return -self.width * (queries.unsqueeze(-2) - keys.unsqueeze(-3)).square().mean(dim=-1)"
+
+
+@pytest.fixture
+def own(own_choice, tmp_path):
+    """Writes a score of one's own with this body, and a trial; returns the words of its card."""
+
+    def write(body):
+        words = own_choice("model", "mine.Mine", SCORE.replace("BODY", body))
+        (tmp_path / "my_conf" / "trial").mkdir()
+        (tmp_path / "my_conf" / "trial" / "mine.yaml").write_text(TRIAL)
+        return [*words, *SMALL, "--baseline", "model=gaussian_learned"]
+
+    return write
+
+
+def content(folder="outputs/cards/mine-quick.json"):
+    return json.loads(Path(folder).read_text())
+
+
+def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeeds):
+    words = own(GOOD)
+    answer = succeeds("card", *words).stdout
+    assert "mine next to gaussian_learned, in 1 trials: too few seeds 1" in answer
+    (trial,) = content()["trials"]
+    assert [row["label"] for row in trial["rows"]] == ["mine", "gaussian_learned"]
+    ours = trial["rows"][0]
+    assert set(ours["numbers"]["test_mse"]) == {"1", "2"}
+    assert "never_measured" not in ours["numbers"]
+    assert ours["tuned"]["optim.lr"] in ("0.01", "0.1")
+    assert "<html" in Path("outputs/cards/mine-quick.html").read_text()
+    runs = {path: path.stat().st_mtime_ns for path in Path("outputs/cards").glob("*/summary.json")}
+    assert len(runs) == 2 * (2 + 2)
+    succeeds("card", *words)
+    assert content()["trials"] == [trial]
+    there = {path: path.stat().st_mtime_ns for path in Path("outputs/cards").glob("*/summary.json")}
+    assert there == runs
+
+
+def test_more_seeds_repeat_none(own, succeeds):
+    words = own(GOOD)
+    succeeds("card", *words)
+    runs = {path: path.read_bytes() for path in Path("outputs/cards").glob("*/metrics.csv")}
+    succeeds("card", *words, "--seeds", "3")
+    there = {path: path.read_bytes() for path in Path("outputs/cards").glob("*/metrics.csv")}
+    assert len(there) == len(runs) + 2
+    assert there.items() >= runs.items()
+
+
+BROKEN = {
+    "shapes": ("return queries", "shape"),
+    "not a number": (GOOD.replace("return", "return float('nan') *"), ""),
+    "an error": ("return queries.nonsense", "nonsense"),
+}
+
+
+@pytest.mark.parametrize(("body", "why"), BROKEN.values(), ids=BROKEN)
+def test_a_broken_score_has_a_card_that_says_so(own, succeeds, body, why):
+    succeeds("card", *own(body))
+    ours, theirs = content()["trials"][0]["rows"]
+    assert ours["lost"] + len(ours["diverged"]) == 2
+    assert ours["numbers"].get("test_mse", {}) == {}
+    assert why in ours["why"]
+    assert set(theirs["numbers"]["test_mse"]) == {"1", "2"}
+
+
+def test_a_score_without_a_gradient_still_has_a_card(own, succeeds):
+    body = GOOD.replace("self.width", "self.width.detach()")
+    succeeds("card", *own(body))
+    ours, _ = content()["trials"][0]["rows"]
+    assert len(ours["numbers"].get("test_mse", {})) + ours["lost"] == 2
+
+
+@pytest.mark.slow
+def test_a_score_that_never_ends_is_stopped_and_the_others_are_not(own, succeeds):
+    words = own("time.sleep(600)")
+    succeeds("card", *words, "--minutes", "0.2")
+    ours, theirs = content()["trials"][0]["rows"]
+    assert (ours["lost"], ours["why"]) == (2, "stopped after 0.2 minutes")
+    assert set(theirs["numbers"]["test_mse"]) == {"1", "2"}
+
+
+def test_cards_are_compared_without_their_runs(own, succeeds, refused):
+    words = own(GOOD)
+    succeeds("card", *words)
+    shutil.move("outputs/cards/mine-quick.json", "a.json")
+    succeeds("card", *words[:2], "model=gaussian", *words[3:])
+    shutil.move("outputs/cards/gaussian-quick.json", "b.json")
+    shutil.rmtree("outputs")
+    table = succeeds("card", "--compare", "a.json", "b.json").stdout
+    assert all(name in table for name in ("mine", "gaussian", "gaussian_learned"))
+    succeeds("card", "--compare", "a.json", "b.json", "--output", "table.csv")
+    assert len(Path("table.csv").read_text().splitlines()) == 4
+    other = content("b.json") | {"level": "full"}
+    Path("b.json").write_text(json.dumps(other))
+    assert "b.json is of level full" in refused("card", "--compare", "a.json", "b.json")
+
+
+REFUSED = {
+    "nothing": ([], "name what the card is of"),
+    "a word": (["cosine"], "'cosine' is not a setting such as model=cosine"),
+    "an unknown choice": (["model=cosin", *SMALL[:3]], "cosine"),
+    "an unknown trial": (["model=cosine", "--trials", "nothing"], "--trials: 'nothing'"),
+    "another ending": (["model=cosine", "--output", "a.txt"], "must end with .html"),
+    "words and cards": (["model=dot", "--compare", "a.json"], "--compare takes cards alone"),
+    "no minutes": (["model=cosine", "--minutes", "0"], "--minutes must be greater than 0"),
+}
+
+
+@pytest.mark.parametrize(("words", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_makes_no_card_is_refused_in_a_sentence(refused, words, message):
+    assert message in refused("card", *words)
+    assert not Path("outputs").exists()
