@@ -35,7 +35,8 @@ class Bottleneck(Seq2Seq[BottleneckState]):
     sinusoidal position of query t and z the LayerNorm of the last symbol's vector (dim) behind a
     causal stack over the source: the layers of `DecoderOnly`, pre-norm. The model of the
     compression task of Poli et al. (2024, arXiv 2403.17844), after the code (athms/mad-lab,
-    mad/model/auto_encoder.py), which decodes by an MLP of two hidden layers with GELU and RMSNorm.
+    mad/model/auto_encoder.py), in which GELU takes the place of relu, a hidden layer has dim units,
+    and a norm precedes each layer of the MLP.
 
     The symbols of the queries are not read: an answer depends on the source and on its own place,
     so a target cannot be continued, and answers do not depend on those before. A symbol enters as
