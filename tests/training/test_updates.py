@@ -12,6 +12,7 @@ from composed import training
 from hydra.utils import instantiate
 from tape import OnOneDevice, Tape, TapeRecorder
 
+from attnexp.architectures.bottleneck import Bottleneck
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.architectures.rnn import Rnn
@@ -58,6 +59,7 @@ ARCHITECTURES: dict[str, Callable[..., Any]] = {
     "decoder_only": partial(
         DecoderOnly, layers=1, heads=2, dim=6, ff_dim=7, positions="alibi", dropout=0.2
     ),
+    "bottleneck": partial(Bottleneck, layers=1, heads=2, dim=6, ff_dim=7, dropout=0.2),
 }
 OPTIMIZERS = {
     "rprop": partial(Rprop, lr=0.01, scalar_lr=0.1, max_step=1.0),

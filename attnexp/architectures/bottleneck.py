@@ -1,0 +1,153 @@
+"""A causal stack whose last vector alone must hold the source."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, cast
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from attnexp.architectures.positions import PositionsName, positions_named
+from attnexp.architectures.positions.sinusoidal import Sinusoidal
+from attnexp.architectures.seq2seq import Seq2Seq
+from attnexp.architectures.transformer import FeedForward, SelfAttentionLayer
+from attnexp.attention.dropout import Dropout
+from attnexp.attention.multihead import MultiHead, features_a_head
+from attnexp.core.batch import Batch, Prediction, Seq2SeqSpec
+from attnexp.core.masks import causal_mask
+from attnexp.normalizers.base import NormalizerFactory
+from attnexp.normalizers.softmax import Softmax
+from attnexp.scores.base import ScoreFactory, require_positive
+
+
+class BottleneckState(NamedTuple):
+    """Holds the vector of each source, and the number of symbols that were answered."""
+
+    vector: Float[Tensor, "batch dim"]
+    answered: Int[Tensor, " batch"]
+
+
+class Bottleneck(Seq2Seq[BottleneckState]):
+    """Rebuilds the target from one vector: that of the last symbol of the source.
+
+    logits_t = W_3 relu(W_2 relu(W_1 (z + p_t) + b_1) + b_2) + b_3, t = 0, 1, ..., with p_t the
+    sinusoidal position of query t and z the LayerNorm of the last symbol's vector (dim) behind a
+    causal stack over the source: the layers of `DecoderOnly`, pre-norm. The model of the
+    compression task of Poli et al. (2024, arXiv 2403.17844), after the code (athms/mad-lab,
+    mad/model/auto_encoder.py), in which GELU takes the place of relu, a hidden layer has dim units,
+    and a norm precedes each layer of the MLP.
+
+    The symbols of the queries are not read: an answer depends on the source and on its own place,
+    so a target cannot be continued, and answers do not depend on those before. A symbol enters as
+    its embedding, with entries from N(0, 1) at the start, plus its position. Learned positions
+    reach `max_source`. `ff_dim` is the number of units of a feed-forward layer and of both hidden
+    layers of the MLP. Dropout is applied to the sum of embedding and position, to the output of
+    each sublayer, inside the feed-forward layer and to the hidden layers; `attention_dropout` to
+    the attention weights.
+
+    The weights have two entries: `self`, over the source, and `cross`, its row of the last symbol,
+    which is the same for all answers.
+
+    Raises ValueError for sizes, layers or heads below 1, heads that do not divide dim, an odd dim,
+    an odd dim / heads with rotary positions, dropouts outside [0, 1), unknown positions, and
+    sources longer than learned positions.
+    """
+
+    whole = "self"
+
+    def __init__(
+        self,
+        spec: Seq2SeqSpec,
+        score: ScoreFactory,
+        normalizer: NormalizerFactory = Softmax,
+        layers: int = 2,
+        heads: int = 4,
+        dim: int = 64,
+        ff_dim: int = 256,
+        dropout: float = 0.0,
+        positions: PositionsName = "sinusoidal",
+        attention_dropout: float = 0.0,
+    ) -> None:
+        super().__init__(spec)
+        require_positive("layers", layers)
+        require_positive("ff_dim", ff_dim)
+        head_dim = features_a_head("dim", dim, heads)
+        self.positions = positions_named(positions)(dim, heads, spec.max_source)
+        self.positions.require_reach(spec.test_max_source)
+        self.places = Sinusoidal(dim, heads, spec.max_target)
+        self.dropout = Dropout(dropout)
+        self.embed = nn.Embedding(len(spec.source_vocab), dim)
+        sizes = (dim, dim, dim, dim, heads, head_dim)
+        attention = partial(MultiHead, score, *sizes, normalizer, attention_dropout)
+        feed_forward = partial(FeedForward, dim, ff_dim, dropout)
+        self.layers = cast(
+            "Sequence[SelfAttentionLayer]",
+            nn.ModuleList(
+                SelfAttentionLayer(attention, feed_forward, dim, dropout) for _ in range(layers)
+            ),
+        )
+        self.norm = nn.LayerNorm(dim)
+        self.W_1 = nn.Linear(dim, ff_dim)
+        self.W_2 = nn.Linear(ff_dim, ff_dim)
+        self.W_3 = nn.Linear(ff_dim, len(spec.target_vocab))
+
+    @property
+    def attentions(self) -> Mapping[str, Sequence[MultiHead]]:
+        return {"self": [layer.own for layer in self.layers]}
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> Prediction:
+        vector, maps = self._compress(batch.keys, batch.mask, need_weights)
+        places = torch.arange(batch.queries.shape[1], device=vector.device)
+        logits = batch.due(self._rebuild(vector, places))
+        if not need_weights:
+            return Prediction(logits, {})
+        whole = torch.stack(maps, dim=1)
+        last = _last(batch.mask)[:, None, None, None, None]
+        cross = whole.take_along_dim(last, dim=-2).expand(*[-1] * 3, logits.shape[1], -1)
+        return Prediction(logits, {"cross": cross, "self": whole})
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], mask: Bool[Tensor, "batch 1 source"]
+    ) -> BottleneckState:
+        vector, _ = self._compress(source, mask, need_weights=False)
+        return BottleneckState(vector, source.new_zeros(len(source)))
+
+    def step(
+        self, ids: Int[Tensor, " batch"], state: BottleneckState
+    ) -> tuple[Float[Tensor, "batch target_vocab"], BottleneckState]:
+        logits = self._rebuild(state.vector, state.answered.unsqueeze(-1))
+        return logits.squeeze(1), BottleneckState(state.vector, state.answered + 1)
+
+    def _compress(
+        self,
+        source: Int[Tensor, "batch source"],
+        mask: Bool[Tensor, "batch 1 source"],
+        need_weights: bool,
+    ) -> tuple[Float[Tensor, "batch dim"], list[Float[Tensor, "batch heads source source"]]]:
+        """Return the vector of each source, and the weights of each layer."""
+        length = source.shape[1]
+        self.positions.require_reach(length)
+        places = torch.arange(length, device=source.device)
+        causal = causal_mask(length, source.device, mask.squeeze(1))
+        order = self.positions.order(places, places)
+        x = self.dropout(self.positions.add(self.embed(source), places))
+        maps = []
+        for layer in self.layers:
+            x, _, weights = layer(x, causal, order, need_weights)
+            if weights is not None:
+                maps.append(weights)
+        last = x.take_along_dim(_last(mask)[:, None, None], dim=1).squeeze(1)
+        return self.norm(last), maps
+
+    def _rebuild(
+        self, vector: Float[Tensor, "batch dim"], places: Int[Tensor, "*examples queries"]
+    ) -> Float[Tensor, "batch queries target_vocab"]:
+        x = self.places.add(vector.unsqueeze(1).expand(-1, places.shape[-1], -1), places)
+        inner = self.dropout(self.W_1(x).relu())
+        return self.W_3(self.dropout(self.W_2(inner).relu()))
+
+
+def _last(mask: Bool[Tensor, "batch 1 source"]) -> Int[Tensor, " batch"]:
+    """Return the place of the last symbol of each source."""
+    return mask.squeeze(1).sum(dim=-1) - 1

@@ -1,0 +1,103 @@
+"""Copying of the symbols that are among blanks, in their order."""
+
+from collections.abc import Sequence
+
+import torch
+
+from attnexp.core.batch import Batch
+from attnexp.data.drawn import DrawnSequences
+from attnexp.data.sequences import (
+    FIRST,
+    Drawn,
+    Families,
+    check_positive,
+    contents,
+    given_batch,
+    numbered,
+    uniform,
+)
+
+BLANK, SEPARATOR = ".", "|"
+
+
+class SelectiveCopying(DrawnSequences):
+    """source = n symbols at random places among blanks; the targets are these symbols, in order.
+
+    The selective copying task of Poli et al. (2024, arXiv 2403.17844), "Mechanistic Design and
+    Scaling of Hybrid Architectures", after the code (athms/mad-lab, mad/data/instances.py), with
+    the sizes of configs/tasks/selective-copying.yml there. n = `num_symbols` symbols, a separator
+    and n blanks for the answers are `length` symbols together with the blanks of the source, of
+    which there are length - 2n - 1. Published accuracies are the best of a grid of learning rates
+    and weight decays at one seed, so they have no error bars and are biased upwards.
+
+    The queries are the separator | and n blanks, and target t is due at blank t: nothing is fed
+    back. An architecture that reads source and queries as one causal sequence, `decoder_only`, has
+    the input of the code. Of `vocab_size` symbols two are the blank (.) and the separator; the
+    others, 0, 1, ..., are copied, uniform and with repetition. All strings to copy are different,
+    so the three sets are disjoint. The places are a uniform choice of n of the length - n - 1
+    places of the source; in the code no blank is behind the last symbol, and blanks are shared
+    among the n gaps in front of symbols by independent draws. The gold alignment is the place of
+    the copied symbol.
+
+    Example of length 12, as source, queries and targets:
+        source     . 4 . . 0 . 4 .
+        queries    | . . .
+        target     4 0 4
+        alignment  1 4 6
+
+    Raises ValueError for a set without examples, no symbol to copy, fewer than three symbols, a
+    length below 2n + 1, and more examples than there are different strings to copy.
+    """
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 12_800,
+        num_validation: int = 500,
+        num_test: int = 1_280,
+        num_symbols: int = 16,
+        length: int = 256,
+        vocab_size: int = 16,
+    ) -> None:
+        check_positive("num_symbols", num_symbols)
+        if vocab_size < 3:
+            raise ValueError(
+                "vocab_size must be at least 3, because a blank and a separator are among the "
+                f"symbols, got {vocab_size}"
+            )
+        if length < 2 * num_symbols + 1:
+            raise ValueError(
+                f"length must be at least {2 * num_symbols + 1}, because {num_symbols} symbols to "
+                f"copy take two places each and the separator takes one, got {length}"
+            )
+        self._length, self._copied = length, vocab_size - 2
+        symbols = [*numbered(self._copied), BLANK, SEPARATOR]
+        sizes, numbers = (num_train, num_validation, num_test), range(num_symbols, num_symbols + 1)
+        super().__init__(generator, sizes, numbers, None, symbols, symbols)
+        self.chance = {
+            "exact_match": self._copied**-num_symbols,
+            "token_accuracy": 1 / self._copied,
+        }
+
+    def longest(self, number: int) -> int:
+        return self._length
+
+    def families(self, numbers: Sequence[int]) -> Families:
+        return uniform(numbers, self._copied)
+
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        symbols = contents(drawn)
+        examples, count = symbols.shape
+        blank, separator = FIRST + self._copied, FIRST + self._copied + 1
+        source = torch.full((examples, self._length - count - 1), blank)
+        order = torch.rand(source.shape, generator=generator).argsort(dim=1)
+        places = order[:, :count].sort(dim=1).values
+        queries = torch.full((examples, count + 1), blank)
+        queries[:, 0] = separator
+        return given_batch(
+            queries=queries,
+            source=source.scatter(1, places, symbols),
+            target=symbols,
+            asked=torch.arange(1, count + 1).expand(examples, -1),
+            alignment=places,
+        )
