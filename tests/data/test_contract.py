@@ -14,7 +14,7 @@ from hydra.utils import get_object
 from omegaconf import OmegaConf
 
 from attnexp.config.resolved import register_resolvers
-from attnexp.core.batch import Seq2SeqSpec
+from attnexp.core.batch import Batch, Seq2SeqSpec
 from attnexp.data import Dataset
 from attnexp.data.contract import DATA_CONTRACT, splits
 from attnexp.data.copy import Copy
@@ -55,18 +55,23 @@ SEQUENCES = [
 ]
 
 
+@cache
+def example_of(name: str) -> Batch:
+    """An example of the data."""
+    few = {"num_train": 2, "num_validation": 1, "num_test": 1}
+    return settings_of(name)["_target_"](torch.Generator().manual_seed(0), **few).test
+
+
 def gives_input(name: str) -> bool:
     """Whether the data give the decoder's input, so that targets are due at some queries alone."""
-    few = {"num_train": 2, "num_validation": 1, "num_test": 1}
-    data = settings_of(name)["_target_"](torch.Generator().manual_seed(0), **few)
-    return data.test.asked is not None
+    return example_of(name).asked is not None
 
 
 TEXTS = [name for name in SEQUENCES if issubclass(settings_of(name)["_target_"], TextPairs)]
 MADE_UP = [name for name in SEQUENCES if name not in TEXTS]
 GIVEN = [name for name in MADE_UP if gives_input(name)]
-ALIGNED = [name for name in MADE_UP if name != "markov"]
-"""Data that have a gold alignment, and sources of their own: chains have neither."""
+ALIGNED = [name for name in MADE_UP if example_of(name).alignment is not None]
+"""Data that have a gold alignment, and sources of their own: a language model's have neither."""
 FED_BACK = [name for name in SEQUENCES if name not in GIVEN]
 
 
