@@ -14,7 +14,7 @@ from attnexp.data.sequences import FIRST, PAD, check_positive
 
 
 class NoisyRecall(RepeatedPairs):
-    """k v n n k v ..., in which noise stands between pairs; due are the values told before.
+    """k v n n k v ..., with noise between the pairs; due are the values told before.
 
     Noisy in-context recall of Poli et al. (2024), "Mechanistic Design and Scaling of Hybrid
     Architectures", section 3.1, and mad/data/instances.py of athms/mad-lab, with several queries: a

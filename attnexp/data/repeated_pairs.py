@@ -118,8 +118,8 @@ def check_even_length(length: int) -> None:
     """Raise ValueError for a length that is not that of two or more pairs of two symbols."""
     if length % 2 or length < 4:
         raise ValueError(
-            f"length must be even and at least 4, because a pair takes two symbols and one must "
-            f"come again, got {length}"
+            f"length must be even and at least 4, because pairs of two symbols are stated and told "
+            f"again, got {length}"
         )
 
 

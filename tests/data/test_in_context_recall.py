@@ -105,13 +105,13 @@ def test_first_places_by_hand():
     [
         (
             {"length": 9},
-            "length must be even and at least 4, because a pair takes two symbols and one must "
-            "come again, got 9",
+            "length must be even and at least 4, because pairs of two symbols are stated and told "
+            "again, got 9",
         ),
         (
             {"length": 2},
-            "length must be even and at least 4, because a pair takes two symbols and one must "
-            "come again, got 2",
+            "length must be even and at least 4, because pairs of two symbols are stated and told "
+            "again, got 2",
         ),
         (
             {"vocab_size": 1},

@@ -64,8 +64,8 @@ def test_noise_has_its_share_and_symbols_of_its_own(asked_of):
         ({"noise_vocab_size": 0}, "noise_vocab_size must be at least 1, got 0"),
         (
             {"length": 11},
-            "length must be even and at least 4, because a pair takes two symbols and one must "
-            "come again, got 11",
+            "length must be even and at least 4, because pairs of two symbols are stated and told "
+            "again, got 11",
         ),
         (
             {"vocab_size": 0},
