@@ -12,7 +12,7 @@ class FuzzyRecall(RepeatedPairs):
     """Keys and values of one to a few symbols each; due are all symbols of the values told before.
 
     Fuzzy in-context recall of Poli et al. (2024), "Mechanistic Design and Scaling of Hybrid
-    Architectures", section 3.1, and mad/data/instances.py of athms/mad-lab, with several queries. A
+    Architectures", and mad/data/instances.py of athms/mad-lab, with several queries. A
     key has 1 to `key_size` symbols and a value 1 to `value_size`: the sizes are uniform, and so are
     the lists of different symbols of a size. Pairs follow each other without a separator as long as
     they leave key_size + value_size of `length` symbols; the last pair is uniform over the

@@ -16,7 +16,7 @@ class InContextRecall(RepeatedPairs):
     """k v k v ..., with a map from key to value for each example; due are the values told before.
 
     In-context recall of Poli et al. (2024), "Mechanistic Design and Scaling of Hybrid
-    Architectures", section 3.1, and mad/data/instances.py of athms/mad-lab, with several queries. A
+    Architectures", and mad/data/instances.py of athms/mad-lab, with several queries. A
     sequence of `length` symbols has length / 2 pairs. Each key is uniform over the keys, but the
     last one is uniform over the different keys before it, so that an example has an answer. The
     value of a key is uniform over the values. Of `vocab_size` symbols half are keys (k0, k1, ...)

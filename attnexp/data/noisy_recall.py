@@ -17,7 +17,7 @@ class NoisyRecall(RepeatedPairs):
     """k v n n k v ..., with noise between the pairs; due are the values told before.
 
     Noisy in-context recall of Poli et al. (2024), "Mechanistic Design and Scaling of Hybrid
-    Architectures", section 3.1, and mad/data/instances.py of athms/mad-lab, with several queries: a
+    Architectures", and mad/data/instances.py of athms/mad-lab, with several queries: a
     sequence as in `InContextRecall`, with `length` / 2 slots, each of which is a pair or two
     symbols of noise. A slot is noise with probability `noise_share`; the last one never is, and
     neither is one of the others, drawn at random. Symbols of noise (n0, n1, ...) are uniform over
