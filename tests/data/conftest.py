@@ -3,6 +3,8 @@
 import pytest
 import torch
 
+from attnexp.data.text import symbols
+
 
 @pytest.fixture
 def generator():
@@ -25,5 +27,20 @@ def examples():
         ):
             length = int(target_mask.sum()) - 1
             yield source[mask].tolist()[:-1], target[:length].tolist(), places[:length].tolist()
+
+    return lists
+
+
+@pytest.fixture
+def asked_of():
+    """The queries of each example and (place, symbol) of each target, without padding."""
+
+    def lists(data, batch):
+        vocab = data.spec.target_vocab
+        for i in range(len(batch)):
+            counts = batch.target_mask[i]
+            due = symbols(batch.targets[i][counts], vocab)
+            sequence = [symbol for symbol in symbols(batch.queries[i], vocab) if symbol != "<pad>"]
+            yield sequence, list(zip(batch.asked[i][counts].tolist(), due, strict=True))
 
     return lists
