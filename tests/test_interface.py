@@ -32,7 +32,7 @@ SCORES = (
 )
 NORMALIZERS = (
     "AdaptiveTemperature Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax SoftmaxOne "
-    "Sparsemax Ssmax TopK"
+    "Sparsemax Ssmax StickBreaking TopK"
 )
 KERNEL = "(query_dim, key_dim, width=1.0, initial_width=None, per_dimension=False)"
 

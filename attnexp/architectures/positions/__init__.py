@@ -1,4 +1,4 @@
-"""Positions: they tell attention, which takes its keys as a set, the order of symbols."""
+"""Positions: they tell attention, which mostly takes its keys as a set, the order of symbols."""
 
 from typing import Literal
 
