@@ -28,7 +28,7 @@ CALLS = {
 
 SCORES = (
     "Additive Average Bilinear Biweight Boxcar Cosine Dot Elu Epanechnikov Gaussian Linear "
-    "Parabola Polynomial ScaledDot Score SquaredDot Triweight"
+    "Parabola Polynomial QueryKeyLayerNorm QueryKeyNorm ScaledDot Score SquaredDot Triweight"
 )
 NORMALIZERS = (
     "AdaptiveTemperature Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax SoftmaxOne "

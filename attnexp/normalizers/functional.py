@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attnexp import normalizers
+from attnexp.core.lazy import classes_by_file
 from attnexp.core.masks import MaskMatrix, ValidLens
 from attnexp.normalizers.base import Normalizer
 
@@ -22,24 +23,14 @@ NormalizerFunction = Callable[..., Tensor]
 
 def __getattr__(name: str) -> NormalizerFunction:
     """Return the function of a normalizer. Raises AttributeError if no file bears the name."""
-    kinds = _kinds()
+    kinds = classes_by_file(normalizers, Normalizer)
     if name not in kinds:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _function_of(name, kinds[name])
 
 
 def __dir__() -> list[str]:
-    return sorted({*_kinds(), *globals()})
-
-
-def _kinds() -> dict[str, type[Normalizer]]:
-    """Return the classes of the package by the names of their files."""
-    found = (getattr(normalizers, name) for name in dir(normalizers))
-    return {
-        each.__module__.rpartition(".")[2]: each
-        for each in found
-        if inspect.isclass(each) and issubclass(each, Normalizer) and not inspect.isabstract(each)
-    }
+    return sorted({*classes_by_file(normalizers, Normalizer), *globals()})
 
 
 @cache
