@@ -31,8 +31,8 @@ SCORES = (
     "Parabola Polynomial QueryKeyLayerNorm QueryKeyNorm ScaledDot Score SquaredDot Triweight"
 )
 NORMALIZERS = (
-    "AdaptiveTemperature Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax SoftmaxOne "
-    "Sparsemax Ssmax StickBreaking TopK"
+    "AdaptiveTemperature Asentmax Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax "
+    "SoftmaxOne Sparsemax Ssmax StickBreaking TopK"
 )
 KERNEL = "(query_dim, key_dim, width=1.0, initial_width=None, per_dimension=False)"
 
