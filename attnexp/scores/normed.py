@@ -70,8 +70,8 @@ class Normed(Score):
 def _class_named(name: str, inner: str) -> type[Score]:
     kinds = classes_by_file(scores, Score)
     if inner not in kinds:
+        choices = ", ".join(each for each, kind in kinds.items() if not kind.compact)
         raise ValueError(
-            f"inner of model={name} must be a class of scores or one of {', '.join(kinds)}, got "
-            f"{inner!r}"
+            f"inner of model={name} must be a class of scores or one of {choices}, got {inner!r}"
         )
     return kinds[inner]

@@ -16,7 +16,8 @@ class QueryKeyNorm(Normed):
     vectors of length 1 is at most 1, and g in place of 1 / sqrt(d) sets how far a softmax can go. g
     is one number. The paper starts it at log2(L^2 - L), L the length that 97.5% of the training
     sequences do not exceed; here it starts at `initial_strength`, 10 by default, as for L = 32. A
-    zero vector stays zero. With a' = q.k the score is `Cosine`.
+    zero vector stays zero, and of a scalar only the sign is left. With a' = q.k the score is
+    `Cosine`.
 
     Raises ValueError for an `inner` that is unknown or compact; see `Normed`.
 
