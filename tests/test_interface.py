@@ -28,11 +28,11 @@ CALLS = {
 
 SCORES = (
     "Additive Average Bilinear Biweight Boxcar Cosine Dot Elu Epanechnikov Gaussian Linear "
-    "Parabola Polynomial ScaledDot Score SquaredDot Triweight"
+    "Parabola Polynomial QueryKeyLayerNorm QueryKeyNorm ScaledDot Score SquaredDot Triweight"
 )
 NORMALIZERS = (
-    "AdaptiveTemperature Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax SoftmaxOne "
-    "Sparsemax Ssmax TopK"
+    "AdaptiveTemperature Asentmax Entmax Entmax15 LogLength Normalizer Relu Sigmoid Sink Softmax "
+    "SoftmaxOne Sparsemax Ssmax StickBreaking TopK"
 )
 KERNEL = "(query_dim, key_dim, width=1.0, initial_width=None, per_dimension=False)"
 

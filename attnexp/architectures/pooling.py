@@ -21,8 +21,9 @@ class Pooling(Seq2Seq[Memory]):
     logits_t = W_2 relu(W_1 c_t + b_1) + b_2, with c_t the context that `MultiHead` gives the query
     E' y_{t-1} over the keys and values E x_1, ..., E x_n. Symbols enter as rows of the tables E and
     E', with entries from N(0, 1). There are no positions, no layer below the attention and no way
-    around it: the source is a set, and reaches the answer through the attention alone. The query
-    depends on the last symbol of the target alone, and a state is the memory of the source.
+    around it: the source is a set to a normalizer that treats keys alike, and reaches the answer
+    through the attention alone. The query depends on the last symbol of the target alone, and a
+    state is the memory of the source.
 
     `dropout` is applied to the inner units, `attention_dropout` to the attention weights.
 

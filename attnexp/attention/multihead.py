@@ -18,6 +18,14 @@ Turn = Callable[
 ]
 """Changes the queries or the keys of each head by their positions."""
 
+BiasOfQueries = Callable[
+    [Float[Tensor, "batch heads queries head_dim"]], Float[Tensor, "batch heads queries keys"]
+]
+"""Returns a bias of the scores that depends on the queries W_q^i q of each head."""
+
+Bias = Float[Tensor, "*batch heads queries keys"] | BiasOfQueries
+"""A bias of the scores, or a function that returns it."""
+
 
 class MultiHead(Attention):
     """head_i = attention(W_q^i q, W_k^i k, W_v^i v); the context is W_o [head_1; ...; head_h].
@@ -32,7 +40,7 @@ class MultiHead(Attention):
 
     Positions may enter in two ways. A `turn` is applied to W_q^i q and W_k^i k, before the score
     projects them further, so that a memory holds keys that are turned already. A `bias` is added to
-    the scores before they are normalized.
+    the scores before they are normalized. It may be a function of W_q^i q, after the turn.
 
     Raises ValueError for fewer than one head, a head_dim below 1, a dropout outside [0, 1), and
     heads that do not divide `context_dim` if `head_dim` is None.
@@ -95,14 +103,16 @@ class MultiHead(Attention):
         memory: Memory,
         need_weights: bool = True,
         turn: Turn | None = None,
-        bias: Float[Tensor, "*batch heads queries keys"] | None = None,
+        bias: Bias | None = None,
     ) -> tuple[
         Float[Tensor, "batch queries context_dim"],
         Float[Tensor, "batch heads queries keys"] | None,
     ]:
-        projected = self.score.project_queries(self._split(self.W_q(queries), turn))
+        split = self._split(self.W_q(queries), turn)
+        added = bias(split) if callable(bias) else bias
+        projected = self.score.project_queries(split)
         heads, weights = pool(
-            self.score, self.normalizer, self.dropout, projected, memory, need_weights, bias
+            self.score, self.normalizer, self.dropout, projected, memory, need_weights, added
         )
         return self.W_o(heads.transpose(-3, -2).flatten(-2)), weights
 

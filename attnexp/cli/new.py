@@ -42,8 +42,8 @@ EPILOG = """examples:
   attnexp new claim smooth             conf/claim/smooth/claim.yaml, for `attnexp claims`
 
 The test runs the contract of the kind. Its worked case fails until you have written your own.
-A normalizer declares `sums_to_one` and `shift_invariant`, and a score `compact`: the contract fails
-if a declaration is wrong. A run believes it.
+A normalizer declares `sums_to_one` and `shift_invariant`, and `treats_keys_alike` if it does not;
+a score declares `compact`. The contract fails if a declaration is wrong. A run believes it.
 
 `attnexp new sequences lookup` writes this class:
 

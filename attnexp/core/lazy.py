@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from inspect import isabstract, isclass
 from pkgutil import iter_modules, resolve_name
+from types import ModuleType
 from typing import Any
 
 Lookup = tuple[Callable[[str], Any], Callable[[], list[str]]]
@@ -52,6 +53,16 @@ def classes_of(package: str) -> Lookup:
                     yield name
 
     return get, lambda: sorted({*names(), *vars(sys.modules[package])})
+
+
+def classes_by_file(package: ModuleType, base: type) -> dict[str, Any]:
+    """Return the classes of a package that are of a kind, by the names of their files."""
+    found = (getattr(package, name) for name in dir(package))
+    return {
+        each.__module__.rpartition(".")[2]: each
+        for each in found
+        if isclass(each) and issubclass(each, base) and not isabstract(each)
+    }
 
 
 def _absent(package: str, name: str) -> str:

@@ -17,7 +17,8 @@ class Normalizer(nn.Module, ABC):
     A subclass implements the formula in `normalize`. The rest is the same for all: a key that is
     masked, or has the score minus infinity, has weight zero and its score gets no gradient. So a
     row with no key left has weights zero and gradient zero, not NaN. A subclass never returns a
-    negative weight for a key that is left, has finite gradients, and treats all keys alike.
+    negative weight for a key that is left, and has finite gradients. It treats all keys alike,
+    unless it declares that it does not: then their order is that of the sequence.
 
     The surrounding attention sets `heads`: the scores have that many heads at axis -3 if there are
     several, and may lack the axis if there is one. All other arguments of a subclass are
@@ -30,6 +31,9 @@ class Normalizer(nn.Module, ABC):
 
     shift_invariant: ClassVar[bool]
     """Whether adding a number to all scores of a row leaves its weights unchanged."""
+
+    treats_keys_alike: ClassVar[bool] = True
+    """Whether keys in another order have the same weights, in that order."""
 
     def __init__(self, heads: int) -> None:
         super().__init__()

@@ -23,6 +23,12 @@ BATCH, HEADS, QUERIES, KEYS = 2, 3, 5, 7
 MASK = torch.arange(KEYS) < torch.tensor([4, KEYS])[:, None, None, None]
 """The first example has four keys."""
 
+GAPS = torch.tensor([False, True, True, False, True, True, False])
+"""The keys that are left by a mask with gaps, the first and the last key among them."""
+
+ORDER = torch.tensor([4, 6, 2, 0, 1, 5, 3])
+"""Another order of the keys."""
+
 
 def draw_scores() -> Tensor:
     """Return random scores in float64, of shape (batch, heads, queries, keys)."""
@@ -59,6 +65,8 @@ def gives_masked_keys_nothing(make: NormalizerMaker) -> None:
     normalizer, scores = make(1), draw_scores()
     weights = normalizer(scores, MASK)
     require_close(weights[0, ..., :4], normalizer(scores[0, ..., :4]), "masked keys have influence")
+    left = normalizer(scores, GAPS)[..., GAPS]
+    require_close(left, normalizer(scores[..., GAPS]), "masked keys between others have influence")
     for junk in (math.nan, math.inf, -math.inf, 1e300):
         same = normalizer(scores.where(MASK, junk), MASK)
         require_close(same, weights, f"a masked score of {junk} changes weights")
@@ -87,11 +95,11 @@ def leaves_an_empty_row_at_zero(make: NormalizerMaker) -> None:
 
 
 def permutes_with_keys(make: NormalizerMaker) -> None:
-    """Keys in another order have their weights in that order."""
+    """Keys in another order have their weights in that order, if `treats_keys_alike`."""
     normalizer, scores = make(1), draw_scores()
-    order = torch.tensor([4, 6, 2, 0, 1, 5, 3])
-    moved, still = normalizer(scores[..., order]), normalizer(scores)[..., order]
-    require_close(moved, still, "the weight of a key depends on its place")
+    if normalizer.treats_keys_alike:
+        moved, still = normalizer(scores[..., ORDER]), normalizer(scores)[..., ORDER]
+        require_close(moved, still, "the weight of a key depends on its place")
 
 
 def passes_on_what_is_not_a_number(make: NormalizerMaker) -> None:
@@ -102,14 +110,16 @@ def passes_on_what_is_not_a_number(make: NormalizerMaker) -> None:
 
 
 def tells_the_truth_about_its_class(make: NormalizerMaker) -> None:
-    """`sums_to_one` and `shift_invariant` agree with the weights."""
+    """`sums_to_one`, `shift_invariant` and `treats_keys_alike` agree with the weights."""
     normalizer, scores = make(1), draw_scores()
     weights = normalizer(scores, MASK)
     sums = weights.sum(dim=-1)
     shifted = normalizer(scores + 1.5, MASK)
+    moved, still = normalizer(scores[..., ORDER]), normalizer(scores)[..., ORDER]
     for name, found in (
         ("sums_to_one", torch.allclose(sums, torch.ones_like(sums))),
         ("shift_invariant", torch.allclose(shifted, weights)),
+        ("treats_keys_alike", torch.allclose(moved, still)),
     ):
         require(getattr(normalizer, name, None) == found, f"{name} must be {found}")
 

@@ -83,7 +83,7 @@ def test_more_seeds_repeat_none(own, succeeds):
 
 
 BROKEN = {
-    "shapes": ("return queries", "shape"),
+    "shapes": ("return queries", "Expected size"),
     "not a number": (GOOD.replace("return", "return float('nan') *"), ""),
     "an error": ("return queries.nonsense", "nonsense"),
 }

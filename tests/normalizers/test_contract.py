@@ -13,7 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnexp.normalizers.base import Normalizer
-from attnexp.normalizers.contract import HEADS, MASK, NORMALIZER_CONTRACT, draw_scores
+from attnexp.normalizers.contract import (
+    HEADS,
+    MASK,
+    NORMALIZER_CONTRACT,
+    draw_scores,
+    tells_the_truth_about_its_class,
+)
 from attnexp.normalizers.softmax import Softmax
 
 
@@ -91,8 +97,11 @@ def test_weights_are_sound(name, row, dtype):
     (weights * torch.arange(1, weights.shape[-1] + 1)).sum().backward()
     assert scores.grad.isfinite().all()
     assert (scores.grad[~left] == 0).all()
-    again = normalizer(scores[:, order], mask[None, order])
-    torch.testing.assert_close(again, weights[:, order], atol=rounding, rtol=rounding)
+    close = partial(torch.testing.assert_close, atol=rounding, rtol=rounding)
+    close(normalizer(scores[:, left[0]]), weights[:, left[0]])
+    if normalizer.treats_keys_alike:
+        again = normalizer(scores[:, order], mask[None, order])
+        close(again, weights[:, order])
 
 
 def test_tiny_differences_count_for_little(make_normalizer):
@@ -156,6 +165,19 @@ BREAKERS = {
     "has_right_gradients": made(lambda scores, seen: scores.detach().softmax(-1) + 0 * scores),
     "loads_what_it_saved": Forgetful,
 }
+
+
+PLACES = torch.arange(9.0)
+
+
+def test_a_wrong_claim_about_the_order_of_keys_is_found():
+    for truth, normalize in (
+        (True, lambda scores, seen: scores.softmax(dim=-1)),
+        (False, lambda scores, seen: (scores + PLACES[: scores.shape[-1]]).softmax(dim=-1)),
+    ):
+        wrong = made(normalize, treats_keys_alike=not truth)
+        with pytest.raises(AssertionError, match=f"treats_keys_alike must be {truth}"):
+            tells_the_truth_about_its_class(wrong)
 
 
 @pytest.mark.parametrize("check", NORMALIZER_CONTRACT, ids=lambda check: check.__name__)

@@ -30,7 +30,7 @@ WORDS = [
     ("arch=transformer", "model=additive", *SEQUENCES, *SMALL),
     *(
         ("arch=decoder_only", "model=scaled_dot", *SEQUENCES, *SMALL, f"arch.positions={name}")
-        for name in ("sinusoidal", "learned", "rotary", "alibi", "t5", "none")
+        for name in ("sinusoidal", "learned", "rotary", "alibi", "t5", "shaw", "none")
     ),
 ]
 

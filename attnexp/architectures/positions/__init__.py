@@ -1,4 +1,4 @@
-"""Positions: they tell attention, which takes its keys as a set, the order of symbols."""
+"""Positions: they tell attention, which mostly takes its keys as a set, the order of symbols."""
 
 from typing import Literal
 
@@ -8,10 +8,11 @@ from attnexp.architectures.positions.learned import Learned
 from attnexp.architectures.positions.nape import Nape
 from attnexp.architectures.positions.none import NoPositions
 from attnexp.architectures.positions.rotary import Rotary
+from attnexp.architectures.positions.shaw import Shaw
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
 from attnexp.architectures.positions.t5 import T5
 
-PositionsName = Literal["sinusoidal", "learned", "none", "rotary", "alibi", "nape", "t5"]
+PositionsName = Literal["sinusoidal", "learned", "none", "rotary", "alibi", "nape", "t5", "shaw"]
 
 KINDS: dict[str, type[Positions]] = {
     "sinusoidal": Sinusoidal,
@@ -21,6 +22,7 @@ KINDS: dict[str, type[Positions]] = {
     "alibi": Alibi,
     "nape": Nape,
     "t5": T5,
+    "shaw": Shaw,
 }
 
 __all__ = ["Order", "Positions", "PositionsName", "positions_named"]

@@ -5,14 +5,14 @@ from typing import NamedTuple
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from attnexp.attention.multihead import Turn
+from attnexp.attention.multihead import Bias, Turn
 
 
 class Order(NamedTuple):
     """Holds the changes that positions make to the self-attention of some symbols."""
 
     turn: Turn | None
-    bias: Float[Tensor, "*examples heads queries keys"] | None
+    bias: Bias | None
 
 
 class Positions(nn.Module):
@@ -22,7 +22,8 @@ class Positions(nn.Module):
 
     - `add` changes the vectors of the symbols before the first layer;
     - `turn` changes the queries and keys of every self-attention, after W_q and W_k;
-    - `bias` is added to the scores of every self-attention, before they are normalized.
+    - `bias` is added to the scores of every self-attention, before they are normalized. It may
+      depend on the queries of each head, after W_q.
 
     Attention from a decoder to an encoder is neither turned nor biased: places in the target and in
     the source are counted separately, so that there is no distance between them. Those queries and
@@ -51,8 +52,8 @@ class Positions(nn.Module):
 
     def bias(
         self, queries: Int[Tensor, "*examples queries"], keys: Int[Tensor, "*examples keys"]
-    ) -> Float[Tensor, "*examples heads queries keys"] | None:
-        """Return the bias of the score of each query and key, or None."""
+    ) -> Bias | None:
+        """Return the bias of the score of each query and key, or a function of queries, or None."""
         return None
 
     def order(

@@ -34,7 +34,7 @@ class Rotary(Positions):
             raise ValueError(
                 f"rotary positions need an even number of features a head, got {head_dim} (dim "
                 f"{dim}, heads {heads}): choose another dim or heads, or positions sinusoidal, "
-                "learned, none, alibi, nape or t5"
+                "learned, none, alibi, nape, t5 or shaw"
             )
         self.rates = GeometricRates(head_dim)
 

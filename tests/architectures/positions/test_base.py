@@ -18,8 +18,7 @@ def test_hooks_that_are_not_used_change_nothing():
 
 
 def test_unknown_positions_are_refused():
-    message = "must be one of sinusoidal, learned, none, rotary, alibi, nape, t5, got 'relative'"
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"one of sinusoidal, .*, t5, shaw, got 'relative'"):
         positions_named("relative")
 
 
