@@ -33,6 +33,10 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tuned: dict[str, str] = {}
     seconds: float = 0.0
 
+    def values(self, number: str) -> list[float]:
+        """Return the values of a number, one per seed; none if it was not measured."""
+        return list(self.numbers.get(number, {}).values())
+
 
 class TrialResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The measurements of a trial, the row of the subject first.

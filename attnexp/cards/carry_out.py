@@ -3,9 +3,12 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+import msgspec
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import costs_of
@@ -17,10 +20,10 @@ from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.provenance import processor, versions
 from attnexp.runs.run_status import Status
-from attnexp.select.frame import Frame, make_frame
+from attnexp.select.frame import make_frame
 from attnexp.select.number import require_number
 from attnexp.select.sample import Sample, sample_of
-from attnexp.sweeps.line import compared_jobs, run_sweep
+from attnexp.sweeps.line import compared_jobs, jobs_of, run_sweep
 from attnexp.sweeps.plan import PlannedJob
 
 FOLDER = Path("outputs") / "cards"
@@ -28,6 +31,12 @@ FOLDER = Path("outputs") / "cards"
 
 TUNED_AT = 1000
 """The seed at which settings are tuned. It is not compared."""
+
+LATE = "stopped"
+"""The first word of the reason of a row that took too long."""
+
+NOTHING = Sample("", {})
+"""The sample of a row without a result."""
 
 Command = Callable[[Sequence[str]], None]
 """Runs `attnexp` with arguments, and raises SystemExit if it fails."""
@@ -56,24 +65,28 @@ class Effort:
 def make_card(rows: Sequence[CardRow], tasks: Sequence[Task], effort: Effort) -> Card:
     """Run the missing parts of a card, and return it.
 
-    A row of which no run ended within the minutes is not tried again in later trials.
+    A row of which no run ended within the minutes is not tried again in later trials. Raises
+    RequestError, before anything is run, for a row with an unknown choice.
     """
+    for row in rows:  # a setting of an architecture needs one that has it, which trials choose
+        jobs_of(effort.line([word for word in row.words if not word.startswith("arch.")]))
     start = time.monotonic()
     trials: list[TrialResult] = []
-    given_up: dict[str, str] = {}
+    given_up: dict[str, RowResult] = {}
     with console.progress("card", len(tasks) * len(rows)) as advance:
         for i, task in enumerate(tasks):
-            measured = []
+            measured: list[tuple[RowResult, Sample]] = []
             for j, row in enumerate(rows):
                 advance(i * len(rows) + j, f"{task.name}: {row.label}")
                 if row.label in given_up:
-                    lost = Measured(lost=effort.seeds, why=given_up[row.label])
-                    measured.append(lost)
+                    measured.append((given_up[row.label], NOTHING))
                     continue
                 measured.append(_measure(task, row, effort))
-                if measured[-1].is_late:
-                    given_up[row.label] = f"stopped before, in {task.name}"
-            trials.append(_result(task, rows, measured))
+                result = measured[-1][0]
+                if result.why.startswith(LATE) and not result.numbers:
+                    why = f"{result.why} in {task.name}"
+                    given_up[row.label] = msgspec.structs.replace(result, why=why)
+            trials.append(_result(task, measured))
         advance(len(tasks) * len(rows), "")
     return Card(
         subject=rows[0].label,
@@ -88,93 +101,94 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[Task], effort: Effort) ->
     )
 
 
-@dataclass(frozen=True)
-class Measured:
-    """The compared runs of a row in a trial, or the costs that were measured without runs.
-
-    `lost` is the number of seeds without a result, `why` the first reason; a row that `is_late` was
-    stopped before any run had ended.
-    """
-
-    runs: Sequence[Run] = ()
-    costs: dict[str, dict[int, float]] = field(default_factory=dict)
-    lost: int = 0
-    why: str = ""
-    is_late: bool = False
-
-
-def _measure(task: Task, row: CardRow, effort: Effort) -> Measured:
+def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sample]:
+    """Return the measurements of a row in a trial, and its sample of the number that decides."""
+    result = RowResult(row.label, list(row.words), lost=effort.seeds)
+    late = f"{LATE} after {effort.minutes:g} minutes"
     if task.trial.cost:
         try:
             line = effort.line(row.words)
-            costs = costs_of(line, task.level.lengths, effort.seeds, 60 * effort.minutes)
+            costs = costs_of(line, task.level.lengths, effort.seeds, 60 * effort.minutes, late)
         except (RequestError, RunFailedError) as error:
-            return Measured(lost=effort.seeds, why=shortened(str(error)))
-        return Measured(costs=costs)
+            return msgspec.structs.replace(result, why=shortened(str(error))), NOTHING
+        return msgspec.structs.replace(result, numbers=costs, lost=0), NOTHING
     line = effort.line([*task.words, *row.words, f"seed=range(1,{effort.seeds + 1})"])
     line.append("hydra/launcher=parallel")
     if task.trial.tune:
         tuned = f"hydra.sweeper.tune={json.dumps(task.trial.tune)}"
         line += ["hydra/sweeper=tuned", tuned, f"hydra.sweeper.seeds=[{TUNED_AT}]"]
-    why = late = ""
+    why, jobs = "", list[PlannedJob]()
     with console.silent():
-        jobs = _compared(line)
-        if jobs is None or not all(job.found.status is Status.FINISHED for job in jobs):
-            late = f"stopped after {effort.minutes:g} minutes"
-            try:
-                with time_limit(60 * effort.minutes, late):
-                    run_sweep(line)
-            except RunFailedError as error:
-                why = str(error)
-            jobs = _compared(line)
-        runs = [Run(str(job.folder), job.found.summary) for job in jobs or () if job.found.summary]
-        ended = [run for run in runs if run.finished]
-        if task.trial.probe:
-            _probe(ended, task.trial.probe, effort)
-    errors = [job.found.error for job in jobs or () if job.found.error]
+        try:
+            with suppress(RunFailedError):  # no values could be chosen yet
+                jobs = compared_jobs(line)
+            if not jobs or not all(job.found.status is Status.FINISHED for job in jobs):
+                try:
+                    with time_limit(60 * effort.minutes, late):
+                        run_sweep(line)
+                finally:
+                    with suppress(RunFailedError):
+                        jobs = compared_jobs(line)
+        except (RequestError, RunFailedError) as error:
+            why = str(error)
+        runs = [Run(str(job.folder), job.found.summary) for job in jobs if job.found.summary]
+        _probe([run for run in runs if run.finished], task.trial.probe, effort)
+    errors = [job.found.error for job in jobs if job.found.error and why != late]
+    numbers, sample = _numbers(task, runs)
     counted = sum(run.finished or run.summary.diverged for run in runs)
-    return Measured(
-        runs,
-        lost=(len(jobs) if jobs is not None else effort.seeds) - counted,
-        why=shortened(errors[0] if errors and why != late else why),
-        is_late=bool(why) and why == late and not ended,
+    result = msgspec.structs.replace(
+        result,
+        numbers=numbers,
+        diverged=[seed for seed, _ in sample.diverged],
+        lost=(len(jobs) or effort.seeds) - counted,
+        why=shortened((errors or [why])[0]),
+        tuned=_tuned(runs),
+        seconds=sum(run.summary.seconds or 0.0 for run in runs),
     )
-
-
-def _compared(line: Sequence[str]) -> list[PlannedJob] | None:
-    """Return the compared jobs, None as long as no values could be chosen."""
-    try:
-        return compared_jobs(line)
-    except RunFailedError:
-        return None
+    return result, sample
 
 
 def _probe(runs: Sequence[Run], names: Sequence[str], effort: Effort) -> None:
     """Make the interventions that runs lack. One that cannot be made leaves its numbers out."""
     own = ["--config-dir", str(effort.config_dir)] if effort.config_dir else []
-    missing = [
-        run.path
-        for run in runs
-        if not set(names) <= {row.intervention for row in run.interventions}
+    lacking = [
+        run.path for run in runs if set(names) - {row.intervention for row in run.interventions}
     ]
-    if missing:
-        try:
-            effort.command(["probe", *missing, *names, *own])
-        except SystemExit:
-            return
+    if lacking:
+        with suppress(SystemExit):
+            effort.command(["probe", *lacking, *names, *own])
 
 
-def _result(task: Task, rows: Sequence[CardRow], measured: Sequence[Measured]) -> TrialResult:
+def _numbers(task: Task, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float]], Sample]:
+    """Return the numbers of a trial by seed, and the sample of the one that decides."""
+    frame, trial = make_frame(runs), task.trial
+    samples = {}
+    for name in task.numbers:
+        with suppress(RequestError):  # no run has the number
+            samples[name] = sample_of(require_number(frame, name), name)
+    numbers = {
+        name: {int(seed): own[0] for seed, own in sample.values.items()}
+        for name, sample in samples.items()
+    }
+    if trial.works is not None and trial.metric in samples:
+        found: dict[int, float] = {}
+        for seed, value in zip(frame.column("seed"), frame.column(trial.metric), strict=True):
+            found[int(seed)] = found.get(int(seed), 0.0) + (value >= trial.works.at_least)
+        numbers, samples[trial.metric] = {task.metric: found}, Sample(task.metric, {}, "", "higher")
+    return numbers, samples.get(trial.metric, NOTHING)
+
+
+def _tuned(runs: Sequence[Run]) -> dict[str, str]:
+    for run in runs:
+        if run.summary.tuning is not None:
+            return {name: str(run.settings.get(name)) for name in run.summary.tuning.values}
+    return {}
+
+
+def _result(task: Task, measured: Sequence[tuple[RowResult, Sample]]) -> TrialResult:
     trial = task.trial
-    frames = [make_frame(each.runs) for each in measured]
-    samples = [_samples(task, frame) for frame in frames]
-    first = next((own[trial.metric] for own in samples if trial.metric in own), Sample("", {}))
-    metric, columns, better, unit = trial.metric, trial.columns, first.better, first.unit
-    if trial.works is not None:
-        metric, unit = f"values of {trial.works.setting} that work", ""
-    if trial.cost:
-        columns = [name for name in measured[0].costs if name != metric]
-        better, unit = "lower", "s"
+    rows = [row for row, _ in measured]
+    sample = next((sample for _, sample in measured if sample is not NOTHING), NOTHING)
     return TrialResult(
         name=task.name,
         asks=task.asks,
@@ -182,58 +196,14 @@ def _result(task: Task, rows: Sequence[CardRow], measured: Sequence[Measured]) -
         words=task.words,
         tune=trial.tune,
         harder=trial.harder,
-        metric=metric,
-        columns=columns,
+        metric=task.metric,
+        columns=list(
+            {name: None for row in rows for name in row.numbers} if trial.cost else trial.columns
+        ),
         equal_within=trial.equal_within,
-        rows=[
-            RowResult(
-                row.label,
-                list(row.words),
-                each.costs or _numbers(task, metric, frame, own),
-                [seed for seed, _ in own[trial.metric].diverged] if trial.metric in own else [],
-                each.lost,
-                each.why,
-                _tuned(each.runs),
-                sum(run.summary.seconds or 0.0 for run in each.runs),
-            )
-            for row, each, frame, own in zip(rows, measured, frames, samples, strict=True)
-        ],
-        better=better or "higher",
-        unit=unit,
-        chance=first.companions.get("chance"),
-        examples=first.examples,
+        rows=rows,
+        better="lower" if trial.cost else sample.better or "higher",
+        unit=sample.unit,
+        chance=sample.companions.get("chance"),
+        examples=sample.examples,
     )
-
-
-def _samples(task: Task, frame: Frame) -> dict[str, Sample]:
-    """Return the numbers of a trial that the runs of a row have."""
-    found = {}
-    for name in task.numbers:
-        try:
-            found[name] = sample_of(require_number(frame, name), name)
-        except RequestError:
-            continue
-    return found
-
-
-def _numbers(
-    task: Task, metric: str, frame: Frame, samples: dict[str, Sample]
-) -> dict[str, dict[int, float]]:
-    works = task.trial.works
-    if works is not None and task.trial.metric in frame.metrics:
-        found: dict[int, float] = {}
-        for seed, value in zip(frame.column("seed"), frame.column(task.trial.metric), strict=True):
-            found[int(seed)] = found.get(int(seed), 0.0) + (value >= works.at_least)
-        return {metric: found}
-    return {
-        name: {int(seed): own[0] for seed, own in sample.values.items()}
-        for name, sample in samples.items()
-        if sample.values
-    }
-
-
-def _tuned(runs: Sequence[Run]) -> dict[str, str]:
-    first = next((run for run in runs if run.summary.tuning is not None), None)
-    if first is None or first.summary.tuning is None:
-        return {}
-    return {name: str(first.settings.get(name)) for name in first.summary.tuning.values}

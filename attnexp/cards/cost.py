@@ -19,18 +19,21 @@ Costs = dict[str, dict[int, float]]
 """Values by the name of the number, such as `seconds@1024`, and the number of the measurement."""
 
 
-def costs_of(line: Sequence[str], lengths: Sequence[int], times: int, seconds: float) -> Costs:
+def costs_of(
+    line: Sequence[str], lengths: Sequence[int], times: int, seconds: float, late: str
+) -> Costs:
     """Measure the score and normalizer of a command line at these lengths, some times over.
 
     They are built and called in a process of their own, which is ended after some seconds. Raises
-    RequestError for code that cannot be built or computed, and RunFailedError if the time is over.
+    RequestError for code that cannot be built or computed, and RunFailedError(late) if the time
+    is over.
     """
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         answer = pool.apply_async(measure, (list(line), list(lengths), times))
         try:
             return answer.get(seconds)
         except multiprocessing.TimeoutError as error:
-            raise RunFailedError(f"stopped after {seconds / 60:g} minutes") from error
+            raise RunFailedError(late) from error
         except RequestError:
             raise
         except Exception as error:  # code of one's own may raise anything

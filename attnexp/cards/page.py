@@ -1,11 +1,11 @@
 """The page of a card, and its table in the terminal."""
 
-import math
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
+from attnexp.cards.cost import SECONDS
 from attnexp.cards.judge import counts, largest, learned_text, verdicts
 from attnexp.core.console import number_text
 from attnexp.report.results import grid_content
@@ -46,34 +46,24 @@ def summary_sentences(card: Card) -> list[str]:
 def overview(card: Card) -> Grid:
     """Return a table with a row per trial: the means, and the verdict on each baseline."""
     labels = list(dict.fromkeys(row.label for trial in card.trials for row in trial.rows))
-    heads = [Head("trial"), Head("metric")]
-    heads += [Head(label, right=True) for label in labels]
-    heads += [Head(f"next to {label}") for label in labels[1:]]
-    rows = [_overview_row(trial, labels) for trial in card.trials]
+    heads = ["trial", "metric", *labels, *(f"next to {label}" for label in labels[1:])]
+    rows = []
+    for trial in card.trials:
+        means = {row.label: _mean(trial, row) for row in trial.rows}
+        words = {verdict.baseline: verdict.word for verdict in verdicts(trial)}
+        texts = [trial.name, trial.metric, *(means.get(label, SKIP) for label in labels)]
+        texts += [words.get(label, SKIP) for label in labels[1:]]
+        rows.append([Cell(text, strong=text in ("better", "worse")) for text in texts])
     caption = "Means over seeds; in parentheses the seeds that learned."
-    return Grid(heads, rows, card.subject, caption)
+    shown = [Head(head, right=head in labels) for head in heads]
+    return Grid(shown, rows, card.subject, caption)
 
 
-def _overview_row(trial: TrialResult, labels: Sequence[str]) -> list[Cell]:
-    rows = {row.label: row for row in trial.rows}
-    words = {verdict.baseline: verdict.word for verdict in verdicts(trial)}
-    means = [_mean(trial, rows.get(label)) for label in labels]
-    said = [words.get(label, SKIP) for label in labels[1:]]
-    return [
-        Cell(trial.name),
-        Cell(trial.metric),
-        *map(Cell, means),
-        *(Cell(word, strong=word in ("better", "worse")) for word in said),
-    ]
-
-
-def _mean(trial: TrialResult, row: RowResult | None) -> str:
-    values = [] if row is None else list(row.numbers.get(trial.metric, {}).values())
-    if not values:
+def _mean(trial: TrialResult, row: RowResult) -> str:
+    if not row.values(trial.metric):
         return SKIP
-    assert row is not None
     learned = learned_text(trial, row)
-    return number_text(fmean(values)) + (f" ({learned})" if learned else "")
+    return number_text(fmean(row.values(trial.metric))) + (f" ({learned})" if learned else "")
 
 
 def leaderboard(trials: Sequence[TrialResult]) -> Report:
@@ -82,42 +72,35 @@ def leaderboard(trials: Sequence[TrialResult]) -> Report:
     A mean is emphasised if the row is the best of its trial or is not told apart from it.
     """
     labels = list(dict.fromkeys(row.label for trial in trials for row in trial.rows))
-    cells: dict[str, list[Cell]] = {label: [Cell(label)] for label in labels}
+    cells = {label: [Cell(label)] for label in labels}
     records: dict[str, dict[str, object]] = {label: {"row": label} for label in labels}
     for trial in trials:
         samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
-        found = standings(samples, trial.equal_within)
-        ahead = {
-            row.label
-            for row, standing in zip(trial.rows, found, strict=True)
-            if standing.word in ("best", "tied", "equal")
-        }
-        rows = {row.label: row for row in trial.rows}
+        found = {row.label: row for row in trial.rows}
+        words = dict(zip(found, standings(samples, trial.equal_within), strict=True))
         for label in labels:
-            row = rows.get(label)
-            cells[label].append(Cell(_mean(trial, row), strong=label in ahead))
-            values = [] if row is None else list(row.numbers.get(trial.metric, {}).values())
+            row = found.get(label, RowResult(label, []))
+            ahead = label in words and words[label].word in ("best", "tied", "equal")
+            cells[label].append(Cell(_mean(trial, row), strong=ahead))
+            values = row.values(trial.metric)
             records[label][f"{trial.name} {trial.metric}"] = fmean(values) if values else None
     heads = [Head("row"), *(Head(trial.name, right=True) for trial in trials)]
     legend = "Bold: the best of a trial, and rows that are not told apart from it."
-    grid = Grid(heads, list(cells.values()), "cards", "", (), 1, legend)
-    return Report([grid], list(records.values()), list(REMARKS))
+    grid = Grid(heads, list(cells.values()), "cards", legend=legend)
+    return Report([grid], list(records.values()), REMARKS)
 
 
 def card_content(card: Card) -> dict[str, Any]:
     """Return the content of the page, which `report.render.page` writes."""
-    first = {
-        "name": "Overview",
-        "compared": _made(card),
-        "dots": None,
-        "table": grid_content(overview(card)),
-        "costs": None,
-    }
+    first = {"name": "Overview", "compared": _made(card), "dots": None, "costs": None}
     return {
         "title": f"{card.subject}, a card",
         "colours": [],
         "verdicts": summary_sentences(card),
-        "results": [first, *map(_trial_content, card.trials)],
+        "results": [
+            first | {"table": grid_content(overview(card))},
+            *map(_trial_content, card.trials),
+        ],
         "data": [
             {
                 "name": trial.name,
@@ -130,28 +113,43 @@ def card_content(card: Card) -> dict[str, Any]:
             for place, trial in enumerate(card.trials, 1)
         ],
         "every": [],
-        "notes": [*REMARKS, *_lost(card)],
+        "notes": [
+            *REMARKS,
+            *(
+                f"{trial.name}: {row.label} has {row.lost} seeds without a result: {row.why}"
+                for trial in card.trials
+                for row in trial.rows
+                if row.lost
+            ),
+        ],
         "live": None,
     }
 
 
 def _made(card: Card) -> str:
-    versions = ", ".join(f"{name} {number}" for name, number in card.versions.items())
+    used = ", ".join(f"{name} {number}" for name, number in card.versions.items())
     taken = sum(row.seconds for trial in card.trials for row in trial.rows) / 60
     return (
         f"--{card.level}, {card.seeds} seeds, {card.date}; {taken:.0f} minutes of one core in "
         f"training runs, {card.wall_minutes:g} minutes for this command; {card.processor}, "
-        f"device={card.device}; {versions}"
+        f"device={card.device}; {used}"
     )
 
 
 def _trial_content(trial: TrialResult) -> dict[str, Any]:
-    numbers = [trial.metric, *(name for name in trial.columns if name != trial.metric)]
-    heads = [Head("row"), *(Head(name, right=True, measured=True) for name in numbers)]
-    heads += [Head("learned"), Head("tuned"), Head("without result")]
-    rows = [_trial_row(trial, row, numbers) for row in trial.rows]
-    harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""
+    numbers = list(dict.fromkeys([trial.metric, *trial.columns]))
+    heads = [Head("row"), *(Head(name, right=True) for name in numbers)]
+    heads += map(Head, ("learned", "tuned", "without result"))
+    rows = []
+    for row in trial.rows:
+        found = map(row.values, numbers)
+        texts = [number_text(fmean(values)) if values else SKIP for values in found]
+        tuned = ", ".join(f"{name}={value}" for name, value in row.tuned.items())
+        lost = f"{row.lost}: {row.why}" if row.lost else ""
+        texts = [row.label, *texts, learned_text(trial, row), tuned, lost]
+        rows.append([Cell(text) for text in texts])
     told = "; ".join(f"next to {v.baseline}: {v.word} ({v.because})" for v in verdicts(trial))
+    harder = f" Harder by {', '.join(trial.harder)}." if trial.harder else ""
     words = f" Settings: {' '.join(trial.words)}." if trial.words else ""
     caption = f"{told}. Source: {trial.source}.{harder}{words}"
     return {
@@ -163,85 +161,45 @@ def _trial_content(trial: TrialResult) -> dict[str, Any]:
     }
 
 
-def _trial_row(trial: TrialResult, row: RowResult, numbers: Sequence[str]) -> list[Cell]:
-    found = [list(row.numbers.get(name, {}).values()) for name in numbers]
-    tuned = ", ".join(f"{name}={value}" for name, value in row.tuned.items())
-    lost = f"{row.lost}: {row.why}" if row.lost else ""
-    means = [number_text(fmean(values)) if values else SKIP for values in found]
-    return [
-        Cell(row.label),
-        *map(Cell, means),
-        Cell(learned_text(trial, row)),
-        Cell(tuned),
-        Cell(lost),
-    ]
-
-
 def _dots(trial: TrialResult) -> dict[str, Any] | None:
-    samples = [(row.label, trial.sample(row, trial.metric)) for row in trial.rows]
-    shown = [(label, sample) for label, sample in samples if sample.means]
-    if len(shown) < 2:
+    rows = []
+    for row in trial.rows:
+        sample = trial.sample(row, trial.metric)
+        if sample.means:
+            low, high = sample.spread.interval
+            ends = {"mean": fmean(sample.means), "low": low, "high": high}
+            rows.append({"name": row.label, "seeds": sample.means, **ends})
+    if len(rows) < 2:
         return None
-    return {
-        "metric": trial.metric,
-        "better": trial.better,
-        "log": False,
-        "omitted": 0,
-        "rows": [
-            {
-                "name": label,
-                "mean": fmean(sample.means),
-                "low": sample.spread.interval[0],
-                "high": sample.spread.interval[1],
-                "seeds": sample.means,
-            }
-            for label, sample in shown
-        ],
-    }
+    shown = {"metric": trial.metric, "better": trial.better, "log": False, "omitted": 0}
+    return {**shown, "rows": rows}
 
 
 def _charts(trial: TrialResult) -> Iterator[dict[str, Any]]:
     """Yield a chart of each number that was measured at several places, such as lengths."""
-    names = [trial.metric, *trial.columns]
-    for curve in dict.fromkeys(name.partition(AT)[0] for name in names if AT in name):
-        own = dict.fromkeys(name for name in names if name.partition(AT)[0] == curve)
-        places = {name: float(name.partition(AT)[2]) for name in own}
-        lines = [
-            line
-            for place, row in enumerate(trial.rows)
-            if len((line := _line(place, row, places))["x"]) > 1
-        ]
+    names = dict.fromkeys(name for name in [trial.metric, *trial.columns] if AT in name)
+    curves = {name: name.partition(AT) for name in names}
+    for curve in dict.fromkeys(curve for curve, *_ in curves.values()):
+        places = {name: float(at) for name, (own, _, at) in curves.items() if own == curve}
+        lines = [_line(i, row, places) for i, row in enumerate(trial.rows)]
+        lines = [line for line in lines if len(line["x"]) > 1]
         if len(places) >= FEW_PLACES and lines:
-            unit = " (s)" if curve == "seconds" else ""
-            yield {
-                "title": curve.replace("_", " "),
-                "x": "length",
-                "y": f"{curve.replace('_', ' ')}{unit}",
-                "log": trial.better == "lower",
-                "logX": True,
-                "lines": lines,
-                "points": [],
-            }
+            title = curve.replace("_", " ")
+            unit = f"{title} (s)" if curve == SECONDS else title
+            log = trial.better == "lower"
+            spec = {"title": title, "x": "length", "y": unit, "log": log, "logX": True}
+            yield {**spec, "lines": lines, "points": []}
 
 
 def _line(place: int, row: RowResult, places: dict[str, float]) -> dict[str, Any]:
-    found = [
-        (x, list(row.numbers[name].values())) for name, x in places.items() if name in row.numbers
-    ]
-    found = sorted((x, values) for x, values in found if values and all(map(math.isfinite, values)))
+    found = sorted((x, values) for name, x in places.items() if (values := row.values(name)))
+    seeds = max((len(values) for _, values in found), default=0)
     return {
         "label": row.label,
         "place": place,
-        "seeds": max((len(values) for _, values in found), default=0),
+        "seeds": seeds,
         "x": [x for x, _ in found],
         "mean": [fmean(values) for _, values in found],
         "low": [min(values) for _, values in found],
         "high": [max(values) for _, values in found],
     }
-
-
-def _lost(card: Card) -> Iterator[str]:
-    for trial in card.trials:
-        for row in trial.rows:
-            if row.lost:
-                yield f"{trial.name}: {row.label} has {row.lost} seeds without a result: {row.why}"

@@ -81,6 +81,12 @@ class Task:
         return [*self.trial.words, *self.level.words]
 
     @property
+    def metric(self) -> str:
+        """The name of the number that decides."""
+        works = self.trial.works
+        return self.trial.metric if works is None else f"values of {works.setting} that work"
+
+    @property
     def numbers(self) -> list[str]:
         """The words of all numbers, the one that decides first."""
         return list(dict.fromkeys([self.trial.metric, *self.trial.columns]))
