@@ -41,4 +41,10 @@ def test_a_score_that_fails_or_never_ends_is_said(
     words = own_choice("model", "mine_costs.Mine", OWN.format(body=body))
     config_dir = [words[0], str(tmp_path / words[1])]
     with pytest.raises(error, match=message):
-        costs_of([*config_dir, words[2], "device=cpu"], [8], times=1, seconds=6, late="stopped after 0.1 minutes")
+        costs_of(
+            [*config_dir, words[2], "device=cpu"],
+            [8],
+            times=1,
+            seconds=6,
+            late="stopped after 0.1 minutes",
+        )

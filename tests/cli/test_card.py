@@ -1,10 +1,16 @@
 """`attnexp card`: a card of a class of one's own, broken ones, and cards compared."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
+from imported import IMPORTED, python
 
 SMALL = ("--quick", "--seeds", "2", "--trials", "mine", "--device", "cpu")
 
@@ -146,3 +152,33 @@ REFUSED = {
 def test_what_makes_no_card_is_refused_in_a_sentence(refused, words, message):
     assert message in refused("card", "--device", "cpu", *words)
     assert not Path("outputs").exists()
+
+
+def measured(path):
+    """The measurements of a card, without the times of its runs."""
+    trials = json.loads(path.read_text())["trials"]
+    return [
+        [{name: value for name, value in row.items() if name != "seconds"} for row in each["rows"]]
+        for each in trials
+    ]
+
+
+@pytest.mark.slow
+def test_a_card_that_was_killed_five_times_is_the_same(own, tmp_path):
+    words = ["-m", "attnexp", "card", *own(GOOD)]
+    shutil.copytree(tmp_path / "my_conf", tmp_path / "whole" / "my_conf")
+    shutil.copy(tmp_path / "mine.py", tmp_path / "whole")
+    whole = python(*words, cwd=tmp_path / "whole", timeout=300)
+    assert whole.returncode == 0, whole.stderr
+    killed = [sys.executable, *words]
+    environment = {**os.environ, "PYTHONPATH": IMPORTED}
+    for seconds in (2, 4, 6, 7, 8):
+        with subprocess.Popen(
+            killed, cwd=tmp_path, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
+        ) as begun:
+            time.sleep(seconds)
+            os.killpg(begun.pid, signal.SIGKILL)
+    ended = python(*words, cwd=tmp_path, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    name = Path("outputs/cards/mine-quick.json")
+    assert measured(tmp_path / name) == measured(tmp_path / "whole" / name)
