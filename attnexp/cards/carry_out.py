@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ import msgspec
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import costs_of
 from attnexp.cards.rows import CardRow
-from attnexp.cards.trial import LevelName, Task
+from attnexp.cards.trial import STEPS, Escapes, LevelName, Task
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened
 from attnexp.core.time_limit import time_limit
@@ -170,12 +170,25 @@ def _numbers(task: Task, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float
         name: {int(seed): own[0] for seed, own in sample.values.items()}
         for name, sample in samples.items()
     }
+    if trial.escapes is not None:
+        numbers[STEPS] = dict(_steps_to_escape(runs, trial.escapes))
     if trial.works is not None and trial.metric in samples:
         found: dict[int, float] = {}
         for seed, value in zip(frame.column("seed"), frame.column(trial.metric), strict=True):
             found[int(seed)] = found.get(int(seed), 0.0) + (value >= trial.works.at_least)
         numbers, samples[trial.metric] = {task.metric: found}, Sample(task.metric, {}, "", "higher")
     return numbers, samples.get(trial.metric, NOTHING)
+
+
+def _steps_to_escape(runs: Sequence[Run], escapes: Escapes) -> Iterator[tuple[int, float]]:
+    """Yield the seed and the first step below the bound of each run that has passed it."""
+    for run in runs:
+        epochs = run.epochs
+        if escapes.column not in epochs:
+            continue
+        passed = epochs["step"][epochs[escapes.column] <= escapes.at_most]
+        if len(passed):
+            yield run.seed, float(passed[0])
 
 
 def _tuned(runs: Sequence[Run]) -> dict[str, str]:

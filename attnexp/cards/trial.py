@@ -23,6 +23,10 @@ MINUTES: dict[LevelName, float] = {"quick": 2, "default": 15, "full": 120}
 """The most minutes that one row of one trial may take."""
 
 
+STEPS = "steps to escape"
+"""The name of the number that `Escapes` gives."""
+
+
 class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The settings by which a level changes a trial, and the lengths at which it measures costs."""
 
@@ -37,6 +41,13 @@ class Works(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     at_least: float
 
 
+class Escapes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Counts the steps until a `column` of metrics.csv is `at_most` this."""
+
+    column: str
+    at_most: float
+
+
 class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file of a trial.
 
@@ -47,6 +58,7 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
       Both are numbers by one word, as `attnexp results --metric` takes them.
     - Differences up to `equal_within` count as equal.
     - With `works` the number that decides is how many values of a setting work.
+    - With `escapes` the steps to escape are shown, of the seeds that did.
     - With `cost` nothing is trained: the number is the time of forward and backward at a length.
     - `quick`, `default` and `full` are the levels that have the trial.
     """
@@ -60,6 +72,7 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     columns: list[str] = []
     probe: list[str] = []
     works: Works | None = None
+    escapes: Escapes | None = None
     cost: bool = False
     quick: Level | None = None
     default: Level | None = None

@@ -20,7 +20,8 @@ metric: test_mse
 equal_within: 0.001
 words: [data=sine, data.num_train=10, train.max_epochs=2]
 tune: ["optim.lr=0.01,0.1"]
-columns: [neighbours, never_measured]
+columns: [neighbours, never_measured, steps to escape]
+escapes: {column: loss, at_most: 1000}
 quick: {}
 """
 
@@ -68,6 +69,7 @@ def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeed
     ours = trial["rows"][0]
     assert set(ours["numbers"]["test_mse"]) == {"1", "2"}
     assert "never_measured" not in ours["numbers"]
+    assert set(ours["numbers"]["steps to escape"].values()) == {1.0}
     assert ours["tuned"]["optim.lr"] in ("0.01", "0.1")
     assert "<html" in Path("outputs/cards/mine-quick.html").read_text()
     runs = {path: path.stat().st_mtime_ns for path in Path("outputs/cards").glob("*/summary.json")}
