@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from attnexp.attention.pooling import AttentionPooling
     from attnexp.normalizers.softmax import masked_softmax
     from attnexp.notebooks.notebook_run import load_run
+    from attnexp.notebooks.running import run, sweep
     from attnexp.notebooks.runs import load_runs
     from attnexp.select.frame import load_results
 else:
@@ -29,7 +30,9 @@ else:
             "load_runs": "attnexp.notebooks.runs:load_runs",
             "masked_softmax": "attnexp.normalizers.softmax:masked_softmax",
             "normalizers": "attnexp.normalizers",
+            "run": "attnexp.notebooks.running:run",
             "scores": "attnexp.scores",
+            "sweep": "attnexp.notebooks.running:sweep",
         },
     )
 
@@ -45,5 +48,7 @@ __all__ = [
     "load_runs",
     "masked_softmax",
     "normalizers",
+    "run",
     "scores",
+    "sweep",
 ]

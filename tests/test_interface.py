@@ -24,6 +24,8 @@ CALLS = {
     "load_run": "(path)",
     "load_runs": "(*paths)",
     "masked_softmax": "(scores, valid_lens=None)",
+    "run": "(*words, config_dir=None)",
+    "sweep": "(*words, config_dir=None)",
 }
 
 SCORES = (

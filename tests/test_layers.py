@@ -33,7 +33,7 @@ PARTS = {
     "training": "architectures data plots runs scores tasks trackers",
     "config": "architectures data normalizers probe runs scores tasks trackers training",
     "sweeps": "config plots runs select tables training",
-    "notebooks": "architectures attention config plots runs select tables",
+    "notebooks": "architectures attention config plots runs select sweeps tables",
     "probe": "architectures attention data normalizers runs scores stats tasks training",
     "tracing": "architectures data normalizers probe scores training",
     "cards": "attention config report runs select stats sweeps tables training",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from attnexp.runs.attention import View
 from attnexp.runs.folder import Run
 from attnexp.runs.folder import load_run as load_stored
+from attnexp.select.reference import path_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,7 +90,10 @@ def _place(number: int | None) -> int | None:
 def load_run(path: str | Path) -> NotebookRun:
     """Return one run, with its metrics, curves, predictions, attention and pictures.
 
+    `path` is a folder, the beginning of its name, a number from `attnexp results --runs`, or
+    `last`; the last three are of the runs below `outputs`.
+
     Needs neither PyTorch nor the run's own code. Raises RequestError if there is no run.
     """
-    stored = load_stored(path)
+    stored = load_stored(path_of(str(path)))
     return NotebookRun(stored.path, stored.summary)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.notebooks.notebook_run import NotebookRun
 from attnexp.select.collect import collect
+from attnexp.select.selection import none_fits
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,11 +36,13 @@ class NotebookRuns(tuple[NotebookRun, ...]):
     def where(self, test: str) -> "NotebookRuns":
         """Return the runs that fit a test, such as `model in [dot, additive] and seed < 3`.
 
-        Raises RequestError for a test that makes no sense.
+        Raises RequestError for a test that makes no sense, and one that no run fits.
         """
         from attnexp.select.where import matching
 
         fits = matching(self._frame, test)
+        if not fits.any():
+            raise RequestError(none_fits(self._frame, test))
         found = NotebookRuns(run for run, fit in zip(self, fits, strict=True) if fit)
         found.skipped = self.skipped
         return found

@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.errors import RequestError, choices_text, shortened_value
+from attnexp.core.errors import RequestError, choices_text, none_of, shortened_value
 from attnexp.runs.settings import clean
 
 FIRST = ("pooling", "cross")
@@ -116,7 +116,12 @@ class Attention:
     y_name: str = ""
 
     def __getitem__(self, name: str) -> NDArray[Any]:
-        """Return the weights of one attention, (batch, layers, heads, queries, keys)."""
+        """Return the weights of one attention, (batch, layers, heads, queries, keys).
+
+        Raises RequestError for a name that it does not have.
+        """
+        if name not in self.weights:
+            raise RequestError(f"attention {none_of(name, list(self.weights))}")
         return self.weights[name]
 
     @property

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnexp.core import console
-from attnexp.core.errors import RequestError, shortened
+from attnexp.core.errors import RequestError, nearest_text, shortened
 from attnexp.runs.folder import Run
 from attnexp.select.collect import OUTPUTS, collect
 
@@ -40,8 +40,19 @@ def fitting(frame: "Frame", where: str) -> "Frame":
 
     found = frame.only(matching(frame, where))
     if not len(found):
-        raise RequestError(f"--where: none of the {len(frame)} runs fits {where}")
+        raise RequestError(f"--where: {none_fits(frame, where)}")
     return found
+
+
+def none_fits(frame: "Frame", where: str) -> str:
+    """Return that no run fits a test, and the value that is nearest to one that it names."""
+    from attnexp.select.where import tokens
+
+    values = {str(value) for name in frame.choices for value in frame.column(name)}
+    known = values.union(frame.columns)
+    asked = [token.text for token in tokens(where) if token.kind in ("word", "quoted")]
+    near = [nearest_text(text, values) for text in asked if text not in known]
+    return f"none of the {len(frame)} runs fits {where}.{''.join(near)}".removesuffix(".")
 
 
 def warn_skipped(reasons: Sequence[str], how: str = "skipped {}", noun: str = "folder") -> None:

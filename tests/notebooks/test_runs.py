@@ -24,7 +24,8 @@ def test_a_sequence_of_runs(runs):
     assert ["broken" in sentence for sentence in runs.skipped] == [True]
     assert repr(runs) == "NotebookRuns(2 runs)"
     assert [run.seed for run in runs.where("seed > 0")] == [1]
-    assert not runs.where("model=dot")
+    with pytest.raises(RequestError, match="none of the 2 runs fits model=dot"):
+        runs.where("model=dot")
     with pytest.raises(RequestError, match="sed"):
         runs.where("sed > 0")
 

@@ -1,0 +1,41 @@
+"""Runs and sweeps that Python starts, by the words of the command line."""
+
+from pathlib import Path
+
+from attnexp.core import console
+from attnexp.core.errors import RequestError
+from attnexp.notebooks.notebook_run import NotebookRun, load_run
+from attnexp.notebooks.runs import NotebookRuns
+from attnexp.runs.run_status import Status
+
+
+def run(*words: str, config_dir: str | Path | None = None) -> NotebookRun:
+    """Run `attnexp WORDS` unless it has finished before, and return the run.
+
+    Nothing is printed, and no picture is drawn; `plot` of the run draws it. The run is the same as
+    that of the command line, in the same folder.
+
+    Raises RequestError for words that make no run or several, and RunFailedError if it failed.
+    """
+    found = sweep(*words, config_dir=config_dir)
+    if len(found) != 1:
+        raise RequestError(f"these words make {len(found)} runs: attnexp.sweep returns them all")
+    return found[0]
+
+
+def sweep(*words: str, config_dir: str | Path | None = None) -> NotebookRuns:
+    """Run the jobs of `attnexp -m WORDS` that have not finished, and return all its runs.
+
+    Of a sweep that tunes these are the runs that it compares. Nothing is printed.
+
+    Raises RequestError for words that make no sweep, and RunFailedError if a job failed; the same
+    call goes on with the rest.
+    """
+    from attnexp.sweeps.line import compared_jobs, run_sweep
+
+    own = [] if config_dir is None else ["--config-dir", str(config_dir)]
+    line = [*own, *words, "figures=false"]
+    with console.silent():
+        run_sweep(line)
+        jobs = compared_jobs(line)
+    return NotebookRuns(load_run(job.folder) for job in jobs if job.found.status is Status.FINISHED)
