@@ -4,7 +4,7 @@ Signatures, parameters by name, outputs and `attention_weights` are those of the
 and of 0.17 for `NWKernelRegression`, to rounding. `docs/coming_from.md` lists all that differs.
 
 `plt` is matplotlib.pyplot, and the book's names for functions of tensors, such as `concat`, are
-PyTorch's. Names of other chapters are not here: `INSTEAD` says what does it in attnexp.
+PyTorch's. For names of other chapters, `INSTEAD` has a substitute of attnexp's or PyTorch's.
 """
 
 from typing import Any
@@ -120,7 +120,7 @@ INSTEAD = {
     "show_images": "matplotlib.pyplot.imshow draws images, show_heatmaps is here",
     "show_list_len_pair_hist": "matplotlib.pyplot.hist draws it",
 }
-"""What does it in place of names of the book that are not here."""
+"""A substitute for each name of the book that is not here."""
 
 
 def __getattr__(name: str) -> Any:

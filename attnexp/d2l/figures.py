@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from jaxtyping import Float
@@ -15,7 +16,7 @@ def notebook_display() -> Any:
     """Return IPython's display module if a notebook is running, None otherwise."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython else None
-    return sys.modules.get("IPython.display") if hasattr(shell, "kernel") else None
+    return import_module("IPython.display") if hasattr(shell, "kernel") else None
 
 
 def use_svg_display() -> None:
