@@ -1,7 +1,8 @@
 """The names of Dive into Deep Learning for its chapters on attention, over attnexp's parts.
 
 Signatures, parameters by name, outputs and `attention_weights` are those of the package d2l 1.0.3,
-and of 0.17 for `NWKernelRegression`, to rounding. `docs/coming_from.md` lists all that differs.
+and of 0.17 for `NWKernelRegression`, to rounding. `attnexp docs coming_from` lists all
+that differs.
 
 `plt` is matplotlib.pyplot, and the book's names for functions of tensors, such as `concat`, are
 PyTorch's. For names of other chapters, `INSTEAD` has a substitute of attnexp's or PyTorch's.
