@@ -7,7 +7,7 @@ import re
 import pytest
 import torch
 from conftest import ROOT
-from documented import blocks
+from documented import blocks, compose
 
 from attnexp import d2l
 
@@ -31,6 +31,10 @@ MISSING = [
 ]
 
 
+NEEDED = {"attnexp show": "RUN", "attnexp plot": "RUN", "attnexp decode": "RUN 'I won.'"}
+"""The arguments that a command cannot be without."""
+
+
 @pytest.mark.parametrize(("name", "sentence"), MISSING)
 def test_a_name_that_is_missing_says_what_serves(name, sentence):
     with pytest.raises(AttributeError, match=re.escape(sentence)):
@@ -42,6 +46,13 @@ def test_no_name_is_both_here_and_missing():
     assert not set(d2l.INSTEAD) & set(dir(d2l))
     assert all(hasattr(d2l, name) for name in dir(d2l))
     assert d2l.plt.__name__ == "matplotlib.pyplot"
+
+
+def test_commands_in_place_of_missing_names_are_some(in_process):
+    named = re.findall(r"`(attnexp [^`]+)`", " ".join(d2l.INSTEAD.values()))
+    assert len(set(named)) >= 8
+    for command in {command.replace(" data.path=FILE", "") for command in named}:
+        compose(f"{command} {NEEDED.get(command, '')}", in_process)
 
 
 def test_sentences_on_missing_names_name_names_that_are_here():
