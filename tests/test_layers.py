@@ -21,7 +21,7 @@ PARTS = {
     "normalizers": "scores",
     "attention": "normalizers scores",
     "architectures": "attention normalizers scores",
-    "d2l": "architectures normalizers plots scores",
+    "d2l": "architectures data normalizers plots runs scores",
     "data": "runs",
     "tasks": "architectures attention data",
     "runs": "version",

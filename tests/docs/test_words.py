@@ -53,7 +53,7 @@ CONDITION = (
     r"|several|another)\b|\w+ (?:is|are|has|have|cannot)\b)"
 )
 IDIOMS = {
-    "where, for a condition (write: if)": (82, CONDITION),
+    "where, for a condition (write: if)": (81, CONDITION),
     "a clause with what (write a noun)": (
         70,
         r"\b(?:Returns?|Yields?|Reads?|Writes?|Holds?|Adds?) what\b"

@@ -1,74 +1,16 @@
-"""The names of Dive into Deep Learning for its chapters on attention, over attnexp's parts.
-
-Signatures, parameters by name, outputs and `attention_weights` are those of the package d2l 1.0.3,
-and of 0.17 for `NWKernelRegression`, to rounding. Five things differ: the first argument of
-`masked_softmax` is called `scores`, where the book's is `X`; the scores are not changed; a row
-whose valid length is 0 has the weights 0, where the book's is uniform over keys that are masked;
-and valid lengths above the number of keys, or that are not whole numbers, raise ValueError.
-
-Data, training, plots and the encoder-decoder of the package are not here: `INSTEAD` says what does
-it in attnexp.
-"""
+"""The layers of Dive into Deep Learning's chapters on attention, over attnexp's parts."""
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
-from attnexp.core.errors import nearest_text
+from attnexp.d2l.seq2seq import Encoder
 from attnexp.normalizers.softmax import masked_softmax
 from attnexp.scores.gaussian import Gaussian
 from attnexp.scores.scaled_dot import ScaledDot
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = [
-    "AddNorm",
-    "AdditiveAttention",
-    "DotProductAttention",
-    "MultiHeadAttention",
-    "NWKernelRegression",
-    "PositionWiseFFN",
-    "PositionalEncoding",
-    "TransformerEncoder",
-    "TransformerEncoderBlock",
-    "masked_softmax",
-    "show_heatmaps",
-]
-
-INSTEAD = {
-    "MTFraEng": "`attnexp data=pairs` has sentence pairs",
-    "Seq2Seq": "`attnexp data=pairs model=additive` trains an encoder-decoder",
-    "Seq2SeqEncoder": "`arch=rnn` has the encoder",
-    "Encoder": "torch.nn.Module serves",
-    "Decoder": "torch.nn.Module serves",
-    "AttentionDecoder": "`arch=rnn` has the decoder",
-    "Module": "torch.nn.Module serves",
-    "Classifier": "torch.nn.Module serves",
-    "Trainer": "`attnexp` trains",
-    "DataModule": "`data=` chooses data",
-    "bleu": "`attnexp data=pairs` measures the metric bleu",
-    "plot": "matplotlib draws, and `attnexp plot` draws runs",
-    "plt": "matplotlib.pyplot is it",
-    "set_figsize": "matplotlib.pyplot.figure takes figsize",
-    "use_svg_display": "matplotlib_inline.backend_inline.set_matplotlib_formats does it",
-    "check_shape": "an assert on the shape serves",
-    "check_len": "an assert on the length serves",
-    "try_gpu": "`device=auto` chooses the device",
-    "init_seq2seq": "`arch=rnn` initialises itself",
-}
-"""What serves in place of names of the package that are not here."""
-
-
-def __getattr__(name: str) -> Any:
-    instead = f": {INSTEAD[name]}" if name in INSTEAD else f".{nearest_text(name, __all__)}"
-    raise AttributeError(f"attnexp.d2l has no {name}{instead.rstrip('.')}")
-
 
 ValidLens = Int[Tensor, "batch"] | Int[Tensor, "batch queries"]
 """A length for each sequence, or for each query."""
@@ -253,7 +195,7 @@ class TransformerEncoderBlock(nn.Module):
         return outputs
 
 
-class TransformerEncoder(nn.Module):
+class TransformerEncoder(Encoder):
     """Embedding times sqrt(num_hiddens), positions, then `num_blks` blocks.
 
     `attention_weights` are those of each block in the last call.
@@ -316,33 +258,3 @@ class NWKernelRegression(nn.Module):
         scores = score(self.w * queries[:, None, None], self.w * keys.unsqueeze(-1))
         self.attention_weights = scores.softmax(dim=-1).squeeze(1)
         return (self.attention_weights * values).sum(dim=-1)
-
-
-def show_heatmaps(
-    matrices: Float[Tensor, "rows columns queries keys"],
-    xlabel: str,
-    ylabel: str,
-    titles: Sequence[str] | None = None,
-    figsize: tuple[float, float] = (2.5, 2.5),
-    cmap: Any = "Reds",
-) -> "Figure":
-    """Return a figure of maps in rows and columns, with one scale; a notebook shows it.
-
-    The book's function shows its figure and returns nothing. `titles` are those of the columns.
-    """
-    from attnexp.plots.style import new_figure
-
-    rows, columns = matrices.shape[:2]
-    figure = new_figure(*figsize, title="")
-    grid = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
-    for i, row in enumerate(grid):
-        for j, axes in enumerate(row):
-            image = axes.imshow(matrices[i, j].detach().cpu().numpy(), cmap=cmap)
-            if i == rows - 1:
-                axes.set_xlabel(xlabel)
-            if j == 0:
-                axes.set_ylabel(ylabel)
-            if titles:
-                axes.set_title(titles[j])
-    figure.colorbar(image, ax=grid, shrink=0.6)
-    return figure

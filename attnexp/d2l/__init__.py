@@ -1,0 +1,140 @@
+"""The names of Dive into Deep Learning for its chapters on attention, over attnexp's parts.
+
+Signatures, parameters by name, outputs and `attention_weights` are those of the package d2l 1.0.3,
+and of 0.17 for `NWKernelRegression`, to rounding. `attnexp docs coming_from` lists all
+that differs.
+
+`plt` is matplotlib.pyplot, and the book's names for functions of tensors, such as `concat`, are
+PyTorch's. For names of other chapters, `INSTEAD` has a substitute of attnexp's or PyTorch's.
+"""
+
+from typing import Any
+
+from attnexp.core.errors import nearest_text
+from attnexp.d2l.figures import plot, set_axes, set_figsize, show_heatmaps, use_svg_display
+from attnexp.d2l.helpers import (
+    ALIASES,
+    add_to_class,
+    check_len,
+    check_shape,
+    cpu,
+    gpu,
+    num_gpus,
+    try_all_gpus,
+    try_gpu,
+)
+from attnexp.d2l.layers import (
+    AdditiveAttention,
+    AddNorm,
+    DotProductAttention,
+    MultiHeadAttention,
+    NWKernelRegression,
+    PositionalEncoding,
+    PositionWiseFFN,
+    TransformerEncoder,
+    TransformerEncoderBlock,
+)
+from attnexp.d2l.seq2seq import (
+    GRU,
+    AttentionDecoder,
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+    Seq2Seq,
+    Seq2SeqEncoder,
+    init_seq2seq,
+)
+from attnexp.d2l.training import (
+    Classifier,
+    DataModule,
+    HyperParameters,
+    Module,
+    ProgressBoard,
+    Trainer,
+)
+from attnexp.d2l.translation import MTFraEng, Vocab, bleu
+from attnexp.normalizers.softmax import masked_softmax
+
+__all__ = [
+    "GRU",
+    "AddNorm",
+    "AdditiveAttention",
+    "AttentionDecoder",
+    "Classifier",
+    "DataModule",
+    "Decoder",
+    "DotProductAttention",
+    "Encoder",
+    "EncoderDecoder",
+    "HyperParameters",
+    "MTFraEng",
+    "Module",
+    "MultiHeadAttention",
+    "NWKernelRegression",
+    "PositionWiseFFN",
+    "PositionalEncoding",
+    "ProgressBoard",
+    "Seq2Seq",
+    "Seq2SeqEncoder",
+    "Trainer",
+    "TransformerEncoder",
+    "TransformerEncoderBlock",
+    "Vocab",
+    "add_to_class",
+    "bleu",
+    "check_len",
+    "check_shape",
+    "cpu",
+    "gpu",
+    "init_seq2seq",
+    "masked_softmax",
+    "num_gpus",
+    "plot",
+    "set_axes",
+    "set_figsize",
+    "show_heatmaps",
+    "try_all_gpus",
+    "try_gpu",
+    "use_svg_display",
+]
+
+INSTEAD = {
+    "FashionMNIST": "attnexp has no images, and torchvision.datasets.FashionMNIST has these",
+    "SyntheticRegressionData": "`attnexp data=sine_v1` has curves of numbers",
+    "TimeMachine": "`attnexp data=pairs` has text, and MTFraEng is here",
+    "load_data_nmt": "MTFraEng(batch_size) has sentence pairs, as `attnexp data=pairs` does",
+    "read_data_nmt": "MTFraEng(batch_size) has sentence pairs, as `attnexp data=pairs` does",
+    "download": "attnexp downloads nothing, and `attnexp data=pairs data.path=FILE` reads yours",
+    "extract": "attnexp downloads nothing, and `attnexp data=pairs data.path=FILE` reads yours",
+    "Seq2SeqDecoder": "`attnexp data=pairs model=average` decodes without attention",
+    "Seq2SeqAttentionDecoder": "`attnexp data=pairs model=additive` has the decoder",
+    "TransformerDecoder": "`attnexp data=pairs arch=transformer` has the decoder",
+    "RNN": "torch.nn.RNN is it, and GRU is here",
+    "SGD": "torch.optim.SGD is it, as `attnexp optim=sgd`",
+    "train_seq2seq": "Trainer(max_epochs).fit(model, data) trains, as `attnexp data=pairs` does",
+    "predict_seq2seq": "Seq2Seq.predict_step decodes, as `attnexp decode` does",
+    "MaskedSoftmaxCELoss": "torch.nn.CrossEntropyLoss(ignore_index=...) is it",
+    "grad_clipping": "Trainer(gradient_clip_val=...) clips, as `train.clip_norm` of attnexp does",
+    "Animator": "ProgressBoard is here, and `attnexp plot` draws runs",
+    "Accumulator": "a list serves, and `attnexp show` has the numbers of a run",
+    "Timer": "`attnexp show` has the time of a run",
+    "show_images": "matplotlib.pyplot.imshow draws images, show_heatmaps is here",
+    "show_list_len_pair_hist": "matplotlib.pyplot.hist draws it",
+}
+"""A substitute for each name of the book that is not here."""
+
+
+def __getattr__(name: str) -> Any:
+    if name == "plt":
+        from matplotlib import pyplot
+
+        return pyplot
+    if name in ALIASES:
+        return ALIASES[name]
+    known = [*__all__, *ALIASES]
+    instead = f": {INSTEAD[name]}" if name in INSTEAD else f".{nearest_text(name, known)}"
+    raise AttributeError(f"attnexp.d2l has no {name}{instead.rstrip('.')}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *ALIASES, "INSTEAD", "plt"]
