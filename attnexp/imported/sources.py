@@ -1,0 +1,6 @@
+"""The tools whose runs are imported."""
+
+SOURCES = {
+    "csv": ("attnexp.imported.csv_table", "a CSV file, one row per run"),
+}
+"""Each tool, the module whose `read` reads its runs, and what PATH is."""
