@@ -13,6 +13,7 @@ from attnexp.core.errors import RequestError, writable
 from attnexp.imported.outside import OutsideRun, Request
 from attnexp.runs.files import ASIDE, MetricsFile, UnreadableRunError, file_word
 from attnexp.runs.place import require_no_run_around
+from attnexp.runs.redaction import masked
 from attnexp.runs.settings import GROUPS, cell
 from attnexp.runs.summary import Summary, read_summary
 
@@ -84,7 +85,7 @@ def _summary(run: OutsideRun, tool: str, request: Request) -> Summary:
         status=run.status,
         key=_key(run, tool),
         choices=choices,
-        config={**settings, "seed": run.seed},
+        config={**masked(settings), "seed": run.seed},
         metrics=dict(run.metrics),
         primary=next(iter(run.metrics), None),
         better={name: request.direction(name) for name in run.metrics},
