@@ -1,6 +1,5 @@
 """Runs in a CSV file: its first line names the columns, and each other line is a run."""
 
-import re
 from pathlib import Path
 
 from attnexp.core.errors import RequestError
@@ -11,13 +10,11 @@ from attnexp.imported.outside import (
     require_different,
     require_names,
     seed_of,
+    value_of,
 )
 from attnexp.runs.files import read_bytes
 from attnexp.runs.records import table
-from attnexp.runs.settings import Value, clean
-
-WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+from attnexp.runs.settings import clean
 
 
 def read(path: Path, request: Request) -> list[OutsideRun]:
@@ -57,8 +54,8 @@ def read(path: Path, request: Request) -> list[OutsideRun]:
     for line, row in lines:
         where = f"{path}, line {line}"
         cells = dict(zip(header, row, strict=True))
-        seed = _value(cells.get(request.seed, "0"))
-        values = {name: _value(cells[name]) for name in settings if name != request.seed}
+        seed = value_of(cells.get(request.seed, "0"))
+        values = {name: value_of(cells[name]) for name in settings if name != request.seed}
         runs.append(
             OutsideRun(
                 source=f"line {line} of {clean(path.name)}",
@@ -69,15 +66,6 @@ def read(path: Path, request: Request) -> list[OutsideRun]:
         )
     require_different(runs, request.seed)
     return runs
-
-
-def _value(cell: str) -> Value:
-    text = cell.strip()
-    if WHOLE.fullmatch(text):
-        return int(text)
-    if NUMBER.fullmatch(text) and finite_or_none(float(text)) is not None:
-        return float(text)
-    return {"": None, "true": True, "false": False}.get(text.lower(), text)
 
 
 def _metric(cell: str, name: str, where: str) -> float | None:

@@ -1,6 +1,7 @@
 """A run as another tool has recorded it, and which parts of it are asked for."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +16,10 @@ HIGHER = ("accuracy", "acc", "f1", "bleu", "match", "score")
 
 SEED = "seed"
 """The setting that is the seed, if nothing else is said."""
+
+WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+"""Text that is a whole number of up to 18 digits, and text that is a number."""
 
 LARGEST = 2**63 - 1
 """The largest seed, so that any reader of JSON takes it."""
@@ -73,6 +78,16 @@ def seed_of(value: object, where: str) -> int:
     if not whole or not isinstance(value, int | float):
         raise RequestError(f"{where}: the seed is {value!r:.60}, and not a whole number from 0 on")
     return int(value)
+
+
+def value_of(cell: str) -> Value:
+    """Return text as a whole number, a number, true or false if it is one, or None if empty."""
+    text = cell.strip()
+    if WHOLE.fullmatch(text):
+        return int(text)
+    if NUMBER.fullmatch(text) and finite_or_none(float(text)) is not None:
+        return float(text)
+    return {"": None, "true": True, "false": False}.get(text.lower(), text)
 
 
 def finite_or_none(value: float) -> float | None:

@@ -4,5 +4,6 @@ SOURCES = {
     "csv": ("attnexp.imported.csv_table", "a CSV file, one row per run"),
     "trackio": ("attnexp.imported.trackio", "the database of a project, PROJECT.db"),
     "tensorboard": ("attnexp.imported.tensorboard", "a folder with event files in it or below"),
+    "mlflow": ("attnexp.imported.mlflow", "its database, mlflow.db, or a folder such as mlruns"),
 }
 """Each tool, the module whose `read` reads its runs, and what PATH is."""
