@@ -5,5 +5,6 @@ SOURCES = {
     "trackio": ("attnexp.imported.trackio", "the database of a project, PROJECT.db"),
     "tensorboard": ("attnexp.imported.tensorboard", "a folder with event files in it or below"),
     "mlflow": ("attnexp.imported.mlflow", "its database, mlflow.db, or a folder such as mlruns"),
+    "wandb": ("attnexp.imported.wandb", "run-ID.wandb of an offline run, or a folder of them"),
 }
-"""Each tool, the module whose `read` reads its runs, and what PATH is."""
+"""Each tool, the module whose `read` reads its runs, and the words for its PATH."""

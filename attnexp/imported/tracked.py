@@ -79,12 +79,23 @@ def outside_runs(runs: Sequence[Tracked], request: Request) -> list[OutsideRun]:
 
 
 def numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers among nested values, by dotted path."""
-    found = {}
-    for name, value in leaves(values):
+    """Return the numbers among nested values, by dotted path.
+
+    An object with a `_type` is a picture, a table or the like, whose numbers are its size.
+    """
+    found, plain = (
+        {},
+        {
+            name: value
+            for name, value in values.items()
+            if not (isinstance(value, Mapping) and "_type" in value)
+        },
+    )
+    for name, value in leaves(plain):
         number = WRITTEN_OUT.get(value) if isinstance(value, str) else value
         if isinstance(number, int | float) and not isinstance(number, bool):
-            found[name] = float(number) if abs(number) < LARGEST else math.inf
+            is_large = isinstance(number, int) and abs(number) > LARGEST
+            found[name] = math.inf if is_large else float(number)
     return {name: value for name, value in found.items() if not name.startswith("_")}
 
 
@@ -116,7 +127,7 @@ def _final(run: Tracked, curve: Mapping[float, Mapping[str, float]]) -> dict[str
 
 
 def _rows(curve: Mapping[float, Mapping[str, float]], names: set[str]) -> list[dict[str, float]]:
-    """Return the rows of metrics.csv, none if there is only one: it is no curve."""
+    """Return the rows of metrics.csv, none if there is only one, which makes no curve."""
     rows = [
         {"epoch": step, **{name: value for name, value in values.items() if name in kept}}
         for kept in [names - {"epoch"}]

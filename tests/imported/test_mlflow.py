@@ -49,8 +49,8 @@ def database(tmp_path):
             connection.execute("INSERT INTO params VALUES (?, ?, ?)", (key, value, run))
         points = [("loss", *point, 0) for point in losses(int(params["seed"]))]
         for key, step, value, nan in [*points, ("val/acc", 0, 0.5, 0), ("odd", 0, 0.0, 1)]:
-            row = (key, value, BEGIN + step, run, step, nan)
-            connection.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", row)
+            point = (key, value, BEGIN + step, run, step, nan)
+            connection.execute("INSERT INTO metrics VALUES (?, ?, ?, ?, ?, ?)", point)
     connection.commit()
     connection.close()
     return tmp_path / "mlflow.db"

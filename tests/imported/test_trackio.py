@@ -34,8 +34,8 @@ def database(tmp_path):
 
 
 def log(connection, run, step, values, at="2026-01-01T00:00:00"):
-    if not isinstance(values, str | bytes):
-        values = json.dumps(values)
+    if not isinstance(values, str):
+        values = json.dumps(values).encode()  # newer versions store bytes
     if connection.execute(
         "SELECT 1 FROM pragma_table_info('metrics') WHERE name = 'run_id'"
     ).fetchall():
@@ -80,7 +80,7 @@ def project(database):
                 values = {"loss": 3.0 - step - seed / 10, "note": "x", "ok": True}
                 if step == 2:
                     values["eval"] = {"accuracy": 0.5 + seed / 10}
-                    values = json.dumps(values).encode()
+                    values = {**values, "odd": None}
                 log(connection, run, step * 10, values, f"2026-01-01T00:00:0{step}")
     return connection
 
@@ -123,17 +123,20 @@ def test_names_choose_and_the_first_metric_ranks(project, succeeds, tmp_path):
     assert summary["better"] == {"eval.accuracy": "higher", "loss": "lower"}
 
 
-def test_the_older_tables_without_configurations_are_read(database, succeeds):
+def test_the_older_tables_without_configurations_are_read(database, succeeds, tmp_path):
     from attnexp import load_results
 
     connection = database(OLD)
-    log(connection, "a", 0, {"loss": "NaN"})
+    log(connection, "a", 0, {"loss": 1})
+    log(connection, "a", 1, {"loss": "NaN"})
     log(connection, "b", 0, {"loss": 2, "big": 10**400, "inf": "Infinity"})
     succeeds("import", "trackio", "project.db")
     frame = load_results("imported").sort_values("loss").reset_index(drop=True)
     assert list(frame["seed"]) == [0, 0]
     assert frame["loss"][0] == 2
     assert frame["loss"].isna()[1]
+    (curve,) = tmp_path.glob("imported/*/metrics.csv")
+    assert curve.read_text() == "epoch,loss\n0,1.0\n1,nan\n"
 
 
 def test_a_database_that_is_written_meanwhile_is_left_as_it_is(project, succeeds, tmp_path):
