@@ -30,6 +30,7 @@ PARTS = {
     "plots": "runs select",
     "report": "plots runs select tables",
     "trackers": "runs",
+    "imported": "runs",
     "training": "architectures data plots runs scores tasks trackers",
     "config": "architectures data normalizers probe runs scores tasks trackers training",
     "sweeps": "config plots runs select tables training",
@@ -40,8 +41,9 @@ PARTS = {
     "claims": "config plots runs select stats sweeps training",
     "attend": "attention config normalizers plots report runs scores tracing",
     "course": "config data runs scores select stats tables",
-    "cli": "architectures attend attention cards claims config course data normalizers notebooks "
-    "plots probe report runs scores select stats sweeps tables tasks tracing training version",
+    "cli": "architectures attend attention cards claims config course data imported normalizers "
+    "notebooks plots probe report runs scores select stats sweeps tables tasks tracing "
+    "training version",
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 

@@ -21,6 +21,7 @@ ON_RUNS = {
     "new": ["score", "mine"],
     "claims": [],
     "card": ["--quick", "model=cosine", "--dry-run"],
+    "import": ["csv", "{curve}/metrics.csv", "--seed", "epoch", "--metrics", "loss"],
     "docs": ["tour"],
     "chapter": [],
     "exercise": ["list"],

@@ -16,7 +16,7 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import UnreadableRunError
 from attnexp.runs.key import identity, run_key
-from attnexp.runs.summary import Summary, error_text, first_summary
+from attnexp.runs.summary import Summary, error_text, first_summary, require_computed
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.stored_tensors import read_parameters
@@ -53,7 +53,11 @@ def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
 
 
 def check_choices(summary: Summary, folder: Path, config_dir: Path | None) -> None:
-    """Raise RequestError if a choice names another class than the settings, which typed none."""
+    """Raise RequestError if a choice names another class than the settings, which typed none.
+
+    So does a run that was imported, which has no classes.
+    """
+    require_computed(summary, folder)
     typed = [word.partition("=")[0].lstrip("+") for word in summary.overrides or ()]
     for group, name in summary.choices.items():
         stored = OmegaConf.select(OmegaConf.create(summary.config), f"{group}._target_")
@@ -76,6 +80,7 @@ def rebuild(
     By default it can be trained once more, without pictures and tracker. Raises RequestError as
     `restore` does.
     """
+    require_computed(summary, folder)
     stored = {name: value for name, value in summary.config.items() if name not in REPEATED}
     register_resolvers()
     try:

@@ -1,6 +1,7 @@
 """The list of all pictures, and how they are written. Adding a picture is one entry here."""
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 from matplotlib.figure import Figure
@@ -12,6 +13,7 @@ from attnexp.plots.animation import encode_animation
 from attnexp.plots.base import Options, Picture, Subject
 from attnexp.plots.fit import draw_fit
 from attnexp.plots.lengths import draw_lengths
+from attnexp.plots.lines import runs_of
 from attnexp.plots.look import Look
 from attnexp.plots.loss import draw_losses
 from attnexp.plots.maps import compare_attention, draw_attention, draw_growth, growth_frames
@@ -72,6 +74,9 @@ ANIMATED = files.ANIMATED.removeprefix(".")
 
 NOTHING_ASKED = Options()
 
+OF_IMPORTED = "runs that were imported have no model, and only the curves that were recorded"
+"""Why most pictures of such runs are missing."""
+
 
 def draw_run(folder: Path, summary: Summary) -> list[Path]:
     """Draw the pictures of a run into its folder, as PNG, and return the files."""
@@ -96,7 +101,8 @@ def figure_of(
     for picture in chosen:
         if (figure := first_figure(picture, subject, options)) is not None:
             return figure
-    kind = "nothing to draw" if name is None else f"no {name} to draw: {chosen[0].missing}"
+    why = _missing(chosen[0], [subject])
+    kind = "nothing to draw" if name is None else f"no {name} to draw: {why}"
     raise RequestError(f"there is {kind}")
 
 
@@ -148,6 +154,7 @@ def drawn(
     view. Otherwise that is a warning. Raises OSError if the folder cannot be written.
     """
     refused: list[str] = []
+    empty = True
     look, still = options.look, [each for each in formats if each != ANIMATED]
     with style.style(look.settings):
         for picture in PICTURES:
@@ -161,7 +168,7 @@ def drawn(
                         paths = [into / f"{name}{ending}.{each}" for each in still]
                         style.save(figure, paths)
                         yield from paths
-                        there = True
+                        there, empty = True, False
                     if ANIMATED in formats and (frames := _frames(picture, subject, options)):
                         path = into / f"{picture.name}{ending}.{ANIMATED}"
                         path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +183,11 @@ def drawn(
                     else:
                         console.warn_aside(sentence)
             if kinds and not there and not refused:
-                raise RequestError(f"there is no {picture.name} to draw: {picture.missing}")
+                raise RequestError(
+                    f"there is no {picture.name} to draw: {_missing(picture, subjects)}"
+                )
+    if empty and not refused and _are_imported(subjects):
+        raise RequestError(f"there is nothing to draw: {OF_IMPORTED}")
     if refused:
         raise RequestError("; ".join(dict.fromkeys(refused)))
 
@@ -190,6 +201,19 @@ def _frames(picture: Picture, subject: Subject, options: Options) -> list[Figure
     for frame in frames:
         options.look.finish(frame)
     return frames
+
+
+def _missing(picture: Picture, subjects: Sequence[Subject]) -> str:
+    """Return why there is none of a picture."""
+    imported = picture.name != "metric" and _are_imported(subjects)
+    return OF_IMPORTED if imported else picture.missing
+
+
+def _are_imported(subjects: Sequence[Subject]) -> bool:
+    """Return whether attnexp has computed none of the runs."""
+    flat = chain(*(one if isinstance(one, Sequence) else [one] for one in subjects))
+    runs = chain(*(runs_of(Comparison.of(one) if isinstance(one, Run) else one) for one in flat))
+    return all(run.summary.imported is not None for run in runs)
 
 
 def _why(error: Exception) -> str:

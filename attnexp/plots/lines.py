@@ -62,7 +62,7 @@ def names_of(comparison: Comparison) -> list[str]:
 
 def is_loss(column: str) -> bool:
     """Return whether a column of metrics.csv is a loss."""
-    return column == "loss" or column.endswith("_loss")
+    return column == "loss" or column.endswith(("_loss", "/loss"))
 
 
 def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:

@@ -166,8 +166,14 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     If the data are one example, as in regression, the columns are the seeds that all have. More
     configurations than COMPARED have one map each, unless several examples are asked for.
 
+    Runs that were imported have no row.
+
     Raises RequestError if no seed or not the same examples are there for all.
     """
+    own = tuple(one for one in comparison.configurations if not one.runs[0].summary.imported)
+    if not own:
+        return
+    comparison = replace(comparison, configurations=own)
     if not comparison.seeds:
         raise RequestError(f"the configurations on {comparison.data} have no seed in common")
     one_example = all(len(run.attention.batch["keys"]) == 1 for run in runs_of(comparison))

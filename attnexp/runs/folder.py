@@ -19,7 +19,7 @@ from attnexp.runs.place import status_of
 from attnexp.runs.probed import Probed, read_probed
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import Value, cells, clean
-from attnexp.runs.summary import Summary, error_text, read_summary
+from attnexp.runs.summary import Summary, error_text, read_summary, require_computed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,10 +162,11 @@ class Run:
         """The attention weights of the kept test examples, and these examples.
 
         `run.attention["pooling"]` is an array of weights (batch, layers, heads, queries, keys).
-        Raises RequestError if the run stored none.
+        Raises RequestError if the run stored none, or was imported.
         """
         attention = self._tensors(files.ATTENTION, as_attention)
         if attention is None:
+            require_computed(self.summary, self.folder)
             raise RequestError(f"{self.folder} holds no {files.ATTENTION}")
         return attention
 

@@ -60,7 +60,7 @@ class Place:
     def _find(self, settings: Mapping[str, Any]) -> Found:
         folder = self.folder
         named_by_key = self.key in folder.name
-        _require_no_run_around(folder)
+        require_no_run_around(folder)
         if not stamp(folder):
             if not named_by_key:
                 _require_free(folder)
@@ -110,7 +110,7 @@ def status_of(folder: Path | str, recorded: Status) -> Status:
     return Status.DIED
 
 
-def _require_no_run_around(folder: Path) -> None:
+def require_no_run_around(folder: Path) -> None:
     """Raise OccupiedError for a folder inside that of a run, where nothing finds runs."""
     for parent in folder.parents:
         if stamp(parent):

@@ -107,6 +107,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     - `git` is the state of the checkout that the working directory is in, `source` that of the one
       from which attnexp ran; `host`, `platform` and `processor` say on which machine.
     - `error` is the error that ended the run early, in one line.
+    - `imported` is the place in a tool's files of a run that attnexp has not computed, else None.
     """
 
     schema: Literal[1]
@@ -144,6 +145,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     started: str | None = None
     ended: str | None = None
     error: str | None = None
+    imported: str | None = None
 
     def __post_init__(self) -> None:
         seed = self.config.get("seed")
@@ -206,6 +208,15 @@ def first_summary(
         started=now(),
         **fields,
     )
+
+
+def require_computed(summary: Summary, folder: Path) -> None:
+    """Raise RequestError for a run that was imported: only its numbers are there."""
+    if summary.imported is not None:
+        raise RequestError(
+            f"{folder} was imported, from {clean(summary.imported)}: it has no model and no "
+            "attention"
+        )
 
 
 def record_tuning(folder: Path, tuning: Tuning) -> None:

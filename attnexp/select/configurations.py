@@ -96,12 +96,14 @@ class Comparison:
 def seeds_by_epoch(
     one: Configuration, column: str
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the epochs that all runs have, and the values of the column, one row per run."""
+    """Return the epochs at which all runs have a value of the column, and these, a row per run."""
     epochs = one.runs[0].epochs["epoch"]
     for run in one.runs[1:]:
         epochs = np.intersect1d(epochs, run.epochs["epoch"])
     rows = [run.epochs[column][np.isin(run.epochs["epoch"], epochs)] for run in one.runs]
-    return epochs, np.stack(rows)
+    values = np.stack(rows)
+    measured = ~np.isnan(values).any(axis=0)
+    return epochs[measured], values[:, measured]
 
 
 def without_repeats(frame: Frame) -> tuple[Frame, int]:

@@ -61,10 +61,11 @@ def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = (
     of data, and the metrics (by default all). If `numbers` has the paths of runs, each has its
     place there as its number. The records have every column of the frame.
     """
+    data = [name for name in frame.choices if name == "data"]  # imported runs may have none
     differing = [
         name
         for name in varying(frame)
-        if name not in ALWAYS and not depends_only_on(frame, name, ["data"])
+        if name not in ALWAYS and not depends_only_on(frame, name, data)
     ]
     status = ["status"] if (frame.column("status") != Status.FINISHED).any() else []
     trial = ["trial"] if frame.column("trial").any() else []

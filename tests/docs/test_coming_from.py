@@ -4,7 +4,7 @@ import re
 
 import pytest
 from conftest import ROOT
-from documented import compose
+from documented import commands, compose
 
 PAGE = ROOT / "docs" / "coming_from.md"
 HERE = [
@@ -30,6 +30,6 @@ def test_a_setting_is_one(setting, in_process):
     compose(f"attnexp {ahead}{setting}", in_process)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [*COMMANDS, *commands("docs/coming_from.md")])
 def test_a_command_is_one(command, in_process):
     compose(command, in_process)

@@ -1,0 +1,194 @@
+"""`attnexp import csv`: one row of a table is one run."""
+
+import csv
+import json
+import os
+
+import pandas as pd
+import pytest
+
+ROWS = [
+    {"model": model, "lr": lr, "seed": seed, "accuracy": 0.5 + lr + seed / 100, "loss": 2 - seed}
+    for model in ("rnn", "mamba")
+    for lr in (0.1, 0.25)
+    for seed in range(3)
+]
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Writes rows as runs.csv."""
+
+    def write(rows=ROWS, name="runs.csv"):
+        with (tmp_path / name).open("w", newline="") as file:
+            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        return name
+
+    return write
+
+
+@pytest.fixture
+def imported(succeeds, table, tmp_path):
+    """Imports the rows and returns what was said, and the folder."""
+    table()
+    words = ("--settings", "model,lr", "--metrics", "accuracy,loss")
+    return lambda: (succeeds("import", "csv", "runs.csv", *words).stdout, tmp_path / "imported")
+
+
+def test_each_row_becomes_a_run_with_its_numbers(imported, tmp_path):
+    from attnexp import load_results
+
+    said, folder = imported()
+    assert said == "imported 12 runs into imported\n"
+    frame = load_results(folder)
+    assert frame.attrs["better"] == {"accuracy": "higher", "loss": "lower"}
+    assert set(frame["status"]) == {"finished"}
+    assert set(frame["primary"]) == {"accuracy"}
+    columns = ["model", "lr", "seed", "accuracy", "loss"]
+    found = frame[columns].sort_values(columns[:3]).reset_index(drop=True)
+    wanted = pd.DataFrame(ROWS).sort_values(columns[:3]).reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, wanted, check_dtype=False)
+
+
+def test_results_and_plot_take_them(imported, succeeds):
+    imported()
+    shown = succeeds("results", "imported", "--by", "model").stdout
+    assert "mamba" in shown
+    assert "12 runs" in shown
+    drawn = succeeds("plot", "imported", "--kind", "metric", "--output", "pictures").stdout
+    assert drawn == "pictures/metric.png\n"
+
+
+def test_a_repeat_changes_nothing_and_adds_new_rows(imported, succeeds, table):
+    _, folder = imported()
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    said, _ = imported()
+    assert said == "imported 0 runs into imported, and 12 were there\n"
+    assert before == {path: path.stat().st_mtime_ns for path in folder.rglob("*")}
+    table([*ROWS, {**ROWS[0], "seed": 3}])
+    words = ("--settings", "model,lr", "--metrics", "accuracy,loss")
+    said = succeeds("import", "csv", "runs.csv", *words).stdout
+    assert said == "imported 1 run into imported, and 12 were there\n"
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("3", 3),
+        ("-0.5", -0.5),
+        ("1e-3", 0.001),
+        ("007", 7.0),
+        ("True", True),
+        ("nan", "nan"),
+        ("1e999", "1e999"),
+        ("1_000", "1_000"),
+        (" a b ", "a b"),
+        ("9" * 5000, None),
+    ],
+)
+def test_a_cell_of_a_setting_has_the_type_of_its_text(cell, value, table, succeeds, tmp_path):
+    table([{"width": cell, "loss": 1.0}])
+    succeeds("import", "csv", "runs.csv", "--settings", "width", "--metrics", "loss")
+    (summary,) = (tmp_path / "imported").glob("*/summary.json")
+    found = json.loads(summary.read_text())["config"]["width"]
+    assert found == (cell if value is None else value)
+    assert type(found) is (str if value is None else type(value))
+
+
+def test_an_empty_metric_has_no_value_and_an_empty_setting_is_left_out(table, succeeds, tmp_path):
+    table([{"a": "", "loss": "", "hits": "inf", "s": "7.0"}])
+    words = ("--settings", "a", "--metrics", "loss,hits", "--seed", "s", "--better", "hits=higher")
+    succeeds("import", "csv", "runs.csv", *words)
+    (summary,) = (tmp_path / "imported").glob("csv-seed7-*/summary.json")
+    content = json.loads(summary.read_text())
+    assert content["config"] == {"seed": 7}
+    assert content["metrics"] == {"loss": None, "hits": None}
+    assert content["better"] == {"loss": "lower", "hits": "higher"}
+    assert content["imported"] == "line 2 of runs.csv"
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "sentence"),
+    [
+        ("", "--metrics loss", "is empty"),
+        ("loss\n1\n", "", "add --metrics A,B"),
+        ("loss,a\n1,2\n", "--metrics los", "Did you mean 'loss'?"),
+        ("loss,a\n1,2\n", "--metrics loss --settings b", "--settings: there is no column 'b'"),
+        ("loss,a\n1,2\n", "--metrics loss --seed s", "--seed: there is no column 's'"),
+        ("loss,a\n1,2\n", "--metrics loss,a --settings a", "'a' is a setting or the seed already"),
+        ("loss,loss\n1,2\n", "--metrics loss", "line 1: 2 columns are named 'loss'"),
+        ("loss,a\n1,2\n3\n", "--metrics loss", "line 3: it has 1 cells, and the first line 2"),
+        ("loss\nlow\n", "--metrics loss", "line 2: loss is 'low', and not a number"),
+        ("loss,seed\n1,-1\n", "--metrics loss", "line 2: the seed is -1, and not a whole number"),
+        ("loss,seed\n1,0.5\n", "--metrics loss", "line 2: the seed is 0.5"),
+        ("loss,seed\n1,true\n", "--metrics loss", "line 2: the seed is True"),
+        ("loss,seed\n1,\n", "--metrics loss", "line 2: the seed is None"),
+        ("loss\n1\n2\n", "--metrics loss", "have the same settings and seed 0"),
+        ("loss\n", "--metrics loss", "holds no runs"),
+        ("loss\n1\n", "--metrics loss --better los=lower", "'los' is not among the metrics"),
+        ("loss\n1\n", "--metrics loss --better loss=up", "is not NAME=higher or NAME=lower"),
+        ("loss\n\0\n", "--metrics loss", "line 2: not a text file"),
+        ('loss\n"1\n', "--metrics loss", "line 2: it cannot be read"),
+    ],
+)
+def test_a_wrong_table_costs_a_sentence_and_writes_nothing(
+    text, words, sentence, refused, tmp_path
+):
+    (tmp_path / "runs.csv").write_text(text)
+    assert sentence in refused("import", "csv", "runs.csv", *words.split())
+    assert not (tmp_path / "imported").exists()
+
+
+def test_bytes_that_are_not_text_and_a_folder_cost_a_sentence(refused, tmp_path):
+    (tmp_path / "runs.csv").write_bytes(b"loss\n\xff\n")
+    assert "is not UTF-8 text (byte 6)" in refused("import", "csv", "runs.csv", "--metrics", "a")
+    assert "is not a file" in refused("import", "csv", ".", "--metrics", "a")
+    assert "is not there" in refused("import", "csv", "no.csv", "--metrics", "a")
+
+
+def test_files_of_others_are_not_overwritten(imported, refused, tmp_path):
+    _, folder = imported()
+    first = min(folder.iterdir())
+    (first / "summary.json").write_text("mine")
+    words = ("--settings", "model,lr", "--metrics", "accuracy,loss")
+    assert "move it away" in refused("import", "csv", "runs.csv", *words)
+    assert (first / "summary.json").read_text() == "mine"
+    (tmp_path / "file").write_text("mine")
+    assert "--output" in refused("import", "csv", "runs.csv", *words, "--output", "file")
+    assert (tmp_path / "file").read_text() == "mine"
+    inside = ("--output", str(max(folder.iterdir()) / "more"))
+    assert "would lie inside the run" in refused("import", "csv", "runs.csv", *words, *inside)
+
+
+def test_a_run_that_cannot_be_written_leaves_nothing(imported, refused, monkeypatch, tmp_path):
+    from attnexp.runs.summary import Summary
+
+    def full(self, folder):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(Summary, "write", full)
+    words = ("--settings", "model,lr", "--metrics", "accuracy,loss")
+    assert "the disk is full" in refused("import", "csv", "runs.csv", *words)
+    assert list((tmp_path / "imported").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["verify", "{}"], ["probe", "{}"], ["decode", "{}", "x"], ["show", "{}", "--head", "1"]],
+)
+def test_verbs_that_need_a_model_say_that_it_was_imported(words, imported, refused):
+    _, folder = imported()
+    path = str(min(folder.iterdir()))
+    said = refused(*(word.format(path) for word in words))
+    assert "was imported, from line" in said
+    assert "no model and no attention" in said
+
+
+@pytest.mark.parametrize("kind", ["attention", "loss", "fit"])
+def test_pictures_that_need_more_say_that_it_was_imported(kind, imported, refused):
+    _, folder = imported()
+    for path in (folder, min(folder.iterdir())):
+        assert "runs that were imported" in refused("plot", str(path), "--kind", kind)
+    assert "there is nothing to draw" in refused("plot", str(min(folder.iterdir())))
