@@ -1,4 +1,4 @@
-"""The file of a card: what was run and what it measured, by seed, without verdicts.
+"""The file of a card: settings and measurements by seed, without verdicts.
 
 Verdicts are computed from it, so that cards of several people are judged as one is.
 """
@@ -93,7 +93,7 @@ def write_card(path: Path, card: Card) -> None:
 
 
 def read_card(path: Path) -> Card:
-    """Return the card in a file. Raises RequestError for one that cannot be read or is no card."""
+    """Return the card in a file. Raises RequestError for a file that is not a card."""
     try:
         return msgspec.json.decode(read_bytes(path), type=Card)
     except OSError as error:

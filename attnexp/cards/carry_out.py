@@ -1,4 +1,4 @@
-"""Runs the missing parts of a card, and reads what its runs measured."""
+"""Runs the missing parts of a card, and reads the results of its runs."""
 
 import json
 import time
@@ -54,7 +54,7 @@ class Effort:
 
 
 def make_card(rows: Sequence[CardRow], tasks: Sequence[Task], effort: Effort) -> Card:
-    """Run what is missing of a card, and return it.
+    """Run the missing parts of a card, and return it.
 
     A row of which no run ended within the minutes is not tried again in later trials.
     """

@@ -23,7 +23,7 @@ def costs_of(line: Sequence[str], lengths: Sequence[int], times: int, seconds: f
     """Measure the score and normalizer of a command line at these lengths, some times over.
 
     They are built and called in a process of their own, which is ended after some seconds. Raises
-    RequestError for what cannot be built or computed, and RunFailedError if the time is over.
+    RequestError for code that cannot be built or computed, and RunFailedError if the time is over.
     """
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         answer = pool.apply_async(measure, (list(line), list(lengths), times))

@@ -17,7 +17,7 @@ def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str]
     """Return the words of the nearest relative of a row, None if it has none.
 
     It is sought among the shipped normalizers if the row has one of its own, else among the scores,
-    and is no baseline. None too if the row has both usual choices, or cannot be built.
+    and is not a baseline. None too if the row has both usual choices, or cannot be built.
     """
     given = dict(word.partition("=")[::2] for word in row.words)
     usual = {word for words in BASELINES for word in words}

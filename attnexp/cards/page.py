@@ -26,7 +26,7 @@ REMARKS = (
     "the differences paired by seed. Each trial has its own 5%: of twenty trials without a "
     "difference, one may show one.",
 )
-"""What must be read with every card."""
+"""The remarks on every card."""
 
 
 def summary_sentences(card: Card) -> list[str]:

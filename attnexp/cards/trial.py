@@ -40,7 +40,7 @@ class Works(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file of a trial.
 
-    - `source` is where the task was published, `harder` names the settings that make it harder.
+    - `source` is the publication of the task, `harder` names the settings that make it harder.
     - `words` are settings of `attnexp -m`, to which a level and a row add theirs; `tune` are the
       settings that are tuned for each row, at one seed that is not compared.
     - `metric` decides, `columns` are shown, `probe` are interventions that are made on each run.

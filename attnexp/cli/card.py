@@ -1,4 +1,4 @@
-"""`attnexp card`: what a score, a normalizer or positions can do, next to baselines."""
+"""`attnexp card`: a score, a normalizer or positions in a battery of trials."""
 
 import argparse
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ EPILOG = """examples:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run what is missing of a card, write it, and show it; or compare cards.
+    """Run the missing parts of a card, write it, and show it; or compare cards.
 
     Raises RequestError for arguments that make no sense, cards that cannot be read or do not fit
     each other, and a file that cannot be written.

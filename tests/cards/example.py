@@ -1,17 +1,24 @@
 """A card by hand."""
 
+from typing import Any
+
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 
 
-def row(label, *values, number="exact_match", **others):
+def row(label: str, *values: float, number: str = "exact_match", **others: Any) -> RowResult:
     """A row whose seeds 1, 2, ... have these values."""
     measured = {number: dict(enumerate(values, 1))} if values else {}
     return RowResult(label, [f"model={label}"], measured, **others)
 
 
-def trial(*rows, metric="exact_match", **others):
+def trial(*rows: RowResult, metric: str = "exact_match", **others: Any) -> TrialResult:
     """A trial of a share, which guessing reaches in 0 of 100."""
-    settings = {"unit": "share", "better": "higher", "chance": 0.0, "equal_within": 0.02} | others
+    settings: dict[str, Any] = {
+        "unit": "share",
+        "better": "higher",
+        "chance": 0.0,
+        "equal_within": 0.02,
+    } | others
     return TrialResult(
         name="reverse",
         asks="Can it?",
@@ -26,9 +33,14 @@ def trial(*rows, metric="exact_match", **others):
     )
 
 
-def card(*trials, **others):
+def card(*trials: TrialResult, **others: Any) -> Card:
     """A card of trials."""
-    settings = {"subject": "mine", "level": "quick", "seeds": 6, "date": "2026-11-25"} | others
+    settings: dict[str, Any] = {
+        "subject": "mine",
+        "level": "quick",
+        "seeds": 6,
+        "date": "2026-11-25",
+    } | others
     return Card(
         versions={"attnexp": "0.1.0"},
         processor="a processor",

@@ -1,5 +1,7 @@
 """Verdicts of a card, on cases that are worked out by hand."""
 
+from typing import Any
+
 import pytest
 from cards.example import row, trial
 
@@ -56,7 +58,7 @@ def test_a_row_without_a_result_is_skipped_with_its_reason():
 
 
 def test_lower_is_better_if_the_metric_says_so():
-    errors = {"better": "lower", "unit": "", "chance": None, "metric": "test_mse"}
+    errors: dict[str, Any] = {"better": "lower", "unit": "", "chance": None, "metric": "test_mse"}
     ours, theirs = (row(n, *v, number="test_mse") for n, v in (("mine", MIDDLE), ("b", ABOVE)))
     (verdict,) = verdicts(trial(ours, theirs, **errors))
     assert verdict.word == "better"

@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -19,7 +20,7 @@ SMALL = {
 }
 
 
-def build(target: type[Rearrangement], seed: int = 0, **settings: int) -> Rearrangement:
+def build(target: type[Rearrangement], seed: int = 0, **settings: Any) -> Rearrangement:
     return target(torch.Generator().manual_seed(seed), **SMALL | settings)
 
 
