@@ -1,7 +1,7 @@
 """Every command of the documents is one: parsed or composed here, executed by `make test-all`.
 
-The course's chapters and exercises, and probes, are executed by tests of their own. A claim takes
-minutes.
+The course's chapters and exercises, and probes, are executed by tests of their own. A claim and a
+card take minutes.
 """
 
 import shutil
@@ -30,7 +30,7 @@ PAGES = [
 ]
 COURSE = ["docs/exercises.md", *(f"docs/course/{page.name}" for page in ROOT.glob("docs/course/*"))]
 LINES = sorted({line for page in PAGES for line in commands(page)})
-PARSED = ["docs/claims.md", "docs/probe.md", *COURSE]
+PARSED = ["docs/card.md", "docs/claims.md", "docs/probe.md", *COURSE]
 COMPOSED = sorted({*LINES, *(line for page in PARSED for line in commands(page))})
 ON_RUNS = [line for line in LINES if verb_of(line.split()[1:])]
 TRAINED = sorted({*commands("README.md"), *commands("docs/tour.md"), *commands("docs/data.md")})

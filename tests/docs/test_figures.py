@@ -6,6 +6,8 @@ from conftest import ROOT
 
 from attnexp.architectures.seq2seq import UNSEEN
 from attnexp.attention import pooling, streaming
+from attnexp.cards import carry_out, cost, nearest
+from attnexp.cards.trial import MINUTES, SEEDS
 from attnexp.config.build import STEP_PAIRS
 from attnexp.probe import adversary, farthest, interventions
 from attnexp.runs import files, lock
@@ -17,6 +19,15 @@ def batched():
 
 
 TOLD = {
+    "docs/card.md": [
+        f"| `--quick` | {SEEDS['quick']} | {MINUTES['quick']:g} |",
+        f"| (none) | {SEEDS['default']} | {MINUTES['default']:g} |",
+        f"| `--full` | {SEEDS['full']} | {MINUTES['full']:g} |",
+        f"tries all their values at seed {carry_out.TUNED_AT}",
+        f"one head with {cost.DIM} features,",
+        f"the fastest of {cost.REPEATS} times",
+        f"the same {nearest.ROWS} rows of {nearest.KEYS} scores",
+    ],
     "docs/cluster.md": [
         f"renews it every {lock.BEAT:g} seconds",
         f"seen no renewal for {lock.EXPIRY:g} seconds, or {lock.EXPIRY + lock.BEAT:g} where",

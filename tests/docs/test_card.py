@@ -1,0 +1,61 @@
+"""docs/card.md has all trials and all fields of a card, and its example is a trial."""
+
+import re
+
+import msgspec
+import pytest
+from conftest import ROOT, choice_names
+from documented import blocks, script
+
+from attnexp.cards.card_file import Card, RowResult, TrialResult
+from attnexp.cards.carry_out import Effort
+from attnexp.cards.rows import row_of
+from attnexp.cards.trial import Trial, read_tasks
+from attnexp.sweeps.line import jobs_of
+
+PAGE = (ROOT / "docs" / "card.md").read_text()
+
+
+def section(title):
+    """The text below a title, up to the next one."""
+    return re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)[1]
+
+
+def test_the_table_has_the_trials_as_their_files_have_them():
+    assert script("card").written(PAGE) == PAGE, "run `python docs/card.py`"
+    found = re.findall(r"^\| `(\w+)` \| [^|]*\? \|", section("The trials"), re.MULTILINE)
+    assert sorted(found) == choice_names("trial")
+
+
+def test_a_trial_of_which_values_count_says_so():
+    words = (
+        "{source: me, metric: a, equal_within: 0, works: {setting: b, at_least: 0.9}, quick: {}}"
+    )
+    trial = msgspec.yaml.decode(words, type=Trial)
+    choice = script("card").choices("trial")[0]
+    assert "values of `b` with `a` at least 0.9 |  | quick | me |" in script("card").row(
+        choice, trial
+    )
+
+
+@pytest.mark.parametrize("kind", [Card, TrialResult, RowResult])
+def test_every_field_is_named(kind):
+    names = re.findall(r"`(\w+)`", section("Cards of several people"))
+    assert set(kind.__struct_fields__) <= set(names)
+
+
+@pytest.mark.parametrize("level", ["quick", "default", "full"])
+def test_the_example_is_a_trial(level, tmp_path):
+    (content,) = blocks("docs/card.md", "yaml")
+    (tmp_path / "trial").mkdir()
+    (tmp_path / "trial" / "mine.yaml").write_text(content)
+    (task,) = read_tasks(level, ["mine"], tmp_path)
+    assert task.asks.endswith("?")
+    effort = Effort(level, 2, 1, "cpu", None, lambda words: None)
+    jobs = jobs_of(effort.line([*task.words, *row_of(["model=cosine"]).words, "seed=1,2"]))
+    assert [job.settings["seed"] for job in jobs] == [1, 2]
+
+
+def test_every_field_of_a_trial_is_told():
+    told = section("A trial of your own")
+    assert [name for name in Trial.__struct_fields__ if f"`{name}" not in told] == []
