@@ -1,9 +1,11 @@
-"""Writes the table of trials in docs/card.md from their files: `python docs/card.py`."""
+"""Writes the tables of docs/card.md from trials and cards that ship: `python docs/card.py`."""
 
 import re
 from pathlib import Path
 from typing import get_args
 
+from attnexp.cards.card_file import Card, read_card
+from attnexp.cards.judge import counts, verdicts
 from attnexp.cards.trial import GROUP, LevelName, Trial
 from attnexp.config.documents import read_document
 from attnexp.config.groups import Choice, choices
@@ -11,11 +13,33 @@ from attnexp.config.groups import Choice, choices
 PAGE = Path(__file__).resolve().parent / "card.md"
 HEAD = "| trial | asks | decided by | harder by | levels | source |\n|---|---|---|---|---|---|\n"
 TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
+CARDS = Path(__file__).resolve().parent / "cards"
+SHIPPED = re.compile(r"<!-- docs/cards -->\n\n(?:\|.*\n)*")
+SHIPPED_HEAD = "| card | made on | next to | verdicts |\n|---|---|---|---|\n"
 
 
 def written(page: str) -> str:
     """Return a page with its table written anew."""
-    return TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{HEAD}{''.join(rows())}", page)
+    page = TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{HEAD}{''.join(rows())}", page)
+    found = "".join(line for path in shipped() for line in verdict_rows(path.stem, read_card(path)))
+    return SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{found}", page)
+
+
+def shipped() -> list[Path]:
+    """Return the files of the cards that ship."""
+    return sorted(CARDS.glob("*.json"))
+
+
+def verdict_rows(name: str, card: Card) -> list[str]:
+    """Return a row for each baseline of a card: how often the subject had each verdict."""
+    found = [verdict for trial in card.trials for verdict in verdicts(trial)]
+    lines = []
+    for baseline in dict.fromkeys(verdict.baseline for verdict in found):
+        own = [verdict for verdict in found if verdict.baseline == baseline]
+        told = ", ".join(f"{word} {number}" for word, number in counts(own))
+        shown = f"[{card.subject}](cards/{name}.json)"
+        lines.append(f"| {shown} | {card.date} | {baseline} | {told} |\n")
+    return lines
 
 
 def rows() -> list[str]:

@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT, choice_names
 from documented import blocks, script
 
-from attnexp.cards.card_file import Card, RowResult, TrialResult
+from attnexp.cards.card_file import Card, RowResult, TrialResult, read_card
 from attnexp.cards.carry_out import Effort
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import Trial, read_tasks
@@ -25,6 +25,21 @@ def test_the_table_has_the_trials_as_their_files_have_them():
     assert script("card").written(PAGE) == PAGE, "run `python docs/card.py`"
     found = re.findall(r"^\| `(\w+)` \| [^|]*\? \|", section("The trials"), re.MULTILINE)
     assert sorted(found) == choice_names("trial")
+
+
+SHIPPED = script("card").shipped()
+
+
+@pytest.mark.parametrize("path", SHIPPED, ids=[path.stem for path in SHIPPED])
+def test_a_card_that_ships_is_of_the_trials_as_they_are_now(path):
+    card = read_card(path)
+    tasks = {task.name: task for task in read_tasks(card.level)}
+    assert {trial.name for trial in card.trials} == set(tasks)
+    for trial in card.trials:
+        task = tasks[trial.name]
+        now = (task.words, task.trial.tune, task.metric, task.trial.equal_within)
+        assert (trial.words, trial.tune, trial.metric, trial.equal_within) == now
+        assert all(len(row.values(trial.metric)) + row.lost >= card.seeds for row in trial.rows)
 
 
 def test_a_trial_of_which_values_count_says_so():
