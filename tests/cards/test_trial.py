@@ -18,7 +18,16 @@ TASKS = [(level, task) for level in LEVELS for task in read_tasks(level)]
 
 
 @pytest.mark.parametrize(
-    ("level", "task"), TASKS, ids=[f"{level}-{task.name}" for level, task in TASKS]
+    ("level", "task"),
+    [
+        pytest.param(
+            level,
+            task,
+            id=f"{level}-{task.name}",
+            marks=() if level == "quick" or not task.trial.quick else pytest.mark.slow,
+        )
+        for level, task in TASKS
+    ],
 )
 def test_each_trial_composes_and_says_what_it_asks(level, task):
     assert task.asks.endswith("?")
