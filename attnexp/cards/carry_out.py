@@ -19,7 +19,6 @@ from attnexp.core.errors import RequestError, RunFailedError, shortened
 from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.provenance import processor, versions
-from attnexp.runs.run_status import Status
 from attnexp.select.frame import make_frame
 from attnexp.select.number import require_number
 from attnexp.select.sample import Sample, sample_of
@@ -120,19 +119,16 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
     why, jobs = "", list[PlannedJob]()
     with console.silent():
         try:
-            with suppress(RunFailedError):  # no values could be chosen yet
-                jobs = compared_jobs(line)
-            if not jobs or not all(job.found.status is Status.FINISHED for job in jobs):
-                try:
-                    with time_limit(60 * effort.minutes, late):
-                        run_sweep(line)
-                finally:
-                    with suppress(RunFailedError):
-                        jobs = compared_jobs(line)
+            try:
+                with time_limit(60 * effort.minutes, late):
+                    run_sweep(line)  # it runs nothing if all have finished
+            finally:
+                with suppress(RunFailedError):  # no values could be chosen
+                    jobs = compared_jobs(line)
         except (RequestError, RunFailedError) as error:
             why = str(error)
-        runs = [Run(str(job.folder), job.found.summary) for job in jobs if job.found.summary]
-        _probe([run for run in runs if run.finished], task.trial.probe, effort)
+        _probe([run for run in _runs(jobs) if run.finished], task.trial.probe, effort)
+    runs = _runs(jobs)  # anew, with their interventions
     errors = [job.found.error for job in jobs if job.found.error and why != late]
     numbers, sample = _numbers(task, runs)
     counted = sum(run.finished or run.summary.diverged for run in runs)
@@ -146,6 +142,10 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
         seconds=sum(run.summary.seconds or 0.0 for run in runs),
     )
     return result, sample
+
+
+def _runs(jobs: Sequence[PlannedJob]) -> list[Run]:
+    return [Run(str(job.folder), job.found.summary) for job in jobs if job.found.summary]
 
 
 def _probe(runs: Sequence[Run], names: Sequence[str], effort: Effort) -> None:

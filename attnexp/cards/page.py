@@ -36,7 +36,8 @@ def summary_sentences(card: Card) -> list[str]:
     for baseline in dict.fromkeys(verdict.baseline for verdict in found):
         own = [verdict for verdict in found if verdict.baseline == baseline]
         told = ", ".join(f"{word} {number}" for word, number in counts(own))
-        sentences.append(f"{card.subject} next to {baseline}, in {len(own)} trials: {told}")
+        trials = "1 trial" if len(own) == 1 else f"{len(own)} trials"
+        sentences.append(f"{card.subject} next to {baseline}, in {trials}: {told}")
     named = largest(found)
     if named:
         sentences.append("The largest differences: " + "; ".join(v.sentence for v in named))

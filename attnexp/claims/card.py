@@ -71,6 +71,25 @@ def card(entry: Entry) -> Iterator[tuple[str, str]]:
         yield "left out", left_out_text(entry.left_out)
 
 
+def record(entry: Entry) -> dict[str, object]:
+    """Return a claim and its verdict as plain values, for programs.
+
+    `word` is `reproduced`, `not reproduced`, `both solve it`, `cannot tell`, `not run`, `not
+    judged` or `failed`; `more_seeds` is the number that would tell, None if that is not known.
+    """
+    verdict = entry.verdict
+    return {
+        "name": entry.name,
+        "claims": entry.claim.claims if entry.claim else None,
+        "word": verdict.word,
+        "verdict": entry.text,
+        "because": verdict.because,
+        "more_seeds": verdict.more_seeds,
+        "shown": dict(verdict.shown),
+        "left_out": entry.left_out,
+    }
+
+
 def left_out_text(count: int) -> str:
     """Return how many runs in the folder of a claim do not count, and why."""
     runs = "1 run is" if count == 1 else f"{count} runs are"

@@ -1,9 +1,12 @@
 """`attnexp claims`: published claims, run again, with verdicts."""
 
 import argparse
+import json
 import os
 import shlex
+import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,7 +40,7 @@ def main(argv: Sequence[str]) -> None:
     that fails and has said why, and RunFailedError if a claim could not be judged.
     """
     arguments = make_parser().parse_intermixed_args(argv)
-    from attnexp.claims.card import markdown
+    from attnexp.claims.card import markdown, record
     from attnexp.claims.carry_out import figures_folder
     from attnexp.claims.printed_card import list_claims, show_card
 
@@ -51,7 +54,9 @@ def main(argv: Sequence[str]) -> None:
         raise RequestError("--dry-run takes the name of a claim, or --all")
     drawing = bool(chosen) and not arguments.dry_run
     require_drawing(arguments, drawing, "name a claim, without --dry-run")
-    entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
+    is_read = arguments.format == "json"  # by a program, which takes nothing else
+    with console.silent() if is_read else nullcontext():
+        entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
     if arguments.dry_run:
         return
     if arguments.output is not None:
@@ -64,8 +69,11 @@ def main(argv: Sequence[str]) -> None:
             for entry in entries
         }
         write_output("--output", arguments.output, markdown(entries, pictures).encode())
-        console.say(f"wrote {arguments.output}")
-    if len(chosen) == 1:
+        if not is_read:
+            console.say(f"wrote {arguments.output}")
+    if is_read:
+        sys.stdout.write(json.dumps([record(entry) for entry in entries]) + "\n")
+    elif len(chosen) == 1:
         show_card(entries[0])
     else:
         list_claims(entries, arguments.config_dir)
@@ -126,6 +134,7 @@ def make_parser() -> Arguments:
     parser.add_argument(
         "--dry-run", action="store_true", help="say what would run, and run nothing"
     )
+    parser.add_argument("--format", choices=("table", "json"), default="table")
     parser.add_argument(
         "--config-dir", type=Path, metavar="DIR", help="a folder with claims of your own in claim/"
     )

@@ -13,7 +13,7 @@ from rich.markup import escape
 from attnexp.cli.arguments import Arguments, count
 from attnexp.cli.candidates import names
 from attnexp.core import console
-from attnexp.core.errors import RequestError, RunFailedError, choices_text
+from attnexp.core.errors import RequestError, RunFailedError, choices_text, writable
 from attnexp.course import exercise_file as exercises
 
 HELP = "Begin an exercise of the course, and check it."
@@ -24,6 +24,8 @@ EPILOG = """examples:
   attnexp exercise check bandwidth             what is right so far
   attnexp exercise check new_pooling --trust   run the tests of the code in the folder, too
   attnexp exercise check bandwidth --json      for programs
+  attnexp exercise hint bandwidth
+  attnexp exercise solution bandwidth          once its checks have passed, or with --give-up
 exit code of check: 0 if all has passed, 1 if not yet, 2 for a request that makes no sense
 """
 
@@ -43,14 +45,24 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = make_parser().parse_args(argv)
     if arguments.action == "list":
-        table = console.plain_table(["exercise", "chapter", "question"])
+        table = console.plain_table(["exercise", "chapter", "question", "here"])
         for name in exercises.names():
             exercise, _ = exercises.read_exercise(exercises.FOLDER / name)
-            table.add_row(name, exercise.chapter, exercises.question(name))
+            table.add_row(name, exercise.chapter, exercises.question(name), exercises.state(name))
         console.out.print(table)
     elif arguments.action == "start":
         folder = exercises.start(arguments.name, arguments.folder)
         console.say(f"The question is in {console.relative(folder / 'README.md')}.")
+    elif arguments.action == "hint":
+        console.say(exercises.text_of(arguments.name, exercises.HINT).rstrip())
+    elif arguments.action == "solution":
+        text = exercises.text_of(arguments.name, exercises.SOLUTION)
+        if not arguments.give_up and exercises.state(arguments.name) != "done":
+            raise RequestError(
+                f"the solution is for those whose checks have passed: attnexp exercise check "
+                f"{arguments.name}, or add --give-up"
+            )
+        console.say(text.rstrip())
     else:
         check(arguments)
 
@@ -70,6 +82,13 @@ def make_parser() -> Arguments:
         metavar="NAME",
         help=f"{choices_text(exercises.names())}; or the folder of an exercise",
     )
+    for action, what in (("hint", "a hint"), ("solution", "a worked solution")):
+        told = actions.add_parser(action, help=f"print {what}")
+        told.add_argument("name", completes=names(exercises.names), metavar="NAME")
+        if action == "solution":
+            told.add_argument(
+                "--give-up", action="store_true", help="before the checks have passed"
+            )
     start.add_argument("folder", nargs="?", type=Path, metavar="FOLDER", help="default: NAME")
     check.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of an exercise")
     check.add_argument("--runs", type=Path, metavar="DIR", help="default: FOLDER/outputs")
@@ -111,3 +130,5 @@ def check(arguments: argparse.Namespace) -> None:
             console.out.print(f"{mark}  {escape(text)}", soft_wrap=True)
     if failed:
         raise RunFailedError(f"not yet: {failed} of {len(checks)} checks have not passed")
+    with writable("FOLDER", folder):
+        (folder / exercises.PASSED).touch()

@@ -29,6 +29,7 @@ from attnexp.config.documents import read_bounded
 from attnexp.config.forms import check_forms
 from attnexp.config.groups import conf_dir
 from attnexp.config.hydra_internals import (
+    CachingConfigRepository,
     Callbacks,
     ConfigLoaderImpl,
     ConfigRepository,
@@ -226,6 +227,15 @@ class Loader(ConfigLoaderImpl):
             _check_hydra(config.hydra)
             config.hydra.job.override_dirname = override_dirname(config.hydra)
             return config
+
+    def repository_of(
+        self, config_name: str | None, overrides: list[str]
+    ) -> CachingConfigRepository:
+        """Return the files that these overrides choose from. Asking it again reads none anew."""
+        with composing():
+            found: CachingConfigRepository
+            _, found = self._parse_overrides_and_create_caching_repo(config_name, overrides)
+            return found
 
 
 def override_dirname(hydra: DictConfig) -> str:

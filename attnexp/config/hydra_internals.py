@@ -9,6 +9,7 @@ OmegaConf does. Written for Hydra 1.3 and OmegaConf 2.3:
 
 from hydra._internal.callbacks import Callbacks as Callbacks
 from hydra._internal.config_loader_impl import ConfigLoaderImpl as ConfigLoaderImpl
+from hydra._internal.config_repository import CachingConfigRepository as CachingConfigRepository
 from hydra._internal.config_repository import ConfigRepository as ConfigRepository
 from hydra._internal.hydra import Hydra as Hydra
 from hydra._internal.utils import create_config_search_path as create_config_search_path

@@ -18,6 +18,11 @@ from attnexp.core.errors import RequestError, none_of, writable
 FOLDER = Path(__file__).parent / "exercises"
 DESCRIPTION = "exercise.yaml"
 ANSWER = "answer.yaml"
+HINT, SOLUTION = "hint.md", "solution.md"
+"""Texts of an exercise that a student's folder does not have."""
+
+PASSED = ".passed"
+"""The file that marks a student's folder whose checks have all passed."""
 
 Setting = str | bool | int | float
 
@@ -95,6 +100,23 @@ def read_exercise(folder: Path) -> tuple[Exercise, Answer]:
     return description, read_document(folder / ANSWER, Answer)
 
 
+def state(name: str) -> str:
+    """Return `done`, `begun` or nothing, by the folder of this name in the current one."""
+    if (Path(name) / PASSED).is_file():
+        return "done"
+    return "begun" if (Path(name) / DESCRIPTION).is_file() else ""
+
+
+def text_of(name: str, file: str) -> str:
+    """Return the hint or the solution of an exercise that attnexp ships.
+
+    Raises RequestError for a name that is none, and for an exercise that has no such text.
+    """
+    if name not in names():
+        raise RequestError(f"exercise {none_of(name, names())}")
+    return (FOLDER / name / file).read_text("utf-8")
+
+
 def start(name: str, folder: Path | None) -> Path:
     """Copy an exercise into a new folder, whole or not at all, and return the folder.
 
@@ -113,7 +135,7 @@ def start(name: str, folder: Path | None) -> Path:
         tempfile.TemporaryDirectory(prefix=".exercise-", dir=folder.parent) as place,
     ):
         whole = Path(place, "copy")
-        left_out = shutil.ignore_patterns("outputs", "__pycache__")
+        left_out = shutil.ignore_patterns("outputs", "__pycache__", HINT, SOLUTION, PASSED)
         shutil.copytree(source, whole, ignore=left_out, copy_function=shutil.copyfile)
         whole.rename(folder)
     return folder

@@ -10,6 +10,7 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -22,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.compose import Loader, override_dirname
+from attnexp.config.hydra_internals import CachingConfigRepository
 from attnexp.config.job import Job, identified, set_key
 from attnexp.config.resolved import chosen_of
 from attnexp.core.errors import RequestError, writable
@@ -102,9 +104,10 @@ class Composer:
     def __init__(self, context: HydraContext, config: DictConfig) -> None:
         self.context = context
         self.config = config
-        self._loader = context.config_loader
-        assert isinstance(self._loader, Loader)
-        self.command = self._loader.command
+        loader = context.config_loader
+        assert isinstance(loader, Loader)
+        self._loader = loader
+        self.command = loader.command
         self._compositions: dict[tuple[str, ...], Composition] = {}
 
     @property
@@ -227,14 +230,14 @@ class Composer:
         return Composition(config, chosen_of(config.hydra.runtime.choices), sweep == DEFAULT_SWEEP)
 
     def _is_group(self, path: str) -> bool:
+        group = path.partition("@")[0]
+        return bool(self._repository.get_group_options(group, ObjectType.CONFIG))
+
+    @cached_property
+    def _repository(self) -> CachingConfigRepository:
         hydra = self.config.hydra
-        options = self._loader.get_group_options(
-            path.partition("@")[0],
-            ObjectType.CONFIG,
-            config_name=hydra.job.config_name,
-            overrides=cast(list[str], OmegaConf.to_container(hydra.overrides.hydra, resolve=False)),
-        )
-        return bool(options)
+        given = cast(list[str], OmegaConf.to_container(hydra.overrides.hydra, resolve=False))
+        return self._loader.repository_of(hydra.job.config_name, given)
 
 
 def make_plan(composer: Composer, axes: Sequence[Axis], rerun: bool) -> Plan:

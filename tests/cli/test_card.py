@@ -20,7 +20,8 @@ metric: test_mse
 equal_within: 0.001
 words: [data=sine, data.num_train=10, train.max_epochs=2]
 tune: ["optim.lr=0.01,0.1"]
-columns: [neighbours, never_measured, steps to escape]
+columns: [neighbours, never_measured, steps to escape, probe.uniform.test_mse]
+probe: [uniform]
 escapes: {column: loss, at_most: 1000}
 quick: {}
 """
@@ -63,12 +64,13 @@ def content(folder="outputs/cards/mine-quick.json"):
 def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeeds):
     words = own(GOOD)
     answer = succeeds("card", *words).stdout
-    assert "mine next to gaussian_learned, in 1 trials: too few seeds 1" in answer
+    assert "mine next to gaussian_learned, in 1 trial: too few seeds 1" in answer
     (trial,) = content()["trials"]
     assert [row["label"] for row in trial["rows"]] == ["mine", "gaussian_learned"]
     ours = trial["rows"][0]
     assert set(ours["numbers"]["test_mse"]) == {"1", "2"}
     assert "never_measured" not in ours["numbers"]
+    assert set(ours["numbers"]["probe.uniform.test_mse"]) == {"1", "2"}
     assert set(ours["numbers"]["steps to escape"].values()) == {1.0}
     assert ours["tuned"]["optim.lr"] in ("0.01", "0.1")
     assert "<html" in Path("outputs/cards/mine-quick.html").read_text()

@@ -441,3 +441,13 @@ def test_all_claims_are_judged_although_one_cannot_be(write, in_process, tmp_pat
     assert line_of(answer.stdout).split()[1] == "reproduced"
     page = (tmp_path / "page.md").read_text()
     assert re.findall("^## (.*)$", page, re.MULTILINE) == ["bare", "mine"]
+
+
+def test_a_program_reads_verdicts_and_nothing_else(write, claims):
+    write(own=POINTS)
+    (first,) = [each for each in json.loads(claims("--format", "json")) if each["name"] == "mine"]
+    assert (first["word"], first["claims"]) == ("not run", "it is")
+    (judged,) = json.loads(claims("mine", "--format", "json"))
+    assert judged["word"] == "reproduced"
+    assert judged["shown"] == {"half@1": judged["shown"]["half@1"], "half@7": "skip"}
+    assert judged["more_seeds"] is None

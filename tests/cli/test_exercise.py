@@ -12,7 +12,8 @@ from documented import blocks
 from scipy import stats
 
 from attnexp.cli.exercise import make_parser
-from attnexp.course.exercise_file import FOLDER, names, read_exercise
+from attnexp.course.code import check_code
+from attnexp.course.exercise_file import FOLDER, names, read_exercise, start
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval
 
@@ -60,6 +61,7 @@ def test_an_exercise_from_start_to_end(succeeds, verdict, tmp_path):
     code, late = verdict("mine")
     assert code == 0, late
     assert late["passed"]
+    assert (folder / ".passed").is_file()
     assert late["exercise"] == "bandwidth"
     assert {check["name"] for check in late["checks"]} == {
         *("comparison", "one difference", "same data", "paired", "seeds"),
@@ -258,3 +260,37 @@ def test_an_exercise_that_is_solved_as_its_question_says_passes(
 def fits(run, side):
     name, value = next(iter(side.items()))
     return (run.choices | run.settings)[name] == value
+
+
+@pytest.mark.parametrize("name", names())
+def test_each_exercise_has_a_hint_and_a_solution_that_must_be_earned(
+    name, succeeds, refused, tmp_path
+):
+    assert succeeds("exercise", "hint", name).stdout.strip()
+    told = refused("exercise", "solution", name)
+    assert f"attnexp exercise check {name}, or add --give-up" in told
+    given = succeeds("exercise", "solution", name, "--give-up").stdout
+    assert len(given) > 200
+    succeeds("exercise", "start", name)
+    assert not {"hint.md", "solution.md"} & {path.name for path in (tmp_path / name).iterdir()}
+    assert "begun" in succeeds("exercise", "list").stdout
+    (tmp_path / name / ".passed").touch()
+    assert succeeds("exercise", "solution", name).stdout == given
+    assert "done" in succeeds("exercise", "list").stdout
+
+
+@pytest.mark.parametrize(
+    ("name", "stub", "solved"),
+    [
+        ("new_pooling", "        return 0 * self.width * squared", "my_scores.py"),
+        ("own_data", "        return 0 * x", "my_data.py"),
+    ],
+)
+def test_the_code_of_a_solution_passes_the_tests_of_its_exercise(name, stub, solved, tmp_path):
+    folder = start(name, tmp_path / "mine")
+    (line,) = re.findall(r"^ +(return .*)$", (FOLDER / name / "solution.md").read_text(), re.M)
+    text = (folder / solved).read_text()
+    assert stub in text
+    (folder / solved).write_text(text.replace(stub, f"        {line}"))
+    tests = read_exercise(folder)[0].tests
+    assert [check for check in check_code(folder, tests, 300) if not check.passed] == []
