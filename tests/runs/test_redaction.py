@@ -55,9 +55,11 @@ def run_folder(home: Path) -> Path:
     return folder
 
 
-def test_a_run_records_no_secret(in_process, succeeds, home):
+@pytest.mark.parametrize("tracker", ["tensorboard", "wandb"])
+def test_a_run_records_no_secret(in_process, succeeds, home, tracker):
+    pytest.importorskip(tracker, reason=f"{tracker} is not installed")
     named = "hydra.run.dir=outputs/${hydra.job.override_dirname}"
-    words = (*WORDS, "tracker=tensorboard", named)
+    words = (*WORDS, f"tracker={tracker}", named)
     answer = succeeds(*words)
     assert leaks(home / "outputs") == []
     summary = json.loads((run_folder(home) / "summary.json").read_text())
