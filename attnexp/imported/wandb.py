@@ -91,8 +91,11 @@ def _update(found: dict[str, Any], change: bytes) -> None:
 
 
 def _items(message: bytes, number: int) -> dict[str, Any]:
-    """Return the values of the items with a number: key = 1, nested_key = 2, value_json = 16."""
-    found = {}
+    """Return the values of the items with a number: key = 1, nested_key = 2, value_json = 16.
+
+    Pictures and tables, whose fields have a `_type` next to them, are left out.
+    """
+    found: dict[str, Any] = {}
     for item in inside(message, number):
         names = [name.decode(errors="replace") for name in inside(item, 2)]
         value = text(item, 16)
@@ -100,7 +103,8 @@ def _items(message: bytes, number: int) -> dict[str, Any]:
             found[text(item, 1) or ".".join(names)] = json.loads(value) if value else None
         except (ValueError, RecursionError):
             raise DamagedError(f"a value that is not JSON, {value!r:.60}") from None
-    return found
+    media = tuple(name.removesuffix("_type") for name in found if name.endswith("._type"))
+    return {name: value for name, value in found.items() if not name.startswith(media)}
 
 
 def _records(content: bytes) -> Iterator[bytes]:

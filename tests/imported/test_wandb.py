@@ -79,6 +79,8 @@ def records(seed, code=0, long=0):
         yield history(step, values)
     picture = {"_type": "image-file", "height": 40, "width": 40}
     yield field(3, items(1, {"best": 0.25, "gone": 1, "map": picture, "_step": 20}))
+    drawn = {"_type": "image-file", "width": 40}
+    yield field(3, b"".join(nested(1, ["fit", name], value) for name, value in drawn.items()))
     yield field(3, nested(1, ["val", "acc"], 0.75) + items(2, {"gone": None}))
     if code is not None:
         yield field(18, field(1, code))
@@ -101,6 +103,7 @@ def test_configuration_history_and_summary_come_over(folder, succeeds):
     assert succeeds("import", "wandb", "wandb").stdout == "imported 4 runs into imported\n"
     frame = load_results("imported").sort_values("seed").reset_index(drop=True)
     assert list(frame["status"]) == ["finished", "finished", "failed", "interrupted"]
+    assert not [name for name in frame if name.startswith(("fit", "map"))]
     assert list(frame["model"]) == ["rnn"] * 4
     assert list(frame["optim.lr"]) == [0.1] * 4
     assert list(frame["loss"]) == [0.5, 1.5, 2.5, 3.5]
