@@ -135,7 +135,7 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
     result = msgspec.structs.replace(
         result,
         numbers=numbers,
-        diverged=[seed for seed, _ in sample.diverged],
+        diverged=[run.seed for run in runs if run.summary.diverged and not task.trial.works],
         lost=(len(jobs) or effort.seeds) - counted,
         why=shortened((errors or [why])[0]),
         tuned=_tuned(runs),

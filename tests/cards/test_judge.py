@@ -46,6 +46,9 @@ def test_a_run_that_diverged_counts_with_the_worst_value():
     (verdict,) = verdicts(trial(ours, row("other", *HIGH)))
     assert verdict.word == "worse"
     assert "1 of 6 and 6 of 6" in verdict.because
+    none = row("mine", diverged=[1, 2, 3, 4, 5, 6])
+    (verdict,) = verdicts(trial(none, row("other", *HIGH)))
+    assert (verdict.word, verdict.because[:6]) == ("worse", "0 of 6")
 
 
 def test_a_row_without_a_result_is_skipped_with_its_reason():
