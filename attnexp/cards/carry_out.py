@@ -175,7 +175,7 @@ def _numbers(task: Task, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float
     if trial.works is not None and trial.metric in samples:
         found: dict[int, float] = {}
         for seed, value in zip(frame.column("seed"), frame.column(trial.metric), strict=True):
-            found[int(seed)] = found.get(int(seed), 0.0) + (value >= trial.works.at_least)
+            found[int(seed)] = found.get(int(seed), 0.0) + float(value >= trial.works.at_least)
         numbers, samples[trial.metric] = {task.metric: found}, Sample(task.metric, {}, "", "higher")
     return numbers, samples.get(trial.metric, NOTHING)
 

@@ -92,6 +92,17 @@ def test_more_seeds_repeat_none(own, succeeds):
     assert there.items() >= runs.items()
 
 
+def test_the_values_of_a_setting_that_work_are_counted(own, succeeds, tmp_path):
+    words = own(GOOD)
+    works = TRIAL.replace('tune: ["optim.lr=0.01,0.1"]', "works: {setting: optim.lr, at_least: 0}")
+    works = works.replace("train.max_epochs=2", '"optim.lr=0.01,0.1", train.max_epochs=2')
+    (tmp_path / "my_conf" / "trial" / "mine.yaml").write_text(works)
+    succeeds("card", *words)
+    (trial,) = content()["trials"]
+    assert trial["metric"] == "values of optim.lr that work"
+    assert [row["numbers"][trial["metric"]] for row in trial["rows"]] == [{"1": 2.0, "2": 2.0}] * 2
+
+
 BROKEN = {
     "shapes": ("return queries", "Expected size"),
     "not a number": (GOOD.replace("return", "return float('nan') *"), ""),
