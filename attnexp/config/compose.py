@@ -23,6 +23,7 @@ from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationValidationError
 
 from attnexp.config.documents import read_bounded
 from attnexp.config.forms import check_forms
@@ -335,12 +336,19 @@ REFUSED = {
 """Settings of Hydra's that attnexp does without, and the replacement of each."""
 
 
+def _value(hydra: DictConfig, path: str) -> Any:
+    try:
+        node = OmegaConf.select(hydra, path)
+    except InterpolationValidationError:  # OmegaConf 2.4 does not say which setting it is
+        parent, _, name = path.rpartition(".")
+        return OmegaConf.to_container(OmegaConf.select(hydra, parent), resolve=False)[name]
+    return OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
+
+
 def _check_hydra(hydra: DictConfig) -> None:
     """Raise RequestError for settings of Hydra's that we read before Hydra does."""
     for path, kind in OF_HYDRA.items():
-        node = OmegaConf.select(hydra, path)
-        plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
-        check_type(plain, kind, f"hydra.{path}")
+        check_type(_value(hydra, path), kind, f"hydra.{path}")
     for path, instead in REFUSED.items():
         if OmegaConf.select(hydra, path):
             raise RequestError(f"hydra.{path} has no effect: {instead}")

@@ -91,7 +91,7 @@ def take_messages() -> None:
 
 
 def _allowed(names: Iterable[str]) -> list[str]:
-    """Return the list by which Hydra 1.4 is told what a configuration may name.
+    """Return the names that Hydra 1.4 may import for a configuration.
 
     The names are the user's own, as a configuration is when it comes here: those of run folders
     were checked before, see `trust`. But for those that Hydra 1.3 refuses, they are allowed, and
@@ -108,7 +108,7 @@ def _allowed(names: Iterable[str]) -> list[str]:
 
 
 def _is_refused(name: str) -> bool:
-    """Return whether Hydra 1.4 refuses a name, or what it is another name of, unless told."""
+    """Return whether Hydra 1.4 refuses a name, or the object's own name, unless it is told."""
     from hydra._internal.execution_policy import (
         _get_resolved_target_name_for_check,
         _is_blacklisted_target,
@@ -122,7 +122,7 @@ def _is_refused(name: str) -> bool:
 
 
 def _named_in_logging(node: Any) -> Iterator[str]:
-    """Yield what a configuration of logging names in Python: classes, factories and objects."""
+    """Yield the classes, factories and objects that a configuration of logging names."""
     if isinstance(node, Mapping):
         for key, value in node.items():
             if isinstance(value, str) and key in ("class", "()"):

@@ -55,8 +55,11 @@ def run_folder(home: Path) -> Path:
     return folder
 
 
-def test_a_run_records_no_secret(in_process, succeeds, home):
-    named = "hydra.run.dir=outputs/${hydra.job.override_dirname}"
+@pytest.mark.parametrize(
+    "overrides", ["${hydra.job.override_dirname}", "${hydra_override_dirname:}"]
+)
+def test_a_run_records_no_secret(in_process, succeeds, home, overrides):
+    named = f"hydra.run.dir=outputs/{overrides}"
     words = (*WORDS, "tracker=tensorboard", named)
     answer = succeeds(*words)
     assert leaks(home / "outputs") == []
