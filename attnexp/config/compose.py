@@ -341,7 +341,8 @@ def _value(hydra: DictConfig, path: str) -> Any:
         node = OmegaConf.select(hydra, path)
     except InterpolationValidationError:  # OmegaConf 2.4 does not say which setting it is
         parent, _, name = path.rpartition(".")
-        return OmegaConf.to_container(OmegaConf.select(hydra, parent), resolve=False)[name]
+        unresolved: Any = OmegaConf.to_container(OmegaConf.select(hydra, parent), resolve=False)
+        return unresolved[name]
     return OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
 
 

@@ -100,7 +100,7 @@ def _allowed(names: Iterable[str]) -> list[str]:
     allowed = list(KNOWN)
     for name in dict.fromkeys(names):
         package = name.partition(".")[0]
-        if not _is_refused(name):
+        if "*" not in name and not _is_refused(name):  # `os.*` would allow `os.remove`
             allowed.append(name)
             if package not in sys.stdlib_module_names:
                 allowed.append(f"{package}.*")
