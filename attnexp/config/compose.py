@@ -196,7 +196,7 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
-    register_resolver("hydra_override_dirname", _override_dirname)  # Hydra 1.4's keeps secrets
+    register_resolver("hydra_override_dirname", _override_dirname)  # Hydra 1.4's shows secrets
     GlobalHydra.instance().initialize(hydra)
     return hydra
 
