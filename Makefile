@@ -9,10 +9,10 @@ TESTS := -m pytest -n 3 --dist loadfile
 PYTEST := $(BIN)/python $(TESTS)
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check test-all test-ray test-lowest coverage snapshots lint types format docs course bench clean
+.PHONY: help install run test check test-all test-ray test-lowest test-hydra-next coverage snapshots lint types format docs course bench clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-16s%s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 install: .venv/installed ## create .venv and install attnexp into it
 
@@ -34,6 +34,9 @@ test-ray: .venv-ray/tested ## run the tests of Ray's launcher, in an environment
 
 test-lowest: .venv-lowest/tested ## run make test with the lowest versions that pyproject.toml allows
 	.venv-lowest/bin/python $(TESTS)
+
+test-hydra-next: .venv-hydra-next/tested ## run the tests of configurations with the next version of Hydra
+	.venv-hydra-next/bin/python $(TESTS) tests/config tests/test_verbs.py tests/sweeps/test_plan.py
 
 coverage: .venv/tested ## run the tests of make test, and print which lines none of them executes
 	$(PYTEST) --cov=attnexp --cov-report=term-missing:skip-covered
@@ -63,7 +66,7 @@ bench: .venv/tested ## measure speed beside named rivals: one table of all bench
 	$(BIN)/python benchmarks/table.py
 
 clean: ## remove .venv and what tools left behind
-	rm -rf .venv .venv-ray .venv-lowest dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv .venv-ray .venv-lowest .venv-hydra-next dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
 
 .venv/created:
 	$(PYTHON) -m venv .venv
@@ -94,5 +97,11 @@ clean: ## remove .venv and what tools left behind
 .venv-lowest/tested: pyproject.toml constraints-lowest.txt
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --constraint constraints-lowest.txt \
+		--editable '.[test]'
+	touch $@
+
+.venv-hydra-next/tested: pyproject.toml constraints-hydra-next.txt
+	$(PYTHON) -m venv .venv-hydra-next
+	.venv-hydra-next/bin/python -m pip install --quiet --constraint constraints-hydra-next.txt \
 		--editable '.[test]'
 	touch $@

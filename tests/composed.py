@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 
 from attnexp.config import build
 from attnexp.config.groups import conf_dir
+from attnexp.config.hydra_internals import VERSION_BASE
 from attnexp.config.job import Job, identified
 from attnexp.config.resolved import register_resolvers
 from attnexp.runs.place import Place
@@ -23,7 +24,7 @@ from attnexp.training.prepared_run import PreparedRun
 def composed(*words: str) -> DictConfig:
     register_resolvers()
     GlobalHydra.instance().clear()  # another test may have left its own
-    with initialize_config_dir(str(conf_dir()), version_base="1.3"):
+    with initialize_config_dir(str(conf_dir()), **VERSION_BASE):
         return compose("config", [*words, "device=cpu"], return_hydra_config=True)
 
 

@@ -11,15 +11,15 @@ from functools import cache, partial
 from typing import Any, cast, get_type_hints
 
 import torch
-from hydra.utils import instantiate
 from omegaconf import DictConfig, OmegaConf
 
 from attnexp.architectures.base import Architecture
 from attnexp.config.groups import choices
+from attnexp.config.hydra_internals import make_partial
 from attnexp.config.model_memory import check_model_memory
 from attnexp.config.resolved import resolved
 from attnexp.config.schema import check_finite, check_settings
-from attnexp.config.target import import_target
+from attnexp.config.target import TARGET, import_target
 from attnexp.core.batch import Points
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.core.seeds import generator, seeded
@@ -262,8 +262,8 @@ def build(node: DictConfig, settings: Mapping[str, Any], /, **given: Any) -> Any
     `settings` is the node as plain values. Hydra finds the target, and refuses targets such as
     `os.system`; objects within the settings are Hydra's to build.
     """
-    if _holds_objects(list(settings.values())):
-        return instantiate(node, _partial_=True, _convert_="all")(**given)
+    if any(_targets(list(settings.values()))):
+        return make_partial(node, _targets(settings), convert="all")(**given)
     values = {name: value for name, value in settings.items() if not name.startswith("_")}
     return _callable(settings["_target_"])(**copy.deepcopy(values), **given)
 
@@ -274,14 +274,18 @@ def _callable(target: str) -> Callable[..., Any]:
 
     Hydra takes 2 ms for that, and the runs of a sweep share it.
     """
-    return cast(Callable[..., Any], instantiate({"_target_": target}, _partial_=True))
+    return make_partial({TARGET: target}, [target])
 
 
-def _holds_objects(value: Any) -> bool:
-    """Return whether there is a `_target_` anywhere inside the value."""
+def _targets(value: Any) -> Iterator[str]:
+    """Yield every `_target_` inside the value, at any depth."""
     if isinstance(value, Mapping):
-        return "_target_" in value or _holds_objects(list(value.values()))
-    return isinstance(value, list) and any(map(_holds_objects, value))
+        if TARGET in value:
+            yield str(value[TARGET])
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _targets(each)
 
 
 def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:

@@ -22,8 +22,8 @@ from hydra.plugins.config_source import ConfigResult
 from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, RunMode
-from hydra.version import setbase
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import InterpolationValidationError
 
 from attnexp.config.documents import read_bounded
 from attnexp.config.forms import check_forms
@@ -34,8 +34,12 @@ from attnexp.config.hydra_internals import (
     ConfigLoaderImpl,
     ConfigRepository,
     Hydra,
+    choose_defaults,
+    configure_logging,
     create_config_search_path,
     get_args_parser,
+    register_resolver,
+    take_messages,
 )
 from attnexp.config.job import Job, identified
 from attnexp.config.messages import ComposeErrors, explanation, override_name
@@ -183,7 +187,7 @@ def make_parser() -> ArgumentParser:
 
 def start(config_dir: str | None, command: str | None = None) -> Hydra:
     """Hydra with our configuration, and the user's folder in front of it."""
-    setbase("1.3")
+    choose_defaults()
     folder = None if config_dir is None else Path(config_dir).absolute()
     search_path = create_config_search_path(str(conf_dir()))  # finds plugins, the user's not yet
     search_user_modules(folder)
@@ -192,12 +196,15 @@ def start(config_dir: str | None, command: str | None = None) -> Hydra:
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
+    register_resolver("hydra_override_dirname", _override_dirname)  # Hydra 1.4's shows secrets
     GlobalHydra.instance().initialize(hydra)
     return hydra
 
 
 def _no_task(config: DictConfig) -> None:
-    raise RequestError("hydra/sweeper must be attnexp or tuned: others run finished jobs again")
+    raise RequestError(
+        "hydra/sweeper must be attnexp, or tuned to tune settings: others run finished jobs again"
+    )
 
 
 class Repository(ConfigRepository):
@@ -221,9 +228,9 @@ class Loader(ConfigLoaderImpl):
         self.repository = Repository(search_path)
         self.command = command
 
-    def load_configuration(self, *arguments: Any, **named: Any) -> DictConfig:
+    def _load_configuration_impl(self, *arguments: Any, **named: Any) -> DictConfig:
         with composing():
-            config: DictConfig = super().load_configuration(*arguments, **named)
+            config: DictConfig = super()._load_configuration_impl(*arguments, **named)
             _check_hydra(config.hydra)
             config.hydra.job.override_dirname = override_dirname(config.hydra)
             return config
@@ -243,7 +250,16 @@ def override_dirname(hydra: DictConfig) -> str:
 
     They are as Hydra joins them, but without secrets, and interpolations are not resolved.
     """
-    form = hydra.job.config.override_dirname
+    return _dirname(hydra, hydra.job.config.override_dirname)
+
+
+def _override_dirname(form: Mapping[str, Any] | None = None, *, _root_: DictConfig) -> str:
+    """Return the value of `${hydra_override_dirname:}`, which Hydra 1.4 has for the above."""
+    hydra = _root_.hydra
+    return _dirname(hydra, OmegaConf.merge(hydra.job.config.override_dirname, form or {}))
+
+
+def _dirname(hydra: DictConfig, form: Any) -> str:
     typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
     words = [word for word in typed if override_name(word) not in form.exclude_keys]
     dirname: str = form.item_sep.join(sorted(masked(words))).replace("=", form.kv_sep)
@@ -253,9 +269,23 @@ def override_dirname(hydra: DictConfig) -> str:
 class ComposingHydra(Hydra):
     """Hydra, whose composing raises RequestError or one of ComposeErrors, and nothing else."""
 
-    def compose_config(self, *arguments: Any, **named: Any) -> DictConfig:
+    def compose_config(
+        self,
+        config_name: str | None,
+        overrides: list[str],
+        run_mode: RunMode,
+        with_log_configuration: bool = True,
+        *arguments: Any,
+        **named: Any,
+    ) -> DictConfig:
         with composing():
-            config: DictConfig = super().compose_config(*arguments, **named)
+            config: DictConfig = super().compose_config(
+                config_name, overrides, run_mode, False, *arguments, **named
+            )
+            if with_log_configuration:
+                configure_logging(config.hydra.hydra_logging, config.hydra.verbose)
+                take_messages()
+                self._print_debug_info(config_name, overrides, run_mode)
             return config
 
 
@@ -306,12 +336,20 @@ REFUSED = {
 """Settings of Hydra's that attnexp does without, and the replacement of each."""
 
 
+def _value(hydra: DictConfig, path: str) -> Any:
+    try:
+        node = OmegaConf.select(hydra, path)
+    except InterpolationValidationError:  # OmegaConf 2.4 does not say which setting it is
+        parent, _, name = path.rpartition(".")
+        unresolved: Any = OmegaConf.to_container(OmegaConf.select(hydra, parent), resolve=False)
+        return unresolved[name]
+    return OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
+
+
 def _check_hydra(hydra: DictConfig) -> None:
     """Raise RequestError for settings of Hydra's that we read before Hydra does."""
     for path, kind in OF_HYDRA.items():
-        node = OmegaConf.select(hydra, path)
-        plain = OmegaConf.to_container(node) if OmegaConf.is_config(node) else node
-        check_type(plain, kind, f"hydra.{path}")
+        check_type(_value(hydra, path), kind, f"hydra.{path}")
     for path, instead in REFUSED.items():
         if OmegaConf.select(hydra, path):
             raise RequestError(f"hydra.{path} has no effect: {instead}")

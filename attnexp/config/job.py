@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from hydra.core.hydra_config import HydraConfig
-from hydra.core.utils import configure_log, env_override
+from hydra.core.utils import env_override
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
+from attnexp.config.hydra_internals import configure_logging
 from attnexp.config.resolved import chosen_of, recorded, resolved
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import CHECKPOINT
@@ -148,7 +149,7 @@ def _configure_log(hydra: DictConfig) -> None:
     Raises RequestError for settings that cannot be used, and OSError for a file that cannot.
     """
     try:
-        configure_log(hydra.job_logging, hydra.verbose)
+        configure_logging(hydra.job_logging, hydra.verbose)
     except (ValueError, TypeError, AttributeError, LookupError, ImportError) as error:
         why = error.__cause__ or error
         if isinstance(why, OSError):

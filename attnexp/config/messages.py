@@ -31,6 +31,9 @@ EXTRAS = {
 }
 """Choices that other packages bring, and which of our extras installs each."""
 
+TUNERS = ("ax", "nevergrad", "optuna")
+"""Sweepers of other packages that search for the best values."""
+
 ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
 """The errors of composing a configuration when the request is wrong."""
 
@@ -111,6 +114,12 @@ def _missing_choice(error: MissingConfigException) -> str:
     group, _, name = missing.rpartition("/")
     if not group:
         return f"there is no configuration '{missing}'"
+    if group == "hydra/sweeper" and name in TUNERS:
+        return (
+            f"hydra/sweeper={name} would run finished jobs again and choose by single runs: choose "
+            "hydra/sweeper=tuned, which tunes each configuration on validation data and then runs "
+            "it at all seeds"
+        )
     return _no_choice(name, group, list(error.options or []))
 
 

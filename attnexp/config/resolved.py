@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
+from attnexp.config.hydra_internals import register_resolver
 from attnexp.config.schema import check_settings
 from attnexp.core.errors import RequestError
 from attnexp.runs.key import NEUTRAL, identity, run_key, run_name
@@ -52,10 +53,10 @@ class Settings:
 
 def register_resolvers() -> None:
     """Register `${run_name:}`, `${sha256:PATH}`, and the `oc` resolvers for `recorded`."""
-    OmegaConf.register_new_resolver("run_name", _run_name, replace=True)
-    OmegaConf.register_new_resolver("sha256", _digest, replace=True)
-    OmegaConf.register_new_resolver("oc.env", _environment, replace=True)
-    OmegaConf.register_new_resolver("oc.decode", _decode, replace=True)
+    register_resolver("run_name", _run_name)
+    register_resolver("sha256", _digest)
+    register_resolver("oc.env", _environment)
+    register_resolver("oc.decode", _decode)
 
 
 def resolved(config: DictConfig) -> dict[str, Any]:

@@ -33,6 +33,10 @@ SENTENCES = [
         "model=dott",
         "'dott' is not one of the choices for 'model'. Did you mean 'dot'\\? Choose additive, ",
     ),
+    (
+        "-m hydra/sweeper=optuna optim.lr=0.1,1",
+        "hydra/sweeper=optuna would run finished jobs again .* choose hydra/sweeper=tuned, which",
+    ),
     ("hydra/launcher=nope", "'nope' is not one of the choices for 'hydra/launcher'"),
     ("seed=abc", "seed must be a whole number, got 'abc'"),
     ("seed=-1", "seed must be 0 or more, got -1"),

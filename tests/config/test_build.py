@@ -51,8 +51,20 @@ def test_an_object_within_the_settings_is_built(inside):
 
 @pytest.mark.parametrize("target", ["os.system", "subprocess.getoutput", "builtins.eval"])
 def test_a_target_that_runs_commands_is_refused(target):
-    with pytest.raises(InstantiationException, match="blocklisted"):
+    with pytest.raises(InstantiationException, match=r"blocklisted|blacklisted|whitelist"):
         built({"_target_": target}, command="touch harmed")
+
+
+@pytest.mark.parametrize(
+    "target", ["os.remove", "shutil.os.remove", "attnexp.config.build.os.remove"]
+)
+@pytest.mark.parametrize("outer", ["builtins.dict", "os.getcwd", "os.*"])
+def test_a_target_inside_that_removes_files_is_refused(outer, target, tmp_path):
+    path = tmp_path / "kept"
+    path.touch()
+    with pytest.raises(InstantiationException):
+        built({"_target_": outer, "inner": {"_target_": target, "path": str(path)}})
+    assert path.exists()
 
 
 @pytest.mark.parametrize(

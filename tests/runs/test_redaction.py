@@ -55,10 +55,17 @@ def run_folder(home: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("tracker", ["tensorboard", "wandb"])
-def test_a_run_records_no_secret(in_process, succeeds, home, tracker):
+@pytest.mark.parametrize(
+    ("tracker", "overrides"),
+    [
+        ("tensorboard", "${hydra.job.override_dirname}"),
+        ("wandb", "${hydra.job.override_dirname}"),
+        ("tensorboard", "${hydra_override_dirname:}"),
+    ],
+)
+def test_a_run_records_no_secret(in_process, succeeds, home, tracker, overrides):
     pytest.importorskip(tracker, reason=f"{tracker} is not installed")
-    named = "hydra.run.dir=outputs/${hydra.job.override_dirname}"
+    named = f"hydra.run.dir=outputs/{overrides}"
     words = (*WORDS, f"tracker={tracker}", named)
     answer = succeeds(*words)
     assert leaks(home / "outputs") == []

@@ -27,7 +27,7 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp.config.compose import require_plugin
-from attnexp.config.hydra_internals import ConfigLoaderImpl
+from attnexp.config.hydra_internals import ConfigLoaderImpl, logging_allowed
 from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers
 from attnexp.config.trust import without_user_modules
@@ -64,6 +64,7 @@ class HydraLauncherExecutor(Executor):
         self._max_batch_size = max_batch_size
         require_plugin("launcher", config.hydra.launcher["_target_"], Launcher)
         self._marker = ActiveMarker(Path(config.hydra.sweep.dir).absolute())
+        self._logging = config.hydra.hydra_logging
         portable = copy.deepcopy(config)
         make_portable(portable.hydra)
         loader = JobLoader(cast(ConfigLoaderImpl, context.config_loader).get_search_path())
@@ -107,7 +108,7 @@ class HydraLauncherExecutor(Executor):
     def _launch(self, jobs: Sequence[PlannedJob]) -> Sequence[JobReturn]:
         overrides = [[encoded(self.job_of(job))] for job in jobs]
         try:
-            with without_user_modules():
+            with without_user_modules(), logging_allowed(self._logging):
                 return self._launcher.launch(overrides, initial_job_idx=jobs[0].number)
         except Exception as error:
             # Launchers drop all results when one of their processes dies. The run folders show
