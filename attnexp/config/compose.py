@@ -231,7 +231,8 @@ class Loader(ConfigLoaderImpl):
     def _load_configuration_impl(self, *arguments: Any, **named: Any) -> DictConfig:
         with composing():
             config: DictConfig = super()._load_configuration_impl(*arguments, **named)
-            _check_hydra(config.hydra)
+            if config.hydra.job.config_name is not None:  # --hydra-help composes without one
+                _check_hydra(config.hydra)
             config.hydra.job.override_dirname = override_dirname(config.hydra)
             return config
 

@@ -59,3 +59,7 @@ def test_a_fault_has_a_sentence_where_its_traceback_cannot_be_written(in_process
     assert answer.returncode == main.FAULT
     assert answer.stderr.startswith("attnexp: a bug in attnexp: AttributeError: half of it (")
     assert answer.stderr.count("\n") == 1
+
+
+def test_hydras_own_help_is_printed(succeeds):
+    assert succeeds("--hydra-help").stdout.startswith("Hydra (")
