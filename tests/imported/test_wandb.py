@@ -103,7 +103,7 @@ def test_configuration_history_and_summary_come_over(folder, succeeds):
     assert succeeds("import", "wandb", "wandb").stdout == "imported 4 runs into imported\n"
     frame = load_results("imported").sort_values("seed").reset_index(drop=True)
     assert list(frame["status"]) == ["finished", "finished", "failed", "interrupted"]
-    assert not [name for name in frame if name.startswith(("fit", "map"))]
+    assert not [name for name in frame if str(name).startswith(("fit", "map"))]
     assert list(frame["model"]) == ["rnn"] * 4
     assert list(frame["optim.lr"]) == [0.1] * 4
     assert list(frame["loss"]) == [0.5, 1.5, 2.5, 3.5]
