@@ -92,7 +92,8 @@ def reference() -> Iterator[tuple[str, str]]:
 def stage(folder: Path) -> None:
     """Write all pages, pictures and the configuration into a folder."""
     pages = folder / "pages"
-    shutil.copytree(ROOT / "docs" / "images", pages / "images")
+    for name in ("images", "cards"):
+        shutil.copytree(ROOT / "docs" / name, pages / name)
     for path in [*map(ROOT.joinpath, OUTSIDE), *(ROOT / "docs").rglob("*.md")]:
         page = path.relative_to(ROOT).as_posix()
         target = pages / (place(page) or "")
