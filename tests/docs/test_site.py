@@ -49,8 +49,9 @@ def site(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def pages(site):
-    """All pages by their place in the site, but the one for places that are not there."""
-    paths = [path for path in site.rglob("*.html") if path.name != "404.html"]
+    """All pages by their place in the site, but that for places that are not there, and cards."""
+    html = site.rglob("*.html")
+    paths = [path for path in html if path.name != "404.html" and path.parent.name != "cards"]
     return {path.relative_to(site).as_posix(): path.read_text() for path in paths}
 
 
