@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 
 from rich.markup import escape
 
@@ -60,7 +61,8 @@ def _show_first(extra: Path | None) -> None:
     out.print("  attnexp --cfg job                  the whole configuration, and no run")
     out.print("  attnexp --hydra-help               Hydra's own options")
     others = " ".join(verb for verb in VERBS if verb not in FIRST)
-    out.print(f"More verbs, by `attnexp --help verbs`:\n  {others}\n")
+    named = fill(others, WIDEST, initial_indent="  ", subsequent_indent="  ")
+    out.print(f"More verbs, by `attnexp --help verbs`:\n{named}\n")
     out.print("[bold]Choices[/], each listed with its formula by `attnexp --help NAME`")
     for group in GROUPS:
         out.print(f"  [name]{group + '=':<12}[/]{escape(_names(group, extra))}")

@@ -41,7 +41,7 @@ EXPECTED = {
     "attnexp exe": ["exercise"],
     "attnexp st": ["status"],
     "attnexp zz": [],
-    "attnexp exercise ": ["list", "start", "check"],
+    "attnexp exercise ": ["list", "start", "check", "hint", "solution"],
     "attnexp exercise start h": ["heads"],
     "attnexp exercise check o": ["outputs/", "own.csv"],
     "attnexp chapter ": ["pooling", "scoring", "bahdanau", "heads", "transformer"],

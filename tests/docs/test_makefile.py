@@ -33,7 +33,7 @@ def test_help_is_one_aligned_line_for_each_target(tmp_path):
     lines = make(tmp_path, "help").splitlines()
     (phony,) = re.findall(r"^\.PHONY: (.*)$", MAKEFILE.read_text(), flags=re.MULTILINE)
     assert [line.split()[0] for line in lines] == phony.split()
-    assert {re.match(r"\S+ +", line).end() for line in lines} == {12}
+    assert {re.match(r"\S+ +", line).end() for line in lines} == {16}
 
 
 def test_run_is_the_first_look_and_says_how_to_go_on(tmp_path):

@@ -54,7 +54,7 @@ SPOILT = {
     "a short vocabulary": ("rnn", ATTENTION, in_tensors(shorten_vocabulary), f"cross {NO_FIT}"),
     "half of the keys": ("curve", ATTENTION, in_tensors(halve_keys), f"pooling {NO_FIT}"),
     "infinite metrics": ("curve", METRICS, make_metrics_infinite, "not ascending numbers"),
-    "an unknown tensor": ("curve", ATTENTION, in_tensors(rename_weights), "KeyError: 'nobody'"),
+    "an unknown tensor": ("curve", ATTENTION, in_tensors(rename_weights), "attention 'nobody'"),
     "no epochs": ("curve", SNAPSHOTS, in_tensors(lose_epochs), "cannot convert float NaN to int"),
 }
 """The run, its file, what is done to it, and what is said."""
