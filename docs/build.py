@@ -18,6 +18,10 @@ from pathlib import Path
 import yaml
 from latex2mathml.converter import convert
 
+from attnexp.cards.card_file import read_card
+from attnexp.cards.page import card_content
+from attnexp.report.render import page as report_page
+
 ROOT = Path(__file__).resolve().parent.parent
 CONFIG = ROOT / "docs" / "zensical.toml"
 
@@ -38,8 +42,11 @@ CONTRACTS = {
 
 
 def place(path: str) -> str | None:
-    """Return where a file of the project lies in the site, or None if it is not a part of it."""
-    inside = path.removeprefix("docs/")
+    """Return where a file of the project lies in the site, or None if it is not a part of it.
+
+    In the place of the measurements of a card lies the page of it.
+    """
+    inside = re.sub(r"^(cards/.*)\.json$", r"\1.html", path.removeprefix("docs/"))
     return OUTSIDE.get(path) or (inside if inside != path else None)
 
 
@@ -92,8 +99,11 @@ def reference() -> Iterator[tuple[str, str]]:
 def stage(folder: Path) -> None:
     """Write all pages, pictures and the configuration into a folder."""
     pages = folder / "pages"
-    for name in ("images", "cards"):
-        shutil.copytree(ROOT / "docs" / name, pages / name)
+    shutil.copytree(ROOT / "docs" / "images", pages / "images")
+    (pages / "cards").mkdir()
+    for path in (ROOT / "docs" / "cards").glob("*.json"):
+        target = pages / "cards" / f"{path.stem}.html"
+        target.write_text(report_page(card_content(read_card(path))))
     for path in [*map(ROOT.joinpath, OUTSIDE), *(ROOT / "docs").rglob("*.md")]:
         page = path.relative_to(ROOT).as_posix()
         target = pages / (place(page) or "")
