@@ -68,7 +68,7 @@ def attend(job: "Job", request: Request) -> Outcome:
         sizes = given["queries"].shape[-1], given["keys"].shape[-1]
         score = make_score(job.config, *sizes)
         with torch.no_grad():
-            scores = score(given["queries"], given["keys"])
+            scores = score(given["queries"], given["keys"], given.get("valid_lens"))
         parameters = {**dict(score.named_parameters()), **parameters}
     steps = take_steps(scores, normalizer, given.get("values"), given.get("valid_lens"))
     tensors = {**given, **steps._asdict()}

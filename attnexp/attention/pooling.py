@@ -64,7 +64,7 @@ def pool(
         context = _without_weights(score, normalizer, queries, memory, bias, pairs)
         if context is not None:
             return context, None
-    scores = score.compare(queries, memory.keys)
+    scores = score.adapt(score.compare(queries, memory.keys), queries, memory.mask)
     mask = mask_matrix(memory.mask)
     weights = normalizer(scores if bias is None else scores + bias, mask)
     kept = weights if dropout is None else dropout(weights)

@@ -55,7 +55,7 @@ class Stepwise(nn.Module):
         if self.score is None:
             scores = given["scores"]
         else:
-            scores = self.score(given["queries"], given["keys"])
+            scores = self.score(given["queries"], given["keys"], given["mask"])
         weights = self.normalizer(scores, given["mask"])
         found = {"scores": scores, "weights": weights}
         if "values" in given:

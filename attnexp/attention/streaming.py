@@ -235,7 +235,7 @@ class _Pooling(nn.Module):
         bias: Tensor | None,
         mask: Mask | None,
     ) -> Tensor:
-        scores = compare_tile(self.score, queries, keys)
+        scores = self.score.adapt(compare_tile(self.score, queries, keys), queries, mask)
         scores = hide(scores if bias is None else scores + bias, mask)
         plain = type(self.normalizer) is Softmax
         weights = _softmax(scores) if plain else self.normalizer(scores)

@@ -17,10 +17,10 @@ class Asentmax(Entmax):
 
     Adaptive-scalable entmax, Vasylenko et al. (2025, arXiv 2506.16640). beta = softplus(b) and
     gamma = s tanh(g), with s the `largest_power`, so that the factor may grow or fall with log n;
-    delta is fixed. In the paper b and g are learned projections of each query. A normalizer sees
-    the scores alone, so here b and g are learned numbers, one of each for each head. They start at
-    0, and the factor at delta + log 2, whatever n is. They have the shape (heads, 1, 1), and are
-    one number for one head. A row with one key has the weight 1.
+    delta is fixed. In the paper b and g are learned projections of each query, as in the score
+    `AdaptiveScale`. A normalizer sees the scores alone, so here b and g are learned numbers, one of
+    each for each head. They start at 0, and the factor at delta + log 2, whatever n is. They have
+    the shape (heads, 1, 1), and are one number for one head. A row with one key has the weight 1.
 
     Raises ValueError for a negative delta, a largest_power of 0 or below, and as `Entmax`.
 

@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from attnexp.core.masks import Mask, MaskMatrix, ValidLens, fitting_mask
+
 
 class Score(nn.Module, ABC):
     """Maps queries and keys to scores, which a softmax over the keys turns into weights.
@@ -62,13 +64,29 @@ class Score(nn.Module, ABC):
         """
         return None
 
+    def adapt(
+        self,
+        scores: Float[Tensor, "*batch queries keys"],
+        queries: Float[Tensor, "*batch queries projected"],
+        mask: Mask | None,
+    ) -> Float[Tensor, "*batch queries keys"]:
+        """Return the scores of projected queries, adapted to the keys that a mask leaves each.
+
+        By default the scores themselves. A score with another `adapt` has no `as_dot_product`.
+        """
+        return scores
+
     def forward(
         self,
         queries: Float[Tensor, "*batch queries query_dim"],
         keys: Float[Tensor, "*batch keys key_dim"],
+        mask: MaskMatrix | ValidLens | None = None,
     ) -> Float[Tensor, "*batch queries keys"]:
-        """Return a(q, k) for every pair of raw queries and keys."""
-        return self.compare(self.project_queries(queries), self.project_keys(keys))
+        """Return a(q, k) for every pair of raw queries and keys; see `Normalizer` for the mask."""
+        projected = self.project_queries(queries)
+        scores = self.compare(projected, self.project_keys(keys))
+        left = None if mask is None else fitting_mask(mask, scores)
+        return self.adapt(scores, projected, left)
 
 
 def batched_product(
