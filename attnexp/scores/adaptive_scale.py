@@ -18,7 +18,8 @@ class AdaptiveScale(Inner):
     softplus(w_b . q) and gamma(q) = s tanh(w_g . q) with learned w_b and w_g, and s the
     `largest_power`, so that each query sets whether its scores grow or fall with log n; delta is
     fixed. In multi-head attention q is the query of a head, and all heads share w_b and w_g; in the
-    paper each head has its own, of the input. n is 2 for a query with one key left.
+    paper each head has its own, of the input. Rotary positions turn q, so that the factor depends
+    on the place of a query. n is 2 for a query with one key left.
 
     Raises ValueError for an `inner` that is unknown or compact, see `Inner`, a negative delta, and
     a largest_power of 0 or below.

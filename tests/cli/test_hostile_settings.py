@@ -59,7 +59,7 @@ def test_mutated_settings(faults_of, seeds):
 SEQUENCES = "data.num_train=40 data.num_validation=8 data.num_test=8"
 
 SENTENCES = [
-    ("model=3", "'3' is not one of the choices for 'model': choose additive, "),
+    ("model=3", "'3' is not one of the choices for 'model': choose adaptive_scale, "),
     ("data.noise=inf", "data.noise must be finite, got inf"),
     ("data.step=1e-9", "5,000,000,000 test points need about 320.0 GB of memory, and"),
     ("data.num_test=1000000000000", " and 1,000,000,000,000 test points need about"),

@@ -39,7 +39,7 @@ def test_scores_depend_on_the_distance_alone_where_angles_and_lengths_decide(
         return attention.attend(x, memory, True, order.turn, order.bias)[1]
 
     here, further = weights_at(torch.arange(5)), weights_at(torch.arange(5) + 31)
-    alone = model_name not in ("additive", "bilinear", "elu")
+    alone = model_name not in ("adaptive_scale", "additive", "bilinear", "elu")
     assert torch.allclose(further, here) is alone
     if model_name in ("scaled_dot", "cosine", "gaussian"):
         assert not torch.allclose(weights_at(2 * torch.arange(5)), here)
