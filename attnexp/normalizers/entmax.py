@@ -7,9 +7,13 @@ from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
 from attnexp.normalizers.base import Normalizer
+from attnexp.normalizers.threshold import Power, entmax
 
-STEPS = 20
+STEPS = 12
 """Steps to a threshold. For 3,000 scores, 8 were enough at each scale and alpha that was tried."""
+
+EXACT: dict[float, Power] = {1.5: 2, 2.0: 1}
+"""The alphas of `attnexp.normalizers.threshold`, which takes a tenth of the time."""
 
 LEAST = 1.01
 """The least alpha. There the map is within 1% of the softmax, and its power is 100."""
@@ -51,6 +55,8 @@ class Entmax(Normalizer):
         scores: Float[Tensor, "*batch queries keys"],
         seen: Bool[Tensor, "*batch queries keys"],
     ) -> Float[Tensor, "*batch queries keys"]:
+        if self.fixed in EXACT:
+            return entmax(scores, EXACT[self.fixed])
         if self.fixed is not None:
             alpha = scores.new_tensor(self.fixed)
         else:

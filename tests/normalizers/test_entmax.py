@@ -15,15 +15,24 @@ def scores():
     return 3 * torch.randn(5, 3, 40, generator=generator, dtype=torch.float64)
 
 
-@pytest.mark.parametrize(("alpha", "other"), [(1.5, Entmax15), (2.0, Sparsemax)])
-def test_it_is_the_maps_between(scores, alpha, other):
-    torch.testing.assert_close(Entmax(heads=1, alpha=alpha)(scores), other(heads=1)(scores))
+@pytest.fixture(
+    params=[(1.5, Entmax15), (1.5 + 1e-12, Entmax15), (2.0, Sparsemax), (2 - 1e-12, Sparsemax)],
+    ids=["1.5", "next to 1.5", "2", "next to 2"],
+)
+def between(request):
+    """An entmax, by the steps of any alpha or by those of its own, and the map that it is."""
+    alpha, other = request.param
+    return Entmax(heads=1, alpha=alpha), other(heads=1)
 
 
-@pytest.mark.parametrize(("alpha", "other"), [(1.5, Entmax15), (2.0, Sparsemax)])
-def test_gradients_are_those_of_the_maps_between(scores, alpha, other):
+def test_it_is_the_maps_between(scores, between):
+    entmax, other = between
+    torch.testing.assert_close(entmax(scores), other(scores))
+
+
+def test_gradients_are_those_of_the_maps_between(scores, between):
     gradients = []
-    for normalizer in (Entmax(heads=1, alpha=alpha), other(heads=1)):
+    for normalizer in between:
         leaf = scores.clone().requires_grad_()
         weight = torch.arange(40.0, dtype=torch.float64)
         (normalizer(leaf) * weight).sum().backward()
