@@ -7,8 +7,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import costs_of
@@ -19,7 +22,7 @@ from attnexp.core.errors import RequestError, RunFailedError, shortened
 from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.provenance import processor, versions
-from attnexp.select.frame import make_frame
+from attnexp.select.frame import Frame, make_frame
 from attnexp.select.number import require_number
 from attnexp.select.sample import Sample, sample_of
 from attnexp.sweeps.line import compared_jobs, jobs_of, run_sweep
@@ -173,11 +176,22 @@ def _numbers(task: Task, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float
     if trial.escapes is not None:
         numbers[STEPS] = dict(_steps_to_escape(runs, trial.escapes))
     if trial.works is not None and trial.metric in samples:
-        found: dict[int, float] = {}
-        for seed, value in zip(frame.column("seed"), frame.column(trial.metric), strict=True):
-            found[int(seed)] = found.get(int(seed), 0.0) + float(value >= trial.works.at_least)
-        numbers, samples[trial.metric] = {task.metric: found}, Sample(task.metric, {}, "", "higher")
+        work = frame.column(trial.metric) >= trial.works.at_least
+        largest = {name: frame.column(name) for name in samples if name != trial.metric}
+        numbers = {task.metric: _by_seed(frame, work, np.sum)}
+        numbers |= {name: _by_seed(frame, own, np.nanmax) for name, own in largest.items()}
+        samples[trial.metric] = Sample(task.metric, {}, "", "higher")
     return numbers, samples.get(trial.metric, NOTHING)
+
+
+def _by_seed(
+    frame: Frame, values: NDArray[Any], gather: Callable[[NDArray[Any]], float]
+) -> dict[int, float]:
+    """Return one value of a seed, of all that its runs have."""
+    seeds = frame.column("seed")
+    found = {int(seed): values[seeds == seed] for seed in dict.fromkeys(seeds)}
+    there = {seed: own for seed, own in found.items() if not np.isnan(own).all()}
+    return {seed: float(gather(own)) for seed, own in there.items()}
 
 
 def _steps_to_escape(runs: Sequence[Run], escapes: Escapes) -> Iterator[tuple[int, float]]:

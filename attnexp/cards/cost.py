@@ -1,10 +1,10 @@
 """The time of attention, forward and backward, and the memory that it keeps, by length."""
 
-import multiprocessing
 import time
 from collections.abc import Sequence
 
 from attnexp.core.errors import RequestError, RunFailedError
+from attnexp.core.own_process import in_own_process
 
 SECONDS, KEPT = "seconds", "MB kept"
 """The names of the numbers: the time of forward and backward, and the tensors between the two."""
@@ -28,16 +28,14 @@ def costs_of(
     RequestError for code that cannot be built or computed, and RunFailedError(late) if the time
     is over.
     """
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        answer = pool.apply_async(measure, (list(line), list(lengths), times))
-        try:
-            return answer.get(seconds)
-        except multiprocessing.TimeoutError as error:
-            raise RunFailedError(late) from error
-        except RequestError:
-            raise
-        except Exception as error:  # code of one's own may raise anything
-            raise RequestError(f"{type(error).__name__}: {error}") from error
+    try:
+        return in_own_process(seconds, measure, line, lengths, times)
+    except TimeoutError as error:
+        raise RunFailedError(late) from error
+    except RequestError:
+        raise
+    except Exception as error:  # code of one's own may raise anything
+        raise RequestError(f"{type(error).__name__}: {error}") from error
 
 
 def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:

@@ -1,10 +1,10 @@
 """The nearest relative of a subject: the shipped choice whose weights differ least from its own."""
 
-import multiprocessing
 from collections.abc import Sequence
 
 from attnexp.cards.rows import BASELINES, CardRow
 from attnexp.config.groups import choices
+from attnexp.core.own_process import in_own_process
 
 SECONDS = 120.0
 """The most seconds that the comparison may take."""
@@ -30,12 +30,10 @@ def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str]
             for choice in choices(group)
             if choice.name not in (own, common) and f"{group}={choice.name}" not in usual
         ]
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            task = (list(config_dir_words), row.words, group, others)
-            try:
-                name = pool.apply_async(nearest, task).get(SECONDS)
-            except Exception:  # code of one's own may raise anything: the trials say what
-                return None
+        try:
+            name = in_own_process(SECONDS, nearest, config_dir_words, row.words, group, others)
+        except Exception:  # code of one's own may raise anything: the trials say what
+            return None
         settings = {n: v for n, v in given.items() if not n.startswith(f"{group}.")}
         return [f"{n}={v}" for n, v in (settings | {group: name}).items()]
     return None

@@ -57,7 +57,8 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `metric` decides, `columns` are shown, `probe` are interventions that are made on each run.
       Both are numbers by one word, as `attnexp results --metric` takes them.
     - Differences up to `equal_within` count as equal.
-    - With `works` the number that decides is how many values of a setting work.
+    - With `works` the number that decides is how many values of a setting work, and the others are
+      the largest of a seed.
     - With `escapes` the steps to escape are shown, of the seeds that did.
     - With `cost` nothing is trained: the number is the time of forward and backward at a length.
     - `quick`, `default` and `full` are the levels that have the trial.

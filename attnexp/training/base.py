@@ -71,7 +71,8 @@ class Epoch:
 
     `validation` holds the metrics of the validation set, if there is one. `converged` is true in
     the last epoch if training ended because no parameter moved any more. `ended` is another reason
-    for which this is the last epoch although others were planned, or empty.
+    for which this is the last epoch although others were planned, or empty. `gradient_norm` is the
+    length of the epoch's longest gradient before it was clipped, None without clipping.
     """
 
     epoch: int
@@ -82,3 +83,4 @@ class Epoch:
     validation: Mapping[str, float] = field(default_factory=dict)
     converged: bool = False
     ended: str = ""
+    gradient_norm: float | None = None

@@ -57,11 +57,11 @@ class Training:
         )
         self._descent = run.optimizer(params=parameters)
         self._rate = self._descent.param_groups[0]["lr"]
+        self._gradient = Gradient(model, run.task, settings.clip_norm, run.precision.autocast)
         self._begin_epoch()
         if state is not None:
             self._load_state(state)
-        gradient = Gradient(model, run.task, settings.clip_norm, run.precision.autocast)
-        self._update = training_step(gradient, self._descent, run.config["graphs"])
+        self._update = training_step(self._gradient, self._descent, run.config["graphs"])
 
     def epochs(self, after_update: Callable[[], None] = lambda: None) -> Iterator[Epoch]:
         """Train, and yield a row per epoch; `after_update` is called after each update.
@@ -80,8 +80,9 @@ class Training:
                 progress.step += 1
                 after_update()
             losses, rate = self._losses.values(), self._rate * self._factor
+            norm = float(self._gradient.longest)
             self._begin_epoch()
-            yield progress.end_epoch(losses, rate, self._motion.has_ceased()[0])
+            yield progress.end_epoch(losses, rate, self._motion.has_ceased()[0], norm)
             progress.require_finite(self._rate)
         progress.best.restore()
 
@@ -94,6 +95,7 @@ class Training:
             "motion": self._motion.state(0),
             "order": self._order,
             "losses": self._losses.values(),
+            "longest": float(self._gradient.longest),
             "factor": self._factor,
             **self._progress.state(),
         }
@@ -101,6 +103,7 @@ class Training:
     def _begin_epoch(self) -> None:
         self._order = self._run.order.get_state()
         self._losses = EpochLosses(math.ceil(len(self._run.dataset.train) / self._size))
+        self._gradient.longest.zero_()
         self._factor = 1.0
 
     def _load_state(self, state: State) -> None:
@@ -109,6 +112,7 @@ class Training:
         self._motion.load_states([state["motion"]])
         for loss in state["losses"]:
             self._losses.add(loss)
+        self._gradient.longest.fill_(state["longest"])
         self._factor = state["factor"]
         self._progress.load_state(state)
         set_random_states(self._run.model, state["random"])
@@ -175,10 +179,13 @@ class RunProgress:
         self._target.epochs = state["target"]
         self.best.load_state(state["best"])
 
-    def end_epoch(self, losses: Float[Tensor, " updates"], rate: float, converged: bool) -> Epoch:
+    def end_epoch(
+        self, losses: Float[Tensor, " updates"], rate: float, converged: bool, norm: float
+    ) -> Epoch:
         """Validate at the end of an epoch, and return its row; training may be over then.
 
-        `losses` are those of the epoch's updates and `rate` is the learning rate of the last one.
+        `losses` are those of the epoch's updates, `rate` is the learning rate of the last one and
+        `norm` the length of the longest gradient, if gradients are clipped.
         """
         self._epoch += 1
         loss = float(losses.mean())
@@ -197,6 +204,7 @@ class RunProgress:
             seconds=time.perf_counter() - self._start,
             validation=validation,
             converged=converged,
+            gradient_norm=None if self._run.settings.clip_norm is None else norm,
         )
         stale = self._epoch - self.best.epoch
         ended = reason_to_end(row, self._run.settings, self._target, self.planned, stale)

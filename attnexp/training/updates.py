@@ -26,7 +26,8 @@ Step = Callable[[Batch, float], Float[Tensor, ""]]
 class Gradient:
     """Computes the loss of a batch and its gradient, scaled down to the length `clip_norm`.
 
-    An optimizer may call it several times within one step.
+    An optimizer may call it several times within one step. `longest` is the length of the longest
+    gradient before it was scaled, as long as nobody sets it back to 0.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Gradient:
         self._task = task
         self._clip_norm = clip_norm
         self._autocast = autocast
+        self.longest = next(model.parameters()).new_zeros(())
 
     def __call__(self, batch: Batch) -> Float[Tensor, ""]:
         """Return the loss, and leave its gradient with the parameters."""
@@ -45,7 +47,8 @@ class Gradient:
                 loss = self._task.loss(self.model(batch), batch)
             loss.backward()
         if self._clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self._clip_norm)
+            norm = nn.utils.clip_grad_norm_(self.model.parameters(), self._clip_norm)
+            self.longest.copy_(torch.maximum(self.longest, norm))  # in place: a graph may run this
         return loss.detach()
 
 

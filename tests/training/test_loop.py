@@ -155,6 +155,22 @@ def test_clipping_bounds_the_step():
     assert abs(model.pooling.score.width.item() - 0.9) == pytest.approx(0.01, rel=1e-3)
 
 
+def test_the_gradient_before_clipping_is_the_slope_of_the_loss():
+    def first_epoch(width, clip_norm=None):
+        return train(
+            sine(0),
+            partial(Gaussian, width="learned", initial_width=width),
+            optimizer=partial(torch.optim.SGD, lr=0.0),
+            schedule=Constant(),
+            settings=TrainSettings(max_epochs=1, clip_norm=clip_norm),
+        )[1][0]
+
+    slope = (first_epoch(0.91).loss - first_epoch(0.89).loss) / 0.02
+    for clip_norm in (0.01, 100.0):
+        assert first_epoch(0.9, clip_norm).gradient_norm == pytest.approx(abs(slope), rel=0.01)
+    assert first_epoch(0.9).gradient_norm is None
+
+
 def test_divergence_is_an_error_that_names_the_rate():
     def overshoot(params):
         return torch.optim.SGD(params, lr=torch.inf)

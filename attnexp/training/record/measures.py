@@ -39,9 +39,12 @@ def require_finite(metrics: Mapping[str, float], task: Task) -> None:
 def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
     """Return the steps at which training converged and validated metrics passed their milestones.
 
-    Metrics that did not are left out.
+    Metrics that did not are left out. If gradients were clipped, the longest one is
+    `largest_gradient`.
     """
     passed: dict[str, float] = {}
+    if norms := [row.gradient_norm for row in rows if row.gradient_norm is not None]:
+        passed["largest_gradient"] = max(norms)
     for row in rows:
         for name, metric in task.validated.items():
             if metric.milestone is not None and row.validation.get(name, 0.0) > metric.milestone:
@@ -88,7 +91,7 @@ def peak_memory_mb(device: torch.device) -> float | None:
 def columns(row: Epoch) -> dict[str, object]:
     """Return a row of metrics.csv: validation metrics follow the others as `val_...`."""
     apart = ("validation", "converged", "ended")
-    own = {name: value for name, value in vars(row).items() if name not in apart}
+    own = {n: value for n, value in vars(row).items() if n not in apart and value is not None}
     return own | {f"val_{name}": value for name, value in row.validation.items()}
 
 

@@ -94,6 +94,7 @@ class Replicas:
         }
         self._share(dict.fromkeys(self._optimizers))
         self._motion = ParameterMotion(self._values(), self._first.settings.tolerance)
+        self._longest = self._stacks[0].new_zeros(len(runs))  # the longest gradient of each row
         if states:
             self._load_states([states[replica.number] for replica in self._replicas])
 
@@ -113,6 +114,7 @@ class Replicas:
             before_epoch()
             updates = math.ceil(len(self._first.dataset.train) / self._size)
             losses, factor = EpochLosses(updates), 1.0
+            self._longest = torch.zeros_like(self._longest[: len(self._replicas)])
             self._first.model.train()
             for batch in self._portions():
                 progress = self._replicas[0].progress
@@ -122,7 +124,8 @@ class Replicas:
                 losses.add(self._update(batch, factor))
             ceased = self._motion.has_ceased()
             for row, replica in enumerate(self._replicas):
-                for event in self._end_epoch(replica, losses.values()[row], factor, ceased[row]):
+                own = losses.values()[row], factor, ceased[row], float(self._longest[row])
+                for event in self._end_epoch(replica, *own):
                     yield replica.number, event
 
     def fit_one(self) -> Iterator[Epoch]:
@@ -163,10 +166,15 @@ class Replicas:
                         parameter.data = parameter.data.clone()
 
     def _end_epoch(
-        self, replica: Replica, losses: Float[Tensor, " updates"], factor: float, ceased: bool
+        self,
+        replica: Replica,
+        losses: Float[Tensor, " updates"],
+        factor: float,
+        ceased: bool,
+        norm: float,
     ) -> Iterator[Epoch | Exception | None]:
         try:
-            yield replica.progress.end_epoch(losses, replica.rate * factor, ceased)
+            yield replica.progress.end_epoch(losses, replica.rate * factor, ceased, norm)
             if replica.number in self._dropped:
                 return
             replica.progress.require_finite(replica.rate)
@@ -188,7 +196,8 @@ class Replicas:
         losses = self._loss_and_gradient(batch)
         gradients = [stack.grad for stack in self._stacks if stack.grad is not None]
         if self._first.settings.clip_norm is not None:
-            clip(gradients, self._first.settings.clip_norm)
+            norms = clip(gradients, self._first.settings.clip_norm)
+            self._longest = torch.maximum(self._longest, norms)
         for optimizer in self._optimizers.values():
             optimizer.update(self._stacks, factor, losses)
         for replica in self._replicas:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from jaxtyping import Int
+from jaxtyping import Float, Int
 from torch import Tensor
 from torch.optim import Optimizer
 
@@ -93,9 +93,14 @@ def has_rows(value: Any, parameter: Tensor) -> bool:
     return isinstance(value, Tensor) and value.shape == parameter.shape
 
 
-def clip(gradients: Sequence[Tensor], norm: float) -> None:
-    """Scale the gradients of each row down to a norm, as `clip_grad_norm_` does for one model."""
+def clip(gradients: Sequence[Tensor], norm: float) -> Float[Tensor, " rows"]:
+    """Scale the gradients of each row down to a norm, as `clip_grad_norm_` does for one model.
+
+    Returns the norm of each row before.
+    """
     norms = [gradient.reshape(len(gradient), -1).norm(dim=1) for gradient in gradients]
-    factor = (norm / (torch.stack(norms, dim=1).norm(dim=1) + 1e-6)).clamp(max=1.0)
+    whole = torch.stack(norms, dim=1).norm(dim=1)
+    factor = (norm / (whole + 1e-6)).clamp(max=1.0)
     for gradient in gradients:
         gradient.mul_(factor.view(-1, *[1] * (gradient.dim() - 1)))
+    return whole

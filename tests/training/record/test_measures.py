@@ -1,5 +1,7 @@
 """What a run keeps of its training, by hand."""
 
+from dataclasses import replace
+
 import pytest
 
 from attnexp.runs.folder import load_run
@@ -31,6 +33,18 @@ def test_what_was_not_reached_is_left_out_and_convergence_has_its_step():
     assert milestones([row(1), row(2, converged=True)], SequenceToSequence()) == {
         "converged_step": 20
     }
+
+
+def test_the_largest_gradient_is_that_of_all_epochs():
+    rows = [replace(row(1), gradient_norm=0.5), replace(row(2), gradient_norm=3.0), row(3)]
+    assert milestones(rows, SequenceToSequence()) == {"largest_gradient": 3.0}
+
+
+def test_a_run_that_clips_records_its_gradients(finished_runs):
+    run = load_run(finished_runs["rnn"])
+    norms = run.epochs["gradient_norm"]
+    assert run.metrics["largest_gradient"] == max(norms) > min(norms) > 0
+    assert "gradient_norm" not in load_run(finished_runs["curve"]).epochs
 
 
 @pytest.mark.parametrize("name", ["curve", "rnn"])

@@ -1,0 +1,20 @@
+"""A function in a process of its own: what code of a user's does there ends with it."""
+
+import multiprocessing
+from collections.abc import Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+def in_own_process(seconds: float, function: Callable[..., Result], *arguments: object) -> Result:
+    """Return the result of a function that is called in a new process.
+
+    Raises TimeoutError if it has not returned after some seconds, and any error of the function.
+    The process is ended in either case.
+    """
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        try:
+            return pool.apply_async(function, arguments).get(seconds)
+        except multiprocessing.TimeoutError as error:
+            raise TimeoutError(f"{function.__name__} took over {seconds:g} s") from error
