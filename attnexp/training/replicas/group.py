@@ -94,7 +94,7 @@ class Replicas:
         }
         self._share(dict.fromkeys(self._optimizers))
         self._motion = ParameterMotion(self._values(), self._first.settings.tolerance)
-        self._longest = self._stacks[0].new_zeros(len(runs))  # the longest gradient of each row
+        self._longest = torch.zeros(0)  # the longest gradient of each row in an epoch
         if states:
             self._load_states([states[replica.number] for replica in self._replicas])
 
@@ -114,7 +114,7 @@ class Replicas:
             before_epoch()
             updates = math.ceil(len(self._first.dataset.train) / self._size)
             losses, factor = EpochLosses(updates), 1.0
-            self._longest = torch.zeros_like(self._longest[: len(self._replicas)])
+            self._longest = self._stacks[0].new_zeros(len(self._stacks[0]))
             self._first.model.train()
             for batch in self._portions():
                 progress = self._replicas[0].progress
