@@ -38,21 +38,20 @@ class MultiTokenRecall(DrawnSequences):
 
         pairs = floor(pair_share * length / (key_size + value_size + 2)),
 
-    because a colon stands in each pair and a space (.) behind it. The other spaces are shared among
-    the gaps, all choices being equally likely. Each of the `num_queries` queries is uniform over
-    the pairs, so that a key may be asked for twice. A source has length + num_queries * (key_size +
-    1) symbols. The gold alignment is the place of each symbol of a value.
+    because each pair has a colon and a space (.) behind it. The other spaces are shared among the
+    gaps, all choices being equally likely. Each of the `num_queries` queries is uniform over the
+    pairs, so that a key may be asked for twice. A source has length + num_queries * (key_size + 1)
+    symbols. The gold alignment is the place of each symbol of a value.
 
     The data differ from the code: there keys and values are words out of two lists of 10,000 that
-    are drawn once for each set; a pair stays within its part of the context; a separator stands in
-    front of each value of the target; training has 50 million examples; and the sets are not kept
-    apart.
+    are drawn once for each set; each pair has its own part of the context; each value of the
+    target follows a separator; training has 50 million examples; and the sets are not kept apart.
 
     Lengths are `min_length` to `max_length`, in equal shares. The test set may have other lengths,
     `test_min_length` to `test_max_length`, or those in `test_lengths`. An end that is None is that
     of training. All lists of pairs are different, so the three sets are disjoint.
 
-    Example of length 13 with two pairs and two queries:
+    Example of length 13 with `pair_share` 1 and two queries:
         source     . 7 3 : 1 1 . 3 7 : 2 0 . ? 3 7 ? 7 3
         target     2 0 1 1
         alignment  10 11 4 5 -1

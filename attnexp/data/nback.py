@@ -31,7 +31,7 @@ class NBack(DrawnSequences):
     the queries.
 
     The data differ from the code: there an answer is due at every place, and one of its 16 symbols
-    stands in front of the sequence and is the answer of the first n places; training has 10 million
+    is in front of the sequence and is the answer of the first n places; training has 10 million
     examples; and the sets are not kept apart.
 
     Lengths L are `min_length` to `max_length`, in equal shares. The test set may have other
