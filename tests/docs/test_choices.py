@@ -63,7 +63,7 @@ SIZES = {
     "mqmtar": "{key_size} symbols out of {alphabet} in a context of {min_length} to {max_length}",
     "flip_flop": "{min_length} to {max_length} instructions",
     "nback": "{min_length} to {max_length} symbols: at each of the last {num_answers}",
-    "local_count": "{min_length} to {max_length} symbols in runs: at each of the last {num_answers}",
+    "local_count": "{min_length} to {max_length} symbols in runs",
     "max": "{min_items} to {max_items} items",
     "first": "of {min_length} bits",
 }
