@@ -15,8 +15,8 @@ from attnexp.data.sequences import (
     Families,
     check_positive,
     contents,
+    length_ranges,
     numbered,
-    ranges,
     sequence_batch,
     uniform,
 )
@@ -57,12 +57,10 @@ class Rearrangement(DrawnSequences):
         check_positive("vocab_size", vocab_size)
         self._vocab_size = vocab_size
         symbols = numbered(vocab_size)
-        trained, tested = ranges("length", min_length, max_length, test_min_length, test_max_length)
         super().__init__(
             generator,
             (num_train, num_validation, num_test),
-            trained,
-            tested if test_lengths is None else _listed(test_lengths, tested),
+            *length_ranges(min_length, max_length, test_min_length, test_max_length, test_lengths),
             source_symbols=symbols,
             target_symbols=symbols,
         )
@@ -86,13 +84,3 @@ class Rearrangement(DrawnSequences):
         self, source: Int[Tensor, "examples length"], lengths: Int[Tensor, "examples 1"]
     ) -> Int[Tensor, "examples length"]:
         """Return p, the source position of each target symbol, with any value after the end."""
-
-
-def _listed(lengths: Sequence[int], tested: range | None) -> Sequence[int]:
-    """Return the different lengths in ascending order. `tested` is the range that excludes them."""
-    if tested is not None:
-        raise ValueError("give test_lengths, or test_min_length and test_max_length, and not both")
-    if not lengths:
-        raise ValueError("test_lengths must name at least one length, got none")
-    check_positive("test_lengths", min(lengths))
-    return sorted(set(lengths))

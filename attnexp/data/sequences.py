@@ -166,6 +166,29 @@ def ranges(
     return trained, _range(f"test_min_{name}", low, f"test_max_{name}", high)
 
 
+def length_ranges(
+    low: int,
+    high: int,
+    test_low: int | None = None,
+    test_high: int | None = None,
+    test_lengths: Sequence[int] | None = None,
+) -> tuple[range, Sequence[int] | None]:
+    """Return the lengths of training and those of the test set, None if they are the same.
+
+    The test set has the lengths in `test_lengths`, in ascending order, or a range as in `ranges`.
+    Raises ValueError for an empty range, no or negative `test_lengths`, and both.
+    """
+    trained, tested = ranges("length", low, high, test_low, test_high)
+    if test_lengths is None:
+        return trained, tested
+    if tested is not None:
+        raise ValueError("give test_lengths, or test_min_length and test_max_length, and not both")
+    if not test_lengths:
+        raise ValueError("test_lengths must name at least one length, got none")
+    check_positive("test_lengths", min(test_lengths))
+    return trained, sorted(set(test_lengths))
+
+
 def _range(low_name: str, low: int, high_name: str, high: int) -> range:
     check_positive(low_name, low)
     if low > high:

@@ -60,6 +60,10 @@ SIZES = {
     "reverse": "{min_length} to {max_length} symbols out of {vocab_size}",
     "sort": "{min_length} to {max_length} symbols out of {vocab_size}",
     "mqar": "{length} symbols of {vocab_size:,}, {min_pairs} to {max_pairs} pairs",
+    "mqmtar": "{key_size} symbols out of {alphabet} in a context of {min_length} to {max_length}",
+    "flip_flop": "{min_length} to {max_length} instructions",
+    "nback": "{min_length} to {max_length} symbols: at each of the last {num_answers}",
+    "local_count": "{min_length} to {max_length} symbols in runs",
     "max": "{min_items} to {max_items} items",
     "first": "of {min_length} bits",
 }

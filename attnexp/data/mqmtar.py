@@ -1,0 +1,164 @@
+"""Multi-query associative recall of keys and values of several symbols."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from attnexp.core.batch import Batch
+from attnexp.data.drawn import DrawnSequences
+from attnexp.data.sequences import (
+    FIRST,
+    Drawn,
+    Families,
+    arrangements,
+    arranging,
+    check_positive,
+    length_ranges,
+    numbered,
+    sequence_batch,
+    stack,
+)
+
+SPACE, COLON, QUESTION = range(FIRST, FIRST + 3)
+LETTERS = FIRST + 3
+MOST_WORDS = 2**31
+
+
+class MultiTokenRecall(DrawnSequences):
+    """source = pairs k k : v v among spaces, then ? k k for each query; target = the values.
+
+    Multi-query multi-token associative recall (MQMTAR) of Vasylenko et al. (2025), "Long-context
+    generalization with sparse attention", after scripts/generate_data.py of deep-spin/asentmax,
+    with the sizes of its README. A key has `key_size` symbols and a value `value_size`, all uniform
+    over the same `alphabet` of symbols 0, 1, .... Keys may share symbols, but the keys of an
+    example are all different, and so are its values. Context and queries are read one after the
+    other. The context has `length` symbols,
+
+        pairs = floor(pair_share * length / (key_size + value_size + 2)),
+
+    because each pair has a colon and a space (.) behind it. The other spaces are shared among the
+    gaps, all choices being equally likely. Each of the `num_queries` queries is uniform over the
+    pairs, so that a key may be asked for twice. A source has length + num_queries * (key_size + 1)
+    symbols. The gold alignment is the place of each symbol of a value.
+
+    The data differ from the code: there keys and values are words out of two lists of 10,000 that
+    are drawn once for each set; each pair has its own part of the context; each value of the
+    target follows a separator; training has 50 million examples; and the sets are not kept apart.
+
+    Lengths are `min_length` to `max_length`, in equal shares. The test set may have other lengths,
+    `test_min_length` to `test_max_length`, or those in `test_lengths`. An end that is None is that
+    of training. All lists of pairs are different, so the three sets are disjoint.
+
+    Example of length 13 with `pair_share` 1 and two queries:
+        source     . 7 3 : 1 1 . 3 7 : 2 0 . ? 3 7 ? 7 3
+        target     2 0 1 1
+        alignment  10 11 4 5 -1
+
+    Raises ValueError for a set without examples, sizes below 1, a share outside 0 to 1, a length
+    without a pair, fewer different keys or values than pairs, more than 2^31 of them, an empty
+    range of lengths, `test_lengths` next to a range, and more examples than there are.
+    """
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 20_000,
+        num_validation: int = 500,
+        num_test: int = 500,
+        min_length: int = 32,
+        max_length: int = 64,
+        alphabet: int = 256,
+        key_size: int = 2,
+        value_size: int = 2,
+        num_queries: int = 4,
+        pair_share: float = 0.8,
+        test_min_length: int | None = None,
+        test_max_length: int | None = None,
+        test_lengths: Sequence[int] | None = None,
+    ) -> None:
+        trained, tested = length_ranges(
+            min_length, max_length, test_min_length, test_max_length, test_lengths
+        )
+        for name, value in {
+            "alphabet": alphabet,
+            "key_size": key_size,
+            "value_size": value_size,
+            "num_queries": num_queries,
+        }.items():
+            check_positive(name, value)
+        if not 0 < pair_share <= 1:
+            raise ValueError(f"pair_share must be above 0 and at most 1, got {pair_share}")
+        self._unit, self._share = key_size + value_size + 2, pair_share
+        self._alphabet, self._queries = alphabet, num_queries
+        self._key_size, self._value_size = key_size, value_size
+        used = [*trained, *(tested or [])]
+        if not self._pairs(min(used)):
+            raise ValueError(
+                f"pair_share * length must be at least {self._unit}, the symbols of a pair, got "
+                f"pair_share {pair_share} and length {min(used)}"
+            )
+        fewest, most = (alphabet ** op(key_size, value_size) for op in (min, max))
+        if not self._pairs(max(used)) <= fewest <= most <= MOST_WORDS:
+            raise ValueError(
+                f"alphabet must make {self._pairs(max(used))} to 2^31 different keys and values, "
+                f"got {alphabet} symbols for {key_size} and {value_size} places"
+            )
+        symbols = [".", ":", "?", *numbered(alphabet)]
+        sizes = (num_train, num_validation, num_test)
+        super().__init__(generator, sizes, trained, tested, symbols, symbols)
+        asking = num_queries * (key_size + 1)
+        contexts = (self.test.mask.sum(dim=-1) - 1 - asking).flatten().tolist()
+        right = [self._pairs(length) ** -num_queries for length in contexts]
+        self.chance = {"exact_match": sum(right) / len(right)}
+
+    def longest(self, number: int) -> int:
+        return number + self._queries * (self._key_size + 1)
+
+    def families(self, numbers: Sequence[int]) -> Families:
+        keys, values = (self._alphabet**size for size in (self._key_size, self._value_size))
+        return Families(
+            {
+                length: arranging(keys, self._pairs(length))
+                + arranging(values, self._pairs(length))
+                for length in numbers
+            },
+            f"lengths {numbers[0]} to {numbers[-1]} with {keys} keys and {values} values",
+        )
+
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        sources, targets, alignments = [], [], []
+        for length, digits in drawn.items():
+            examples, pairs = len(digits), self._pairs(length)
+            key_words, value_words = (arrangements(half) for half in digits.split(pairs, dim=1))
+            keys = self._spelled(key_words, self._key_size)
+            values = self._spelled(value_words, self._value_size)
+            colon, space = (torch.full((examples, pairs, 1), mark) for mark in (COLON, SPACE))
+            stated = torch.cat([keys, colon, values, space], dim=2)
+            # pairs and single spaces in random order, then each pair as wide as it is
+            slots = length - pairs * (self._unit - 1)
+            order = torch.rand(examples, slots, generator=generator).argsort(dim=1)
+            begins = order[:, :pairs].sort(dim=1).values + torch.arange(pairs) * (self._unit - 1)
+            places = begins.unsqueeze(2) + torch.arange(self._unit)
+            context = torch.full((examples, length), SPACE)
+            context = context.scatter(1, places.flatten(1), stated.flatten(1))
+            asked = torch.randint(pairs, (examples, self._queries), generator=generator)
+            row = torch.arange(examples).unsqueeze(1)
+            mark = torch.full((examples, self._queries, 1), QUESTION)
+            questions = torch.cat([mark, keys[row, asked]], dim=2)
+            sources.append(torch.cat([context, questions.flatten(1)], dim=1))
+            targets.append(values[row, asked].flatten(1))
+            value_places = places[:, :, self._key_size + 1 : -1]
+            alignments.append(value_places[row, asked].flatten(1))
+        source = stack(sources, self.longest(max(drawn)))
+        return sequence_batch(source, torch.cat(targets), torch.cat(alignments))
+
+    def _pairs(self, length: int) -> int:
+        return int(length * self._share // self._unit)
+
+    def _spelled(
+        self, words: Int[Tensor, "examples pairs"], size: int
+    ) -> Int[Tensor, "examples pairs {size}"]:
+        powers = self._alphabet ** torch.arange(size)
+        return LETTERS + words.unsqueeze(2) // powers % self._alphabet

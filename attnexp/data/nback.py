@@ -1,0 +1,108 @@
+"""The symbol a few places back."""
+
+from collections.abc import Sequence
+
+import torch
+
+from attnexp.core.batch import Batch
+from attnexp.data.drawn import DrawnSequences
+from attnexp.data.sequences import (
+    FIRST,
+    Drawn,
+    Families,
+    check_positive,
+    given_batch,
+    length_ranges,
+    numbered,
+    stack,
+    uniform,
+)
+
+
+class NBack(DrawnSequences):
+    """x_1 ... x_L, random symbols; the target at each of the last m places t is x_(t - n).
+
+    The n-back task of Vasylenko et al. (2025), "Long-context generalization with sparse attention",
+    after scripts/generate_data.py of deep-spin/asentmax, which has n = 2. The source is x_1 ...
+    x_(L - m) and the queries are the other m = `num_answers` symbols, with an answer due at each,
+    so that an architecture that reads source and queries as one causal sequence, `decoder_only`,
+    has the input of the code. n = `steps`. Symbols are uniform over `vocab_size`, named 0, 1, ....
+    The gold alignment is the place of x_(t - n) for the first n answers; the others have theirs in
+    the queries.
+
+    The data differ from the code: there an answer is due at every place, and one of its 16 symbols
+    is in front of the sequence and is the answer of the first n places; training has 10 million
+    examples; and the sets are not kept apart.
+
+    Lengths L are `min_length` to `max_length`, in equal shares. The test set may have other
+    lengths, `test_min_length` to `test_max_length`, or those in `test_lengths`. An end that is None
+    is that of training. All sequences are different, so the three sets are disjoint.
+
+    Example of length 8 with n = 2 and three answers:
+        source     4 1 0 4 2
+        queries    3 3 1
+        target     4 2 3
+        alignment  3 4 -1
+
+    Raises ValueError for a set without examples, a setting below 1, a length below n + m, an empty
+    range of lengths, `test_lengths` next to a range, and more examples than there are different
+    sequences.
+    """
+
+    def __init__(
+        self,
+        generator: torch.Generator,
+        num_train: int = 20_000,
+        num_validation: int = 500,
+        num_test: int = 500,
+        min_length: int = 32,
+        max_length: int = 64,
+        steps: int = 2,
+        num_answers: int = 16,
+        vocab_size: int = 16,
+        test_min_length: int | None = None,
+        test_max_length: int | None = None,
+        test_lengths: Sequence[int] | None = None,
+    ) -> None:
+        trained, tested = length_ranges(
+            min_length, max_length, test_min_length, test_max_length, test_lengths
+        )
+        settings = {"steps": steps, "num_answers": num_answers, "vocab_size": vocab_size}
+        for name, value in settings.items():
+            check_positive(name, value)
+        shortest = min([*trained, *(tested or [])])
+        if shortest < steps + num_answers:
+            raise ValueError(
+                f"lengths must be at least {steps + num_answers}, because {num_answers} symbols "
+                f"have answers and {steps} come first, got {shortest}"
+            )
+        self._steps, self._answers, self._vocab_size = steps, num_answers, vocab_size
+        symbols = numbered(vocab_size)
+        sizes = (num_train, num_validation, num_test)
+        super().__init__(generator, sizes, trained, tested, symbols, symbols)
+        self.chance = {
+            "exact_match": float(vocab_size) ** -num_answers,
+            "token_accuracy": 1 / vocab_size,
+        }
+
+    def families(self, numbers: Sequence[int]) -> Families:
+        return uniform(numbers, self._vocab_size)
+
+    def batch_of(self, drawn: Drawn, generator: torch.Generator) -> Batch:
+        sources, queries, targets, alignments = [], [], [], []
+        for length, digits in drawn.items():
+            sequence, told = FIRST + digits, length - self._answers
+            back = torch.arange(told, length) - self._steps
+            sources.append(sequence[:, :told])
+            queries.append(sequence[:, told:])
+            targets.append(sequence[:, back])
+            alignments.append(back.where(back < told, -1).expand(len(digits), -1))
+        asked = torch.arange(self._answers)
+        target = torch.cat(targets)
+        return given_batch(
+            queries=torch.cat(queries),
+            source=stack(sources, max(drawn) - self._answers),
+            target=target,
+            asked=asked.expand(len(target), -1),
+            alignment=torch.cat(alignments),
+        )
