@@ -267,15 +267,17 @@ def failed_checks(verdict):
 
 
 @pytest.mark.slow
-def test_which_head_is_what_its_program_prints(in_process, verdict, tmp_path, monkeypatch, capfd):
+def test_which_head_is_what_its_program_prints(
+    attnexp, in_process, verdict, tmp_path, monkeypatch, capfd
+):
     folder = tmp_path / "which_head"
     in_process("exercise", "start", "which_head")
     monkeypatch.chdir(folder)
     assert failed_checks(verdict) == {"runs"}
     train, probe = commands_of(folder)
-    assert in_process(*train).returncode == 0
+    assert attnexp(*train, cwd=folder).returncode == 0
     assert failed_checks(verdict) >= {"probed"}
-    assert in_process(*probe).returncode == 0
+    assert attnexp(*probe, cwd=folder).returncode == 0
     assert failed_checks(verdict) == {"heads", "difference", "interval"}
     capfd.readouterr()
     exec((folder / "costs.py").read_text(), {})
