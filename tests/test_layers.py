@@ -40,7 +40,7 @@ PARTS = {
     "cards": "attention config report runs select stats sweeps tables training",
     "claims": "config plots runs select stats sweeps training",
     "attend": "attention config normalizers plots report runs scores tracing",
-    "course": "config data runs scores select stats tables",
+    "course": "claims config data runs scores select stats tables",
     "cli": "architectures attend attention cards claims config course data imported normalizers "
     "notebooks plots probe report runs scores select stats sweeps tables tasks tracing "
     "training version",

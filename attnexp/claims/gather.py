@@ -42,14 +42,17 @@ NO_PACKAGES = "hydra.searchpath=[]"
 """The word, before all others, with which Hydra imports no package to find configurations in it."""
 
 
-def evidence_of(name: str, claim: Claim, config_dir: Path | None, trusted: bool) -> Evidence:
+def evidence_of(
+    name: str, claim: Claim, config_dir: Path | None, trusted: bool, root: Path = FOLDER
+) -> Evidence:
     """Return the evidence for a claim: the runs of its jobs as they are now, and its points.
 
     A run in the folder of the claim counts if a sweep of the claim, composed at the seeds that are
-    there, has a job with its key. Runs that tuned settings do not count. Unless `trusted`, no code
-    of the user's is run. Raises RequestError if a sweep cannot be composed.
+    there, has a job with its key. Runs that tuned settings do not count. `root` holds the folder of
+    each claim. Unless `trusted`, no code of the user's is run. Raises RequestError if a sweep
+    cannot be composed.
     """
-    folder = FOLDER / name
+    folder = root / name
     found = [
         run
         for run in finished_runs(folder)

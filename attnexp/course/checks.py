@@ -8,6 +8,8 @@ from attnexp.core import console
 from attnexp.course.code import check_code
 from attnexp.course.comparison import check_comparison
 from attnexp.course.exercise_file import Check, read_exercise
+from attnexp.course.forecast import check_forecast
+from attnexp.course.heads import check_heads
 from attnexp.select.collect import Collected, collect
 from attnexp.select.selection import warn_skipped
 
@@ -29,5 +31,10 @@ def check_folder(folder: Path, place: Path, seconds: int | None) -> tuple[str, l
     collected = collect([place]) if os.path.exists(place) else Collected()
     warn_skipped(collected.skipped)
     sys.path.append(str(folder.absolute()))  # the user's modules are found there, not imported
-    checks += check_comparison(exercise.comparison, collected.runs, answer)
+    if exercise.comparison is not None:
+        checks += check_comparison(exercise.comparison, collected.runs, answer)
+    elif exercise.heads is not None:
+        checks += check_heads(exercise.heads, collected.runs, answer)
+    elif exercise.forecast is not None:
+        checks += check_forecast(exercise.forecast, folder, place, answer)
     return answer.exercise, checks

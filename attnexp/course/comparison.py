@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from attnexp.core.console import number_text
-from attnexp.course.exercise_file import ANSWER, Answer, Check, Comparison, Setting, settings_text
+from attnexp.course.exercise_file import Answer, Check, Comparison, Setting, settings_text
+from attnexp.course.stated import PAIRED, reach_of, stated
 from attnexp.runs.folder import Run
 from attnexp.runs.settings import cell
 from attnexp.runs.user_code import changed_modules, user_code
@@ -20,9 +20,6 @@ from attnexp.stats.paired import paired
 from attnexp.tables.grid import listed
 
 LEAST_SEEDS = fewest_seeds(LEVEL)
-
-TOLERANCE = 0.05
-"""The largest error of a stated number, in half widths of Student's interval."""
 
 UNDECIDED = "undecided"
 
@@ -39,7 +36,7 @@ def check_comparison(
     metric, labels = comparison.metric, comparison.labels
     measured = [run for run in runs if run.finished and number_of(run, metric) is not None]
     frame, _ = without_repeats(without_trials(make_frame(measured))[0])
-    fits = [_fitting(frame, {**comparison.same, **side}) for side in comparison.sides]
+    fits = [fitting(frame, {**comparison.same, **side}) for side in comparison.sides]
     sides = [frame.only(rows) for rows in fits]
     missing = [label for label, side in zip(labels, sides, strict=True) if not len(side)]
     same = settings_text(comparison.same)
@@ -84,7 +81,8 @@ def _check(name: str, problems: Collection[object], problem: str, fine: str) -> 
     return Check(name, not problems, problem if problems else fine)
 
 
-def _fitting(frame: Frame, wanted: Mapping[str, Setting]) -> NDArray[np.bool_]:
+def fitting(frame: Frame, wanted: Mapping[str, Setting]) -> NDArray[np.bool_]:
+    """Return whether each run of a frame has these settings and choices."""
     fits = np.ones(len(frame), dtype=bool)
     for name, value in wanted.items():
         found = frame.column(name) if name in frame.factors else [None] * len(frame)
@@ -121,14 +119,14 @@ def _answered(
     mean, ends = sign * found.mean, sorted([sign * found.low, sign * found.high])
     differences = list(paired(samples[0].values, samples[1].values).values())
     half = student_reach(differences, LEVEL, overlap=0.0)
-    reach = max(TOLERANCE * half, 1e-6 * abs(mean))
     means = {f"the mean of {' minus '.join(labels)}": [mean]}
     intervals = {
         "Student's 95% interval of it": [mean - half, mean + half],
         "the 95% interval of it by `attnexp results`": ends,
     }
-    yield _stated("difference", [answer.difference], means, reach)
-    yield _stated("interval", [answer.low, answer.high], intervals, reach)
+    reach = reach_of(mean, half)
+    yield stated("difference", [answer.difference], means, reach, PAIRED)
+    yield stated("interval", [answer.low, answer.high], intervals, reach, PAIRED)
     worse = [one.word == "worse" for one in compared]
     right = labels[worse.index(False)] if any(worse) else UNDECIDED
     text = "the conclusion of the paired test by which `attnexp results` compares rows"
@@ -137,25 +135,3 @@ def _answered(
     else:
         choices = f"choose {labels[0]}, {labels[1]} or {UNDECIDED}"
         yield Check("conclusion", False, f"`better: {answer.better}` is not {text}: {choices}")
-
-
-def _stated(
-    name: str,
-    stated: Sequence[float | None],
-    right: Mapping[str, Sequence[float]],
-    reach: float,
-) -> Check:
-    """Check that numbers were stated, and are right within `reach`.
-
-    `right` has the right numbers by name. The numbers of any one name pass.
-    """
-    numbers = [number for number in stated if number is not None]
-    if len(numbers) < len(stated):
-        return Check(name, False, f"{next(iter(right))} is missing from {ANSWER}")
-    passed = [
-        text for text, ours in right.items() if np.allclose(numbers, ours, rtol=0, atol=reach)
-    ]
-    is_text = f"is {passed[0]}" if passed else f"is not {' nor '.join(right)}"
-    share = f"within {number_text(reach)} ({TOLERANCE:.0%} of half the interval)"
-    said = f"{' to '.join(map(number_text, numbers))} {is_text}, paired by seed, {share}"
-    return Check(name, bool(passed), said)

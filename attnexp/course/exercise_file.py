@@ -49,19 +49,50 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return first, second
 
 
+class Heads(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The runs whose heads are taken out one at a time, and the metric that this changes.
+
+    `layer` is a layer of attention as `attnexp probe` names it, such as `cross.1`, and `count` the
+    number of its heads.
+    """
+
+    metric: str
+    layer: str
+    count: int
+    same: dict[str, Setting]
+
+    def without(self, head: int) -> str:
+        """Return the name of the intervention that takes out a head, which counts from 1."""
+        return f"zero={self.layer}.{head}"
+
+
+class Forecast(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A number to predict before the first run: that of a claim in the folder's `conf`."""
+
+    claim: str
+    number: str
+
+
 class Exercise(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An exercise: the comparison of runs to check, and the file of tests if it asks for code."""
+    """An exercise: the checks of its runs, and the file of tests if it asks for code.
+
+    Exactly one of `comparison`, `heads` and `forecast` is given.
+    """
 
     chapter: str
-    comparison: Comparison
+    comparison: Comparison | None = None
+    heads: Heads | None = None
+    forecast: Forecast | None = None
     tests: str | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The answer to an exercise.
 
-    Holds the mean paired difference, first side minus second, its 95% interval, and the better
-    side.
+    - Of a comparison: the mean paired difference, first side minus second, its 95% interval, and
+      the better side.
+    - Of heads: the head that matters most at each seed, and the mean difference without it.
+    - Of a forecast: the number that was predicted, the one that was measured, and the verdict.
     """
 
     exercise: str
@@ -69,6 +100,10 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     low: float | None = None
     high: float | None = None
     better: str | None = None
+    heads: dict[int, int] | None = None
+    predicted: float | None = None
+    measured: float | None = None
+    verdict: str | None = None
 
 
 def settings_text(settings: Mapping[str, Setting]) -> str:
@@ -97,6 +132,11 @@ def read_exercise(folder: Path) -> tuple[Exercise, Answer]:
             "does"
         )
     description = read_document(folder / DESCRIPTION, Exercise)
+    kinds = (description.comparison, description.heads, description.forecast)
+    if sum(kind is not None for kind in kinds) != 1:
+        raise RequestError(
+            f"{folder / DESCRIPTION} must have exactly one of comparison, heads and forecast"
+        )
     return description, read_document(folder / ANSWER, Answer)
 
 

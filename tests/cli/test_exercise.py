@@ -210,7 +210,7 @@ def page_program(name):
     return re.sub("|".join(sides), lambda found: sides[found[0]], program)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", COLUMNS)
 def test_what_the_page_computes_passes_and_is_said_to_be_students(
     name, in_process, verdict, tmp_path, monkeypatch, capfd
 ):
@@ -234,7 +234,7 @@ def test_what_the_page_computes_passes_and_is_said_to_be_students(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", COLUMNS)
 def test_an_exercise_that_is_solved_as_its_question_says_passes(
     name, in_process, verdict, tmp_path, monkeypatch
 ):
@@ -260,6 +260,79 @@ def test_an_exercise_that_is_solved_as_its_question_says_passes(
 def fits(run, side):
     name, value = next(iter(side.items()))
     return (run.choices | run.settings)[name] == value
+
+
+def failed_checks(verdict):
+    return {check["name"] for check in verdict(".")[1]["checks"] if not check["passed"]}
+
+
+@pytest.mark.slow
+def test_which_head_is_what_its_program_prints(
+    attnexp, in_process, verdict, tmp_path, monkeypatch, capfd
+):
+    folder = tmp_path / "which_head"
+    in_process("exercise", "start", "which_head")
+    monkeypatch.chdir(folder)
+    assert failed_checks(verdict) == {"runs"}
+    train, probe = commands_of(folder)
+    assert attnexp(*train, cwd=folder).returncode == 0
+    assert failed_checks(verdict) >= {"probed"}
+    assert attnexp(*probe, cwd=folder).returncode == 0
+    assert failed_checks(verdict) == {"heads", "difference", "interval"}
+    capfd.readouterr()
+    exec((folder / "costs.py").read_text(), {})
+    rows = [line.split() for line in capfd.readouterr().out.splitlines()]
+    assert len(rows) == 24
+    numbers = [(int(row[1]), int(row[3]), float(row[4]), float(row[5])) for row in rows]
+    heads, changes = {}, []
+    for seed in range(6):
+        _, heads[seed], _, change = min((r for r in numbers if r[0] == seed), key=lambda r: r[2])
+        changes.append(change)
+    mean, reach = fmean(changes), 2.571 * stats.sem(changes)
+    fill_in(folder, heads=heads, difference=mean, low=mean - reach, high=mean + reach)
+    assert failed_checks(verdict) == set()
+    assert (folder / ".passed").is_file()
+
+
+def commands_of(folder):
+    """The arguments of the commands that the README.md of a folder shows."""
+    lines = (folder / "README.md").read_text().splitlines()
+    return [shlex.split(line)[1:] for line in lines if line.startswith(" " * 8)]
+
+
+def test_a_prediction_is_written_first_and_may_be_wrong(in_process, verdict, tmp_path, monkeypatch):
+    folder = tmp_path / "predict_first"
+    in_process("exercise", "start", "predict_first")
+    monkeypatch.chdir(folder)
+    (command,) = commands_of(folder)
+    answer = in_process(*command)
+    assert answer.returncode == 2
+    assert "prediction.date must be a date" in answer.stderr
+    assert failed_checks(verdict) == {"prediction"}
+    claim = folder / "conf" / "claim" / "brightest" / "claim.yaml"
+    stub = claim.read_text()
+    assert stub.count('""') == 2
+    said = stub.replace('date: ""', 'date: "2026-11-23"').replace('says: ""', 'says: "It is 12.5."')
+    # Sweeps in this process, with little training.
+    little = ["train.max_epochs=2", "hydra/launcher=batched"]
+    claim.write_text(said.replace("model=additive]", f"model=additive, {', '.join(little)}]"))
+    assert in_process(*command).returncode == 0
+    assert failed_checks(verdict) == {"predicted", "measured", "interval", "verdict"}
+    runs = collect(["outputs"]).runs
+    errors = [
+        float(row.numbers["test_mse"])
+        for run in runs
+        for row in run.interventions
+        if (row.split, row.intervention) == ("test", "hard")
+    ]
+    low, high = stats.t.interval(0.95, 5, loc=fmean(errors), scale=stats.sem(errors))
+    numbers = {"predicted": 12.5, "measured": fmean(errors), "low": low, "high": high}
+    fill_in(folder, **numbers, verdict="reproduced" if high < 0.2 else "not reproduced")
+    assert low > 0.2 or high < 0.2
+    assert failed_checks(verdict) == set()
+    late = claim.read_text().replace("12.5", f"{fmean(errors):.2f}")
+    claim.write_text(late)
+    assert failed_checks(verdict) == {"prediction"}
 
 
 @pytest.mark.parametrize("name", names())

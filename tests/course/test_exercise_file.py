@@ -6,7 +6,7 @@ import pytest
 
 from attnexp.core.errors import RequestError
 from attnexp.course import exercise_file as exercises
-from attnexp.course.exercise_file import ANSWER, DESCRIPTION, FOLDER
+from attnexp.course.exercise_file import ANSWER, DESCRIPTION, FOLDER, Answer
 
 
 @pytest.fixture(params=exercises.names())
@@ -26,10 +26,11 @@ def test_every_exercise_has_a_question_an_answer_and_its_tests(name):
     assert exercises.question(name).endswith("?")
     exercise, answer = exercises.read_exercise(FOLDER / name)
     assert answer.exercise == name
-    found = (answer.difference, answer.low, answer.high, answer.better)
-    assert found == (None, None, None, None)
+    assert answer == Answer(name)
     text = (FOLDER / name / ANSWER).read_text()
-    assert all(label in text for label in exercise.comparison.labels)
+    assert all(
+        label in text for label in (exercise.comparison.labels if exercise.comparison else ())
+    )
     assert (FOLDER / name / "README.md").read_text().startswith("# ")
     tests = [path.name for path in (FOLDER / name).glob("test_*.py")]
     assert tests == ([] if exercise.tests is None else [exercise.tests])
@@ -54,6 +55,18 @@ def test_start_writes_nothing_where_a_file_cannot_be_copied(tmp_path, monkeypatc
     with pytest.raises(RequestError, match="cannot be written"):
         exercises.start("bandwidth", tmp_path / "mine")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    ["", "forecast: {claim: a, number: b}\nheads: {metric: m, layer: l, count: 2, same: {}}"],
+)
+def test_an_exercise_asks_for_exactly_one_kind_of_answer(tmp_path, kinds):
+    (tmp_path / DESCRIPTION).write_text(f"chapter: heads\n{kinds}\n")
+    (tmp_path / ANSWER).write_text("exercise: mine\n")
+    message = "must have exactly one of comparison, heads and forecast"
+    with pytest.raises(RequestError, match=message):
+        exercises.read_exercise(tmp_path)
 
 
 @pytest.mark.parametrize(

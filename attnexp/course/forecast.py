@@ -1,0 +1,75 @@
+"""Checks a prediction that was written down before the first run, and the measured number."""
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from attnexp.claims.claim import read_claim
+from attnexp.claims.gather import evidence_of
+from attnexp.claims.stored import prediction_digest, read_predictions
+from attnexp.course.comparison import LEAST_SEEDS
+from attnexp.course.exercise_file import ANSWER, Answer, Check, Forecast
+from attnexp.course.stated import reach_of, stated
+from attnexp.stats.intervals import LEVEL, student_reach
+
+NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e-?\d+)?")
+"""A number in a sentence."""
+
+
+def check_forecast(asked: Forecast, folder: Path, place: Path, answer: Answer) -> Iterator[Check]:
+    """Yield the checks in order, up to a failed one that the next ones need.
+
+    The claim is in the `conf` of the folder of an exercise, and its runs are in `claims/NAME` below
+    `place`. No code of the folder is run. Whether the prediction comes true is not checked. Raises
+    RequestError for a claim that cannot be read, and for files of a run that cannot be read.
+    """
+    command = f"attnexp claims {asked.claim} --config-dir conf"
+    stored = read_predictions(place / "claims" / asked.claim)
+    if not stored:
+        sentence = f"no prediction is stored: {command} stores it before the first run"
+        yield Check("prediction", False, sentence)
+        return
+    config_dir = folder / "conf"
+    claim = read_claim(asked.claim, config_dir)
+    now = prediction_digest(claim.prediction.date, claim.prediction.says)
+    if stored[0].after_runs:
+        sentence = "the prediction was stored after the first run: begin in another folder"
+    elif stored[-1].digest != now or len(stored) > 1:
+        sentence = f"the prediction was changed after the first run; before: {stored[0].says}"
+    else:
+        sentence = f"the prediction was stored on {stored[0].time}, before the first run"
+    fine = [each.digest for each in stored] == [now] and not stored[0].after_runs
+    yield Check("prediction", fine, sentence)
+    numbers = [float(text) for text in NUMBER.findall(stored[0].says)]
+    given = answer.predicted
+    if given is None:
+        sentence = f"the number that was predicted is missing from {ANSWER}"
+    else:
+        sentence = f"`predicted: {given:g}` is {{}}in the stored prediction: {stored[0].says}"
+        sentence = sentence.format("" if given in numbers else "not ")
+    yield Check("predicted", given is not None and given in numbers, sentence)
+
+    if claim.needs_user_code:
+        yield Check("runs", False, "the decision of the claim must be one of attnexp's")
+        return
+    evidence = evidence_of(asked.claim, claim, config_dir, trusted=False, root=place / "claims")
+    values = evidence.sample(asked.number).means if asked.number in evidence.names() else []
+    sentence = (
+        f"{len(values)} seeds have {asked.number}, and at least {LEAST_SEEDS} are needed: {command}"
+    )
+    yield Check("runs", len(values) >= LEAST_SEEDS, sentence)
+    if len(values) < LEAST_SEEDS:
+        return
+    spread = evidence.sample(asked.number).spread
+    mean, half = math.fsum(values) / len(values), student_reach(values, LEVEL, overlap=0.0)
+    means = {f"the mean of {asked.number} over seeds": [mean]}
+    ends = {"Student's 95% interval of it": [mean - half, mean + half]}
+    if spread.low is not None and spread.high is not None:
+        ends["the 95% interval of it on the card"] = [spread.low, spread.high]
+    reach = reach_of(mean, half)
+    yield stated("measured", [answer.measured], means, reach)
+    yield stated("interval", [answer.low, answer.high], ends, reach)
+    right = answer.verdict == claim.verdict(evidence).word
+    is_text = "is" if right else "is not"
+    yield Check("verdict", right, f"`verdict: {answer.verdict}` {is_text} that of the claim")
