@@ -42,6 +42,15 @@ minutes: 0.1
 decides: {is: own.Fails}
 """
 
+STOPS = (
+    FAILS.partition("computes:")[0]
+    + """sweeps: [[model=gaussian, data.low=5, data.high=0]]
+seeds: 1
+minutes: 0.1
+decides: {is: bounded, number: test_mse, at_most: 2.0}
+"""
+)
+
 OWN = """from attnexp.claims.decision import Decision
 
 
@@ -77,7 +86,7 @@ CASES = {
 }
 """A command line for each verb and exit code of the table."""
 
-OTHERS = {
+OTHERS: dict[str, list[tuple[str, ...]]] = {
     "results": [("--runs", "outputs"), ("--costs", "--by", "model", "outputs"), ("empty",)],
     "status": [("empty",)],
     "card_compare": [("card", "--compare", "a.json", "b.json")],
@@ -124,7 +133,7 @@ SPOILT = {
 
 @pytest.fixture
 def outputs(finished_runs, write_run, tmp_path, in_process):
-    """A finished run, one that is not repeated by its seed, one that failed, and files of one's own."""
+    """A finished run, a copy with another metric, a failed run, two cards, two claims and a trial."""
     shutil.copytree(finished_runs["boxcar"], tmp_path / "outputs" / "run")
     changed = shutil.copytree(finished_runs["boxcar"], tmp_path / "outputs" / "changed")
     change_summary(changed, lambda summary: summary["metrics"].update(test_mse=7.0))
@@ -134,6 +143,7 @@ def outputs(finished_runs, write_run, tmp_path, in_process):
         "trial/mine.yaml": TRIAL,
         "claim/fails/claim.yaml": FAILS,
         "claim/fails/own.py": OWN,
+        "claim/stops/claim.yaml": STOPS,
     }.items():
         file = tmp_path / "my_conf" / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +173,7 @@ def test_a_schema_is_one_and_describes_every_field(name):
 
 
 @pytest.mark.usefixtures("outputs")
-@pytest.mark.parametrize(("verb", "code"), CASES, ids=lambda each: str(each))
+@pytest.mark.parametrize(("verb", "code"), CASES, ids=str)
 def test_a_verb_ends_by_the_code_of_the_table(verb, code, in_process):
     answer = in_process(*CASES[verb, code], "--format", "json")
     assert answer.returncode == code, answer.stderr
@@ -195,6 +205,13 @@ def test_other_documents_follow_the_same_schemas(name, words, succeeds):
             assert faults(name, spoilt)
 
 
+@pytest.mark.usefixtures("outputs")
+def test_a_claim_whose_runs_fail_has_no_document(in_process):
+    answer = in_process("claims", "stops", "--config-dir", "my_conf", "--format", "json")
+    assert (answer.returncode, answer.stdout) == (1, "")
+    assert "low must be less than high" in answer.stderr
+
+
 def test_the_table_of_the_page_has_these_codes():
     text = (ROOT / "docs" / "python.md").read_text().partition("| verb | the document |")[2]
     table = text.partition("\n\n")[0]
@@ -215,10 +232,3 @@ def test_the_table_of_the_page_has_these_codes():
 )
 def test_a_dry_run_has_no_document(refused, words, sentence):
     assert sentence in refused(*words, "--dry-run", "--format", "json")
-
-
-@pytest.mark.usefixtures("outputs")
-def test_the_card_is_the_content_of_its_file(succeeds, tmp_path):
-    document = succeeds(*CARD, "--format", "json").stdout
-    (file,) = (tmp_path / "outputs" / "cards").glob("*.json")
-    assert document == file.read_text() + "\n"
