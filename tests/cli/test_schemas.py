@@ -133,7 +133,7 @@ SPOILT = {
 
 @pytest.fixture
 def outputs(finished_runs, write_run, tmp_path, in_process):
-    """A finished run, a copy with another metric, a failed run, two cards, two claims and a trial."""
+    """A finished run, a copy with another metric, a failed run, two cards, two claims, a trial."""
     shutil.copytree(finished_runs["boxcar"], tmp_path / "outputs" / "run")
     changed = shutil.copytree(finished_runs["boxcar"], tmp_path / "outputs" / "changed")
     change_summary(changed, lambda summary: summary["metrics"].update(test_mse=7.0))
@@ -206,8 +206,8 @@ def test_other_documents_follow_the_same_schemas(name, words, succeeds):
 
 
 @pytest.mark.usefixtures("outputs")
-def test_a_claim_whose_runs_fail_has_no_document(in_process):
-    answer = in_process("claims", "stops", "--config-dir", "my_conf", "--format", "json")
+def test_a_claim_whose_runs_fail_has_no_document(attnexp):
+    answer = attnexp("claims", "stops", "--config-dir", "my_conf", "--format", "json")
     assert (answer.returncode, answer.stdout) == (1, "")
     assert "low must be less than high" in answer.stderr
 
