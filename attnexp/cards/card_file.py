@@ -91,9 +91,14 @@ class Card(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     format: Literal[1] = 1
 
 
+def encoded(card: Card) -> bytes:
+    """Return the content of the file of a card, as JSON."""
+    return msgspec.json.format(msgspec.json.encode(card), indent=1)
+
+
 def write_card(path: Path, card: Card) -> None:
     """Write a card as JSON. Raises RequestError if the file cannot be written."""
-    write_output("--output", path, msgspec.json.format(msgspec.json.encode(card), indent=1))
+    write_output("--output", path, encoded(card))
 
 
 def read_card(path: Path) -> Card:

@@ -1,8 +1,11 @@
 """`attnexp card`: a score, a normalizer or positions in a battery of trials."""
 
 import argparse
+import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import Arguments, count, fraction, listed
 from attnexp.cli.candidates import chosen
@@ -11,12 +14,16 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import file_word, write_output
 
+if TYPE_CHECKING:
+    from attnexp.cards.card_file import Card
+
 EPILOG = """examples:
   attnexp card --quick model=cosine                  ten minutes on two cores
   attnexp card normalizer=sparsemax                  an hour; --full takes a night
   attnexp card --quick model=mine --config-dir conf  a score of your own
   attnexp card --quick model=cosine --trials reverse,needle
   attnexp card --compare a.json b.json               a table of cards, without their runs
+  attnexp card --quick model=cosine --format json    for programs: the card, as in its file
 `attnexp docs card` says what each trial asks.
 """
 
@@ -30,11 +37,20 @@ def main(argv: Sequence[str]) -> None:
     arguments = make_parser().parse_intermixed_args(argv)
     if arguments.compare:
         _compare(arguments)
-    else:
-        _card(arguments)
+        return
+    is_read = arguments.format == "json"  # by a program, which takes nothing else
+    if arguments.dry_run and is_read:
+        raise RequestError("--dry-run makes no card: leave out --format json")
+    with console.aside() if is_read else nullcontext():
+        card = _card(arguments)
+    if is_read and card is not None:
+        from attnexp.cards.card_file import encoded
+
+        sys.stdout.write(encoded(card).decode() + "\n")
 
 
-def _card(arguments: argparse.Namespace) -> None:
+def _card(arguments: argparse.Namespace) -> "Card | None":
+    """Write a card and return it, None after --dry-run."""
     from attnexp.cards.carry_out import FOLDER, Effort, make_card
     from attnexp.cards.rows import rows_of
     from attnexp.cards.trial import MINUTES, SEEDS, read_tasks
@@ -61,7 +77,7 @@ def _card(arguments: argparse.Namespace) -> None:
     if arguments.dry_run:
         for task in tasks:
             console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
-        return
+        return None
     output = arguments.output or FOLDER / f"{file_word(rows[0].label)}-{level}.html"
     if output.suffix != ".html":
         raise RequestError(f"--output: {output} must end with .html; the JSON is next to it")
@@ -77,6 +93,7 @@ def _card(arguments: argparse.Namespace) -> None:
     write_output("--output", output, page(card_content(card)).encode("utf-8", "replace"))
     show(Report([overview(card)], [], verdicts=summary_sentences(card)), limit=0)
     console.say(f"{console.relative(output)}  {console.relative(output.with_suffix('.json'))}")
+    return card
 
 
 def _baselines(arguments: argparse.Namespace) -> list[list[str]]:
@@ -102,7 +119,7 @@ def _compare(arguments: argparse.Namespace) -> None:
         raise RequestError(f"--compare takes cards alone, got {' '.join(arguments.words)}")
     cards = [read_card(path) for path in arguments.compare]
     trials = merged(cards, [str(path) for path in arguments.compare])
-    form = chosen_format(None, arguments.output)
+    form = chosen_format(arguments.format, arguments.output)
     emit(leaderboard(trials), Output(form, arguments.output), limit=0)
 
 
@@ -159,6 +176,9 @@ def make_parser() -> Arguments:
         "--compare", nargs="+", type=Path, metavar="CARD.json", help="cards to compare"
     )
     parser.add_argument("--dry-run", action="store_true", help="name the trials, and run nothing")
+    parser.add_argument(
+        "--format", choices=("table", "json"), help="default: as the FILE of --compare ends"
+    )
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the page; --compare: the table"
     )

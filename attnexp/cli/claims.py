@@ -52,10 +52,12 @@ def main(argv: Sequence[str]) -> None:
     chosen = known if arguments.all else [arguments.name] if arguments.name else []
     if arguments.dry_run and not chosen:
         raise RequestError("--dry-run takes the name of a claim, or --all")
+    is_read = arguments.format == "json"  # by a program, which takes nothing else
+    if arguments.dry_run and is_read:
+        raise RequestError("--dry-run prints no verdicts: leave out --format json")
     drawing = bool(chosen) and not arguments.dry_run
     require_drawing(arguments, drawing, "name a claim, without --dry-run")
-    is_read = arguments.format == "json"  # by a program, which takes nothing else
-    with console.silent() if is_read else nullcontext():
+    with console.aside() if is_read else nullcontext():
         entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
     if arguments.dry_run:
         return
@@ -81,7 +83,8 @@ def main(argv: Sequence[str]) -> None:
         sentence = f"{', '.join(failed)} could not be judged"
         if chosen:
             raise RunFailedError(f"{sentence}: the card says why")
-        console.warn(f"{sentence}: attnexp claims NAME says why")
+        warn = console.warn_aside if is_read else console.warn
+        warn(f"{sentence}: attnexp claims NAME says why")
 
 
 def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":

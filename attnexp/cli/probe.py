@@ -1,7 +1,7 @@
 """`attnexp probe`: replaces the attention weights of trained runs, and measures what changes."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
     from attnexp.runs.folder import Run
     from attnexp.select.configurations import Comparison
     from attnexp.training.prepared_run import PreparedRun
-
-Progress = Callable[[str, int], AbstractContextManager[Callable[[int, str], None]]]
-"""Shows how far work has come, as `console.progress` does."""
 
 EPILOG = """examples:
   attnexp probe outputs/RUN                           uniform, gold, hard, shuffled, each head out
@@ -89,10 +86,10 @@ def main(argv: Sequence[str]) -> None:
     compared = comparisons(found)
     several = [one.runs for each in compared for one in each.configurations]
     runs = [run for own in several for run in own]
-    silent = output.form != "table" and output.path is None
-    progress = console.no_progress if silent else console.progress
-    for own in several:
-        _probe(own, partial(Probe, words=words, laws=laws), trust, progress)
+    is_read = output.form != "table" and output.path is None
+    with console.aside() if is_read else nullcontext():
+        for own in several:
+            _probe(own, partial(Probe, words=words, laws=laws), trust)
     compared = comparisons([load_run(run.path) for run in runs])
     report = interventions_report(
         compared, arguments.metric, arguments.equal_within, arguments.looks
@@ -106,7 +103,6 @@ def _probe(
     runs: "Sequence[Run]",
     make: "Callable[[PreparedRun], Probe]",
     trust: "Trust",
-    progress: Progress,
 ) -> None:
     """Measure the runs of a configuration, and store the numbers in their folders."""
     from attnexp.config.restore import restore
@@ -119,7 +115,7 @@ def _probe(
             for other in prepared
             if other is not own and other.dataset.spec == own.dataset.spec
         ]
-        with progress(f"probe {run.title}", probe.passes) as advance:
+        with console.progress(f"probe {run.title}", probe.passes) as advance:
             rows = probe.measure(advance, others)
         write_probed(run.folder, rows)
 

@@ -14,11 +14,11 @@ from attnexp.cli.arguments import (
     listed,
 )
 from attnexp.core import console
+from attnexp.tables.grid import Report
 from attnexp.tables.output import emit
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
-    from attnexp.tables.grid import Report
 
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
@@ -47,12 +47,17 @@ def main(argv: Sequence[str]) -> None:
     warn_skipped(collected.skipped)
     if not collected.runs:
         places = ", ".join(map(str, paths))
-        console.say(f"There are no runs below {places} yet: `attnexp` makes one.")
+        sentence = f"There are no runs below {places} yet: `attnexp` makes one."
+        if output.form == "json":
+            console.warn_aside(sentence)
+            emit(Report([], []), output, arguments.limit)
+        else:
+            console.say(sentence)
         return
     emit(report(collected.runs, arguments), output, arguments.limit)
 
 
-def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> "Report":
+def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
     """Return the tables that the arguments ask for. Raises RequestError for unknown names."""
     from attnexp.select.frame import make_frame
     from attnexp.select.names import resolve_name

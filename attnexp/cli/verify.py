@@ -1,9 +1,13 @@
 """`attnexp verify`: repeats runs and compares all that tables and pictures read."""
 
+import argparse
+import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +18,7 @@ from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where, fra
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened, writable
 from attnexp.core.time_limit import time_limit
+from attnexp.runs.settings import clean
 from attnexp.runs.summary import Summary, error_text
 
 if TYPE_CHECKING:
@@ -26,11 +31,15 @@ EPILOG = """examples:
   attnexp verify outputs/RUN                          one run
   attnexp verify outputs --where "data=sine"          all finished runs on sine
   attnexp verify outputs/RUN --trust mine             a score or data set in your mine.py
+  attnexp verify outputs --format json                for programs
 exit code: 0 if all are bit-identical or within tolerance, 1 if one is different or not verified
 """
 
 BY_CLOCK = "training ended early: train.max_minutes"
 """How the note of a run begins that its limit of minutes has ended."""
+
+UNVERIFIED = "not verified"
+"""The outcome of a run that could not be repeated."""
 
 
 def main(argv: Sequence[str]) -> None:
@@ -40,6 +49,25 @@ def main(argv: Sequence[str]) -> None:
     names code that is not trusted, and RunFailedError where a run differs or is not verified.
     """
     arguments = make_parser().parse_intermixed_args(argv)
+    is_read = arguments.format == "json"  # by a program, which takes nothing else
+    with console.aside() if is_read else nullcontext():
+        records = _verify(arguments)
+    if is_read:
+        from attnexp.runs.origin.repeat import NOT_CHECKED
+
+        checked = {"tolerance": arguments.tolerance, "not_checked": NOT_CHECKED}
+        sys.stdout.write(json.dumps({"runs": records, **checked}) + "\n")
+    outcomes = [record["outcome"] for record in records]
+    counts = {
+        "differ from what was stored": outcomes.count("different"),
+        "could not be verified": outcomes.count(UNVERIFIED),
+    }
+    if said := [f"{n} of {len(records)} runs {what}" for what, n in counts.items() if n]:
+        raise RunFailedError(", ".join(said))
+
+
+def _verify(arguments: argparse.Namespace) -> list[dict[str, object]]:
+    """Repeat the runs, print of each how its numbers compare, and return it for programs."""
     from attnexp.runs.origin.repeat import NOT_CHECKED
     from attnexp.select.selection import selected
 
@@ -51,7 +79,7 @@ def main(argv: Sequence[str]) -> None:
     trust = read_trust(arguments.trust, arguments.config_dir)
     end = time.monotonic() + arguments.seconds
     concerned: dict[str, list[str]] = {}
-    different = unverified = 0
+    records = []
     for run in runs:
         try:
             left = end - time.monotonic()
@@ -59,26 +87,28 @@ def main(argv: Sequence[str]) -> None:
         except RequestError as error:
             if len(runs) == 1:
                 raise RequestError(str(error)) from error
-            verdict, unverified = f"not verified: {error}", unverified + 1
+            verdict, record = _unverified(str(error))
         except RunFailedError as error:
-            verdict, unverified = f"not verified: {error}", unverified + 1
+            verdict, record = _unverified(str(error))
         except Exception as error:  # a summary may ask for anything
-            why = shortened(error_text(error), 160)
-            verdict, unverified = f"not verified: {why}", unverified + 1
+            verdict, record = _unverified(shortened(error_text(error), 160))
         else:
-            verdict = str(repetition)
-            different += repetition.outcome == "different"
+            verdict, record = str(repetition), {**repetition.record(), "why": None}
             for sentence in repetition.surroundings:
                 concerned.setdefault(sentence, []).append(run.path)
         console.out.print(escape(f"{console.relative(run.folder)}: {verdict}"), soft_wrap=True)
+        records.append({"run": clean(run.path), **record})
     for sentence, paths in concerned.items():
         of = "" if len(runs) == 1 else f" ({len(paths)} of {len(runs)} runs)"
         console.warn(f"{sentence}{of}")
     console.say(f"not checked: {NOT_CHECKED}")
-    if different or unverified:
-        counts = {"differ from what was stored": different, "could not be verified": unverified}
-        said = [f"{number} of {len(runs)} runs {what}" for what, number in counts.items() if number]
-        raise RunFailedError(", ".join(said))
+    return records
+
+
+def _unverified(why: str) -> tuple[str, dict[str, object]]:
+    """Return the verdict on a run that could not be repeated, in words and for programs."""
+    nothing = {"largest": None, "where": None, "surroundings": list[str]()}
+    return f"{UNVERIFIED}: {why}", {"outcome": UNVERIFIED, **nothing, "why": why}
 
 
 def _repeated(
@@ -153,4 +183,5 @@ def make_parser() -> Arguments:
         help="time for all runs together; runs that take longer are not verified (default 600)",
     )
     add_trust(parser)
+    parser.add_argument("--format", choices=("table", "json"), default="table")
     return parser

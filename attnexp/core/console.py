@@ -178,6 +178,21 @@ def silent() -> Iterator[None]:
 
 
 @contextmanager
+def aside() -> Iterator[None]:
+    """Print everything on the standard error for as long as the block takes.
+
+    Standard output is then left to a document that a program reads.
+    """
+    consoles = globals()
+    before = out
+    consoles["out"] = err
+    try:
+        yield
+    finally:
+        consoles["out"] = before
+
+
+@contextmanager
 def status(what: str) -> Iterator[None]:
     """Show what is being done for as long as the block takes, on a terminal alone."""
     if not out.is_terminal:
@@ -196,12 +211,6 @@ def progress(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
     shown = _bar(what, total) if out.is_terminal else _lines(what, total)
     with shown as advance:
         yield advance
-
-
-@contextmanager
-def no_progress(what: str, total: int) -> Iterator[Callable[[float, str], None]]:
-    """Show no progress, as for output that a program reads."""
-    yield lambda done, details: None
 
 
 @contextmanager

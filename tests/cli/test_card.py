@@ -76,7 +76,8 @@ def test_a_score_of_ones_own_has_its_card_and_a_repeat_runs_nothing(own, succeed
     assert "<html" in Path("outputs/cards/mine-quick.html").read_text()
     runs = {path: path.stat().st_mtime_ns for path in Path("outputs/cards").glob("*/summary.json")}
     assert len(runs) == 2 * (2 + 2)
-    succeeds("card", *words)
+    document = succeeds("card", *words, "--format", "json").stdout
+    assert document == Path("outputs/cards/mine-quick.json").read_text() + "\n"
     assert content()["trials"] == [trial]
     there = {path: path.stat().st_mtime_ns for path in Path("outputs/cards").glob("*/summary.json")}
     assert there == runs

@@ -4,6 +4,7 @@ import json
 import time
 
 import pytest
+from schemas import faults
 
 from attnexp.cli import main as cli
 from attnexp.cli import status
@@ -28,7 +29,9 @@ def outputs(write_run, tmp_path, monkeypatch):
 
 def record(capsys, *arguments: str) -> dict:
     assert cli.run(["status", *arguments, "--format", "json"]) == 0
-    return json.loads(capsys.readouterr().out)
+    found = json.loads(capsys.readouterr().out)
+    assert faults("status", found) == []
+    return found
 
 
 def test_counts_and_what_needs_a_look(outputs, capsys):

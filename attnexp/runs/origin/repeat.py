@@ -46,6 +46,15 @@ class Repetition:
         by = f" by {self.largest:.2g}" if np.isfinite(self.largest) else ""
         return f"{self.outcome}: {self.where}{by}"
 
+    def record(self) -> dict[str, object]:
+        """Return the comparison as plain values, for programs."""
+        return {
+            "outcome": self.outcome,
+            "largest": self.largest if np.isfinite(self.largest) else None,
+            "where": self.where or None,
+            "surroundings": self.surroundings,
+        }
+
 
 def compare(stored: Run, again: Run, tolerance: float) -> Repetition:
     """Compare a finished run with its repetition, in all that tables and pictures read.
