@@ -31,7 +31,7 @@ SENTENCES = [
     ),
     (
         "model=dott",
-        "'dott' is not one of the choices for 'model'. Did you mean 'dot'\\? Choose adaptive_scale, ",
+        "'dott' is not one of the choices for 'model'. Did you mean 'dot'\\? Choose adaptive_",
     ),
     (
         "-m hydra/sweeper=optuna optim.lr=0.1,1",

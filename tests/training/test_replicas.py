@@ -118,7 +118,9 @@ def test_a_replica_trains_as_a_run_does_alone(words):
             assert ours.lr == theirs.lr
             assert (ours.epoch, ours.step, ours.ended) == (theirs.epoch, theirs.step, theirs.ended)
             assert ours.validation == pytest.approx(theirs.validation, rel=1e-3)
-            assert ours.gradient_norm == pytest.approx(theirs.gradient_norm, rel=1e-3)
+            assert ours.gradient_norm is theirs.gradient_norm or (
+                ours.gradient_norm == pytest.approx(theirs.gradient_norm, rel=1e-3)
+            )
         if "arch=transformer" in words:  # Rprop goes by signs, and magnifies what rounding does
             for one, other in zip(states[seed], parameters, strict=True):
                 torch.testing.assert_close(one, other, rtol=1e-3, atol=1e-4)
