@@ -115,7 +115,7 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
             return msgspec.structs.replace(result, why=shortened(str(error))), NOTHING
         return msgspec.structs.replace(result, numbers=costs, lost=0), NOTHING
     line = effort.line([*task.words, *row.words, f"seed=range(1,{effort.seeds + 1})"])
-    line.append("hydra/launcher=parallel")
+    line.append(f"hydra/launcher={task.trial.launcher}")
     if task.trial.tune:
         tuned = f"hydra.sweeper.tune={json.dumps(task.trial.tune)}"
         line += ["hydra/sweeper=tuned", tuned, f"hydra.sweeper.seeds=[{TUNED_AT}]"]

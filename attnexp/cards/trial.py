@@ -57,6 +57,7 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `metric` decides, `columns` are shown, `probe` are interventions that are made on each run.
       Both are numbers by one word, as `attnexp results --metric` takes them.
     - Differences up to `equal_within` count as equal.
+    - `launcher` runs the jobs: one by one on all cores, or as replicas, which is faster for some.
     - With `works` the number that decides is how many values of a setting work, and the others are
       the largest of a seed.
     - With `escapes` the steps to escape are shown, of the seeds that did.
@@ -72,6 +73,7 @@ class Trial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tune: list[str] = []
     columns: list[str] = []
     probe: list[str] = []
+    launcher: Literal["parallel", "batched"] = "parallel"
     works: Works | None = None
     escapes: Escapes | None = None
     cost: bool = False
