@@ -7,23 +7,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import costs_of
 from attnexp.cards.rows import CardRow
-from attnexp.cards.trial import STEPS, Escapes, LevelName, Task
+from attnexp.cards.trial import STEPS, Escapes, LevelName, Task, Works
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, shortened
 from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.provenance import processor, versions
-from attnexp.select.frame import Frame, make_frame
-from attnexp.select.number import require_number
+from attnexp.select.frame import make_frame
+from attnexp.select.number import number_of, require_number
 from attnexp.select.sample import Sample, sample_of
 from attnexp.sweeps.line import compared_jobs, jobs_of, run_sweep
 from attnexp.sweeps.plan import PlannedJob
@@ -176,22 +173,28 @@ def _numbers(task: Task, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float
     if trial.escapes is not None:
         numbers[STEPS] = dict(_steps_to_escape(runs, trial.escapes))
     if trial.works is not None and trial.metric in samples:
-        work = frame.column(trial.metric) >= trial.works.at_least
-        largest = {name: frame.column(name) for name in samples if name != trial.metric}
-        numbers = {task.metric: _by_seed(frame, work, np.sum)}
-        numbers |= {name: _by_seed(frame, own, np.nanmax) for name, own in largest.items()}
+        numbers = {name: _largest(runs, name) for name in samples if name != trial.metric}
+        numbers[task.metric] = _working(runs, trial.metric, trial.works)
         samples[trial.metric] = Sample(task.metric, {}, "", "higher")
     return numbers, samples.get(trial.metric, NOTHING)
 
 
-def _by_seed(
-    frame: Frame, values: NDArray[Any], gather: Callable[[NDArray[Any]], float]
-) -> dict[int, float]:
-    """Return one value of a seed, of all that its runs have."""
-    seeds = frame.column("seed")
-    found = {int(seed): values[seeds == seed] for seed in dict.fromkeys(seeds)}
-    there = {seed: own for seed, own in found.items() if not np.isnan(own).all()}
-    return {seed: float(gather(own)) for seed, own in there.items()}
+def _working(runs: Sequence[Run], metric: str, works: Works) -> dict[int, float]:
+    """Return the number of runs of each seed that work."""
+    found = dict.fromkeys((run.seed for run in runs), 0.0)
+    for run in runs:
+        value = number_of(run, metric)
+        found[run.seed] += value is not None and value >= works.at_least
+    return found
+
+
+def _largest(runs: Sequence[Run], name: str) -> dict[int, float]:
+    """Return the largest value of a number that the runs of each seed have."""
+    found: dict[int, float] = {}
+    for run in runs:
+        if (value := number_of(run, name)) is not None:
+            found[run.seed] = max(value, found.get(run.seed, value))
+    return found
 
 
 def _steps_to_escape(runs: Sequence[Run], escapes: Escapes) -> Iterator[tuple[int, float]]:
