@@ -23,6 +23,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from hydra.core.utils import env_override
+from omegaconf import OmegaConf
 
 from attnexp.config.job import Job
 from attnexp.core import console
@@ -43,6 +44,10 @@ METHOD = "forkserver" if FORKED else "spawn"
 
 PRELOADED = "attnexp.sweeps.preload"
 """The module that the fork server imports."""
+
+COMPILER = "torch._dynamo"
+"""The module that an optimizer of `torch.optim` imports when it is made, in more than a second. The
+fork server imports it first if the jobs that start it have such an optimizer."""
 
 START = 60.0
 """Seconds that the server may take to fork a worker. Then it is replaced."""
@@ -107,7 +112,7 @@ class WorkerProcess:
         if self._process is not None and self._process.exitcode is not None:
             self.close()  # it died while it had no job
         if self._process is None:
-            self._start()
+            self._start(_preloaded(jobs))
         self._group = dict(enumerate((job, stamp(job.folder)) for job in jobs))
         with suppress(OSError):  # `receive` notices that the process is dead
             self._pipe.send(dict(enumerate(jobs)))
@@ -171,7 +176,7 @@ class WorkerProcess:
             (job, record_end(job, before, Status.FAILED, cause)) for job, before in group.values()
         ]
 
-    def _start(self) -> None:
+    def _start(self, preloaded: Sequence[str] = (PRELOADED,)) -> None:
         """Start the process. A server that is stopped would never fork it, and is replaced."""
         if multiprocessing.get_start_method() not in multiprocessing.get_all_start_methods():
             multiprocessing.set_start_method(METHOD, force=True)  # joblib's, unknown to a worker
@@ -183,7 +188,7 @@ class WorkerProcess:
             theirs = (pipe, lifeline, environment)
             process = context.Process(target=worker.main, args=theirs, daemon=True)
             try:
-                self._server = _running_server()
+                self._server = _running_server(preloaded)
                 with _killed_after(self._server, START):
                     process.start()
                 self._process = process
@@ -210,7 +215,14 @@ def ended_jobs(workers: Sequence[WorkerProcess]) -> list[tuple[Job, Outcome | No
     return [ended for each in workers for ended in each.receive()]
 
 
-def _running_server() -> int | None:
+def _preloaded(jobs: Sequence[Job]) -> tuple[str, ...]:
+    """Return the modules that the fork server should import for jobs."""
+    optimizers = [str(OmegaConf.select(job.config, "optim._target_")) for job in jobs]
+    compiles = any(name.startswith("torch.optim.") for name in optimizers)
+    return (PRELOADED, COMPILER) if compiles else (PRELOADED,)
+
+
+def _running_server(preloaded: Sequence[str] = (PRELOADED,)) -> int | None:
     """Start the fork server unless it runs, and return its process number; None without one.
 
     Its modules do not come from the current directory, and Ctrl-C reaches neither it nor its
@@ -218,7 +230,7 @@ def _running_server() -> int | None:
     """
     if not FORKED:
         return None
-    forkserver.set_forkserver_preload([PRELOADED])
+    forkserver.set_forkserver_preload([*preloaded])
     with env_override({"PYTHONSAFEPATH": "1"}):
         resource_tracker.ensure_running()  # it would unblock SIGINT
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -1,7 +1,9 @@
 """Worker processes and their server: how they begin and end, and what a sweep makes of it."""
 
+import multiprocessing
 import os
 import signal
+import sys
 import threading
 
 import pytest
@@ -74,7 +76,7 @@ def test_a_server_that_is_stopped_is_replaced(worker, monkeypatch, capsys):
 def test_a_worker_that_never_starts_ends_the_sweep_with_a_sentence(
     worker, monkeypatch, error, cause
 ):
-    def refuse():
+    def refuse(preloaded):
         raise error
 
     monkeypatch.setattr(pool, "_running_server", refuse)
@@ -91,6 +93,27 @@ def test_a_process_that_was_killed_without_a_job_fails_no_job(worker, tmp_path):
     worker.submit([Job(OmegaConf.create(), Place(tmp_path, "key"))])
     assert worker._process is not first
     assert worker._process.exitcode is None
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "imports"), [("torch.optim.Adam", True), ("attnexp.training.optimizers.X", False)]
+)
+def test_the_server_imports_the_compiler_for_optimizers_that_need_it(
+    worker, tmp_path, optimizer, imports
+):
+    pool._kill_server(pool._running_server())
+    config = OmegaConf.create({"optim": {"_target_": optimizer}})
+    worker.submit([Job(config, Place(tmp_path, "key"))])
+    context = multiprocessing.get_context("forkserver")
+    ours, theirs = context.Pipe()
+    fork = context.Process(target=report_modules, args=(theirs,))
+    fork.start()
+    assert ("torch._dynamo" in ours.recv()) is imports
+    fork.join()
+
+
+def report_modules(pipe):
+    pipe.send(list(sys.modules))
 
 
 def test_the_server_takes_no_module_from_the_current_directory(worker, tmp_path, monkeypatch):
