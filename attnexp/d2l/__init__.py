@@ -23,6 +23,7 @@ from attnexp.d2l.helpers import (
     try_all_gpus,
     try_gpu,
 )
+from attnexp.d2l.images import FashionMNIST
 from attnexp.d2l.layers import (
     AdditiveAttention,
     AddNorm,
@@ -66,6 +67,7 @@ __all__ = [
     "DotProductAttention",
     "Encoder",
     "EncoderDecoder",
+    "FashionMNIST",
     "HyperParameters",
     "MTFraEng",
     "Module",
@@ -99,7 +101,6 @@ __all__ = [
 ]
 
 INSTEAD = {
-    "FashionMNIST": "attnexp has no images, and torchvision.datasets.FashionMNIST has these",
     "SyntheticRegressionData": "`attnexp data=sine_v1` has curves of numbers",
     "TimeMachine": "`attnexp data=pairs` has text, and MTFraEng is here",
     "load_data_nmt": "MTFraEng(batch_size) has sentence pairs, as `attnexp data=pairs` does",

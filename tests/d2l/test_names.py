@@ -13,11 +13,6 @@ from attnexp import d2l
 
 MISSING = [
     (
-        "FashionMNIST",
-        "attnexp.d2l has no FashionMNIST: attnexp has no images, and "
-        "torchvision.datasets.FashionMNIST has these",
-    ),
-    (
         "load_data_nmt",
         "attnexp.d2l has no load_data_nmt: MTFraEng(batch_size) has sentence pairs, as "
         "`attnexp data=pairs` does",
@@ -68,8 +63,11 @@ OF_LATER_CELLS = {"masked_softmax", "NWKernelRegression"}
 """An argument of the first has another name, and the second is of an earlier release."""
 
 
-ELSEWHERE = {"layer_summary", "_download", "_preprocess", "_tokenize", "_build_arrays"}
-"""Methods that only chapters on convolution and on the reading of text call."""
+ELSEWHERE = {
+    *("layer_summary", "_download", "_preprocess", "_tokenize", "_build_arrays"),
+    *("text_labels", "visualize"),
+}
+"""Methods that only chapters on convolution, on the reading of text and on images call."""
 
 
 def arguments(node):
