@@ -1,4 +1,4 @@
-"""A function in a process of its own: what code of a user's does there ends with it."""
+"""A function in a process of its own, which keeps the effects of a user's code away from this one."""
 
 import multiprocessing
 from collections.abc import Callable
