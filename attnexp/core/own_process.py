@@ -1,4 +1,4 @@
-"""A function in a process of its own, which keeps the effects of a user's code away from this one."""
+"""A function in a process of its own, which a user's code in it cannot outlive."""
 
 import multiprocessing
 from collections.abc import Callable
