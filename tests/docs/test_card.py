@@ -28,6 +28,11 @@ def test_the_table_has_the_trials_as_their_files_have_them():
     assert sorted(found) == choice_names("trial")
 
 
+def test_the_readme_counts_the_small_trials():
+    assert len(read_tasks("quick")) == 18
+    assert "in [eighteen small tasks](docs/card.md)" in (ROOT / "README.md").read_text()
+
+
 SHIPPED = script("card").shipped()
 
 
