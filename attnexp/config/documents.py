@@ -6,7 +6,6 @@ them reads it, by a scan of its events, which needs neither recursion nor the va
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,9 @@ MOST_LEVELS = 100
 
 MOST_ALIASED = 100_000
 """The most values for which the aliases of a file may be written out, all together."""
+
+NESTING = "maximum nesting depth"
+"""In the message of PyYAML 6.0.4 and later on brackets that nest deeper than its own bound."""
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """PyYAML's parser in C, if it was built with it."""
@@ -51,8 +53,11 @@ def read_bounded(path: Path) -> bytes:
     not.
     """
     content = read_bytes(path)
-    with suppress(yaml.YAMLError):
+    try:
         _check_size(path, yaml.parse(content, Loader=LOADER))
+    except yaml.YAMLError as error:
+        if NESTING in str(error):
+            raise _too_deep(path) from error
     return content
 
 
@@ -92,10 +97,14 @@ def _check_size(path: Path, events: Iterator[yaml.Event]) -> None:
             if value.anchor is not None:
                 named[value.anchor] = value
         if len(around) - 2 + around[-1].levels > MOST_LEVELS:
-            raise RequestError(
-                f"{path} has lists or mappings in more than {MOST_LEVELS} levels inside each other"
-            )
+            raise _too_deep(path)
         if aliased > MOST_ALIASED:
             raise RequestError(
                 f"{path}: its aliases (*NAME) stand for more than {MOST_ALIASED:,} values"
             )
+
+
+def _too_deep(path: Path) -> RequestError:
+    return RequestError(
+        f"{path} has lists or mappings in more than {MOST_LEVELS} levels inside each other"
+    )
