@@ -72,7 +72,7 @@ def asked_columns(runs: Sequence[Run], metric: str | None) -> list[str]:
     """
     there = dict.fromkeys(name for run in runs for name in run.epochs if name not in OF_TRAINING)
     if metric is not None and metric not in there:
-        had = f"there are {choices_text(there)}" if there else "nothing was trained"
+        had = f"choose {choices_text(there)}" if there else "nothing was trained"
         raise RequestError(f"metrics.csv has no column '{metric}': {had}")
     if metric is not None:
         return [metric]
