@@ -19,7 +19,7 @@ LevelName = Literal["quick", "default", "full"]
 SEEDS: dict[LevelName, int] = {"quick": 6, "default": 10, "full": 20}
 """The seeds of each row. Six are the fewest with a verdict."""
 
-MINUTES: dict[LevelName, float] = {"quick": 2, "default": 15, "full": 120}
+MINUTES: dict[LevelName, float] = {"quick": 5, "default": 15, "full": 120}
 """The most minutes that one row of one trial may take."""
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from attnexp.cards.card_file import Card
 
 EPILOG = """examples:
-  attnexp card --quick model=cosine                  ten minutes on two cores
-  attnexp card normalizer=sparsemax                  an hour; --full takes a night
+  attnexp card --quick model=cosine                  six seeds of small tasks
+  attnexp card normalizer=sparsemax                  ten seeds; --full: twenty, published sizes
   attnexp card --quick model=mine --config-dir conf  a score of your own
   attnexp card --quick model=cosine --trials reverse,needle
   attnexp card --compare a.json b.json               a table of cards, without their runs
@@ -146,14 +146,14 @@ def make_parser() -> Arguments:
         action="store_const",
         const="quick",
         default="default",
-        help="small tasks and 6 seeds: ten minutes of two cores",
+        help="small tasks and 6 seeds",
     )
     parser.add_argument(
         "--full",
         dest="level",
         action="store_const",
         const="full",
-        help="the published sizes and 20 seeds: a night",
+        help="the published sizes and 20 seeds",
     )
     parser.add_argument(
         "--baseline",
