@@ -21,7 +21,8 @@ class RowResult(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `diverged` are the seeds whose numbers became infinite, `lost` is the number of seeds without
       a result, `why` the first reason.
     - `tuned` are the values that were chosen on the validation set.
-    - `seconds` is the time of one core that its runs took, those of tuning not included.
+    - `seconds` is the sum of the times that its runs took, those of tuning not included. A replica
+      has the time of its whole group.
     """
 
     label: str

@@ -129,10 +129,9 @@ def card_content(card: Card) -> dict[str, Any]:
 
 def _made(card: Card) -> str:
     used = ", ".join(f"{name} {number}" for name, number in card.versions.items())
-    taken = sum(row.seconds for trial in card.trials for row in trial.rows) / 60
     return (
-        f"--{card.level}, {card.seeds} seeds, {card.date}; {taken:.0f} minutes of one core in "
-        f"training runs, {card.wall_minutes:g} minutes for this command; {card.processor}, "
+        f"--{card.level}, {card.seeds} seeds, {card.date}; {card.wall_minutes:g} minutes for this "
+        f"command, in which runs that were there took none; {card.processor}, "
         f"device={card.device}; {used}"
     )
 
