@@ -67,6 +67,9 @@ def make_card(rows: Sequence[CardRow], tasks: Sequence[Task], effort: Effort) ->
     A row of which no run ended within the minutes is not tried again in later trials. Raises
     RequestError, before anything is run, for a row with an unknown choice.
     """
+    # Ctrl-C while torch is imported may come out as an error of torch, which a trial would record
+    import torch  # noqa: F401
+
     for row in rows:  # a setting of an architecture needs one that has it, which trials choose
         jobs_of(effort.line([word for word in row.words if not word.startswith("arch.")]))
     start = time.monotonic()
