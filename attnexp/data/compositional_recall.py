@@ -9,9 +9,8 @@ from torch import Tensor
 
 from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
-from attnexp.data.mqar import guessed
+from attnexp.data.mqar import FILLER, drawn_slots, guessed
 from attnexp.data.sequences import (
-    FIRST,
     MOST_CODES,
     Drawn,
     Families,
@@ -21,9 +20,6 @@ from attnexp.data.sequences import (
     given_batch,
     numbered,
 )
-
-FILLER = FIRST
-"""Id of the symbol that fills the stream between the keys that are asked for."""
 
 
 class CompositionalRecall(DrawnSequences):
@@ -127,8 +123,7 @@ class CompositionalRecall(DrawnSequences):
         second = FILLER + 1 + self._num_parts + chosen[1].gather(1, cells % side)
         values = FILLER + 1 + 2 * self._num_parts + arrangements(value_digits)
         free = self._length - 3 * keys
-        chances = torch.arange(1.0, free // 3 + 1).pow(self._power - 1).expand(len(digits), -1)
-        slots = torch.multinomial(chances, keys, generator=generator)
+        slots = drawn_slots(len(digits), keys, free // 3, self._power, generator)
         begun, order = (3 * slots).sort(dim=1)
         stream = torch.full((len(digits), free), FILLER)
         stream = stream.scatter(1, begun, first.gather(1, order))

@@ -6,9 +6,8 @@ import torch
 
 from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
-from attnexp.data.mqar import guessed
+from attnexp.data.mqar import FILLER, drawn_slots, guessed
 from attnexp.data.sequences import (
-    FIRST,
     Drawn,
     Families,
     arrangements,
@@ -17,9 +16,6 @@ from attnexp.data.sequences import (
     given_batch,
     numbered,
 )
-
-FILLER = FIRST
-"""Id of the symbol that fills the stream between the keys that are asked for."""
 
 
 class ForgettingRecall(DrawnSequences):
@@ -121,8 +117,7 @@ class ForgettingRecall(DrawnSequences):
         last = torch.arange(pairs).expand(len(digits), -1)
         last = last.scatter(1, again, torch.arange(pairs, pairs + updates).expand_as(again))
         free = self._length - 2 * (pairs + updates)
-        chances = torch.arange(1.0, free // 2 + 1).pow(self._power - 1).expand(len(digits), -1)
-        slots = torch.multinomial(chances, pairs, generator=generator)
+        slots = drawn_slots(len(digits), pairs, free // 2, self._power, generator)
         asked, order = (2 * slots).sort(dim=1)
         place = last.gather(1, order)
         stream = torch.full((len(digits), free), FILLER)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import torch
+from jaxtyping import Int
+from torch import Tensor
 
 from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
@@ -110,8 +112,7 @@ class MultiQueryRecall(DrawnSequences):
             keys = FILLER + 1 + arrangements(key_digits)
             values = FILLER + 1 + self._num_keys + arrangements(value_digits)
             free = self._length - 2 * pairs
-            chances = torch.arange(1.0, free // 2 + 1).pow(self._power - 1).expand(len(digits), -1)
-            slots = torch.multinomial(chances, pairs, generator=generator) if len(digits) else keys
+            slots = drawn_slots(len(digits), pairs, free // 2, self._power, generator)
             asked, order = (2 * slots).sort(dim=1)
             stream = torch.full((len(digits), free), FILLER)
             sources.append(torch.stack([keys, values], dim=2).flatten(1))
@@ -135,6 +136,16 @@ def pair_families(numbers: Sequence[int], num_keys: int, num_values: int) -> Fam
         {pairs: arranging(num_keys, pairs) + arranging(num_values, pairs) for pairs in numbers},
         f"{numbers[0]} to {numbers[-1]} pairs of {num_keys} keys and {num_values} values",
     )
+
+
+def drawn_slots(
+    examples: int, pairs: int, slots: int, power: float, generator: torch.Generator
+) -> Int[Tensor, "examples pairs"]:
+    """Draw different slots for pairs, from 0, 1, ..., with P(slot i) ~ (i + 1)^(power - 1)."""
+    if not examples:
+        return torch.empty(0, pairs, dtype=torch.int64)
+    chances = torch.arange(1.0, slots + 1).pow(power - 1).expand(examples, -1)
+    return torch.multinomial(chances, pairs, generator=generator)
 
 
 def guessed(batch: Batch) -> dict[str, float]:
