@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,7 +40,7 @@ def main(argv: Sequence[str]) -> None:
     is_read = arguments.format == "json"  # by a program, which takes nothing else
     if arguments.dry_run and is_read:
         raise RequestError("--dry-run makes no card: leave out --format json")
-    with console.aside() if is_read else nullcontext():
+    with console.aside(is_read):
         card = _card(arguments)
     if is_read and card is not None:
         from attnexp.cards.card_file import encoded

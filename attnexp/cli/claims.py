@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,7 +56,7 @@ def main(argv: Sequence[str]) -> None:
         raise RequestError("--dry-run prints no verdicts: leave out --format json")
     drawing = bool(chosen) and not arguments.dry_run
     require_drawing(arguments, drawing, "name a claim, without --dry-run")
-    with console.aside() if is_read else nullcontext():
+    with console.aside(is_read):
         entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
     if arguments.dry_run:
         return

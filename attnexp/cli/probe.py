@@ -1,7 +1,6 @@
 """`attnexp probe`: replaces the attention weights of trained runs, and measures what changes."""
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,7 +86,7 @@ def main(argv: Sequence[str]) -> None:
     several = [one.runs for each in compared for one in each.configurations]
     runs = [run for own in several for run in own]
     is_read = output.form != "table" and output.path is None
-    with console.aside() if is_read else nullcontext():
+    with console.aside(is_read):
         for own in several:
             _probe(own, partial(Probe, words=words, laws=laws), trust)
     compared = comparisons([load_run(run.path) for run in runs])

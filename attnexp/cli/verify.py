@@ -7,7 +7,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +49,7 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = make_parser().parse_intermixed_args(argv)
     is_read = arguments.format == "json"  # by a program, which takes nothing else
-    with console.aside() if is_read else nullcontext():
+    with console.aside(is_read):
         records = _verify(arguments)
     if is_read:
         from attnexp.runs.origin.repeat import NOT_CHECKED

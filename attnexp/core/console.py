@@ -178,14 +178,15 @@ def silent() -> Iterator[None]:
 
 
 @contextmanager
-def aside() -> Iterator[None]:
-    """Print everything on the standard error for as long as the block takes.
+def aside(is_read: bool) -> Iterator[None]:
+    """Print everything on the standard error for as long as the block takes, if `is_read`.
 
     Standard output is then left to a document that a program reads.
     """
     consoles = globals()
     before = out
-    consoles["out"] = err
+    if is_read:
+        consoles["out"] = err
     try:
         yield
     finally:

@@ -11,18 +11,9 @@ PyTorch's. For names of other chapters, `INSTEAD` has a substitute of attnexp's 
 from typing import Any
 
 from attnexp.core.errors import nearest_text
+from attnexp.d2l.devices import cpu, gpu, num_gpus, try_all_gpus, try_gpu
 from attnexp.d2l.figures import plot, set_axes, set_figsize, show_heatmaps, use_svg_display
-from attnexp.d2l.helpers import (
-    ALIASES,
-    add_to_class,
-    check_len,
-    check_shape,
-    cpu,
-    gpu,
-    num_gpus,
-    try_all_gpus,
-    try_gpu,
-)
+from attnexp.d2l.functions import ALIASES, add_to_class, check_len, check_shape
 from attnexp.d2l.images import FashionMNIST
 from attnexp.d2l.layers import (
     AdditiveAttention,

@@ -9,8 +9,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from attnexp.d2l.devices import gpu
 from attnexp.d2l.figures import notebook_display, use_svg_display
-from attnexp.d2l.helpers import gpu
 
 
 class HyperParameters:

@@ -6,7 +6,15 @@ import torch
 
 from attnexp.core.batch import Batch
 from attnexp.data.drawn import DrawnSequences
-from attnexp.data.sequences import FIRST, Drawn, Families, given_batch, length_ranges, stack
+from attnexp.data.sequences import (
+    FIRST,
+    Drawn,
+    Families,
+    every_length,
+    given_batch,
+    length_ranges,
+    stack,
+)
 
 SYMBOLS = ("0", "1", "w", "i", "r")
 WRITE, IGNORE, READ = range(FIRST + 2, FIRST + 5)
@@ -57,7 +65,7 @@ class FlipFlop(DrawnSequences):
         trained, tested = length_ranges(
             min_length, max_length, test_min_length, test_max_length, test_lengths
         )
-        shortest = min([*trained, *(tested or [])])
+        shortest = min(every_length(trained, tested))
         if shortest < 2:
             raise ValueError(
                 "lengths must be at least 2, because an instruction writes and one reads, "

@@ -16,6 +16,7 @@ from attnexp.data.sequences import (
     check_positive,
     check_sizes,
     even_shares,
+    every_length,
     given_batch,
     length_ranges,
     numbered,
@@ -85,7 +86,7 @@ class LocalCount(Dataset):
         for name, value in {"max_repeats": max_repeats, "vocab_size": vocab_size}.items():
             if value < 2:
                 raise ValueError(f"{name} must be at least 2, got {value}")
-        shortest = min([*trained, *(tested or [])])
+        shortest = min(every_length(trained, tested))
         if shortest <= num_answers:
             raise ValueError(f"lengths must be above num_answers ({num_answers}), got {shortest}")
         tested = trained if tested is None else tested

@@ -15,6 +15,7 @@ from attnexp.data.sequences import (
     arrangements,
     arranging,
     check_positive,
+    every_length,
     length_ranges,
     numbered,
     sequence_batch,
@@ -93,7 +94,7 @@ class MultiTokenRecall(DrawnSequences):
         self._unit, self._share = key_size + value_size + 2, pair_share
         self._alphabet, self._queries = alphabet, num_queries
         self._key_size, self._value_size = key_size, value_size
-        used = [*trained, *(tested or [])]
+        used = every_length(trained, tested)
         if not self._pairs(min(used)):
             raise ValueError(
                 f"pair_share * length must be at least {self._unit}, the symbols of a pair, got "

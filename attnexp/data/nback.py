@@ -11,6 +11,7 @@ from attnexp.data.sequences import (
     Drawn,
     Families,
     check_positive,
+    every_length,
     given_batch,
     length_ranges,
     numbered,
@@ -70,7 +71,7 @@ class NBack(DrawnSequences):
         settings = {"steps": steps, "num_answers": num_answers, "vocab_size": vocab_size}
         for name, value in settings.items():
             check_positive(name, value)
-        shortest = min([*trained, *(tested or [])])
+        shortest = min(every_length(trained, tested))
         if shortest < steps + num_answers:
             raise ValueError(
                 f"lengths must be at least {steps + num_answers}, because {num_answers} symbols "

@@ -189,6 +189,11 @@ def length_ranges(
     return trained, sorted(set(test_lengths))
 
 
+def every_length(trained: Sequence[int], tested: Sequence[int] | None) -> list[int]:
+    """Return the lengths of training and those of the test set, as `length_ranges` gives them."""
+    return [*trained, *(tested or [])]
+
+
 def _range(low_name: str, low: int, high_name: str, high: int) -> range:
     check_positive(low_name, low)
     if low > high:

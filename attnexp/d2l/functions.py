@@ -1,4 +1,4 @@
-"""The short functions of Dive into Deep Learning: checks, devices, methods and tensors."""
+"""The short functions of Dive into Deep Learning: checks, methods and tensors."""
 
 from collections.abc import Callable, Sequence
 from operator import methodcaller
@@ -28,31 +28,6 @@ def add_to_class(Class: type) -> Callable[[Any], Any]:
         return function
 
     return add
-
-
-def cpu() -> torch.device:
-    """Return the CPU."""
-    return torch.device("cpu")
-
-
-def gpu(i: int = 0) -> torch.device:
-    """Return the GPU of a number, which counts from 0."""
-    return torch.device(f"cuda:{i}")
-
-
-def num_gpus() -> int:
-    """Return the number of GPUs."""
-    return torch.cuda.device_count()
-
-
-def try_gpu(i: int = 0) -> torch.device:
-    """Return the GPU of a number if there is one, and the CPU otherwise."""
-    return gpu(i) if i < num_gpus() else cpu()
-
-
-def try_all_gpus() -> list[torch.device]:
-    """Return all GPUs."""
-    return [gpu(i) for i in range(num_gpus())]
 
 
 def _method(name: str) -> Callable[..., Any]:
