@@ -16,13 +16,24 @@ from attnexp.tables.learning import Modes, modes_of
 MOST_NAMED = 3
 """The differences that a card names in words."""
 
+SIGNS = {
+    "better": "+",
+    "worse": "-",
+    "equal": "=",
+    "both solve it": "^",
+    "neither learns": "_",
+    "not told apart": ".",
+    "too few seeds": "?",
+    "skip": "",
+}
+"""The words of a verdict in their order, and their signs in a table."""
+
 
 @dataclass(frozen=True)
 class Verdict:
     """The verdict on the subject next to one baseline in one trial.
 
-    - `word` is `better`, `worse`, `equal`, `both solve it`, `neither learns`, `not told apart`,
-      `too few seeds`, or `skip` if one of the two was not measured.
+    - `word` is one of SIGNS; it is `skip` if one of the two was not measured.
     - `because` gives the numbers.
     - `size` is the difference as a share of all that could be: of the range of a share, or of the
       larger value of a number that has no range.
@@ -99,8 +110,7 @@ def largest(found: Sequence[Verdict]) -> list[Verdict]:
 
 def counts(found: Sequence[Verdict]) -> Iterator[tuple[str, int]]:
     """Yield how often each word was given, in a fixed order; words that were not are left out."""
-    order = ("better", "worse", "equal", "both solve it", "neither learns", "not told apart")
-    for word in (*order, "too few seeds", "skip"):
+    for word in SIGNS:
         if number := sum(verdict.word == word for verdict in found):
             yield word, number
 

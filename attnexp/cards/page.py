@@ -1,12 +1,13 @@
 """The page of a card, and its table in the terminal."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import SECONDS
-from attnexp.cards.judge import counts, largest, learned_text, verdicts
+from attnexp.cards.judge import SIGNS, counts, largest, learned_text, verdicts
 from attnexp.core.console import number_text
 from attnexp.report.results import grid_content
 from attnexp.select.number import AT
@@ -18,6 +19,16 @@ SKIP = "skip"
 
 FEW_PLACES = 3
 """The places from which numbers of one name are a curve."""
+
+STRONG = ("better", "worse")
+"""The verdicts that are emphasised."""
+
+MEANS = "Means over seeds; 5/6: five of six seeds learned."
+
+VERDICTS = "The sign says what the subject is next to a row: " + ", ".join(
+    f"{sign} {word}" for word, sign in SIGNS.items() if sign
+)
+"""The words of the signs."""
 
 REMARKS = (
     "Settings were tuned for each row by the same budget, on validation data, at a seed that is "
@@ -45,50 +56,52 @@ def summary_sentences(card: Card) -> list[str]:
 
 
 def overview(card: Card) -> Grid:
-    """Return a table with a row per trial: the means, and the verdict on each baseline."""
+    """Return a table with a row per trial: the means, and the sign of each verdict."""
     labels = list(dict.fromkeys(row.label for trial in card.trials for row in trial.rows))
-    heads = ["trial", "metric", *labels, *(f"next to {label}" for label in labels[1:])]
     rows = []
     for trial in card.trials:
-        means = {row.label: _mean(trial, row) for row in trial.rows}
         words = {verdict.baseline: verdict.word for verdict in verdicts(trial)}
-        texts = [trial.name, trial.metric, *(means.get(label, SKIP) for label in labels)]
-        texts += [words.get(label, SKIP) for label in labels[1:]]
-        rows.append([Cell(text, strong=text in ("better", "worse")) for text in texts])
-    caption = "Means over seeds; in parentheses the seeds that learned."
-    shown = [Head(head, right=head in labels) for head in heads]
-    return Grid(shown, rows, card.subject, caption)
+        cells = {row.label: _mean(trial, row, words.get(row.label, "")) for row in trial.rows}
+        rows.append([Cell(trial.name), Cell(trial.metric), *_in_order(cells, labels)])
+    heads = [Head("trial"), Head("metric", spare=1), *(Head(label, right=True) for label in labels)]
+    return Grid(heads, rows, card.subject, f"{MEANS} {VERDICTS}.")
 
 
-def _mean(trial: TrialResult, row: RowResult) -> str:
+def _mean(trial: TrialResult, row: RowResult, word: str = "") -> Cell:
+    """Return the mean, the share of the seeds that learned, and the sign of a verdict, if any."""
     if not row.values(trial.metric):
-        return SKIP
-    learned = learned_text(trial, row)
-    return number_text(fmean(row.values(trial.metric))) + (f" ({learned})" if learned else "")
+        return Cell(SKIP)
+    learned = learned_text(trial, row).replace(" of ", "/")
+    parts = (number_text(fmean(row.values(trial.metric))), learned, SIGNS.get(word))
+    return Cell(" ".join(filter(None, parts)), strong=word in STRONG)
+
+
+def _in_order(cells: Mapping[str, Cell], labels: Sequence[str]) -> list[Cell]:
+    return [cells.get(label, Cell(SKIP)) for label in labels]
 
 
 def leaderboard(trials: Sequence[TrialResult]) -> Report:
-    """Return a table with a row per subject: its mean in each trial, the best ones emphasised.
+    """Return a table with a column per subject: its mean in each trial, the best ones emphasised.
 
     A mean is emphasised if the row is the best of its trial or is not told apart from it.
     """
     labels = list(dict.fromkeys(row.label for trial in trials for row in trial.rows))
-    cells = {label: [Cell(label)] for label in labels}
     records: dict[str, dict[str, object]] = {label: {"row": label} for label in labels}
+    rows = []
     for trial in trials:
         samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
-        found = {row.label: row for row in trial.rows}
-        words = dict(zip(found, standings(samples, trial.equal_within), strict=True))
-        for label in labels:
-            row = found.get(label, RowResult(label, []))
-            ahead = label in words and words[label].word in ("best", "tied", "equal")
-            cells[label].append(Cell(_mean(trial, row), strong=ahead))
+        found = standings(samples, trial.equal_within)
+        cells = {}
+        for row, standing in zip(trial.rows, found, strict=True):
+            cell = _mean(trial, row)
+            cells[row.label] = replace(cell, strong=standing.word in ("best", "tied", "equal"))
             values = row.values(trial.metric)
-            records[label][f"{trial.name} {trial.metric}"] = fmean(values) if values else None
-    heads = [Head("row"), *(Head(trial.name, right=True) for trial in trials)]
+            records[row.label][f"{trial.name} {trial.metric}"] = fmean(values) if values else None
+        rows.append([Cell(trial.name), Cell(trial.metric), *_in_order(cells, labels)])
+    heads = [Head("trial"), Head("metric", spare=1)]
+    heads += [Head(label, right=True, spare=2 * (i > 0)) for i, label in enumerate(labels)]
     legend = "Bold: the best of a trial, and rows that are not told apart from it."
-    grid = Grid(heads, list(cells.values()), "cards", legend=legend)
-    return Report([grid], list(records.values()), REMARKS)
+    return Report([Grid(heads, rows, "cards", MEANS, legend=legend)], [*records.values()], REMARKS)
 
 
 def card_content(card: Card) -> dict[str, Any]:

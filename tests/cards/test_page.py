@@ -1,15 +1,20 @@
 """The page of a card, its table, and the table of several cards."""
 
+import io
 import json
 import re
 
+import msgspec
 import pytest
 from browser import needs_browser, started
 from cards.example import card, row, trial
 from cards.test_judge import HIGH, LOW, MIDDLE
+from rich.console import Console
 
 from attnexp.cards.page import card_content, leaderboard, overview, summary_sentences
 from attnexp.report.render import page
+from attnexp.tables.grid import Report
+from attnexp.tables.screen import show
 
 LENGTHS = [f"exact_match_by_length@{n}" for n in (16, 256, 4096)]
 
@@ -38,12 +43,28 @@ def test_the_table_says_skip_for_what_was_not_measured(whole):
     assert [cell.text for cell in cells] == [
         "reverse",
         "exact_match",
-        "0.9917 (6 of 6)",
-        "0.006667 (0 of 6)",
-        "skip",
-        "better",
+        "0.9917 6/6",
+        "0.006667 0/6 +",
         "skip",
     ]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_card_of_four_rows_fits_a_terminal(width):
+    names = ["sparsemax", "scaled_dot", "additive", "asentmax"]
+    rows = [row(name, *MIDDLE) for name in names]
+    trials = [
+        msgspec.structs.replace(trial(*rows), name=name)
+        for name in ("reverse", "selective_copying")
+    ]
+    found = card(*trials, subject=names[0])
+    for report in (Report([overview(found)], []), leaderboard(trials)):
+        text = io.StringIO()
+        screen = Console(file=text, width=width, force_terminal=True, color_system=None)
+        show(report, 0, screen)
+        lines = text.getvalue().splitlines()
+        assert max(map(len, lines)) <= width
+        assert any("selective_copying" in line and "0.5" in line for line in lines)
 
 
 def test_the_content_is_that_of_a_page(whole):
@@ -75,10 +96,7 @@ def test_the_page_opens_without_an_error(whole, tmp_path):
 def test_a_table_of_cards_emphasises_the_best_and_what_is_not_told_apart():
     trials = [trial(row("mine", *HIGH), row("other", *LOW), row("third", *MIDDLE))]
     (grid,) = leaderboard(trials).grids
-    assert [[cell.strong for cell in cells[1:]] for cells in grid.rows] == [
-        [True],
-        [False],
-        [False],
-    ]
+    assert [head.title for head in grid.columns] == ["trial", "metric", "mine", "other", "third"]
+    assert [cell.strong for cell in grid.rows[0][2:]] == [True, False, False]
     (first, *_) = leaderboard(trials).records
     assert first["reverse exact_match"] == pytest.approx(sum(HIGH) / 6)
