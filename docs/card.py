@@ -1,14 +1,18 @@
 """Writes the tables of docs/card.md from trials and cards that ship: `python docs/card.py`."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from attnexp.cards.card_file import Card, read_card
+from attnexp.cards.card_file import Card, merged, read_card
 from attnexp.cards.judge import counts, verdicts
+from attnexp.cards.page import leaderboard
 from attnexp.cards.trial import GROUP, LevelName, Trial
 from attnexp.config.documents import read_document
 from attnexp.config.groups import Choice, choices
+from attnexp.tables.formats import as_markdown
+from attnexp.tables.grid import Report
 
 PAGE = Path(__file__).resolve().parent / "card.md"
 HEAD = "| trial | asks | decided by | harder by | levels | source |\n|---|---|---|---|---|---|\n"
@@ -16,13 +20,15 @@ TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
 CARDS = Path(__file__).resolve().parent / "cards"
 SHIPPED = re.compile(r"<!-- docs/cards -->\n\n(?:\|.*\n)*")
 SHIPPED_HEAD = "| card | made on | next to | verdicts |\n|---|---|---|---|\n"
+COMPARED = re.compile(r"<!-- attnexp card --compare -->\n\n(?:\|.*\n)*")
 
 
 def written(page: str) -> str:
-    """Return a page with its table written anew."""
+    """Return a page with its tables written anew."""
     page = TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{HEAD}{''.join(rows())}", page)
     found = "".join(line for path in shipped() for line in verdict_rows(path.stem, read_card(path)))
-    return SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{found}", page)
+    page = SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{found}", page)
+    return COMPARED.sub(lambda _: f"<!-- attnexp card --compare -->\n\n{compared()}", page)
 
 
 def shipped() -> list[Path]:
@@ -40,6 +46,14 @@ def verdict_rows(name: str, card: Card) -> list[str]:
         shown = f"[{card.subject}](cards/{name}.json)"
         lines.append(f"| {shown} | {card.date} | {baseline} | {told} |\n")
     return lines
+
+
+def compared() -> str:
+    """Return the table of all cards that ship, without its title, caption and notes."""
+    names = [path.name for path in shipped()]
+    (grid,) = leaderboard(merged([read_card(path) for path in shipped()], names)).grids
+    bare = replace(grid, title="", caption="", legend="")
+    return as_markdown(Report([bare], []))
 
 
 def rows() -> list[str]:

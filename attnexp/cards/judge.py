@@ -81,12 +81,10 @@ def _verdict(
     means = [fmean(sample.means) for sample in samples]
     metric = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
     size = _size(samples[0], means)
-    if one and other and len(one.learned) * other.n != len(other.learned) * one.n:
-        p = fisher(len(one.learned), one.n, len(other.learned), other.n)
-        if p <= LEVEL:
-            more = len(one.learned) * other.n > len(other.learned) * one.n
-            because = f"{_learned(one)} and {_learned(other)} seeds learned, p = {p:.2g}"
-            return Verdict(*names, "better" if more else "worse", because, size)
+    if one and other and (p := _fisher(one, other)) <= LEVEL:
+        more = len(one.learned) * other.n > len(other.learned) * one.n
+        because = f"{_learned(one)} and {_learned(other)} seeds learned, p = {p:.2g}"
+        return Verdict(*names, "better" if more else "worse", because, size)
     if one and other and not one.learned and not other.learned:
         return Verdict(*names, "neither learns", metric)
     if seeds < fewest_seeds(LEVEL):
@@ -100,6 +98,24 @@ def _verdict(
     interval = f"[{number_text(-difference.high)}, {number_text(-difference.low)}]"
     because = f"{metric}, difference {number_text(-difference.mean)} {interval}, {seeds} seeds"
     return Verdict(*names, word or "not told apart", because, size)
+
+
+def ahead(trial: TrialResult) -> list[bool]:
+    """Return whether each row has the best mean of its trial, or is not told apart from it.
+
+    The seeds that learned tell two rows apart, and the means, which are compared for all pairs of
+    rows. No row is ahead if the best one has no seed that learned, or if there is no best.
+    """
+    samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
+    words = [standing.word for standing in standings(samples, trial.equal_within)]
+    best = modes_of(samples[words.index("best")]) if "best" in words else None
+    if best and not best.learned:
+        return [False] * len(words)
+    return [
+        word in ("best", "tied", "equal")
+        and not (best and (own := modes_of(sample)) and _fisher(own, best) <= LEVEL)
+        for word, sample in zip(words, samples, strict=True)
+    ]
 
 
 def largest(found: Sequence[Verdict]) -> list[Verdict]:
@@ -119,6 +135,11 @@ def learned_text(trial: TrialResult, row: RowResult) -> str:
     """Return how many seeds learned, as `5 of 6`; empty if the metric does not say."""
     modes = modes_of(trial.sample(row, trial.metric))
     return "" if modes is None else str(modes)
+
+
+def _fisher(one: Modes, other: Modes) -> float:
+    """Return p of Fisher's exact test on the seeds that learned."""
+    return fisher(len(one.learned), one.n, len(other.learned), other.n)
 
 
 def _learned(modes: Modes) -> str:

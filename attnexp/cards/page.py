@@ -7,11 +7,10 @@ from typing import Any
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import SECONDS
-from attnexp.cards.judge import SIGNS, counts, largest, learned_text, verdicts
+from attnexp.cards.judge import SIGNS, ahead, counts, largest, learned_text, verdicts
 from attnexp.core.console import number_text
 from attnexp.report.results import grid_content
 from attnexp.select.number import AT
-from attnexp.select.sample import standings, with_diverged
 from attnexp.tables.grid import Cell, Grid, Head, Report
 
 SKIP = "skip"
@@ -83,24 +82,21 @@ def _in_order(cells: Mapping[str, Cell], labels: Sequence[str]) -> list[Cell]:
 def leaderboard(trials: Sequence[TrialResult]) -> Report:
     """Return a table with a column per subject: its mean in each trial, the best ones emphasised.
 
-    A mean is emphasised if the row is the best of its trial or is not told apart from it.
+    A mean is emphasised if the row is `ahead` in its trial.
     """
     labels = list(dict.fromkeys(row.label for trial in trials for row in trial.rows))
     records: dict[str, dict[str, object]] = {label: {"row": label} for label in labels}
     rows = []
     for trial in trials:
-        samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
-        found = standings(samples, trial.equal_within)
         cells = {}
-        for row, standing in zip(trial.rows, found, strict=True):
-            cell = _mean(trial, row)
-            cells[row.label] = replace(cell, strong=standing.word in ("best", "tied", "equal"))
+        for row, strong in zip(trial.rows, ahead(trial), strict=True):
+            cells[row.label] = replace(_mean(trial, row), strong=strong)
             values = row.values(trial.metric)
             records[row.label][f"{trial.name} {trial.metric}"] = fmean(values) if values else None
         rows.append([Cell(trial.name), Cell(trial.metric), *_in_order(cells, labels)])
     heads = [Head("trial"), Head("metric", spare=1)]
     heads += [Head(label, right=True, spare=2 * (i > 0)) for i, label in enumerate(labels)]
-    legend = "Bold: the best of a trial, and rows that are not told apart from it."
+    legend = "Bold: the best of a trial, if it learned, and rows that are not told apart from it."
     return Report([Grid(heads, rows, "cards", MEANS, legend=legend)], [*records.values()], REMARKS)
 
 

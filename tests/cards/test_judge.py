@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from cards.example import row, trial
 
-from attnexp.cards.judge import counts, largest, verdicts
+from attnexp.cards.judge import ahead, counts, largest, verdicts
 
 HIGH = (0.99, 1.0, 0.98, 0.99, 1.0, 0.99)
 LOW = (0.01, 0.0, 0.02, 0.01, 0.0, 0.0)
@@ -78,3 +78,23 @@ def test_the_largest_differences_come_first_and_are_at_most_three():
     assert named[0].size == pytest.approx(0.6017, abs=1e-3)
     assert named[0].sentence.startswith("reverse: mine is better than other (exact_match")
     assert dict(counts(found))["better"] == 2
+
+
+ONE = (1.0, 0.0, 0.0, 0.01, 0.0, 0.02)
+"""One seed learned: Fisher's p next to six of six is 0.015, and that of the means is 4 of 64."""
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ((HIGH, LOW, HIGH[::-1]), [True, False, True]),
+        (((1.0,) * 6, ONE), [True, False]),
+        ((LOW, LOW[::-1]), [False, False]),
+        ((ABOVE, MIDDLE), [True, False]),
+        ((MIDDLE, (0.4, 0.7, 0.4, 0.6, 0.4, 0.6)), [True, True]),
+        ((MIDDLE, ()), [False, False]),
+    ],
+)
+def test_the_rows_that_are_ahead(rows, expected):
+    found = trial(*(row(f"row{i}", *values) for i, values in enumerate(rows)))
+    assert ahead(found) == expected
