@@ -28,15 +28,23 @@ class Mine(Score):
 """
 
 
+def test_time_that_others_have_of_the_processor_is_not_counted(own_choice, in_process, tmp_path):
+    body = "time.sleep(0.5); return queries @ keys.transpose(-2, -1)"
+    words = own_choice("model", "mine_costs.Mine", OWN.format(body=body))
+    line = [words[0], str(tmp_path / words[1]), words[2], "device=cpu"]
+    found = measure(line, [8], times=1)
+    assert 0 < found["seconds@8"][1] < 0.25
+
+
 @pytest.mark.parametrize(
-    ("body", "error", "message"),
+    ("body", "seconds", "error", "message"),
     [
-        ("return queries.nonsense", RequestError, "AttributeError: .*nonsense"),
-        ("time.sleep(60)", RunFailedError, "stopped after 0.1 minutes"),
+        ("return queries.nonsense", 120, RequestError, "AttributeError: .*nonsense"),
+        ("time.sleep(60)", 6, RunFailedError, "stopped after 0.1 minutes"),
     ],
 )
 def test_a_score_that_fails_or_never_ends_is_said(
-    own_choice, in_process, tmp_path, body, error, message
+    own_choice, in_process, tmp_path, body, seconds, error, message
 ):
     words = own_choice("model", "mine_costs.Mine", OWN.format(body=body))
     config_dir = [words[0], str(tmp_path / words[1])]
@@ -45,6 +53,6 @@ def test_a_score_that_fails_or_never_ends_is_said(
             [*config_dir, words[2], "device=cpu"],
             [8],
             times=1,
-            seconds=6,
+            seconds=seconds,
             late="stopped after 0.1 minutes",
         )
