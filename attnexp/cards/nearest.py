@@ -12,6 +12,9 @@ SECONDS = 120.0
 ROWS, KEYS, DIM = 64, 16, 16
 """Rows of weights that are compared, their keys, and the features of a query and a key."""
 
+SAME = 1e-6
+"""The total variation up to which weights are the same."""
+
 
 def nearest_relative(row: CardRow, config_dir_words: Sequence[str]) -> list[str] | None:
     """Return the words of the nearest relative of a row, None if it has none.
@@ -45,7 +48,8 @@ def nearest(
     """Return the choice of a group whose weights have the least mean total variation from a row's.
 
     Scores are of standard normal queries and keys, with the parameters of seed 0, and twice a
-    standard normal number for normalizers.
+    standard normal number for normalizers. A choice with the same weights and as many parameters is
+    the same function by another name, and left out.
     """
     import torch
 
@@ -58,17 +62,24 @@ def nearest(
     keys = torch.randn(ROWS, KEYS, DIM, generator=generator)
 
     @torch.no_grad()
-    def weights(given: Sequence[str]) -> torch.Tensor:
+    def made(given: Sequence[str]) -> tuple[torch.Tensor, int]:
         job = CommandLine.read([*config_dir_words, *given]).compose()
         assert job is not None
+        module: torch.nn.Module
         if group == "normalizer":
-            return make_normalizer(job.config)(scores)
-        return torch.softmax(make_score(job.config, DIM, DIM)(queries, keys), dim=-1)
+            module = make_normalizer(job.config)
+            weights = module(scores)
+        else:
+            module = make_score(job.config, DIM, DIM)
+            weights = torch.softmax(module(queries, keys), dim=-1)
+        return weights, sum(parameter.numel() for parameter in module.parameters())
 
-    own = weights(words)
+    own, number = made(words)
     kept = [word for word in words if not word.startswith((f"{group}=", f"{group}."))]
-    distances = {
-        name: float((weights([*kept, f"{group}={name}"]) - own).abs().sum(dim=-1).mean())
-        for name in others
-    }
+    distances = {}
+    for name in others:
+        weights, count = made([*kept, f"{group}={name}"])
+        distance = float((weights - own).abs().sum(dim=-1).mean()) / 2
+        if distance > SAME or count != number:
+            distances[name] = distance
     return min(distances, key=distances.__getitem__)
