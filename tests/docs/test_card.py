@@ -1,6 +1,7 @@
 """docs/card.md has all trials and all fields of a card, and its example is a trial."""
 
 import re
+from statistics import fmean
 from typing import get_args
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 from conftest import ROOT, choice_names
 from documented import blocks, script
 
-from attnexp.cards.card_file import Card, RowResult, TrialResult, read_card
+from attnexp.cards.card_file import Card, RowResult, TrialResult, merged, read_card
 from attnexp.cards.carry_out import Effort
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import LevelName, Trial, read_tasks
@@ -47,6 +48,39 @@ def test_a_card_that_ships_is_of_the_trials_as_they_are_now(path):
         now = (task.words, task.trial.tune, task.metric, task.trial.equal_within)
         assert (trial.words, trial.tune, trial.metric, trial.equal_within) == now
         assert all(len(row.values(trial.metric)) + row.lost >= card.seeds for row in trial.rows)
+
+
+TOLD = [
+    ("needle", "average", "exact_match_by_length@4096", "0.22"),
+    ("needle", "sparsemax", "exact_match_by_length@4096", "0.44"),
+    ("needle", "scaled_dot", "exact_match_by_length@4096", "0.74"),
+    ("reverse", "average", "exact_match", "0.36"),
+    ("reverse", "average", "probe.shuffled.exact_match", "0.36"),
+    ("reverse", "sparsemax", "probe.hard.exact_match", "0.977"),
+    ("reverse", "additive", "probe.hard.exact_match", "0.003"),
+    ("sort", "average", "exact_match", "0.80"),
+    ("sort", "scaled_dot", "exact_match", "0.74"),
+    ("maximum", "scaled_dot", "exact_match_by_length@16", "0.62"),
+    ("maximum", "scaled_dot", "exact_match_by_length@2048", "0.24"),
+    ("maximum", "scaled_dot", "gold_mass_by_length@2048", "0.13"),
+    ("maximum", "additive", "exact_match_by_length@2048", "0.09"),
+    ("maximum", "cosine", "exact_match_by_length@16", "0.89"),
+    ("maximum", "sparsemax", "exact_match_by_length@2048", "0.39"),
+    ("maximum", "ssmax", "exact_match_by_length@2048", "0.37"),
+    ("maximum", "log_length", "exact_match_by_length@2048", "0.38"),
+]
+
+
+@pytest.mark.parametrize(("name", "label", "number", "text"), TOLD)
+def test_what_is_told_of_the_cards_is_in_them(name, label, number, text):
+    trials = merged([read_card(path) for path in SHIPPED], [path.stem for path in SHIPPED])
+    (found,) = (trial for trial in trials if trial.name == name)
+    (row,) = (row for row in found.rows if row.label == label)
+    mean = fmean(row.values(number))
+    assert f"{mean:.{len(text) - 2}f}" == text
+    told = PAGE.partition("sayings, and these cards")[2]
+    assert text in told
+    assert f"`{name}`" in told
 
 
 def test_a_trial_of_which_values_count_says_so():
