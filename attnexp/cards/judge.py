@@ -101,21 +101,28 @@ def _verdict(
 
 
 def ahead(trial: TrialResult) -> list[bool]:
-    """Return whether each row has the best mean of its trial, or is not told apart from it.
+    """Return whether each row may be the best of its trial.
 
-    The seeds that learned tell two rows apart, and the means, which are compared for all pairs of
-    rows. No row is ahead if the best one has no seed that learned, or if there is no best.
+    A row may not be if another has a better mean, by the test of a card with that row as its
+    subject: so the best one is among the others' with 95% (Hsu 1981, multiple comparisons with the
+    best). Nor may it be if the row with the best mean has more seeds that learned, by Fisher's
+    test, or if that row has none.
     """
     samples = with_diverged([trial.sample(row, trial.metric) for row in trial.rows])
-    words = [standing.word for standing in standings(samples, trial.equal_within)]
-    best = modes_of(samples[words.index("best")]) if "best" in words else None
-    if best and not best.learned:
-        return [False] * len(words)
-    return [
-        word in ("best", "tied", "equal")
-        and not (best and (own := modes_of(sample)) and _fisher(own, best) <= LEVEL)
-        for word, sample in zip(words, samples, strict=True)
-    ]
+    there = [sample for sample in samples if sample.means]
+    words = [standing.word for standing in standings(there, trial.equal_within)] if there else []
+    if "best" not in words:
+        return [False] * len(samples)
+    best = modes_of(there[words.index("best")])
+
+    def may_be(sample: Sample) -> bool:
+        own = modes_of(sample)
+        if best and (not best.learned or (own and _fisher(own, best) <= LEVEL)):
+            return False
+        others = standings(there, trial.equal_within, reference=there.index(sample))
+        return not any((standing.word or "").startswith("better") for standing in others)
+
+    return [bool(sample.means) and may_be(sample) for sample in samples]
 
 
 def largest(found: Sequence[Verdict]) -> list[Verdict]:

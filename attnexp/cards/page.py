@@ -80,7 +80,7 @@ def _in_order(cells: Mapping[str, Cell], labels: Sequence[str]) -> list[Cell]:
 
 
 def leaderboard(trials: Sequence[TrialResult]) -> Report:
-    """Return a table with a column per subject: its mean in each trial, the best ones emphasised.
+    """Return a table with a column per subject: its mean in each trial.
 
     A mean is emphasised if the row is `ahead` in its trial.
     """
@@ -96,7 +96,7 @@ def leaderboard(trials: Sequence[TrialResult]) -> Report:
         rows.append([Cell(trial.name), Cell(trial.metric), *_in_order(cells, labels)])
     heads = [Head("trial"), Head("metric", spare=1)]
     heads += [Head(label, right=True, spare=2 * (i > 0)) for i, label in enumerate(labels)]
-    legend = "Bold: the best of a trial, if it learned, and rows that are not told apart from it."
+    legend = "Bold: rows that may be the best of a trial, by seeds that learned and by means."
     return Report([Grid(heads, rows, "cards", MEANS, legend=legend)], [*records.values()], REMARKS)
 
 
