@@ -1,7 +1,6 @@
 """The page of a card, and its table in the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -90,14 +89,16 @@ def leaderboard(trials: Sequence[TrialResult]) -> Report:
     for trial in trials:
         cells = {}
         for row, strong in zip(trial.rows, ahead(trial), strict=True):
-            cells[row.label] = replace(_mean(trial, row), strong=strong)
+            text = _mean(trial, row).text
+            cells[row.label] = Cell(f"{text} *" if strong else text, strong)
             values = row.values(trial.metric)
             records[row.label][f"{trial.name} {trial.metric}"] = fmean(values) if values else None
         rows.append([Cell(trial.name), Cell(trial.metric), *_in_order(cells, labels)])
     heads = [Head("trial"), Head("metric", spare=1)]
     heads += [Head(label, right=True, spare=2 * (i > 0)) for i, label in enumerate(labels)]
-    legend = "Bold: rows that may be the best of a trial, by seeds that learned and by means."
-    return Report([Grid(heads, rows, "cards", MEANS, legend=legend)], [*records.values()], REMARKS)
+    bold = "rows that may be the best of a trial, by seeds that learned and by means"
+    grid = Grid(heads, rows, "cards", MEANS, legend=f"*: {bold}.", bold=bold)
+    return Report([grid], [*records.values()], REMARKS)
 
 
 def card_content(card: Card) -> dict[str, Any]:

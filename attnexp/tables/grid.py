@@ -56,7 +56,7 @@ class Grid:
     """A table of texts with its title and its caption.
 
     The first `labels` columns name the row. `common` are the settings that all runs share. `legend`
-    explains the marks of cells to readers who see no bold type.
+    explains the marks of cells to readers who see no bold type, and `bold` names the bold cells.
     """
 
     columns: Sequence[Head]
@@ -66,6 +66,7 @@ class Grid:
     common: Sequence[str] = ()
     labels: int = 1
     legend: str = ""
+    bold: str = "the best, or tied with it"
 
     @property
     def full_caption(self) -> str:

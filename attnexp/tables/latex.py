@@ -117,7 +117,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
         del every[left_out[-1]]
     if left_out:
         titles = ", ".join(grid.columns[i].title for i in sorted(left_out))
-        comments.append(f"A page is too narrow for {titles}: --columns chooses the columns.")
+        comments.append(f"A page is too narrow for {titles}.")
     columns = list(every.values())
     return Table(
         label=f"{paper.label}-{place}" if paper.label and place > 1 else paper.label,
@@ -155,7 +155,7 @@ def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
         )
         remarks.append(f"In every row: {', '.join(same)}.")
     if any(cell.strong for row in grid.rows for cell in row):
-        remarks.append("Bold: the best, or tied with it.")
+        remarks.append(f"Bold: {latex_text(grid.bold)}.")
     if any(cell.unsure for row in grid.rows for cell in row):
         units = next((head.title for head in grid.columns if head.word == "seeds"), "seeds")
         remarks.append(f"{DAGGER}Too few {units} for a verdict.")

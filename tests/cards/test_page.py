@@ -14,6 +14,7 @@ from rich.console import Console
 from attnexp.cards.page import card_content, leaderboard, overview, summary_sentences
 from attnexp.report.render import page
 from attnexp.tables.grid import Report
+from attnexp.tables.latex import as_latex
 from attnexp.tables.screen import show
 
 LENGTHS = [f"exact_match_by_length@{n}" for n in (16, 256, 4096)]
@@ -98,5 +99,7 @@ def test_a_table_of_cards_emphasises_the_best_and_what_is_not_told_apart():
     (grid,) = leaderboard(trials).grids
     assert [head.title for head in grid.columns] == ["trial", "metric", "mine", "other", "third"]
     assert [cell.strong for cell in grid.rows[0][2:]] == [True, False, False]
+    assert [cell.text.endswith(" *") for cell in grid.rows[0][2:]] == [True, False, False]
+    assert "Bold: rows that may be the best" in as_latex(leaderboard(trials))
     (first, *_) = leaderboard(trials).records
     assert first["reverse exact_match"] == pytest.approx(sum(HIGH) / 6)
