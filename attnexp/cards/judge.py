@@ -28,6 +28,9 @@ SIGNS = {
 }
 """The words of a verdict in their order, and their signs in a table."""
 
+TOLD_APART = ("better", "worse")
+"""The words of a verdict that shows a difference."""
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -127,7 +130,7 @@ def ahead(trial: TrialResult) -> list[bool]:
 
 def largest(found: Sequence[Verdict]) -> list[Verdict]:
     """Return the largest differences that the verdicts have shown, the largest first."""
-    shown = [verdict for verdict in found if verdict.word in ("better", "worse")]
+    shown = [verdict for verdict in found if verdict.word in TOLD_APART]
     return sorted(shown, key=lambda verdict: -verdict.size)[:MOST_NAMED]
 
 

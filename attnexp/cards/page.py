@@ -6,7 +6,7 @@ from typing import Any
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import SECONDS
-from attnexp.cards.judge import SIGNS, ahead, counts, largest, learned_text, verdicts
+from attnexp.cards.judge import SIGNS, TOLD_APART, ahead, counts, largest, learned_text, verdicts
 from attnexp.core.console import number_text
 from attnexp.report.results import grid_content
 from attnexp.select.number import AT
@@ -17,9 +17,6 @@ SKIP = "skip"
 
 FEW_PLACES = 3
 """The places from which numbers of one name are a curve."""
-
-STRONG = ("better", "worse")
-"""The verdicts that are emphasised."""
 
 MEANS = "Means over seeds; 5/6: five of six seeds learned."
 
@@ -55,27 +52,36 @@ def summary_sentences(card: Card) -> list[str]:
 
 def overview(card: Card) -> Grid:
     """Return a table with a row per trial: the means, and the sign of each verdict."""
-    labels = list(dict.fromkeys(row.label for trial in card.trials for row in trial.rows))
+    labels = _labels(card.trials)
     rows = []
     for trial in card.trials:
         words = {verdict.baseline: verdict.word for verdict in verdicts(trial)}
-        cells = {row.label: _mean(trial, row, words.get(row.label, "")) for row in trial.rows}
-        rows.append([Cell(trial.name), Cell(trial.metric), *_in_order(cells, labels)])
+        cells = {}
+        for row in trial.rows:
+            word = words.get(row.label, "skip")  # the subject has no verdict
+            cells[row.label] = _mean(trial, row, SIGNS[word], strong=word in TOLD_APART)
+        rows.append(_cells(trial, cells, labels))
     heads = [Head("trial"), Head("metric", spare=1), *(Head(label, right=True) for label in labels)]
     return Grid(heads, rows, card.subject, f"{MEANS} {VERDICTS}.")
 
 
-def _mean(trial: TrialResult, row: RowResult, word: str = "") -> Cell:
-    """Return the mean, the share of the seeds that learned, and the sign of a verdict, if any."""
+def _labels(trials: Sequence[TrialResult]) -> list[str]:
+    return list(dict.fromkeys(row.label for trial in trials for row in trial.rows))
+
+
+def _mean(trial: TrialResult, row: RowResult, sign: str, strong: bool) -> Cell:
+    """Return the mean, the share of the seeds that learned, and a sign, which may be empty."""
     if not row.values(trial.metric):
         return Cell(SKIP)
     learned = learned_text(trial, row).replace(" of ", "/")
-    parts = (number_text(fmean(row.values(trial.metric))), learned, SIGNS.get(word))
-    return Cell(" ".join(filter(None, parts)), strong=word in STRONG)
+    parts = (number_text(fmean(row.values(trial.metric))), learned, sign)
+    return Cell(" ".join(filter(None, parts)), strong)
 
 
-def _in_order(cells: Mapping[str, Cell], labels: Sequence[str]) -> list[Cell]:
-    return [cells.get(label, Cell(SKIP)) for label in labels]
+def _cells(trial: TrialResult, cells: Mapping[str, Cell], labels: Sequence[str]) -> list[Cell]:
+    """Return the row of a trial in a table, with `skip` for a label that it lacks."""
+    own = (cells.get(label, Cell(SKIP)) for label in labels)
+    return [Cell(trial.name), Cell(trial.metric), *own]
 
 
 def leaderboard(trials: Sequence[TrialResult]) -> Report:
@@ -83,17 +89,16 @@ def leaderboard(trials: Sequence[TrialResult]) -> Report:
 
     A mean is emphasised if the row is `ahead` in its trial.
     """
-    labels = list(dict.fromkeys(row.label for trial in trials for row in trial.rows))
+    labels = _labels(trials)
     records: dict[str, dict[str, object]] = {label: {"row": label} for label in labels}
     rows = []
     for trial in trials:
         cells = {}
         for row, strong in zip(trial.rows, ahead(trial), strict=True):
-            text = _mean(trial, row).text
-            cells[row.label] = Cell(f"{text} *" if strong else text, strong)
+            cells[row.label] = _mean(trial, row, "*" if strong else "", strong)
             values = row.values(trial.metric)
             records[row.label][f"{trial.name} {trial.metric}"] = fmean(values) if values else None
-        rows.append([Cell(trial.name), Cell(trial.metric), *_in_order(cells, labels)])
+        rows.append(_cells(trial, cells, labels))
     heads = [Head("trial"), Head("metric", spare=1)]
     heads += [Head(label, right=True, spare=2 * (i > 0)) for i, label in enumerate(labels)]
     bold = "rows that may be the best of a trial, by seeds that learned and by means"

@@ -116,8 +116,9 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
         left_out.append(spare.pop())
         del every[left_out[-1]]
     if left_out:
-        titles = ", ".join(grid.columns[i].title for i in sorted(left_out))
-        comments.append(f"A page is too narrow for {titles}.")
+        heads = [grid.columns[i] for i in sorted(left_out)]
+        choose = ": --columns chooses the columns" if any(head.word for head in heads) else ""
+        comments.append(f"A page is too narrow for {', '.join(h.title for h in heads)}{choose}.")
     columns = list(every.values())
     return Table(
         label=f"{paper.label}-{place}" if paper.label and place > 1 else paper.label,

@@ -211,7 +211,7 @@ def test_a_page_that_is_too_narrow_leaves_out_spare_columns_and_says_so(sweep_of
     report = configurations_report(sweep_of({long: LOW, "b": HIGH}), Request())
     text = as_latex(report)
     assert [cell for cell in rows(text)[0] if "better on" in cell or "diff" in cell] == []
-    assert "% A page is too narrow for difference to the best, better on." in text
+    assert "% A page is too narrow for difference to the best, better on: --columns chooses" in text
     chosen = as_latex(with_columns(report, ["interval", "difference", "better on", "sd", "mean"]))
     assert rows(chosen)[0][2:4] == ["diff. to the best", "better on"]
 
