@@ -17,7 +17,7 @@ from attnexp.core.batch import Batch, Points, RegressionSpec
 from attnexp.probe.effects import total_variation
 from attnexp.probe.farthest import farthest
 from attnexp.probe.passes import facts_of, main_part
-from attnexp.probe.rewriting import Rewrite, Site, rewritten
+from attnexp.probe.rewriting import Rewrite, Site, rewriting
 from attnexp.runs.probed import ADVERSARIAL, SEEDS, Probed
 from attnexp.training.prepared_run import PreparedRun
 
@@ -160,7 +160,8 @@ def _sought(
         optimizer = torch.optim.Adam(scores, start.rate, amsgrad=True)
         for step in range(STEPS):
             given = [_weights(*each) for each in zip(scores, maps.weights, maps.valid, strict=True)]
-            answer = rewritten(model, partial(_given, part, given))(batch, need_weights=True)
+            with rewriting(model, partial(_given, part, given)):
+                answer = model(batch, need_weights=True)
             moved = _moved(answer.outputs, outputs, batch)
             distance = _by_example(divergence(_mean_map(given), maps.mean), maps.counts, batch)
             excess = _by_example((moved - NEAR).clamp(min=0), batch.target_mask, batch)
@@ -209,7 +210,8 @@ def learned_maps(
 
         return rewrite
 
-    outputs = rewritten(model, keep)(batch, need_weights=True).outputs
+    with rewriting(model, keep):
+        outputs = model(batch, need_weights=True).outputs
     counts = facts_of(model, batch)[part].counts
     rows = counts.shape[1]  # those of a kernel that may reach no key are asked for once more
     weights, valid = (

@@ -1,6 +1,7 @@
 """Forward passes of a model with an intervention, over the examples of a split."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -16,7 +17,7 @@ from attnexp.core.errors import RequestError
 from attnexp.core.seeds import generator
 from attnexp.probe.interventions import Intervention
 from attnexp.probe.laws.base import Law, Rows
-from attnexp.probe.rewriting import Rewrite, Site, rewritten
+from attnexp.probe.rewriting import Rewrite, Site, rewriting
 from attnexp.tasks.decoding import decode, portions
 
 PAIRS = 2**24
@@ -127,21 +128,26 @@ def answers(
     """
     outputs, decoded, rows, unchanged = [], [], 0, 0
     for number, part in enumerate(parts(batch)):
-        forced = decoder = model
+        forced = decoder = None
         if intervention is not None:
             facts = facts_of(model, part)
-            passes = [Pass(intervention, facts, number, repetition) for _ in range(2)]
-            forced, decoder = (rewritten(model, each.at) for each in passes)
-        outputs.append(forced(part, need_weights=True).outputs)
-        if free and isinstance(decoder, Seq2Seq) and part.asked is None:
-            decoded.append(cast(Tensor, decode(decoder, part, cast(Seq2SeqSpec, spec))))
-        if intervention is not None:
-            rows, unchanged = rows + passes[0].rows, unchanged + passes[0].unchanged
+            forced, decoder = (Pass(intervention, facts, number, repetition) for _ in range(2))
+        with _during(model, forced):
+            outputs.append(model(part, need_weights=True).outputs)
+        if free and isinstance(model, Seq2Seq) and part.asked is None:
+            with _during(model, decoder):
+                decoded.append(cast(Tensor, decode(model, part, cast(Seq2SeqSpec, spec))))
+        if forced is not None:
+            rows, unchanged = rows + forced.rows, unchanged + forced.unchanged
     return Answers(
         torch.cat(outputs, dim=1 if isinstance(batch, Points) else 0),
         torch.cat(decoded) if decoded else None,
         unchanged / rows if rows else 0.0,
     )
+
+
+def _during(model: Architecture, own: Pass | None) -> AbstractContextManager[None]:
+    return nullcontext() if own is None else rewriting(model, own.at)
 
 
 def parts(batch: Batch) -> Sequence[Batch]:

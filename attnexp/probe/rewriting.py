@@ -1,7 +1,8 @@
 """A model whose attention weights are replaced between the normalizer and the average."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import ClassVar, NamedTuple
 
 import torch
@@ -9,6 +10,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from attnexp.architectures.base import Architecture
+from attnexp.attention.base import Attention
 from attnexp.core.errors import RequestError
 from attnexp.core.masks import MaskMatrix, ValidLens, fitting_mask
 from attnexp.normalizers.base import Normalizer
@@ -73,7 +75,34 @@ def rewritten(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Archi
     Raises RequestError for an attention without a normalizer.
     """
     changed = copy.deepcopy(model)
-    for part, layers in changed.attentions.items():
+    for attention, rewriter in _rewriters(changed, rewrites):
+        attention.normalizer = rewriter
+    return changed
+
+
+@contextmanager
+def rewriting(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Iterator[None]:
+    """Rewrite the weights of a model at each of its attentions until the end of the block.
+
+    A copy of a small model takes as long as a pass of it. Raises RequestError for an attention
+    without a normalizer.
+    """
+    found = _rewriters(model, rewrites)
+    try:
+        for attention, rewriter in found:
+            attention.normalizer = rewriter
+        yield
+    finally:
+        for attention, rewriter in found:
+            attention.normalizer = rewriter.normalizer
+
+
+def _rewriters(
+    model: Architecture, rewrites: Callable[[Site], Rewrite]
+) -> list[tuple[Attention, Rewritten]]:
+    """Return each attention of a model with the normalizer that rewrites its weights."""
+    found = []
+    for part, layers in model.attentions.items():
         for layer, attention in enumerate(layers):
             normalizer = getattr(attention, "normalizer", None)
             if not isinstance(normalizer, Normalizer):
@@ -81,5 +110,5 @@ def rewritten(model: Architecture, rewrites: Callable[[Site], Rewrite]) -> Archi
                     f"{part} of {type(model).__name__} is {type(attention).__name__}, which has no "
                     "normalizer: its weights cannot be replaced"
                 )
-            attention.normalizer = Rewritten(normalizer, rewrites(Site(part, layer)))
-    return changed
+            found.append((attention, Rewritten(normalizer, rewrites(Site(part, layer)))))
+    return found

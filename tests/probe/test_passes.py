@@ -11,6 +11,7 @@ from attnexp.architectures.base import Architecture
 from attnexp.attention.multihead import MultiHead
 from attnexp.config.laws import read_laws
 from attnexp.core.batch import Points, Prediction, RegressionSpec
+from attnexp.core.errors import RequestError
 from attnexp.probe.interventions import Intervention, named
 from attnexp.probe.laws.base import Law
 from attnexp.probe.laws.hard import Hard
@@ -105,6 +106,22 @@ def test_all_keys_change_nothing_and_the_model_stays_as_it_is(run):
     assert_close(same.outputs, before.outputs, atol=1e-5, rtol=1e-4)
     assert same.unchanged == 1
     with_law(run, Zero())
+    after = answers(run.model, run.dataset.test, run.dataset.spec)
+    assert (after.outputs == before.outputs).all()
+
+
+class Failing(Law):
+    """A law that fails at its first rows."""
+
+    def replace(self, rows):
+        raise ZeroDivisionError
+
+
+@torch.no_grad()
+def test_a_law_that_fails_leaves_the_model_as_it_is(run):
+    before = answers(run.model, run.dataset.test, run.dataset.spec)
+    with pytest.raises(RequestError, match="the law Failing failed: ZeroDivisionError"):
+        with_law(run, Failing())
     after = answers(run.model, run.dataset.test, run.dataset.spec)
     assert (after.outputs == before.outputs).all()
 
