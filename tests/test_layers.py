@@ -87,6 +87,14 @@ def test_imports_stay_within_the_table(path):
         assert not {name for name in imports(path) if name.split(".")[0] in ("hydra", "omegaconf")}
 
 
+def test_shapes_are_checked_wherever_they_are_annotated(pytestconfig):
+    *checked, _ = pytestconfig.getoption("--jaxtyping-packages").split(",")
+    for path in FILES:
+        if any(name.startswith("jaxtyping.") for name in imports(path)):
+            module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+            assert any(f"{module}.".startswith(f"{each}.") for each in checked), module
+
+
 @pytest.mark.parametrize("module", sorted(module for module, _ in VERBS.values()))
 def test_no_verb_imports_another(module):
     found = imports(PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py"))

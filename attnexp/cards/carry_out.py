@@ -119,17 +119,16 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
     if task.trial.tune:
         tuned = f"hydra.sweeper.tune={json.dumps(task.trial.tune)}"
         line += ["hydra/sweeper=tuned", tuned, f"hydra.sweeper.seeds=[{TUNED_AT}]"]
-    why, jobs = "", list[PlannedJob]()
+    why = ""
     with console.silent():
-        try:
+        jobs = _compared(line)
+        if not jobs or not all(_is_done(job, task.trial.tune) for job in jobs):
             try:
                 with time_limit(60 * effort.minutes, late):
-                    run_sweep(line)  # it runs nothing if all have finished
-            finally:
-                with suppress(RunFailedError):  # no values could be chosen
-                    jobs = compared_jobs(line)
-        except (RequestError, RunFailedError) as error:
-            why = str(error)
+                    run_sweep(line)
+            except (RequestError, RunFailedError) as error:
+                why = str(error)
+            jobs = _compared(line)
         _probe([run for run in _runs(jobs) if run.finished], task.trial.probe, effort)
     runs = _runs(jobs)  # anew, with their interventions
     errors = [job.found.error for job in jobs if job.found.error and why != late]
@@ -145,6 +144,20 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
         seconds=sum(run.summary.seconds or 0.0 for run in runs),
     )
     return result, sample
+
+
+def _compared(line: Sequence[str]) -> list[PlannedJob]:
+    """Return the compared jobs of a sweep; none if it has none, or no values are chosen yet."""
+    with suppress(RequestError, RunFailedError):
+        return compared_jobs(line)
+    return []
+
+
+def _is_done(job: PlannedJob, tune: Sequence[str]) -> bool:
+    """Return whether a job has ended, and whether how it was tuned is recorded if it was."""
+    found = job.found
+    recorded = not tune or (found.summary is not None and found.summary.tuning is not None)
+    return found.status.counts_in_means and recorded
 
 
 def _runs(jobs: Sequence[PlannedJob]) -> list[Run]:

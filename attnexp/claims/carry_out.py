@@ -51,14 +51,17 @@ def run_claim(
         for words in claim.sweeps:
             command(["-m", *first_words(words, seeds[0], folder, config_dir)])
         evidence = evidence_of(name, claim, config_dir, trusted=True)
-    _probe(claim, evidence.runs[: len(claim.sweeps)], config_dir, command)
-    claim.require_numbers(evidence_of(name, claim, config_dir, trusted=True))
+    if claim.probe:
+        _probe(claim, evidence.runs[: len(claim.sweeps)], config_dir, command)
+        evidence = evidence_of(name, claim, config_dir, trusted=True)
+    claim.require_numbers(evidence)
     if claim.computes:
         _compute(folder, claim, seeds)
     for words in claim.sweeps:
         span = f"range({seeds.start},{seeds.stop})"
         command(["-m", *sweep_words(words, span, folder, config_dir)])
-    _probe(claim, evidence_of(name, claim, config_dir, trusted=True).runs, config_dir, command)
+    if claim.probe:
+        _probe(claim, evidence_of(name, claim, config_dir, trusted=True).runs, config_dir, command)
 
 
 def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -> None:

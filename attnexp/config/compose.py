@@ -5,13 +5,14 @@ we want to explain. So this module drives Hydra itself. Hydra raises its own err
 mistakes, and Python's for the rest: here all of them become `ConfigCompositionException`.
 """
 
+import pickle
 import shlex
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
@@ -47,6 +48,7 @@ from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
 from attnexp.config.trust import search_user_modules
 from attnexp.core.errors import RequestError
+from attnexp.runs.files import stamp
 from attnexp.runs.place import Place
 from attnexp.runs.redaction import masked
 
@@ -208,13 +210,26 @@ def _no_task(config: DictConfig) -> None:
 
 
 class Repository(ConfigRepository):
-    """The files of a configuration, which are bounded before they are parsed: see `documents`."""
+    """The files of a configuration, which are bounded before they are parsed: see `documents`.
+
+    A file is parsed again only if it has changed since this process has parsed it.
+    """
+
+    _parsed: ClassVar[dict[tuple[str, Path, str], tuple[tuple[int, ...], bytes]]] = {}
 
     def load_config(self, config_path: str) -> ConfigResult | None:
         source = self._find_object_source(config_path, ObjectType.CONFIG)
-        if source is not None and source.scheme() == "file":
-            read_bounded(Path(source.path, source._normalize_file_name(config_path)))
-        return super().load_config(config_path)
+        if source is None or source.scheme() != "file":
+            return super().load_config(config_path)
+        path = Path(source.path, source._normalize_file_name(config_path))
+        place, now = (source.provider, path, config_path), stamp(path)
+        before, content = self._parsed.get(place, ((), b""))
+        if before != now:
+            read_bounded(path)
+            content = pickle.dumps(super().load_config(config_path))
+            self._parsed[place] = (now, content)
+        result: ConfigResult = pickle.loads(content)  # faster than deepcopy
+        return result
 
 
 class Loader(ConfigLoaderImpl):
