@@ -71,6 +71,15 @@ TOLD = [
     ("maximum", "sparsemax", "exact_match_by_length@2048", "0.39"),
     ("maximum", "ssmax", "exact_match_by_length@2048", "0.37"),
     ("maximum", "log_length", "exact_match_by_length@2048", "0.38"),
+    ("sinks", "sink", "sink_mass", "0.315"),
+    ("sinks", "softmax_one", "sink_mass", "0.129"),
+    ("sinks", "scaled_dot", "exact_match", "0.999"),
+    ("sinks", "sink", "exact_match", "1.000"),
+    ("mqar", "relu", "token_accuracy", "0.63"),
+    ("sinks", "relu", "exact_match", "0.66"),
+    ("sort", "relu", "exact_match", "0.82"),
+    ("needle", "relu", "exact_match_by_length@16", "0.76"),
+    ("needle", "relu", "exact_match_by_length@4096", "0.23"),
 ]
 
 
