@@ -119,16 +119,18 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
     if task.trial.tune:
         tuned = f"hydra.sweeper.tune={json.dumps(task.trial.tune)}"
         line += ["hydra/sweeper=tuned", tuned, f"hydra.sweeper.seeds=[{TUNED_AT}]"]
-    why = ""
+    why, jobs = "", list[PlannedJob]()
     with console.silent():
-        jobs = _compared(line)
-        if not jobs or not all(_is_done(job, task.trial.tune) for job in jobs):
-            try:
-                with time_limit(60 * effort.minutes, late):
-                    run_sweep(line)
-            except (RequestError, RunFailedError) as error:
-                why = str(error)
+        try:
             jobs = _compared(line)
+            if not jobs or not all(_is_done(job, task.trial.tune) for job in jobs):
+                try:
+                    with time_limit(60 * effort.minutes, late):
+                        run_sweep(line)
+                finally:
+                    jobs = _compared(line)
+        except (RequestError, RunFailedError) as error:
+            why = str(error)
         _probe([run for run in _runs(jobs) if run.finished], task.trial.probe, effort)
     runs = _runs(jobs)  # anew, with their interventions
     errors = [job.found.error for job in jobs if job.found.error and why != late]
@@ -147,8 +149,8 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
 
 
 def _compared(line: Sequence[str]) -> list[PlannedJob]:
-    """Return the compared jobs of a sweep; none if it has none, or no values are chosen yet."""
-    with suppress(RequestError, RunFailedError):
+    """Return the compared jobs of a sweep, none as long as no values could be chosen."""
+    with suppress(RunFailedError):
         return compared_jobs(line)
     return []
 

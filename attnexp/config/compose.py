@@ -223,7 +223,7 @@ class Repository(ConfigRepository):
             return super().load_config(config_path)
         path = Path(source.path, source._normalize_file_name(config_path))
         place, now = (source.provider, path, config_path), stamp(path)
-        before, content = self._parsed.get(place, ((), b""))
+        before, content = self._parsed.get(place, (None, b""))
         if before != now:
             read_bounded(path)
             content = pickle.dumps(super().load_config(config_path))
