@@ -85,7 +85,7 @@ def rivals(device: torch.device) -> dict[str, dict[str, Step]]:
 def check_agreement(steps: Mapping[str, Step]) -> float:
     """The largest relative difference from the first one's losses over the first steps.
 
-    Raises RuntimeError where it is not small: then they do not compute the same thing.
+    Raises RuntimeError if it is not small: then they do not compute the same thing.
     """
     worst = 0.0
     for number in range(AGREEMENT_STEPS):

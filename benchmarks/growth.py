@@ -109,7 +109,7 @@ LINES: dict[str, tuple[Callable, Callable]] = {
 def measure(name: str, batch: int, length: int, hidden: int) -> tuple[float, float]:
     """Return the seconds of a step forward and backward, and the MiB that steps add at most.
 
-    Raises RuntimeError where the memory does not suffice.
+    Raises RuntimeError if the memory does not suffice.
     """
     torch.set_num_threads(1)
     torch.manual_seed(0)

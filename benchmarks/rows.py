@@ -60,7 +60,7 @@ class Row:
 
     @property
     def bound(self) -> str:
-        """The bound in words, empty where there is none."""
+        """The bound in words, empty if there is none."""
         if self.wanted is None:
             return ""
         return f"at {'least' if self.more_is_better else 'most'} {self.wanted:g}"

@@ -164,7 +164,7 @@ def trainers() -> tuple[Trainer, Trainer]:
 def check_agreement(ours: Trainer, textbook: Trainer) -> float:
     """The largest relative difference of the losses over the first steps.
 
-    Raises RuntimeError where it is not small: then the two do not compute the same thing.
+    Raises RuntimeError if it is not small: then the two do not compute the same thing.
     """
     worst = 0.0
     for step in range(AGREEMENT_STEPS):

@@ -44,7 +44,7 @@ def measure(name: str, quick: bool) -> None:
 
 
 def measured(name: str, quick: bool) -> list[Row] | None:
-    """Return the rows of a benchmark, measured in a process of its own; None where it fails."""
+    """Return the rows of a benchmark, measured in a process of its own; None if it fails."""
     done = subprocess.run(
         [sys.executable, "-c", MEASURE, name, "quick" if quick else "whole"],
         env=ENVIRONMENT | {"PYTHONPATH": os.pathsep.join([str(FOLDER), str(ROOT)])},

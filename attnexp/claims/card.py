@@ -97,7 +97,7 @@ def left_out_text(count: int) -> str:
 
 
 def _changes(claim: Claim, history: Sequence[Predicted]) -> Iterator[tuple[str, str]]:
-    """Yield what there is to say of when the prediction was written."""
+    """Yield remarks on the day of the prediction."""
     if not history:
         return
     now = prediction_digest(claim.prediction.date, claim.prediction.says)

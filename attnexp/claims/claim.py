@@ -22,7 +22,7 @@ from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, nearest_text, none_of
 
 FOLDER = Path("outputs") / "claims"
-"""Where the runs of claims are, a folder for each."""
+"""The folder of the runs of claims, with a folder for each."""
 
 
 CARRIES_OVER: dict[str, str] = {
@@ -48,7 +48,7 @@ class Source(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Prediction(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What was expected of the runs, and the day on which it was written, before the first one."""
+    """The expected result of the runs, and the day before the first one on which it was written."""
 
     date: str
     says: str
@@ -82,7 +82,7 @@ class Written(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     - `decides` names the decision by `is`, and has its arguments; `shown` are numbers that the card
       shows besides.
     - `same_task` is false if the paper's claim is of another kind of task, so that the verdict says
-      whether it carries over, and `amended` says what was changed after a first run.
+      whether it carries over, and `amended` describes changes after a first run.
     - `looks` is the number of planned interim looks while seeds are added, which share the level.
     - `minutes` is the time of one core, measured.
     """
@@ -123,7 +123,7 @@ class Claim(Written, frozen=True, kw_only=True):
         return not self.own.is_shipped and names_own(self.decides)
 
     def verdict(self, evidence: Evidence) -> Verdict:
-        """Return what the evidence says, and why it cannot tell if some of it is missing."""
+        """Return the decision on the evidence, and why it cannot tell if some of it is missing."""
         if not evidence.runs and not evidence.points:
             return Verdict("not run", f"it takes {self.minutes:g} minutes of one core")
         decision = self.decision()

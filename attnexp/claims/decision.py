@@ -25,14 +25,14 @@ FEWEST = fewest_seeds(LEVEL)
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a claim's evidence says.
+    """The verdict of a claim's evidence.
 
     - `word` is never `reproduced` or `not reproduced` from one seed. `not judged` is a claim that a
       list leaves alone, because code of one's own decides it, and `failed` one whose decision or
       file cannot be used.
     - `because` is the sentence with the numbers that decided.
-    - `more_seeds` is how many seeds more would tell, where the word is `cannot tell` and it is
-      known.
+    - `more_seeds` is the number of further seeds that would tell, if the word is `cannot tell` and
+      it is known.
     - `shown` are numbers that do not decide, each with its name.
     """
 

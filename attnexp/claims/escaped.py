@@ -1,4 +1,4 @@
-"""A decision by the share of seeds that learn, where a row of runs has two modes."""
+"""A decision by the share of seeds that learn, for rows of runs with two modes."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -20,7 +20,7 @@ class Escaped(Decision):
     has p <= 0.05. `not reproduced` if the 95% interval of the difference of the shares
     (Agresti and Caffo 2000) lies below `least`, the smallest difference that counts. Else `cannot
     tell`. The step at which a seed escaped is the first at which the metric of the validation set
-    passes; `skip` where none did.
+    passes; `skip` if none did.
 
     Raises ValueError unless exactly one of `at_least` and `at_most` is given.
     """

@@ -51,7 +51,7 @@ class Evidence:
         return make_frame(self.runs)
 
     def chosen(self, where: str | None) -> Frame:
-        """Return the runs that fit a test, all without one. Raises RequestError where none fits."""
+        """Return the runs that fit a test, all without one. Raises RequestError if none fits."""
         if where is None:
             return self.frame
         chosen = self.frame.only(matching(self.frame, where))

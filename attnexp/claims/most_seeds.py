@@ -15,11 +15,11 @@ MOST_SEEDS = 200
 def verdict_on_most(
     count: int, of: int, level: float, text: str, shown: Sequence[tuple[str, str]] = ()
 ) -> Verdict:
-    """Return whether what was seen on `count` of `of` seeds holds on most seeds.
+    """Return whether a difference on `count` of `of` seeds holds on most seeds.
 
     `reproduced` if the exact interval of the share (Clopper and Pearson) lies above one half, `not
-    reproduced` if it lies below, and else `cannot tell`. What holds on nearly all seeds is decided
-    the more surely the more seeds there are, which a verdict on "every seed" is not.
+    reproduced` if it lies below, and else `cannot tell`. A difference on nearly all seeds is
+    decided the more surely the more seeds there are, which a verdict on "every seed" is not.
     """
     if of < FEWEST:
         return Verdict("cannot tell", text, FEWEST - of, shown)

@@ -59,6 +59,6 @@ def draw_curves(
 
 
 def _scale(axes: Axes, name: str, numbers: Sequence[float]) -> None:
-    """Make an axis logarithmic where its numbers are positive and span a wide range."""
+    """Make an axis logarithmic if its numbers are positive and span a wide range."""
     if spans_powers(np.array(numbers), WIDE):
         log_axis(axes, name, np.array(numbers))

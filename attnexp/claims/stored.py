@@ -1,4 +1,4 @@
-"""What the folder of a claim keeps besides runs: computed points, and the prediction."""
+"""The files of a claim besides its runs: computed points, and the prediction."""
 
 import hashlib
 import math
@@ -24,7 +24,7 @@ PREDICTED = "prediction.json"
 
 
 class Origin(msgspec.Struct, frozen=True):
-    """What decides computed points: the function with its arguments, its code, and the version.
+    """The origin of computed points: the function with its arguments, its code, and the version.
 
     `code` holds a digest of the claim's own.py, and of the modules of one's own that this imports.
     `results` is the results version, as in the key of a run.
@@ -57,15 +57,15 @@ class Predicted(msgspec.Struct, frozen=True):
 
 
 def origin_of(computes: Mapping[str, Any], own: Own) -> Origin:
-    """Return what decides the points that a claim computes now. No code is run."""
+    """Return the origin of the points that a claim computes now. No code is run."""
     return Origin(dict(computes), own.code())
 
 
 def read_points(folder: Path, origin: Origin) -> list[Point]:
-    """Return the points of a folder, none where there are none or their origin is another.
+    """Return the points of a folder, none if it has none or their origin is another.
 
-    A file that cannot be read, or that holds a number that is not finite, counts as none: what it
-    held is computed again.
+    A file that cannot be read, or that holds a number that is not finite, counts as none: its
+    numbers are computed again.
     """
     try:
         found: Computed = read_document(folder / COMPUTED, Computed)
@@ -87,7 +87,7 @@ def write_points(folder: Path, origin: Origin, points: Sequence[Point]) -> None:
 
 
 def read_predictions(folder: Path) -> list[Predicted]:
-    """Return the predictions of a folder, none where there are none or the file is damaged."""
+    """Return the predictions of a folder, none if it has none or the file is damaged."""
     try:
         found: list[Predicted] = read_document(folder / PREDICTED, list[Predicted])
     except RequestError:
@@ -96,7 +96,7 @@ def read_predictions(folder: Path) -> list[Predicted]:
 
 
 def record_prediction(folder: Path, date: str, says: str, has_results: bool) -> None:
-    """Write what is predicted now, unless it was the last to be written.
+    """Write the current prediction, unless it was the last to be written.
 
     Before there are results, a prediction takes the place of the one before it.
     """

@@ -206,7 +206,7 @@ def asked_output(arguments: argparse.Namespace) -> Output:
 
 
 def add_view(parser: Arguments, heads: str = "the mean of all") -> None:
-    """Add the arguments that choose what is shown of an attention."""
+    """Add the arguments that choose the map to show."""
     parser.add_argument("--attention", metavar="NAME", help="cross, encoder, decoder, self, ...")
     parser.add_argument("--layer", type=place, metavar="N", help="default: the last")
     parser.add_argument("--head", type=place, metavar="N", help=f"default: {heads}")

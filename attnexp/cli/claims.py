@@ -87,7 +87,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
-    """Return a claim with its verdict, after running what is missing of it if it was chosen.
+    """Return a claim with its verdict, after running its missing parts if it was chosen.
 
     Raises RequestError and SystemExit for the only claim that was chosen; of several, each has its
     own verdict.

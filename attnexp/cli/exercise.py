@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> None:
     """List the exercises, begin one, or check one.
 
     Raises RequestError for arguments that make no sense and folders without an exercise, and
-    RunFailedError where a check fails.
+    RunFailedError if a check fails.
     """
     arguments = make_parser().parse_args(argv)
     if arguments.action == "list":
@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def make_parser() -> Arguments:
-    """Return the parser of the arguments, with what to do as `action`."""
+    """Return the parser of the arguments, with the action as `action`."""
     parser = Arguments("exercise", HELP, EPILOG)
     actions = parser.add_subparsers(
         dest="action", required=True, parser_class=ActionArguments, metavar="ACTION"

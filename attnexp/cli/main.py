@@ -1,4 +1,4 @@
-"""Hands a command line to one of our verbs, or to Hydra where it begins with none.
+"""Hands a command line to one of our verbs, or to Hydra if it begins with none.
 
 The module of a verb is imported when the verb is called, so that `--help` starts without PyTorch.
 """
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def run(argv: Sequence[str]) -> int:
-    """Carry out one command line and return its exit code, having said what went wrong."""
+    """Carry out one command line, report its error if it has one, and return its exit code."""
     code, sentence = 0, ""
     try:
         _check_text(argv)
@@ -84,7 +84,7 @@ def _open_streams() -> None:
 
 
 def _flush() -> OSError | None:
-    """Write what is left of standard output, or drop it and return why it cannot be written."""
+    """Flush standard output, or drop it and return why it cannot be written."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -164,7 +164,7 @@ def _check_text(argv: Sequence[str]) -> None:
 
 
 def _check_directory() -> None:
-    """Raise RequestError where the current directory has been removed."""
+    """Raise RequestError if the current directory has been removed."""
     try:
         os.getcwd()
     except FileNotFoundError:

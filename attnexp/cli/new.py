@@ -51,7 +51,7 @@ a score declares `compact`. The contract fails if a declaration is wrong. A run 
 
 
 def main(argv: Sequence[str]) -> None:
-    """Write the class, the YAML file and the test, and say what to fill in and how to run it.
+    """Write the class, the YAML file and the test, and name the next steps.
 
     A claim is one YAML file.
 
@@ -92,7 +92,7 @@ def make_parser() -> Arguments:
 
 
 def _write_claim(name: str, folder: Path) -> None:
-    """Write the file of a claim, which can be run as it is, and say what to fill in."""
+    """Write the file of a claim, which can be run as it is, and name the next steps."""
     _check_name(name, claims.GROUP)
     if name in claims.names():
         raise RequestError(f"claim {name} is one of attnexp's own: choose another name")

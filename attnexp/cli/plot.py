@@ -1,4 +1,4 @@
-"""`attnexp plot`: reads the command line, and draws from what runs stored."""
+"""`attnexp plot`: reads the command line, and draws from the files of runs."""
 
 import os
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ def main(argv: Sequence[str]) -> None:
 def chosen_runs(paths: Sequence[Path], where: str | None) -> "list[Run]":
     """Return the run that is named, or else the finished runs below the paths.
 
-    Raises RequestError where there is nothing to draw.
+    Raises RequestError if there is nothing to draw.
     """
     from attnexp.plots.lines import intact
     from attnexp.runs.folder import load_run

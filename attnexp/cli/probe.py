@@ -1,4 +1,4 @@
-"""`attnexp probe`: replaces the attention weights of trained runs, and measures what changes."""
+"""`attnexp probe`: replaces the attention weights of trained runs, and measures the effects."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

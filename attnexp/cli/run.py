@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Carry out what the arguments ask for.
+    """Carry out the request of the arguments.
 
     Raises RequestError for a wrong request and RunFailedError for a run that failed.
     """
@@ -96,7 +96,7 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
 
 
 def _shown_before(job: Job) -> bool:
-    """Show the run of a job where it has finished before, and return whether it has."""
+    """Show the run of a job if it has finished before, and return whether it has."""
     summary = finished_before(job)
     if summary is not None:
         console.say("This run has finished before; rerun=true runs it again.")
@@ -122,7 +122,7 @@ def _failure(folder: Path, error: BaseException) -> str:
 
 
 def show_run(folder: Path, summary: Summary) -> None:
-    """Print the first metrics of a run, its notes, its folder, its pictures and what to type next.
+    """Print the first metrics of a run, its notes, its folder, its pictures and the next commands.
 
     All metrics are in the folder.
     """

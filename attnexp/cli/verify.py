@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> None:
     """Repeat the runs that the arguments name, and print of each how its numbers compare.
 
     Raises RequestError for paths without finished runs and for a single run that cannot be built or
-    names code that is not trusted, and RunFailedError where a run differs or is not verified.
+    names code that is not trusted, and RunFailedError if a run differs or is not verified.
     """
     arguments = make_parser().parse_intermixed_args(argv)
     is_read = arguments.format == "json"  # by a program, which takes nothing else
@@ -115,7 +115,7 @@ def _repeated(
 ) -> "Repetition":
     """Repeat a run in at most this time, and compare it.
 
-    Raises RequestError where it cannot be built, and RunFailedError where it cannot be repeated.
+    Raises RequestError if it cannot be built, and RunFailedError if it cannot be repeated.
     """
     from attnexp.config.restore import check_choices, rebuild
     from attnexp.runs.folder import load_run
@@ -145,8 +145,8 @@ def _repeated(
 def _limited(prepared: "PreparedRun", summary: Summary, minutes: float) -> "PreparedRun":
     """Return a run that ends after `minutes`.
 
-    Where the stored run was ended by its own limit, it ends after the same number of updates, at
-    each of which the schedule is what it was.
+    If the stored run was ended by its own limit, it ends after the same number of updates, at
+    each of which the schedule is unchanged.
     """
     settings = replace(prepared.settings, max_minutes=minutes)
     steps = summary.metrics.get("steps")

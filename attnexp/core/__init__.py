@@ -1,1 +1,1 @@
-"""What every part may import: batches, masks, errors, the console, files that appear whole."""
+"""Modules that every part may import: batches, masks, errors, the console, whole files."""

@@ -37,7 +37,7 @@ class Batch:
     `mask` is true where a query may attend to a key; its middle axis is 1 where all queries of an
     example share one mask. `target_mask` is true where a target counts. `alignment` holds the key
     position that each target was made from, -1 where there is none. `asked` holds the place among
-    the queries at which each target is due, any where the target does not count; without it there
+    the queries at which each target is due, any if the target does not count; without it there
     is a target for every query.
     """
 
@@ -130,7 +130,7 @@ class Batch:
 class Points(Batch):
     """Examples that share their keys and values: each query is an example, with its target.
 
-    The batch axis is 1. The mask may be structured, or None where every query may attend to every
+    The batch axis is 1. The mask may be structured, or None if every query may attend to every
     key.
     """
 
@@ -166,7 +166,7 @@ def allowed_keys(batch: Batch) -> Bool[Tensor, "batch queries keys"]:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model answers to a batch.
+    """The answers of a model to a batch.
 
     `outputs` are predicted values (regression) or logits over the target vocabulary. `weights` maps
     the name of an attention (`pooling`, `cross`, `self`, ...) to its weights, and is empty when the
@@ -179,7 +179,7 @@ class Prediction:
 
 
 DIGITS = 6
-"""Digits of a number in standard deviations that are kept where it is written."""
+"""The digits after the point that are kept of a number in standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -203,9 +203,9 @@ class Column:
 
 @dataclass(frozen=True)
 class RegressionSpec:
-    """What a model of regression data must know: the dimensions of x and of y.
+    """The specification of regression data: the dimensions of x and of y.
 
-    `x` and `y` describe the columns of a table, and are empty where numbers are as they are.
+    `x` and `y` describe the columns of a table, and are empty if numbers were not standardised.
     """
 
     x_dim: int
@@ -243,13 +243,13 @@ def _moments(columns: Sequence[Column]) -> Float[Tensor, "2 dim"]:
 
 @dataclass(frozen=True)
 class Seq2SeqSpec:
-    """What a model of sequence data must know: the symbols, the longest lengths, the special ids.
+    """The specification of sequence data: the symbols, the longest lengths, the special ids.
 
     `max_source` and `max_target` are the longest source and the longest input of a decoder in
     training, the symbols that mark an end or a beginning included; padding may follow.
     `test_max_source` and `test_max_target` are those of the test set, 0 where they are not known
     to differ. The writings say how symbols make a text. `unknown` is the id that stands for symbols
-    that are not in the vocabulary, None where there is no such id.
+    that are not in the vocabulary, None if there is no such id.
     """
 
     source_vocab: tuple[str, ...]

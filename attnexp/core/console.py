@@ -28,10 +28,10 @@ BAR = 20
 """Columns of a bar; the details have the others."""
 
 LINE_EVERY = 5.0
-"""Seconds between two lines of progress where there is no terminal."""
+"""Seconds between two lines of progress without a terminal."""
 
 WIDE = 1000
-"""Columns where there is no terminal, so that nothing is cut or wrapped."""
+"""Columns without a terminal, so that nothing is cut or wrapped."""
 
 COLOURS = Theme({"note": "dark_orange3", "name": "deep_sky_blue3", "good": "green4", "bad": "red3"})
 """Colours that read on white and on black: their contrast is at least 3.6 to 1."""
@@ -57,7 +57,7 @@ class Screen(Console):
                 yield Segment(escaped(segment.text, but="\n"), segment.style)
 
     def on_broken_pipe(self) -> None:
-        """Drop all further output. Raises OutputClosedError where it was standard output.
+        """Drop all further output. Raises OutputClosedError if it was standard output.
 
         A thread that prints goes on in silence: it cannot end the process.
         """

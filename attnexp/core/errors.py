@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from attnexp.core.synonyms import synonyms
 
 LONGEST = 280
-"""Characters of a message about what went wrong."""
+"""Characters of an error message."""
 
 LONG_WORD = 50
 """Characters that stay of a long word in a message that is too long."""
@@ -74,7 +74,7 @@ def writable(option: str, path: object) -> Iterator[None]:
 
 
 def choices_text(names: Iterable[str]) -> str:
-    """Return the sorted names as `a, b or c`, or `none` where there are none.
+    """Return the sorted names as `a, b or c`, or `none` if there are none.
 
     Of more than `MOST_CHOICES` the others are counted, and so are names that are very long:
     `a, b, c and 12 more`.

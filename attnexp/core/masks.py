@@ -20,7 +20,7 @@ ALL = slice(None)
 
 
 class StructuredMask(ABC):
-    """A mask that is made for the queries at hand, and is a matrix only where that is small."""
+    """A mask that is made for the queries at hand, and is a matrix only if that is small."""
 
     triangle: bool = False
     """Whether there are as many queries as keys, and each query sees all keys up to its own."""
@@ -41,7 +41,7 @@ class StructuredMask(ABC):
         """The same mask as a matrix, true where a query may attend to a key. It is made once."""
 
     def seen(self) -> Bool[Tensor, "*batch keys"] | None:
-        """Return which keys some query may attend to, or None where there is no padding."""
+        """Return which keys some query may attend to, or None if there is no padding."""
         return None
 
     @property
@@ -159,7 +159,7 @@ def causal_mask(
 
 
 def _examples(tensor: Shaped[Tensor, "*batch numbers"], examples: slice) -> Tensor:
-    """Return the rows of some examples, where each has a row of its own."""
+    """Return the rows of some examples, if each has a row of its own."""
     return tensor if tensor.dim() == 1 or len(tensor) == 1 else tensor[examples]
 
 
@@ -188,7 +188,7 @@ def over_heads(mask: Mask | None) -> Mask | None:
 
 
 def seen_keys(mask: Mask | None) -> Bool[Tensor, "*batch keys"] | None:
-    """Return which keys some query may attend to, or None where that is all of them."""
+    """Return which keys some query may attend to, or None if that is all of them."""
     if isinstance(mask, StructuredMask):
         return mask.seen()
     return mask if mask is None else mask.any(dim=-2)
@@ -197,7 +197,7 @@ def seen_keys(mask: Mask | None) -> Bool[Tensor, "*batch keys"] | None:
 def hide(
     scores: Float[Tensor, "*batch queries keys"], mask: Mask | None
 ) -> Float[Tensor, "*batch queries keys"]:
-    """Return the scores with minus infinity where the mask hides a key."""
+    """Return the scores with minus infinity at each hidden key."""
     if isinstance(mask, StructuredMask):
         return mask.hide(scores)
     return scores if mask is None else scores.masked_fill(~mask, -torch.inf)

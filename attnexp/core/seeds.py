@@ -1,6 +1,6 @@
 """The random numbers of a run: independent streams, from its seed.
 
-The stream "data" is from the seed of the data where the run has one: the examples, their noise and
+The stream "data" is from the seed of the data if the run has one: the examples, their noise and
 their division into sets. The first parameters, dropout, the order of training and the untrained
 models of chance are from the seed of the run.
 """

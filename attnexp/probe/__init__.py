@@ -1,1 +1,1 @@
-"""What a trained model answers once its attention weights are replaced."""
+"""The answers of a trained model with other attention weights."""

@@ -29,8 +29,8 @@ EXAMPLES, STEPS = 100, 500
 class Start:
     """Scores from which weights are sought: log w + spread N(0, 1) with the learned weights w.
 
-    Where it is not `learned`, u from U(0, 1) takes the place of w. `rate` is Adam's, and `penalty`
-    is what an answer costs for each unit that it is too far.
+    If it is not `learned`, u from U(0, 1) takes the place of w. `rate` is Adam's, and `penalty`
+    is the cost of an answer for each unit that it is too far.
     """
 
     learned: bool
@@ -50,7 +50,7 @@ FAR = Start(learned=False, spread=3.0, rate=0.01, penalty=500.0)
 """That of Jain and Wallace (2019), appendix C."""
 
 CLOSE = Start(learned=True, spread=0.1, rate=0.05, penalty=20.0)
-"""Next to the learned weights, where the answers are near before the first step."""
+"""Next to the learned weights: the answers are near before the first step."""
 
 STARTS = (FAR, CLOSE, CLOSE)
 """The starts of a search, with draws of their own."""
@@ -66,7 +66,7 @@ TENTHS = 10
 """How often `adversarial` says that it goes on, for each start."""
 
 TINY = 1e-30
-"""What a logarithm and a quotient take in place of 0."""
+"""The number in place of 0 in a logarithm and a quotient."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ def adversarial(run: PreparedRun, done: Callable[[str], None] = lambda name: Non
 
     under teacher forcing at which d <= NEAR for all its answers, JSD the Jensen-Shannon divergence
     in nats, at most log 2, of the mean map over layers and heads, and d the distance of an answer.
-    Where the answer is one weighted mean of numbers, as in regression with one head, `farthest` has
+    If the answer is one weighted mean of numbers, as in regression with one head, `farthest` has
     it. Otherwise it is sought: from each start, steps to a larger
 
         D - penalty mean over its answers of max(0, d - NEAR),
@@ -103,8 +103,8 @@ def adversarial(run: PreparedRun, done: Callable[[str], None] = lambda name: Non
     and of all steps and starts the largest D counts at which every answer of the example was near.
     There may be weights that are farther.
 
-    `distance` is its mean over the examples, 0 where there are no other weights, `succeeded` the
-    share of examples where there are, and `exact` the share of examples whose largest D it is. It
+    `distance` is its mean over the examples, 0 for those without other weights, `succeeded` the
+    share of examples with others, and `exact` the share of examples whose largest D it is. It
     is that of each example by itself, so no model has such weights (Wiegreffe and Pinter 2019).
 
     `done` is called as often as `passes` says.
@@ -178,7 +178,7 @@ def _sought(
 def between_seeds(run: PreparedRun, others: Sequence[Architecture]) -> Probed:
     """Return how far the maps of other seeds are from this run's, on the same test examples.
 
-    `distance` is the mean over runs and examples of what `adversarial` measures. A map that is as
+    `distance` is the mean over runs and examples of the distance of `adversarial`. A map that is as
     far as those of other seeds needs no adversary (Wiegreffe and Pinter 2019).
     """
     batch = run.dataset.test.select(slice(EXAMPLES))
@@ -252,7 +252,7 @@ def _weights(scores: Tensor, learned: Tensor, valid: Tensor) -> Tensor:
 
 
 def _given(part: str, weights: Sequence[Tensor], site: Site) -> Rewrite:
-    """Return what puts weights in the place of those of a part, whatever these are."""
+    """Return a rewrite that sets the weights of a part."""
     come = 0
 
     def rewrite(own: Tensor, valid: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""What interventions change in the answers of one run, paired by example."""
+"""The effects of interventions on the answers of one run, paired by example."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from attnexp.tasks.seq2seq import gold_log_probabilities
 from attnexp.training.prepared_run import PreparedRun
 
 Fed = Literal["teacher", "decoded"]
-"""What the decoder is given: the targets (teacher forcing), or its own answers."""
+"""The input of the decoder: the targets (teacher forcing), or its own answers."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ def effects(
 ) -> list[Probed]:
     """Return the numbers of a run with its learned weights, and with each intervention.
 
-    Answers are decoded too where `free` and where the model decodes. `done` is called with the name
+    Answers are decoded too if `free` and if the model decodes. `done` is called with the name
     of an intervention after each of its passes.
     """
     spec = run.dataset.spec
@@ -76,7 +76,7 @@ def effects(
 def _measured(
     run: PreparedRun, batch: Batch, found: Answers, learned: Answers, fed: Fed
 ) -> Measured:
-    """Return what answers are worth, and how they differ from those of the learned weights."""
+    """Return the metrics of answers, and their differences from those of the learned weights."""
     decoded = found.decoded if fed == "decoded" else None
     by_example = run.task.by_example(found.outputs, batch, run.dataset, decoded)
     counts = batch.target_mask

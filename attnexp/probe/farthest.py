@@ -71,7 +71,7 @@ def _of_row(weights: Tensor, values: Tensor, near: float) -> tuple[float, bool]:
 
 
 def _overlap(share: Tensor, other: Tensor) -> Tensor:
-    """Return what two shares of one key take from log 2."""
+    """Return the part of log 2 that two shares of one key take away."""
     both = share + other
     return (both.xlogy(both) - share.xlogy(share) - other.xlogy(other)) / 2
 

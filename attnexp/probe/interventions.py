@@ -121,9 +121,9 @@ def named(
 def usual(
     heads: Mapping[str, Sequence[int]], main: str, has_gold: bool, sums_to_one: bool
 ) -> list[str]:
-    """Return the names of the interventions that are made where none is named.
+    """Return the names of the interventions that are made by default.
 
-    They replace the main map, where its rows do not sum to 1 in both ways, and then take out each
+    They replace the main map, in both ways if its rows do not sum to 1, and then take out each
     head, and all heads of a part together.
     """
     names = ["uniform", *(["gold"] if has_gold else []), "hard"]

@@ -17,10 +17,10 @@ from attnexp.training.prepared_run import PreparedRun
 
 
 class Probe:
-    """The interventions on a trained run that words name, the usual ones where there are none.
+    """The interventions on a trained run that words name, the usual ones if there are none.
 
     `passes` is the number of forward passes that they take. Raises RequestError for words that name
-    none, and for `gold` where no query has a gold key.
+    none, and for `gold` if no query has a gold key.
     """
 
     def __init__(self, run: PreparedRun, words: Sequence[str], laws: Laws) -> None:

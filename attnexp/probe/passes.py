@@ -37,7 +37,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Answers:
-    """What a model answers to a split: outputs under teacher forcing, and decoded answers.
+    """The answers of a model to a split: outputs under teacher forcing, and decoded answers.
 
     `unchanged` is the share of the rows that count which the intervention left as they are.
     """
@@ -67,7 +67,7 @@ class Pass:
         self.rows = self.unchanged = 0
 
     def at(self, site: Site) -> Rewrite:
-        """Return what replaces the weights of an attention."""
+        """Return the rewrite of the weights of an attention."""
         if not self.intervention.at(site):
             return lambda weights, valid: weights
         facts = self.facts.get(site.part)
@@ -122,9 +122,9 @@ def answers(
     repetition: int = 0,
     free: bool = True,
 ) -> Answers:
-    """Return what a model answers to a batch, with an intervention or as it is.
+    """Return the answers of a model to a batch, with an intervention or as it is.
 
-    Answers are decoded too where `free` and where the data do not give the decoder its input.
+    Answers are decoded too if `free` and if the data do not give the decoder its input.
     """
     outputs, decoded, rows, unchanged = [], [], 0, 0
     for number, part in enumerate(parts(batch)):

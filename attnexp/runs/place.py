@@ -111,7 +111,7 @@ def status_of(folder: Path | str, recorded: Status) -> Status:
 
 
 def require_no_run_around(folder: Path) -> None:
-    """Raise OccupiedError for a folder inside that of a run, where nothing finds runs."""
+    """Raise OccupiedError for a folder inside that of a run, in which nothing finds runs."""
     for parent in folder.parents:
         if stamp(parent):
             with suppress(UnreadableRunError):

@@ -99,7 +99,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     - `overlap` is n_test / n_train if other seeds are other splits of the same rows, else 0.
     - `notes` are remarks that must be read with the numbers.
     - `tuning` says how settings of the run were chosen, None if no sweep has tuned them.
-    - `attempts` are the earlier attempts at the run, each of which went on where the last was left.
+    - `attempts` are the earlier attempts at the run, each of which continued the last.
     - `seconds` is the duration, `peak_memory_mb` the most memory in use, in units of 2^20 bytes.
     - `code` holds a digest of each module of the user's own that the run needed, by its name.
     - `command` is the command line as it was typed, for a job of a sweep that of the sweep;

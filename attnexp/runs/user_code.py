@@ -54,7 +54,7 @@ def user_code(config: Mapping[str, Any]) -> dict[str, str]:
 
 
 def file_code(path: Path, name: str) -> dict[str, str]:
-    """Return a digest of a file of Python, by a name for it, and of what it imports.
+    """Return a digest of a file of Python, by a name for it, and of the modules it imports.
 
     The modules are those of the user's, as `user_code` has them.
     """

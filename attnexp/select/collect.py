@@ -1,6 +1,6 @@
 """Finds run folders and reads their summaries.
 
-What cannot be read is set aside with the reason; one bad folder never spoils a table. Needs neither
+A folder that cannot be read is set aside with the reason, and never spoils a table. Needs neither
 pandas nor torch.
 """
 

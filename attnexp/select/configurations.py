@@ -23,7 +23,7 @@ DATA_SEED = "data_seed"
 class Configuration:
     """Finished runs of one configuration in order of their seeds, one per seed.
 
-    `label` says what sets it apart from those it is compared with.
+    `label` names its differences from those it is compared with.
     """
 
     label: str
@@ -58,7 +58,7 @@ class Comparison:
 
     @property
     def alone(self) -> Run | None:
-        """The run, where there is only one."""
+        """The run, if there is only one."""
         runs = [run for one in self.configurations for run in one.runs]
         return runs[0] if len(runs) == 1 else None
 
@@ -88,7 +88,7 @@ class Comparison:
 
     @property
     def scope(self) -> str:
-        """The end of a title: the data, and the scoring function where all runs have the same."""
+        """The end of a title: the data, and the scoring function if all runs have the same."""
         models = {run.model for one in self.configurations for run in one.runs}
         return (f" of {models.pop()}" if len(models) == 1 else "") + f" on {self.data}"
 
@@ -107,7 +107,7 @@ def seeds_by_epoch(
 
 
 def without_repeats(frame: Frame) -> tuple[Frame, int]:
-    """Return the newest run of each set of settings and seed, a finished one where there is one.
+    """Return the newest run of each set of settings and seed, a finished one if there is one.
 
     The number is that of the other runs: counting two of one seed would count it twice.
     """
@@ -121,7 +121,7 @@ def without_repeats(frame: Frame) -> tuple[Frame, int]:
 def without_trials(frame: Frame) -> tuple[Frame, int]:
     """Return the runs but those that were made to tune settings, and the number of these.
 
-    They decided which settings are compared, so they are not results. Where there is nothing else,
+    They decided which settings are compared, so they are not results. If there is nothing else,
     they are kept.
     """
     trials = frame.column("trial").astype(bool)
@@ -155,10 +155,10 @@ def is_data(name: str) -> bool:
 
 
 def labels(runs: Sequence[Run], of_data: bool = False) -> list[str]:
-    """Return what sets each run apart: choices by their names, settings as `name=value`.
+    """Return the differences of each run: choices by their names, settings as `name=value`.
 
     With `of_data` only the data count, and their choice is always named. A label is never empty:
-    where nothing differs it is the name of the model.
+    if nothing differs it is the name of the model.
     """
     frame = make_frame(runs)
     paths = [path for path in varying(frame) if not of_data or is_data(path)]
@@ -173,7 +173,7 @@ def labels(runs: Sequence[Run], of_data: bool = False) -> list[str]:
 def label(frame: Frame, values: Mapping[str, Any], run: Run) -> str:
     """Return choices by their names and settings as `name=value`.
 
-    What the run does not have is left out; a setting that it has and that is null is written, but
+    A setting that the run lacks is left out; a setting that it has and that is null is written, but
     for `data_seed`, which is null unless data are drawn apart.
     """
     short = short_names(values)

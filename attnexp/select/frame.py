@@ -153,7 +153,7 @@ class Frame:
 
 
 def make_frame(runs: Sequence[Run]) -> Frame:
-    """Return a frame with one row per run, in the order given; what a run does not have is missing.
+    """Return a frame with one row per run, in the order given; missing numbers are NaN.
 
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`. A
     tuned setting of the training is missing in a run that has no parameters to train.
@@ -263,15 +263,15 @@ def _typed(values: list[Any]) -> Any:
 def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return all keys in an order that does not depend on the order of the runs.
 
-    It is the order in the longest mapping, followed by what others add. Most runs have the same
-    keys, so few mappings are looked at.
+    It is the order in the longest mapping, followed by the additional keys of others. Most runs
+    have the same keys, so few mappings are looked at.
     """
     shapes = sorted(set(map(tuple, several)), key=lambda shape: (-len(shape), shape))
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 
 def _apart(prefix: str, names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """Return a column for each name, with a prefix where it is taken."""
+    """Return a column for each name, with a prefix if it is taken."""
     others = set(taken)
     return {name: f"{prefix}.{name}" if name in others else name for name in names}
 

@@ -18,7 +18,7 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
 def resolve_name(name: str, paths: Sequence[str], what: str = "column") -> str:
     """Return the path that `name` names: that path, or the only one that ends with it.
 
-    Raises RequestError where there is none, or several.
+    Raises RequestError if there is none, or several.
     """
     if name in paths:
         return name

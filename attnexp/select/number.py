@@ -19,7 +19,7 @@ PROBED = "probe."
 """The beginning of the words for numbers that `attnexp probe` stored."""
 
 AT = "@"
-"""What divides a detail from a place in it."""
+"""The sign between a detail and a place in it."""
 
 
 def is_compound(word: str) -> bool:

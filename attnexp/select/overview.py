@@ -26,8 +26,8 @@ class Progress:
     `counts` has the number of runs in each status that occurs. `running` has the name, process,
     start and progress of each running run, `ended_early` the name, status and error of each that is
     to be run again. `to_do` are the folders of jobs that the plan of a sweep names and that have
-    not begun. `seconds_left` estimates when all will have finished, None where no run has.
-    `skipped` says what cannot be read.
+    not begun. `seconds_left` estimates when all will have finished, None if no run has.
+    `skipped` names folders that cannot be read, with the reasons.
     """
 
     counts: dict[str, int]

@@ -30,8 +30,8 @@ class Unit:
     """The units of averages and pairs: a column of the runs, and the words for its values.
 
     Seeds are the unit if data and initial parameters come from one seed, or if all runs have the
-    same data. If runs have several values of `data_seed`, these are the unit, and what differs by
-    seed within one is averaged first.
+    same data. If runs have several values of `data_seed`, these are the unit, and seeds
+    within one are averaged first.
     """
 
     column: str
@@ -96,7 +96,7 @@ class Sample:
 def sample_of(
     runs: Frame, name: str, over: Unit = SEEDS, blocks: NDArray[np.int64] | None = None
 ) -> Sample:
-    """Return what the finished runs measured of a metric of the frame.
+    """Return the values of a metric of the frame in the finished runs.
 
     `blocks` numbers the settings that differ between runs of one unit, none by default. Runs that
     agree in unit and block are averaged.

@@ -35,7 +35,7 @@ def selected(paths: Sequence[str | Path], where: str | None) -> list[Run]:
 
 
 def fitting(frame: "Frame", where: str) -> "Frame":
-    """Return the frame of the runs that fit a test. Raises RequestError where none does."""
+    """Return the frame of the runs that fit a test. Raises RequestError if none does."""
     from attnexp.select.where import matching
 
     found = frame.only(matching(frame, where))

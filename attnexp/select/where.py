@@ -3,7 +3,7 @@
     test   = both, or both, or ...
     both   = single, and single, and ...
     single = not single | (test) | name sign value | name in [value, ...] | name not in [value, ...]
-    name   = a setting, or a number as `select.number` names it; in quotes where it has an = sign
+    name   = a setting, or a number as `select.number` names it; in quotes if it has an = sign
     sign   = | != | < | <= | > | >=
     value  = a number, true, false, null, a word, or text in quotes
 
@@ -54,7 +54,7 @@ TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word of the language: its kind, its text, and where it begins in the test."""
+    """A word of the language: its kind, its text, and its place in the test."""
 
     kind: str
     text: str
@@ -64,9 +64,10 @@ class Token:
 def matching(frame: Frame, test: str) -> Mask:
     """Return which runs fit a test.
 
-    Numbers are compared as numbers and text as text. What a run does not have equals only null.
+    Numbers are compared as numbers and text as text. A setting or number that a run lacks equals
+    only null.
 
-    Raises RequestError that says what is wrong with the test, and where.
+    Raises RequestError that names the error in the test, and its place.
     """
     return _Reader(frame, test).whole()
 

@@ -20,7 +20,7 @@ class Difference:
     """How a row differs from the best: row minus best, paired by seed.
 
     `low` and `high` are the ends of the interval of the mean difference, which leaves out zero
-    exactly where the test rejects. `better` of the `pairs` seeds are those on which the row is
+    exactly if the test rejects. `better` of the `pairs` seeds are those on which the row is
     ahead. `sd` is the standard deviation over the pairs, and `level` the one at which the row was
     tested, which is smaller the more rows are compared.
     """
@@ -42,11 +42,11 @@ class Standing:
     `word` is one of:
 
     - `best`: the best mean of the rows with two seeds or more, which several rows may have.
-    - `equal`: the interval of the difference lies within what was said to be equal.
+    - `equal`: the interval of the difference lies within `equal_within`.
     - `worse`: shown to be worse, with a chance of at most 5% that the table says so of any row
       although none differs.
     - `tied`: neither.
-    - `worse on 3 of 3 seeds`: what was seen, where no result of so few seeds is a verdict.
+    - `worse on 3 of 3 seeds`: what was seen, if no result of so few seeds is a verdict.
     - `one seed`: not comparable, however good. `alone`: there is nothing to compare with.
     - None: the metric does not rank.
 
@@ -60,7 +60,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Rule:
-    """How rows are compared: which values are better, and what counts as a verdict.
+    """How rows are compared: which values are better, and the rules of a verdict.
 
     Differences up to `equal_within` count as equal. `looks` is the number of planned interim looks
     while seeds are added, each at its part of the 5%. `overlap` is n_test /

@@ -6,7 +6,7 @@ seed could be exchanged. Then every difference d_k could as well have the other 
     p = share of sign vectors s in {-1, 1}^n with z(s) >= z(1),   z(s) = |sum_k s_k d_k| / norm(d)
 
 is exact whatever the distribution (Fisher 1935). z grows with Student's t of the flipped
-differences, so the test has nearly the power of Student's where differences are normal. Six seeds
+differences, so the test has nearly the power of Student's if differences are normal. Six seeds
 are the fewest with a p-value below 5%: 2 / 2^6 = 0.031.
 
 It does not test that unlike distributions have equal means: a row that fails on one seed in five
@@ -98,7 +98,7 @@ def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
 
     A sign vector parts the seeds in two. It counts against the shift d where d lies outside the
     two means of the differences, one of each part (Hartigan 1969), so both ends are such means. An
-    end is infinite where no result of so few seeds could be rejected at this level.
+    end is infinite if no result of so few seeds could be rejected at this level.
     """
     values = np.asarray(differences, dtype=float)
     signs = sign_vectors(len(values))

@@ -49,7 +49,7 @@ class Spread:
     - without bounds it is Student's, mean -/+ t(1 - a/2, n - 1) sd / sqrt(n);
     - of positive numbers it is mean e^-h to mean e^h, with
       h = t(1 - a/2, n - 1) sqrt(v / n + v^2 / (2 (n - 1))) and v the variance of the logarithms,
-      after Cox (Zhou and Gao 1997): as Student's where v is small, and wider where errors are
+      after Cox (Zhou and Gao 1997): as Student's if v is small, and wider if errors are
       skewed;
     - of shares, each over `examples` examples, it is the wider of Student's and that of a
       beta-binomial model, which knows that seeds near a bound can fall from it. It takes a

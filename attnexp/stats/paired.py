@@ -21,7 +21,7 @@ def seed_means(values: Values) -> list[float]:
 def paired(row: Values, other: Values) -> dict[object, float]:
     """Return the differences of two rows, by seed and within it by block.
 
-    Where they share fewer than two seeds, seeds are paired in ascending order. Differences that are
+    If they share fewer than two seeds, seeds are paired in ascending order. Differences that are
     nothing but the rounding of the numbers that were subtracted are 0.
     """
     found: dict[object, list[tuple[float, float]]] = {}

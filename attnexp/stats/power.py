@@ -16,7 +16,7 @@ def detectable(seeds: int, level: float, overlap: float = 0.0) -> float:
     """Return the least difference, in standard deviations of the pairs, that is found in 80%.
 
     It is that of the paired t test, (z_a + z_b) / sqrt(n - z_a^2 / 2), where a is half the level
-    and b is 0.8. Where nothing but n equal signs is a verdict, all n have to agree: Phi(effect)^n =
+    and b is 0.8. If nothing but n equal signs is a verdict, all n have to agree: Phi(effect)^n =
     0.8. Of splits of the same rows, 1/n + overlap takes the place of 1/n (Nadeau and Bengio 2003).
 
     It is for as many seeds as can decide at all, n >= 1 - log2(level).
@@ -33,8 +33,8 @@ def detectable(seeds: int, level: float, overlap: float = 0.0) -> float:
 def seeds_needed(difference: Difference, rule: Rule) -> int | None:
     """Return the seeds, more than there are, at which such a difference is found in 80% of tables.
 
-    It is at the level at which the difference was tested. None where seeds do not differ, where
-    their mean is zero, and where more than MOST_SEEDS would be needed.
+    It is at the level at which the difference was tested. None if seeds do not differ, if
+    their mean is zero, and if more than MOST_SEEDS would be needed.
     """
     if not difference.sd or not difference.mean:
         return None

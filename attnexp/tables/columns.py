@@ -140,7 +140,7 @@ def _lost(why: str) -> Column:
 
 
 def _cost(name: str, over_runs: Callable[[NDArray[np.float64]], float], title: str = "") -> Column:
-    """Return the column of what the finished runs of a row took."""
+    """Return the column of the costs of the finished runs of a row."""
 
     def value(entry: Entry) -> float | None:
         costs = entry.row.costs(name)

@@ -35,7 +35,7 @@ LOST = (Status.FAILED, Status.INTERRUPTED, Status.DIED, Status.RUNNING, MISSING)
 
 @dataclass(frozen=True)
 class Request:
-    """What tables are to show.
+    """The request of tables.
 
     Rows are configurations, or the combinations of `by` if it names columns. `metrics` are by
     default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
@@ -59,9 +59,9 @@ class Request:
 class Row:
     """Runs that agree in everything that a table is divided by, which is `labels`.
 
-    `blocks` numbers, for each run, its settings of what differs inside rows, except for what
-    belongs to the choices that rows are labelled by. `lost` is the number of runs without a result,
-    by reason, and `unit` what the row is averaged over.
+    `blocks` numbers, for each run, its settings that differ inside rows, except for those that
+    belong to the choices that rows are labelled by. `lost` is the number of runs without a result,
+    by reason, and `unit` the unit of its averages.
     """
 
     labels: dict[str, Any]
@@ -71,7 +71,7 @@ class Row:
     unit: Unit = SEEDS
 
     def costs(self, name: str) -> NDArray[np.float64]:
-        """Return what each finished run took, if it is known."""
+        """Return the cost of each finished run, if it is known."""
         if name not in self.runs.columns:
             return np.empty(0)
         values = self.runs.column(name)[is_finished(self.runs)].astype(float)
@@ -127,8 +127,8 @@ class ResultsTable:
     row with an entry per metric, and `panels` the first of these in portions that are compared with
     each other; `metrics` are those that some run has measured, and may be empty.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
-    seeds, `unit` what rows are averaged over, `reference` the row that they are compared with if it
-    is not the best one, and `same` what was requested alike for all runs.
+    seeds, `unit` the unit of the averages, `reference` the row that they are compared with if it
+    is not the best one, and `same` the settings requested alike for all runs.
     """
 
     frame: Frame
@@ -157,7 +157,7 @@ class ResultsTable:
 
     @cached_property
     def telling(self) -> tuple[str, ...]:
-        """The labels in which rows differ, and the first where none does."""
+        """The labels in which rows differ, or the first if none does."""
         rows = [entry.row.labels for entry in self.firsts]
         differing = (name for name in self.by if len({str(labels[name]) for labels in rows}) > 1)
         return tuple(differing) or self.by[:1]

@@ -1,4 +1,4 @@
-"""Warnings of unfair comparisons: differences between runs that are not what is compared."""
+"""Warnings of unfair comparisons: differences between runs besides those compared."""
 
 import math
 from collections.abc import Iterable
@@ -29,7 +29,7 @@ RATE = "optim.lr"
 
 
 def warnings(table: ResultsTable) -> Iterable[str]:
-    """Yield a sentence per difference between the compared runs that is not what is compared."""
+    """Yield a sentence per difference between the runs besides those compared."""
     checks = (_crossed, _mixed, _data, _code, _steps, _tuning, _left_out)
     return chain.from_iterable(check(table) for check in checks)
 

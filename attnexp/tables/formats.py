@@ -17,7 +17,7 @@ FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def as_csv(report: Report) -> str:
-    """Return the records, a line each, under their names. What is missing is empty.
+    """Return the records, a line each, under their names. Missing values are empty.
 
     Text that a spreadsheet would compute has an apostrophe in front, which makes it text there.
     """
@@ -36,7 +36,7 @@ def csv_text(value: object) -> object:
 
 
 def as_json(report: Report) -> str:
-    """Return the records, the captions and the notes. What is missing is null."""
+    """Return the records, the captions and the notes. Missing values are null."""
     content = {
         "rows": [
             {name: None if _missing(value) else value for name, value in row.items()}

@@ -41,7 +41,7 @@ def modes_of(sample: Sample | None) -> Modes | None:
     A seed has learned if it is in the last third of the way from chance to solved, and has not if
     it is in the first. Solved is the better end of the range of the metric's unit: 1 for shares, 0
     for errors. Chance is what the metric declares: guessed answers, or the mean of the targets.
-    None where a seed is in between, so that there are no two modes, and for a metric without
+    None if a seed is in between, so that there are no two modes, and for a metric without
     either.
     """
     if sample is None or sample.better is None:
@@ -58,7 +58,7 @@ def modes_of(sample: Sample | None) -> Modes | None:
 
 
 def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
-    """Yield how many seeds learned, for each panel of a metric that says what learning is."""
+    """Yield how many seeds learned, for each panel of a metric that defines learning."""
     for panel in table.panels:
         found = [(entry, modes) for entry in panel if (modes := modes_of(entry.sample)) is not None]
         if not any(modes.learned for _, modes in found):

@@ -38,7 +38,7 @@ COLUMN = "intervention"
 """The label of the rows."""
 
 CHOOSING = ("test_loss", "test_mse")
-"""The losses by which the head that matters most is chosen where the metric does not tell."""
+"""The losses by which the head that matters most is chosen if the metric does not tell."""
 
 DISTANCES = ("distance", "succeeded", "exact")
 """The numbers of adversarial weights, which sentences have."""
@@ -56,7 +56,7 @@ STANDINGS = {
 class Probed:
     """The probed runs of one configuration, and the metric by which interventions are compared.
 
-    A metric is that of decoded answers, and under teacher forcing where nothing is decoded.
+    A metric is that of decoded answers, or under teacher forcing if nothing is decoded.
     """
 
     data: str
@@ -227,7 +227,7 @@ def _is_idle_head(entry: Entry) -> bool:
 
 
 def _sentences(probed: Probed, table: ResultsTable) -> Iterator[str]:
-    """Yield what costs how much, and the head that was chosen before the test."""
+    """Yield the costs of interventions, and the head that was chosen before the test."""
     entries = {entry.row.labels[COLUMN]: entry for entry in table.firsts}
     learned = entries.pop(LEARNED)
     if entries:

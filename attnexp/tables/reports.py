@@ -26,10 +26,10 @@ ALWAYS = ("model", "data", "seed")
 """Columns that a table of runs has even if they are the same for all runs."""
 
 SHORT = "Mean over seeds ± standard deviation."
-STAR = "A star, where any is given: the best, or tied with it."
+STAR = "The meaning of a star, if any is given: the best, or tied with it."
 OVER_SEEDS = "verdicts by sign flips over {units}"
 OVER_SPLITS = "verdicts by t tests over splits of this file"
-COSTS = "What a run took: seconds on average, everything else at most."
+COSTS = "The costs of a run: seconds on average, everything else at most."
 
 
 class LazyRows(Sequence[Any]):
@@ -202,7 +202,7 @@ def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
 def _texts(
     tables: Sequence[ResultsTable], texts_of: Callable[[ResultsTable], Iterable[str]]
 ) -> list[str]:
-    """Return sentences about each table, which name its data where there are several."""
+    """Return sentences about each table, which name its data if there are several."""
     return [
         f"{table.data}: {text}" if len(tables) > 1 and table.data else text
         for table in tables

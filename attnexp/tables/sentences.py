@@ -26,7 +26,7 @@ def row_name(table: ResultsTable, entry: Entry) -> str:
 def verdicts(table: ResultsTable) -> Iterator[str]:
     """Yield a sentence for each portion of rows that are compared: which is best, which are worse.
 
-    Nothing where a metric does not rank, or where there is nothing to compare.
+    Nothing if a metric does not rank, or if there is nothing to compare.
     """
     for panel in table.panels:
         measured = [entry for entry in panel if entry.spread.mean is not None and entry.better]
@@ -61,7 +61,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
 
 
 def _named(table: ResultsTable, entry: Entry) -> str:
-    """Return the name of a row, with its distance from the best where it is worse."""
+    """Return the name of a row, with its distance from the best if it is worse."""
     found = entry.standing.difference
     if found is None or entry.standing.word != "worse":
         return row_name(table, entry)

@@ -53,9 +53,9 @@ CONDITION = (
     r"|several|another)\b|\w+ (?:is|are|has|have|cannot)\b)"
 )
 IDIOMS = {
-    "where, for a condition (write: if)": (80, CONDITION),
+    "where, for a condition (write: if)": (6, CONDITION),
     "a clause with what (write a noun)": (
-        68,
+        0,
         r"\b(?:Returns?|Yields?|Reads?|Writes?|Holds?|Adds?) what\b"
         r"|(?:^|[.:] )What (?![^.]*\?)"
         r"|\bwhat (?!(?:is|was) wrong)[^.,;:()?]*(?=\.(?: |$)|$)",

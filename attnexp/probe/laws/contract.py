@@ -92,7 +92,7 @@ def reads_gold_as_declared(make: LawMaker) -> None:
 
 
 def takes_rows_one_by_one(make: LawMaker) -> None:
-    """A row does not depend on the other rows, apart from what is drawn."""
+    """A row does not depend on the other rows, apart from the random draws."""
     law, rows = make(), draw_rows()
     if law.draws:
         return

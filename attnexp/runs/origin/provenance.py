@@ -94,7 +94,7 @@ def processor() -> str | None:
 def code() -> tuple[Checkout | None, Checkout | None]:
     """Return the checkouts of the working directory and of attnexp, None if there is none.
 
-    The first is where a user's own code lies. Both may be the same.
+    The first holds a user's own code. Both may be the same.
     """
     return _checkout(Path.cwd()), _checkout(PACKAGE)
 
