@@ -79,10 +79,29 @@ FINITE = ("model", "normalizer", "arch", "data")
 
 
 def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
-    """Build everything that a run needs, and write nothing.
+    """Build everything that training needs, and write nothing.
 
     `opening` is the summary of the run before it is built. Raises RequestError or ValueError for a
     configuration that cannot work, and if the user's code has changed since it was composed.
+    """
+    run = assemble(config, opening)
+    Target(run.settings, run.task, run.dataset)  # a target that cannot be reached is refused now
+    if trainable(run.model):
+        _check_pairs(run.settings, run.dataset)
+        first = run.optimizer(params=list(run.model.parameters()))  # or refuses its rate
+        if reads_rate_once(first) and not isinstance(run.schedule, Constant):
+            raise RequestError(
+                f"schedule={run.chosen['schedule']} has no effect with "
+                f"optim={run.chosen['optim']}, which reads its learning rate once: choose "
+                "schedule=constant, or optim=adam or sgd"
+            )
+    return run
+
+
+def assemble(config: DictConfig, opening: Summary) -> PreparedRun:
+    """Build a run as `prepare` does, for what needs no training: no optimizer is made.
+
+    Making one imports PyTorch's compiler, which takes seconds.
     """
     plain = resolved(config)
     chosen = opening.choices
@@ -105,22 +124,12 @@ def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
     make_model = partial(
         made["arch"], spec=dataset.spec, score=made["model"], **_normalizer(plain, chosen, made)
     )
-    settings: TrainSettings = made["train"]()
+    schedule = made["schedule"]()
+    _check_schedule(schedule, plain["schedule"])
     with seeded(seed, "sizes"):
         check_model_memory(make_model, precision.dtype)
     with seeded(seed, "initialisation"):
         model = make_model().to(device, precision.dtype)
-    Target(settings, task, dataset)  # a target that cannot be reached is refused now
-    optimizer, schedule = made["optim"], made["schedule"]()
-    _check_schedule(schedule, plain["schedule"])
-    if trainable(model):
-        _check_pairs(settings, dataset)
-        first = optimizer(params=list(model.parameters()))  # a rate it refuses is refused now
-        if reads_rate_once(first) and not isinstance(schedule, Constant):
-            raise RequestError(
-                f"schedule={chosen['schedule']} has no effect with optim={chosen['optim']}, which "
-                "reads its learning rate once: choose schedule=constant, or optim=adam or sgd"
-            )
     if edited := changed_modules(opening.code, user_code(identity(plain))):
         raise RequestError(
             f"{', '.join(edited)}: the code was edited after the command began; the same command "
@@ -135,9 +144,9 @@ def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
         dataset=dataset.to(device, precision.dtype),
         model=model,
         task=task,
-        optimizer=optimizer,
+        optimizer=made["optim"],
         schedule=schedule,
-        settings=settings,
+        settings=made["train"](),
         tracker=GuardedTracker(made["tracker"]()),
         order=generator(seed, "order"),
         untrained=Untrained(make_model, seed, device, precision.dtype),

@@ -1,13 +1,13 @@
 """Builds a run again from its folder."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
-from attnexp.config.build import prepare
+from attnexp.config.build import assemble, prepare
 from attnexp.config.documents import read_bounded
 from attnexp.config.groups import choices
 from attnexp.config.resolved import recorded, register_resolvers, resolved
@@ -42,7 +42,7 @@ def restore(summary: Summary, folder: Path, trust: Trust) -> PreparedRun:
     Raises RequestError if it names anything else, if its settings cannot be built, or if it holds
     no parameters that fit.
     """
-    run = rebuild(summary, folder, trust, RESTORED)
+    run = rebuild(summary, folder, trust, RESTORED, assemble)
     try:
         run.model.load_state_dict(read_parameters(folder))
     except (FileNotFoundError, RuntimeError, UnreadableRunError) as error:
@@ -73,9 +73,13 @@ def check_choices(summary: Summary, folder: Path, config_dir: Path | None) -> No
 
 
 def rebuild(
-    summary: Summary, folder: Path, trust: Trust, instead: Mapping[str, Any] = REPEATED
+    summary: Summary,
+    folder: Path,
+    trust: Trust,
+    instead: Mapping[str, Any] = REPEATED,
+    make: Callable[[DictConfig, Summary], PreparedRun] = prepare,
 ) -> PreparedRun:
-    """Build the run of a folder anew, with some settings in place of its own.
+    """Build the run of a folder anew by `make`, with some settings in place of its own.
 
     By default it can be trained once more, without pictures and tracker. Raises RequestError as
     `restore` does.
@@ -92,7 +96,7 @@ def rebuild(
             _check_variables(variables, {**checked, **REPEATED}, summary)
         config = OmegaConf.create({**checked, **instead})
         key = run_key(resolved(config), code)
-        return prepare(config, first_summary(key, recorded(config), summary.choices, code=code))
+        return make(config, first_summary(key, recorded(config), summary.choices, code=code))
     except RequestError:
         raise
     except Exception as error:  # what is in the folder may be of any kind

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from imported import python
 
 
 @pytest.fixture
@@ -44,6 +45,19 @@ def test_json_is_nothing_but_json(in_process, curve):
     rows = json.loads(in_process("probe", str(curve), "uniform", "--format", "json").stdout)["rows"]
     assert [row["intervention"] for row in rows] == ["learned", "uniform"]
     assert not (curve / "figures" / "interventions.png").exists()
+
+
+def test_a_probed_run_does_not_import_the_compiler(run):
+    """An optimizer would, and so would random numbers without memory, in more than two seconds."""
+    code = f"""
+import sys
+from attnexp.cli.main import run
+assert run(["probe", {str(run)!r}, "uniform", "--format", "json"]) == 0
+assert "torch" in sys.modules
+assert "torch._dynamo" not in sys.modules
+"""
+    answer = python("-c", code, cwd=run.parent)
+    assert answer.returncode == 0, answer.stderr
 
 
 def test_rerunning_a_run_forgets_what_was_probed(succeeds, tmp_path):
