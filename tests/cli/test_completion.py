@@ -19,8 +19,12 @@ from attnexp.plots.catalogue import PICTURES
 
 ASK = """
 import json, os, sys
-from attnexp.cli import completion
+from importlib import import_module
+from attnexp.cli import candidates, completion
+from attnexp.cli.verbs import VERBS
 
+for module, _ in VERBS.values():
+    import_module(module)  # once, and not in each fork
 os.environ |= {
     "_ARGCOMPLETE": "1",
     "_ARGCOMPLETE_SUPPRESS_SPACE": "1",
