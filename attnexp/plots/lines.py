@@ -127,7 +127,9 @@ def responses(run: Run) -> list[Response]:
     inputs = [name for name in run.response_rows[0] if name not in ("varied", "prediction")]
     rows = _numbers(run, run.response_rows, files.RESPONSE, [*inputs, "prediction"])
     varied = [row["varied"] for row in run.response_rows]
-    places = {name: [i for i, own in enumerate(varied) if own == name] for name in varied}
+    places: dict[str, list[int]] = {}
+    for i, name in enumerate(varied):
+        places.setdefault(name, []).append(i)
     return [Response(clean(name), rows[at, :-1], rows[at, -1]) for name, at in places.items()]
 
 

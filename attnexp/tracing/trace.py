@@ -4,6 +4,7 @@ import copy
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 from unittest.mock import patch
 
@@ -88,7 +89,7 @@ def _graph_of(module: nn.Module, inputs: Mapping[str, Tensor]) -> Traced:
         with torch.no_grad(), _without_autograd():
             graph = make_fx(
                 functionalize(forward, remove="mutations_and_views"),
-                decomposition_table=dict(core_aten_decompositions().items()),
+                decomposition_table=_decompositions(),
                 tracing_mode="fake",
                 _allow_non_fake_inputs=True,
             )(parameters, dict(inputs))
@@ -100,6 +101,11 @@ def _graph_of(module: nn.Module, inputs: Mapping[str, Tensor]) -> Traced:
         raise RequestError(f"its forward pass cannot be traced ({why:.160})") from error
     graph.graph.eliminate_dead_code()
     return Traced(graph, parameters, inputs, names, numbers_of(module))
+
+
+@cache
+def _decompositions() -> dict[Any, Any]:
+    return dict(core_aten_decompositions().items())
 
 
 @contextmanager
