@@ -73,7 +73,7 @@ def content(succeeds, tmp_path):
     """The content of the page about outputs/, and what was said on the standard error."""
 
     def read():
-        answer = succeeds("report", "outputs", "--output", "page.html")
+        answer = succeeds("report", "outputs", "--static", "--output", "page.html")
         text = (tmp_path / "page.html").read_text("utf-8")
         found = re.search(r'id="content">(.*?)</script>', text, re.DOTALL)
         return json.loads(found[1]), answer.stderr

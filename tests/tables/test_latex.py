@@ -201,7 +201,7 @@ def test_labels_are_unlike_and_the_caption_is_that_of_the_first_table(sweep_of):
     assert re.findall(r"% For the text: Table~\\ref\{(.*)\}", text) == ["tab:dates", "tab:dates-2"]
     captions = re.findall(r"\\caption\{(.*)\}", text)
     assert captions[0] == r"Errors $\epsilon$ of 50\% noise."
-    assert captions[1].startswith("What a run took")
+    assert captions[1].startswith("The costs of a run")
     assert r"\label{" not in as_latex(report)
     assert "--label" in as_latex(report)
 
