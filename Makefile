@@ -6,7 +6,8 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # Three on two cores: tests that start processes or wait take a third of the time. The tests of a
 # file share what it trains, so they run in one process.
 TESTS := -m pytest -n 3 --dist loadfile
-PYTEST := $(BIN)/python $(TESTS)
+# Modules are compiled once, and not by each process of tests.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python $(TESTS)
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test check test-all test-ray test-lowest test-hydra-next coverage snapshots lint types format docs course bench clean

@@ -59,6 +59,7 @@ def dataset(name):
     return small("data", name)(generator=torch.Generator().manual_seed(0))
 
 
+@cache
 def fitting():
     """Data with each architecture for them, as both annotate their `spec`."""
     data = {name: get_type_hints(small("data", name).func)["spec"] for name in choice_names("data")}
@@ -80,6 +81,7 @@ def test_all_data_and_all_architectures_fit_something():
     assert {arch_name for _, arch_name in pairs} == set(choice_names("arch"))
 
 
+@cache
 def all_pairs():
     """Score, normalizer, data, architecture and heads, so that each meets each of the others."""
     scores, normalizers = choice_names("model"), choice_names("normalizer")

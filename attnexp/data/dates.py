@@ -3,6 +3,7 @@
 import datetime
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import cache
 
 import torch
 from jaxtyping import Int
@@ -102,7 +103,7 @@ class Dates(Dataset):
         origins = {
             piece: _origins(piece, first_year) for piece in pieces if piece.part in ISO_PLACES
         }
-        _check_meanings(forms, calendar, first_year)
+        _check_meanings(tuple(forms), years)
 
         sizes = (num_train, num_validation, num_test)
         every_day = [len(calendar["day"])]
@@ -208,8 +209,13 @@ def _iso(dates: Calendar, first_year: int) -> Int[Tensor, "dates 10"]:
     return FIRST + torch.stack(columns, dim=1)
 
 
-def _check_meanings(forms: Sequence[DateForm], calendar: Calendar, first_year: int) -> None:
-    """Raise ValueError if any text of any date in one form is a text of another date in any."""
+@cache
+def _check_meanings(forms: tuple[DateForm, ...], years: range) -> None:
+    """Raise ValueError if any text of any date in one form is a text of another date in any.
+
+    These are more than a million texts, compared once per process.
+    """
+    calendar = _calendar(years)
     different = {form.pieces: form for form in forms}.values()
     parts = {part: index.tolist() for part, index in calendar.items()}
     days = list(range(len(parts["day"])))  # one number for a day, whatever its forms
@@ -221,8 +227,8 @@ def _check_meanings(forms: Sequence[DateForm], calendar: Calendar, first_year: i
             if other != day:
                 first = next(one for one in different if _text(one, calendar, other) == text)
                 raise ValueError(
-                    f"{text!r} would mean {_date(calendar, other, first_year)} in {first} and "
-                    f"{_date(calendar, day, first_year)} in {form}: leave out a locale or a "
+                    f"{text!r} would mean {_date(calendar, other, years[0])} in {first} and "
+                    f"{_date(calendar, day, years[0])} in {form}: leave out a locale or a "
                     "format, or choose fewer years"
                 )
 
