@@ -58,6 +58,8 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
         raise RequestError("name what the card is of, such as model=cosine or normalizer=sparsemax")
     if arguments.minutes == 0:
         raise RequestError("--minutes must be greater than 0")
+    if arguments.output is not None and arguments.output.suffix != ".html":
+        raise RequestError(f"--output: {arguments.output} must end with .html, next to its JSON")
     level = arguments.level
     tasks = read_tasks(level, arguments.trials, arguments.config_dir)
     if arguments.config_dir is not None:
@@ -78,8 +80,6 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
             console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
         return None
     output = arguments.output or FOLDER / f"{file_word(rows[0].label)}-{level}.html"
-    if output.suffix != ".html":
-        raise RequestError(f"--output: {output} must end with .html; the JSON is next to it")
     card = make_card(rows, tasks, effort)
     from attnexp.cards.card_file import write_card
     from attnexp.cards.page import card_content, overview, summary_sentences

@@ -36,12 +36,12 @@ def written(succeeds, tmp_path):
     return tmp_path
 
 
-def outcome_of(folder):
-    return python("-m", "pytest", "-q", "-p", "no:cacheprovider", folder)
+def outcome_of(folder, *words):
+    return python("-m", "pytest", "-q", "-p", "no:cacheprovider", *words, folder)
 
 
 def test_the_tests_fail_until_the_worked_cases_are_ones_own(written):
-    answer = outcome_of(written)
+    answer = outcome_of(written, "-k", "worked_case")
     assert f"{len(KINDS)} failed" in answer.stdout
     for kind in KINDS:
         assert f"FAILED test_written_{kind}.py::test_worked_case" in answer.stdout
