@@ -17,7 +17,7 @@ def curve(finished_runs, in_process, tmp_path):
     return shutil.copytree(finished_runs["curve"], tmp_path / "outputs" / "curve")
 
 
-def test_the_usual_interventions_of_a_run(in_process, succeeds, run):
+def test_the_usual_interventions_of_a_run(succeeds, run):
     answer = succeeds("probe", str(run))
     names = [line.split()[0] for line in answer.stdout.splitlines() if line]
     for name in ("uniform", "gold", "hard", "shuffled", "zero=cross"):
@@ -26,10 +26,15 @@ def test_the_usual_interventions_of_a_run(in_process, succeeds, run):
     assert "costs most on the validation set" in answer.stdout
     assert answer.stdout.rstrip().endswith("figures/interventions.png")
     assert (run / "figures" / "interventions.png").exists()
-    again = in_process("probe", str(run))
-    stored = (run / "interventions.csv").read_text()
+
+
+def test_the_same_interventions_give_the_same_numbers(succeeds, curve):
+    answer = succeeds("probe", str(curve))
+    stored = (curve / "interventions.csv").read_text()
+    assert "shuffled" in stored
+    again = succeeds("probe", str(curve))
     assert again.stdout.partition("intervention")[2] == answer.stdout.partition("intervention")[2]
-    assert stored == (run / "interventions.csv").read_text()
+    assert (curve / "interventions.csv").read_text() == stored
 
 
 def test_interventions_are_metrics_of_results(succeeds, refused, curve):
