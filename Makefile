@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 TESTS := -m pytest -n 3 --dist loadfile
 # Modules are compiled once, and not by each process of tests.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python $(TESTS)
+# The folders that are not in `testpaths`. They call what `make test` has called with checked shapes.
+OTHERS := tests/benchmarks tests/cli tests/docs tests/sweeps
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test check test-all test-ray test-lowest test-hydra-next coverage snapshots lint types format docs course bench clean
@@ -24,8 +26,8 @@ run: .venv/installed ## compare scoring functions on the noisy curve: table and 
 test: .venv/tested ## run the tests of the mathematics whole, of all else the core: 3 minutes
 	$(PYTEST)
 
-check: .venv/tested ## run the tests of commands, documents and sweeps too: what CI runs
-	$(PYTEST) tests
+check: test ## run the tests of commands, documents and sweeps too: what CI runs
+	$(PYTEST) --jaxtyping-packages= $(OTHERS)
 
 test-all: .venv/tested test-ray ## run all tests, the slow ones too
 	$(PYTEST) -m "" tests

@@ -1,6 +1,7 @@
 """Each verb once, on runs that have finished, and one run and one sweep."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -48,5 +49,6 @@ def test_a_run_and_a_sweep_share_a_run(succeeds, tmp_path):
 def test_every_folder_of_tests_is_in_a_tier(pytestconfig):
     fast = {path.removeprefix("tests/") for path in pytestconfig.getini("testpaths")}
     folders = {path.name for path in (ROOT / "tests").glob("*/") if list(path.rglob("test_*.py"))}
-    assert folders - fast == {"benchmarks", "cli", "docs", "sweeps"}
+    others = re.search(r"^OTHERS := (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    assert {f"tests/{name}" for name in folders - fast} == set(others.split())
     assert fast - folders == {"test_*.py"}
