@@ -63,6 +63,8 @@ TOLD = [
     ("mqar", "dot", "token_accuracy", "0.60"),
     ("mqar", "scaled_dot", "token_accuracy", "1.00"),
     ("sort", "dot", "exact_match", "0.45"),
+    ("sort", "bilinear", "exact_match", "0.44"),
+    ("dates", "bilinear", "exact_match", "0.42"),
     ("maximum", "scaled_dot", "exact_match_by_length@16", "0.61"),
     ("maximum", "scaled_dot", "exact_match_by_length@512", "0.43"),
     ("maximum", "scaled_dot", "exact_match_by_length@2048", "0.25"),
