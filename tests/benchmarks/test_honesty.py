@@ -64,7 +64,6 @@ def test_intervals_over_splits_cover_the_error_on_new_rows():
     assert corrected >= 0.93 - 2.5 * math.sqrt(0.07 * 0.93 / TRIALS)
 
 
-@pytest.mark.slow
 def test_seeds_that_fail_rarely_are_not_covered():
     """What docs/results.md warns of: if no seed of ten failed, 26% of all may."""
     (mean,) = honesty.NOT_COVERED.values()
@@ -73,7 +72,6 @@ def test_seeds_that_fail_rarely_are_not_covered():
     assert honesty.false_equals(0.05, 20, TRIALS) < 0.3
 
 
-@pytest.mark.slow
 def test_runs_that_diverged_favour_their_row_if_they_are_left_out():
     left_out, counted = (
         honesty.false_verdicts_of_diverged(way, 20, TRIALS) for way in (False, True)

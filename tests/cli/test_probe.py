@@ -28,13 +28,14 @@ def test_the_usual_interventions_of_a_run(succeeds, run):
     assert (run / "figures" / "interventions.png").exists()
 
 
-def test_the_same_interventions_give_the_same_numbers(succeeds, curve):
-    answer = succeeds("probe", str(curve))
-    stored = (curve / "interventions.csv").read_text()
+def test_the_same_interventions_give_the_same_numbers(succeeds, finished_runs, tmp_path):
+    run = shutil.copytree(finished_runs["rnn"], tmp_path / "outputs" / "rnn")
+    answer = succeeds("probe", str(run))
+    stored = (run / "interventions.csv").read_text()
     assert "shuffled" in stored
-    again = succeeds("probe", str(curve))
+    again = succeeds("probe", str(run))
     assert again.stdout.partition("intervention")[2] == answer.stdout.partition("intervention")[2]
-    assert (curve / "interventions.csv").read_text() == stored
+    assert (run / "interventions.csv").read_text() == stored
 
 
 def test_interventions_are_metrics_of_results(succeeds, refused, curve):
