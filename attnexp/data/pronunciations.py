@@ -1,6 +1,7 @@
 """English spelling to sound: a pronouncing dictionary."""
 
 import re
+from collections.abc import Sequence
 
 import torch
 
@@ -15,7 +16,12 @@ from attnexp.runs.sources import as_text, read_source
 FURTHER = re.compile(r"\(\d+\)$")
 """The mark after a word that occurred before."""
 
-STRESS = re.compile(r"\d")
+STRESSED = re.compile(r"^([A-Z]{2})[012]$")
+"""A vowel of ARPAbet with its stress. Other digits are no stress: 2 is a vowel of X-SAMPA, and 5 a
+tone."""
+
+PROBABILITY = re.compile(r"-?(\d+\.\d*|\.\d+)(e[-+]?\d+)?|\d+e-\d+", re.IGNORECASE)
+"""A number as the lexicons of Kaldi and MFA have between a word and its phonemes."""
 
 
 class Pronunciations(TextPairs):
@@ -23,8 +29,9 @@ class Pronunciations(TextPairs):
 
     The dictionary is a file in the form of the CMU Pronouncing Dictionary: a line for each
     pronunciation, the word and then its phonemes in ARPAbet, with a number in brackets after a word
-    that has occurred before. `stress` keeps the digits 0 to 2 of the vowels. Words of more than
-    `max_length` letters or phonemes are left out.
+    that has occurred before. `stress` keeps the digits 0 to 2 behind the two capital letters of a
+    vowel; other digits are part of a phoneme. Words of more than `max_length` letters or phonemes
+    are left out.
 
     The sets are drawn by words. A word with several pronunciations is in one set alone; in the test
     set all of them are right. `num_train` counts words, too; the test set does not depend on it.
@@ -85,6 +92,21 @@ def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...]
                 f"{path}, line {number}: an entry is a word and its phonemes, as in "
                 f"'read R IY1 D', got {line!r:.60}"
             )
-        plain = sounds if stress else [STRESS.sub("", sound) for sound in sounds]
+        if number_in := _number_in(sounds):
+            raise ValueError(
+                f"{path}, line {number}: {number_in} is a number and not a phoneme: leave out such "
+                f"columns, got {line!r:.60}"
+            )
+        plain = sounds if stress else [STRESSED.sub(r"\1", sound) for sound in sounds]
         entries.append((tuple(FURTHER.sub("", word)), tuple(plain)))
     return entries
+
+
+def _number_in(sounds: Sequence[str]) -> str | None:
+    """Return the first probability among phonemes, or a count if a line has nothing else.
+
+    A digit alone may be a phoneme: French `eux` is `2` in X-SAMPA.
+    """
+    if all(len(sound) > 1 and sound.isdecimal() for sound in sounds):
+        return sounds[0]
+    return next(filter(PROBABILITY.fullmatch, sounds), None)

@@ -58,6 +58,49 @@ def test_pronunciations_that_differ_in_stress_alone_are_one(built):
 
 
 @pytest.mark.parametrize(
+    ("sounds", "kept"),
+    [
+        ("P 2", "P 2"),
+        ("9 R", "9 R"),
+        ("2", "2"),
+        ("m a1", "m a1"),
+        ("ma4 ma5", "ma4 ma5"),
+        ("m a 55", "m a 55"),
+        ("@U1 i:", "@U1 i:"),
+        ("AH0 N", "AH N"),
+        ("OY2 AH3", "OY AH3"),
+        ("T1 AAH1", "T1 AAH1"),
+        (". 3", ". 3"),
+    ],
+)
+def test_only_the_stress_of_arpabet_is_removed(built, sounds, kept):
+    words = "".join(f"{word} {sounds}\n" for word in "abcd")
+    assert {target for _, target in entries(built(words))} == {kept}
+    assert {target for _, target in entries(built(words, stress=True))} == {sounds}
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ("read 1.0 R IY D", "1.0"),
+        ("read\t0.99\t0.12\t.5\tR IY D", "0.99"),
+        ("read R IY D 0.5", "0.5"),
+        ("read 1e-05 R IY D", "1e-05"),
+        ("read 9.9E-5 R IY D", "9.9E-5"),
+        ("read -0.22 R IY D", "-0.22"),
+        ("the 23135851162", "23135851162"),
+    ],
+)
+def test_a_number_that_is_no_phoneme_is_refused_with_its_line(built, line, number):
+    with pytest.raises(ValueError) as raised:
+        built(f"a A\n\n{line}\n")
+    assert str(raised.value) == (
+        f"my.dict, line 3: {number} is a number and not a phoneme: leave out such columns, "
+        f"got {line!r}"
+    )
+
+
+@pytest.mark.parametrize(
     ("settings", "sentence"),
     [
         (
