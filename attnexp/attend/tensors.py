@@ -20,6 +20,7 @@ from attnexp.core.errors import (
     shortened_value,
     with_choices,
 )
+from attnexp.runs.text_files import as_text
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -116,7 +117,7 @@ class Description:
             if path.suffix == ".npy":
                 return _numbers_of(open_memmap(path, mode="r"))
             if path.suffix == ".csv":
-                return _rows(path.read_text(encoding="utf-8-sig"))
+                return _rows(as_text(text, path.read_bytes()))
             rows = _rows(text.replace(";", "\n"))
             return rows if ";" in text else rows[0]
         except OSError as error:

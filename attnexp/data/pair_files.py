@@ -2,7 +2,8 @@
 
 from attnexp.data.memory import require_memory
 from attnexp.runs.records import column_index, records
-from attnexp.runs.sources import as_text, read_source
+from attnexp.runs.sources import read_source
+from attnexp.runs.text_files import as_text
 
 BYTES_A_BYTE = 20
 """Memory that a byte of a file takes while it is made into symbols."""

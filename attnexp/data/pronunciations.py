@@ -11,7 +11,8 @@ from attnexp.data.memory import require_memory
 from attnexp.data.pair_files import BYTES_A_BYTE
 from attnexp.data.sequences import check_positive, check_sizes
 from attnexp.data.text_pairs import TextPairs, drawn, gathered
-from attnexp.runs.sources import as_text, read_source
+from attnexp.runs.sources import read_source
+from attnexp.runs.text_files import as_text
 
 FURTHER = re.compile(r"\(\d+\)$")
 """The mark after a word that occurred before."""

@@ -12,7 +12,8 @@ from attnexp.core.errors import shortened_value
 from attnexp.data.memory import require_memory
 from attnexp.data.tabular import Tabular
 from attnexp.runs.records import column_index, table
-from attnexp.runs.sources import as_text, read_source
+from attnexp.runs.sources import read_source
+from attnexp.runs.text_files import as_text
 
 BYTES_A_CELL = 60
 """Memory that a cell takes while a file is read and made into tensors, in bytes."""

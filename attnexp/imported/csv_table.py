@@ -15,6 +15,7 @@ from attnexp.imported.outside import (
 from attnexp.runs.files import read_bytes
 from attnexp.runs.records import table
 from attnexp.runs.settings import clean
+from attnexp.runs.text_files import as_text
 
 
 def read(path: Path, request: Request) -> list[OutsideRun]:
@@ -31,12 +32,10 @@ def read(path: Path, request: Request) -> list[OutsideRun]:
     if not request.metrics:
         raise RequestError("a CSV file does not say which columns are metrics: add --metrics A,B")
     try:
-        header, rows = table(path, read_bytes(path).decode("utf-8-sig"))
+        header, rows = table(path, as_text(path, read_bytes(path)))
         lines = list(rows)
     except FileNotFoundError as error:
         raise RequestError(str(error)) from error
-    except UnicodeDecodeError as error:
-        raise RequestError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
     except ValueError as error:
         raise RequestError(str(error)) from error
     if not header:

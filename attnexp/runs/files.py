@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from attnexp.core.errors import RequestError, writable
 from attnexp.runs.records import table
+from attnexp.runs.text_files import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -189,10 +190,8 @@ def _rows(path: Path, content: bytes) -> list[dict[str, str]]:
     Raises UnreadableRunError for other content, and for a row that lacks a column of the header.
     """
     try:
-        header, rows = table(path, content.decode("utf-8-sig"))
+        header, rows = table(path, as_text(path, content))
         return [dict(zip(header, row, strict=True)) for _, row in rows]
-    except UnicodeDecodeError as error:
-        raise UnreadableRunError(f"{path} is not UTF-8 text (byte {error.start + 1})") from error
     except ValueError as error:
         raise UnreadableRunError(str(error)) from error
 

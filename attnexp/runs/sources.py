@@ -78,20 +78,6 @@ def _content(path: str) -> bytes:
         raise SourceError(text.rstrip(".")) from error
 
 
-def as_text(path: str, content: bytes) -> str:
-    """Return the text of a UTF-8 file, without a byte order mark.
-
-    Raises SourceError, with the line, for another encoding.
-    """
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise SourceError(
-            f"{path}, line {line}: it is not UTF-8: save the file as UTF-8"
-        ) from error
-
-
 def _place(path: str) -> str:
     """Return the path of the file in the file system. A package is found without importing it.
 

@@ -89,7 +89,7 @@ class Loaded:
         ("a.csv", b"1,\n", "could not convert string ''"),
         ("a.csv", b"", "it is empty"),
         ("a.csv", b"1,inf", "not finite"),
-        ("a.csv", b"\xff\xfe1", "can't decode byte"),
+        ("a.csv", b"\xff\xfe1", "a.csv is UTF-16: save the file as UTF-8"),
         ("none.npy", None, "cannot be read: No such file"),
     ],
 )

