@@ -1,6 +1,7 @@
 """The argument parser of our own verbs, and the types of its arguments."""
 
 import argparse
+import csv
 import math
 import re
 from collections.abc import Sequence
@@ -46,8 +47,9 @@ class Arguments(argparse.ArgumentParser):
 
 
 def listed(text: str) -> list[str]:
-    """Return the names in a text that separates them by commas."""
-    return [name.strip() for name in text.split(",") if name.strip()]
+    """Return the names in a text that separates them by commas; quotes hold one with a comma."""
+    names = next(csv.reader([text], skipinitialspace=True), [])
+    return [name.strip() for name in names if name.strip()]
 
 
 def count(text: str) -> int:

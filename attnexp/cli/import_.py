@@ -1,6 +1,7 @@
 """`attnexp import`: writes the runs of other tools as run folders."""
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -10,14 +11,18 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.imported.sources import SOURCES
 
+EVERY = 100
+"""The runs after which the progress is shown anew."""
+
 EPILOG = """examples:
-  attnexp import csv runs.csv --settings model --metrics accuracy
+  attnexp import csv runs.csv --settings model,lr --metrics accuracy
   attnexp import csv runs.csv --settings model,lr --metrics loss,hits --better hits=higher
+  attnexp import tensorboard runs --name-as model    folders such as dot_seed0
   attnexp results imported                     the runs in a table
 PATH is, for {}.
-Higher values are better of a metric whose name contains accuracy, acc, f1, bleu, match or score,
-and lower values of any other; --better says otherwise. The first metric ranks.
-A repeat of the command adds only the runs that are not there yet.
+Which values of a metric are better follows from its name, or from --better. The first metric of
+--metrics ranks. A repeat of the command adds new runs, and replaces those that have changed.
+`attnexp docs outside` says what is read, guessed and refused.
 """
 
 
@@ -29,22 +34,47 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.imported.outside import SEED, Request
-    from attnexp.imported.write import write_run
+    from attnexp.imported.selection import select
+    from attnexp.imported.write import Imports
 
-    tool, better = arguments.source, dict(arguments.better)
-    request = Request(arguments.settings, arguments.metrics, arguments.seed or SEED, better)
-    if not arguments.path.exists():
-        raise RequestError(f"{arguments.path} is not there")
-    runs = import_module(SOURCES[tool][0]).read(arguments.path, request)
-    if not runs:
-        raise RequestError(f"{arguments.path} holds no runs")
-    known = {name for run in runs for name in run.metrics}
-    if unknown := sorted(set(better) - known):
-        raise RequestError(f"--better: '{unknown[0]}' is not among the metrics that are imported")
-    new = sum(write_run(run, arguments.output, tool, request) for run in runs)
-    before = f", and {len(runs) - new} were there" if new < len(runs) else ""
+    tool, path = arguments.source, arguments.path
+    request = Request(
+        arguments.settings,
+        arguments.metrics,
+        arguments.seed or SEED,
+        dict(arguments.better),
+        arguments.name_as,
+    )
+    if not path.exists():
+        raise RequestError(f"{path} is not there")
+    with console.status(f"reading {path.name}"):
+        runs, notes = import_module(SOURCES[tool][0]).read(path, request)
+        if not runs:
+            raise RequestError(f"{path} holds no runs")
+        selection, decided = select(runs, request)
+    imports = Imports(arguments.output, tool, path)
+    counts: Counter[str] = Counter()
+    with console.progress("importing", len(runs)) as advance:
+        for done, selected in enumerate(selection, 1):
+            counts[imports.write(selected, selection)] += 1
+            if done % EVERY == 0:
+                advance(done, "")
     folder = console.relative(arguments.output)
-    console.say(f"imported {new} run{'' if new == 1 else 's'} into {folder}{before}")
+    new, replaced, same = counts["new"], counts["replaced"], counts["the same"]
+    said = f", replaced {replaced} that had other numbers" * bool(replaced)
+    said += f", and {same} were there" * bool(same)
+    console.say(f"imported {new} run{'' if new == 1 else 's'} into {folder}{said}")
+    for sentence in decided:
+        console.say(sentence)
+    for sentence in notes:
+        console.warn(sentence)
+    if gone := imports.gone():
+        names = ", ".join(str(console.relative(each)) for each in gone[:3])
+        console.warn(
+            f"{len(gone)} earlier imported run{'' if len(gone) == 1 else 's'} of {path} "
+            f"{'is' if len(gone) == 1 else 'are'} not among these: remove what should not count "
+            f"({names}{', ...' if len(gone) > 3 else ''})"
+        )
 
 
 def direction(text: str) -> tuple[str, str]:
@@ -68,6 +98,9 @@ def make_parser() -> Arguments:
         "--metrics", type=listed, metavar="NAME,...", help="which metrics, the one that ranks first"
     )
     parser.add_argument("--seed", metavar="NAME", help="the setting that is the seed (seed)")
+    parser.add_argument(
+        "--name-as", metavar="SETTING", help="the setting that the names of the runs become"
+    )
     parser.add_argument(
         "--better",
         type=direction,

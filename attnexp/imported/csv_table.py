@@ -1,74 +1,135 @@
 """Runs in a CSV file: its first line names the columns, and each other line is a run."""
 
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from attnexp.core.errors import RequestError
-from attnexp.imported.outside import (
-    OutsideRun,
-    Request,
-    finite_or_none,
-    require_different,
-    require_names,
-    seed_of,
-    value_of,
-)
+from attnexp.imported import charts
+from attnexp.imported.naming import RUN
+from attnexp.imported.outside import SEED, OutsideRun, Request, number_in, require_names, value_of
 from attnexp.runs.files import read_bytes
 from attnexp.runs.records import table
+from attnexp.runs.run_status import Status
 from attnexp.runs.settings import clean
 from attnexp.runs.text_files import as_text
 
+STATUSES: Mapping[str, tuple[Status, str | None]] = {
+    "finished": (Status.FINISHED, None),
+    "completed": (Status.FINISHED, None),
+    "crashed": (Status.FAILED, "it had crashed"),
+    "failed": (Status.FAILED, "it had failed"),
+    "killed": (Status.INTERRUPTED, "it was killed"),
+    "preempted": (Status.INTERRUPTED, "it was preempted"),
+    "preempting": (Status.INTERRUPTED, "it was preempted"),
+    "running": (Status.INTERRUPTED, "it was running when it was exported"),
+    "pending": (Status.INTERRUPTED, "it had not begun when it was exported"),
+}
+"""The words of a column that says how runs ended, and what they mean."""
 
-def read(path: Path, request: Request) -> list[OutsideRun]:
-    """Return the runs of a file.
+ENDINGS = ("state", "status")
+NAMES = ("name", "run name", "run_name", "run")
+"""The columns, in lower case, that say how a run ended and what its name is."""
 
-    The column of the seed may be missing: then each seed is 0. A cell of a setting is a whole
-    number, a number, true, false or else text, and an empty one is left out. An empty cell of a
-    metric, and NaN, is a metric without a value.
+
+@dataclass(frozen=True)
+class CsvRuns(Collection[OutsideRun]):
+    """The runs of a table, which are made anew each time that they are walked through."""
+
+    path: Path
+    text: str
+    header: Sequence[str]
+    settings: Sequence[str]
+    metrics: Sequence[str]
+    ending: str | None
+    name: str | None
+    length: int
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __contains__(self, run: object) -> bool:
+        return any(run == each for each in self)
+
+    def __iter__(self) -> Iterator[OutsideRun]:
+        known = {*self.settings, *self.metrics, self.ending, self.name}
+        others = [name for name in self.header if name not in known]
+        for line, row in table(self.path, self.text)[1]:
+            cells = dict(zip(self.header, row, strict=True))
+            status, error = STATUSES[_word(cells[self.ending]) if self.ending else "finished"]
+            yield OutsideRun(
+                source=f"line {line} of {clean(self.path.name)}",
+                settings={name: value_of(cells[name]) for name in self.settings},
+                metrics={
+                    name: number_in(cells[name], f"{self.path}, line {line}: {name}")
+                    for name in self.metrics
+                    if cells[name].strip() not in MISSING
+                },
+                names={RUN: cells[self.name]} if self.name else {},
+                status=status,
+                error=error,
+                others={name: value_of(cells[name]) for name in others},
+            )
+
+
+MISSING = ("", "None")
+"""The cells of a metric that was not measured."""
+
+
+def read(path: Path, request: Request) -> tuple[Collection[OutsideRun], list[str]]:
+    """Return the runs of a file: one per line, or one per curve of a chart that wandb exported.
+
+    The column of the seed may be missing. A cell of a setting is a whole number, a number, true,
+    false or else text, and an empty one is left out. An empty cell of a metric was not measured.
+    Blanks around the name of a column do not count. A column `State` or `Status` says how each run
+    ended if the words in it do; a column `Name` has names that may tell runs apart.
 
     Raises RequestError, with the line, for a file that is not a table in UTF-8, for columns that
-    are not there or have one name, for a cell of the wrong kind, and for two rows with the same
-    settings and seed.
+    are not there or have one name, and for a cell of a metric that is not a number.
     """
-    if not request.metrics:
-        raise RequestError("a CSV file does not say which columns are metrics: add --metrics A,B")
     try:
-        header, rows = table(path, as_text(path, read_bytes(path)))
-        lines = list(rows)
-    except FileNotFoundError as error:
-        raise RequestError(str(error)) from error
-    except ValueError as error:
-        raise RequestError(str(error)) from error
-    if not header:
-        raise RequestError(f"{path} is empty: its first line should name its columns")
-    if twice := next((name for name in header if header.count(name) > 1), None):
-        raise RequestError(f"{path}, line 1: {header.count(twice)} columns are named '{twice}'")
-    settings = request.settings or ()
-    require_names(settings, header, "column", "--settings")
-    require_names(request.metrics, header, "column", "--metrics")
-    if request.seed != Request().seed:
-        require_names([request.seed], header, "column", "--seed")
-    if both := {*settings, request.seed} & set(request.metrics):
-        raise RequestError(f"--metrics: '{min(both)}' is a setting or the seed already")
-    runs = []
-    for line, row in lines:
-        where = f"{path}, line {line}"
-        cells = dict(zip(header, row, strict=True))
-        seed = value_of(cells.get(request.seed, "0"))
-        values = {name: value_of(cells[name]) for name in settings if name != request.seed}
-        runs.append(
-            OutsideRun(
-                source=f"line {line} of {clean(path.name)}",
-                seed=seed_of(seed, where),
-                settings={name: value for name, value in values.items() if value is not None},
-                metrics={name: _metric(cells[name], name, where) for name in request.metrics},
+        text = as_text(path, read_bytes(path))
+        header, rows = table(path, text)
+        header = [name.strip() for name in header]
+        if charts.is_chart(header):
+            return charts.runs_of(path, header, rows)
+        if not request.metrics:
+            raise RequestError(
+                "a CSV file does not say which columns are metrics: add --metrics A,B"
             )
-        )
-    require_different(runs, request.seed)
-    return runs
+        if twice := next((name for name in header if header.count(name) > 1), None):
+            raise RequestError(f"{path}, line 1: {header.count(twice)} columns are named '{twice}'")
+        if not header:
+            raise RequestError(f"{path} is empty: its first line should name its columns")
+        require_names(request.metrics, header, "column", "--metrics")
+        require_names(request.settings or (), header, "column", "--settings")
+        if request.seed != SEED:
+            require_names([request.seed], header, "column", "--seed")
+        named = {*request.metrics, *(request.settings or ()), request.seed}
+        if both := {*(request.settings or ()), request.seed} & {*request.metrics}:
+            raise RequestError(f"--metrics: '{min(both)}' is a setting or the seed already")
+        free = {name.lower(): name for name in header if name not in named}
+        ending = next((free[name] for name in ENDINGS if name in free), None)
+        length, endings = 0, set()
+        for _, row in rows:
+            length += 1
+            endings |= {_word(row[header.index(ending)])} if ending else set()
+        known = endings & STATUSES.keys()
+        if known and (unknown := sorted(endings - known)):
+            raise RequestError(
+                f"{path}: the column {ending} says how runs ended, and has '{unknown[0]}': choose "
+                f"among {', '.join(STATUSES)}, or name it by --settings"
+            )
+        name = next((free[name] for name in NAMES if name in free), None)
+        settings = dict.fromkeys([*(request.settings or ()), *({request.seed} & {*header})])
+        kept = ending if known else None
+        runs = CsvRuns(path, text, header, [*settings], request.metrics, kept, name, length)
+        return runs, []
+    except RequestError:
+        raise
+    except (FileNotFoundError, ValueError) as error:
+        raise RequestError(str(error)) from error
 
 
-def _metric(cell: str, name: str, where: str) -> float | None:
-    try:
-        return finite_or_none(float(cell)) if cell.strip() else None
-    except ValueError as error:
-        raise RequestError(f"{where}: {name} is {cell!r:.60}, and not a number") from error
+def _word(cell: str) -> str:
+    return cell.strip().lower()

@@ -2,24 +2,25 @@
 
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import Value
 from attnexp.runs.summary import Direction
 
-HIGHER = ("accuracy", "acc", "f1", "bleu", "match", "score")
-"""Parts of the names of metrics of which higher values are better, if nothing else is said."""
-
 SEED = "seed"
 """The setting that is the seed, if nothing else is said."""
 
 WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
-NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-"""Text that is a whole number of up to 18 digits, and text that is a number."""
+NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)")
+POWER = re.compile(r"[+-]?(\d(\.\d*)?[eE][+-]?|(0|[1-9]\d*)\.\d*[eE][+-]?|[1-9]\d*[eE][+-])\d{1,3}")
+"""Text that is a whole number of up to 18 digits, a number, and a number with an exponent.
+
+`007`, `00e1` and `1234e56` are none of them: they are as likely the name of a commit.
+"""
 
 LARGEST = 2**63 - 1
 """The largest seed, so that any reader of JSON takes it."""
@@ -29,70 +30,86 @@ LARGEST = 2**63 - 1
 class Request:
     """Which settings and metrics are imported; None for all that the tool has recorded.
 
-    `seed` is the name of the seed, `better` the directions of metrics that were given.
+    `seed` is the name of the seed, `better` the directions of metrics that were given, and
+    `name_as` the setting that the names of runs become.
     """
 
     settings: Sequence[str] | None = None
     metrics: Sequence[str] | None = None
     seed: str = SEED
     better: Mapping[str, Direction] = field(default_factory=dict)
-
-    def direction(self, metric: str) -> Direction:
-        """Return which values of a metric are better: as given, or by its name."""
-        guessed: Direction = "higher" if any(part in metric.lower() for part in HIGHER) else "lower"
-        return self.better.get(metric, guessed)
+    name_as: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class OutsideRun:
-    """A run of another tool.
+    """A run of another tool, with all that it has recorded.
 
-    - `source` says which run it is, as in `row 3 of runs.csv`; `name` is its name or number in the
-      tool, empty if it has none.
-    - `settings` are by dotted path, without the seed; `metrics` are the final values, None for one
-      that is not a finite number.
-    - `epochs` are the rows of its curves, each with a column `epoch`, which ascends.
-    - `started` and `ended` are dates in the form of ISO 8601, `error` says why it ended early.
+    - `source` says which run it is, as in `line 3 of runs.csv`. `identity` is the same if the run
+      is imported again, empty if its settings and seed are.
+    - `names` are the names of what it belongs to, the widest first, and `run`, its own.
+    - `settings` are by dotted path, the seed among them; `metrics` are the final values, which may
+      be infinite or NaN.
+    - `epochs` are the rows of its curves, each with a column `epoch`, which ascends, and
+      `last_step` is the last step that was recorded.
+    - `primary` is the metric that ranks, if the tool recorded one.
+    - `others` are what it recorded that is neither a setting nor a metric.
+    - `started` and `ended` are dates in the form of ISO 8601, and `error` says why it ended early.
     """
 
     source: str
-    seed: int
-    settings: Mapping[str, Any]
-    metrics: Mapping[str, float | None]
-    name: str = ""
+    settings: Mapping[str, Value]
+    metrics: Mapping[str, float]
+    identity: str = ""
+    names: Mapping[str, str] = field(default_factory=dict)
     epochs: Sequence[Mapping[str, float]] = ()
+    last_step: float | None = None
+    primary: str | None = None
     status: Status = Status.FINISHED
     started: str | None = None
     ended: str | None = None
-    seconds: float | None = None
     error: str | None = None
+    others: Mapping[str, Value] = field(default_factory=dict)
 
 
-def seed_of(value: object, where: str) -> int:
-    """Return a seed. `where` begins the sentence of the error.
-
-    Raises RequestError for anything but a whole number from 0 on.
-    """
-    number = float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    whole = isinstance(number, float) and number.is_integer() and 0 <= number < LARGEST
-    if not whole or not isinstance(value, int | float):
-        raise RequestError(f"{where}: the seed is {value!r:.60}, and not a whole number from 0 on")
+def seed_of(value: object) -> int | None:
+    """Return a seed, a whole number from 0 on as a number or as text; None for anything else."""
+    if isinstance(value, str):
+        value = value_of(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not math.isfinite(value) or value != int(value) or not 0 <= value <= LARGEST:
+        return None
     return int(value)
 
 
 def value_of(cell: str) -> Value:
-    """Return text as a whole number, a number, true or false if it is one, or None if empty."""
+    """Return text as a whole number, a number, true or false if it is one, or None if it is none.
+
+    Empty text and `None` are none.
+    """
     text = cell.strip()
     if WHOLE.fullmatch(text):
         return int(text)
-    if NUMBER.fullmatch(text) and finite_or_none(float(text)) is not None:
+    if (NUMBER.fullmatch(text) or POWER.fullmatch(text)) and is_finite(float(text)):
         return float(text)
-    return {"": None, "true": True, "false": False}.get(text.lower(), text)
+    return {"": None, "none": None, "true": True, "false": False}.get(text.lower(), text)
 
 
-def finite_or_none(value: float) -> float | None:
-    """Return a number, or None for NaN and infinities."""
-    return value if math.isfinite(value) else None
+def number_in(cell: str, where: str) -> float:
+    """Return the number in a cell, which may be infinite or NaN; `where` begins errors.
+
+    Raises RequestError for other text, `1_000` among it.
+    """
+    try:
+        return float(cell if "_" not in cell else "")
+    except ValueError:
+        raise RequestError(f"{where} is {cell!r:.60}, and not a number") from None
+
+
+def is_finite(value: float) -> bool:
+    """Return whether a number is finite. The largest float is not: tools store infinity as it."""
+    return math.isfinite(value) and abs(value) < sys.float_info.max
 
 
 def require_names(names: Iterable[str], known: Sequence[str], what: str, option: str) -> None:
@@ -104,16 +121,3 @@ def require_names(names: Iterable[str], known: Sequence[str], what: str, option:
             raise RequestError(
                 with_choices(problem, nearest_text(name, known), choices).removesuffix(".")
             )
-
-
-def require_different(runs: Sequence[OutsideRun], seed: str) -> None:
-    """Raise RequestError if two runs have the same settings and seed: only one of them counts."""
-    met: dict[tuple[int, tuple[tuple[str, Value], ...]], str] = {}
-    for run in runs:
-        key = run.seed, tuple(sorted((name, str(value)) for name, value in run.settings.items()))
-        if key in met:
-            raise RequestError(
-                f"{met[key]} and {run.source} have the same settings and seed {run.seed}: name the "
-                f"column in which they differ by --settings, or by --seed (now {seed})"
-            )
-        met[key] = run.source

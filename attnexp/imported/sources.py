@@ -7,4 +7,7 @@ SOURCES = {
     "mlflow": ("attnexp.imported.mlflow", "its database, mlflow.db, or a folder such as mlruns"),
     "wandb": ("attnexp.imported.wandb", "run-ID.wandb of an offline run, or a folder of them"),
 }
-"""Each tool, the module whose `read` reads its runs, and the words for its PATH."""
+"""Each tool, the module whose `read` reads its runs, and the words for its PATH.
+
+`read(path, request)` returns the runs, with all that the tool has recorded, and notes.
+"""

@@ -1,20 +1,16 @@
 """A run as trackers record it: a configuration, and numbers by step."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from attnexp.imported.outside import (
-    LARGEST,
-    OutsideRun,
-    Request,
-    finite_or_none,
-    require_names,
-    seed_of,
-)
+from attnexp.core.errors import RequestError
+from attnexp.imported.attempts import Point, TwoTrainingsError, last_attempt
+from attnexp.imported.outside import LARGEST, OutsideRun
+from attnexp.runs.key import NEUTRAL
 from attnexp.runs.run_status import Status
-from attnexp.runs.settings import Value, cell, leaves
+from attnexp.runs.settings import Value, cell, leaves, without
 
 WRITTEN_OUT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """Numbers that JSON does not have, as trackers write them."""
@@ -22,19 +18,30 @@ WRITTEN_OUT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 NOT_ENDED = "it had not ended when it was imported"
 """The error of a run that was going on, or whose process died."""
 
+EXACT = 2**53
+"""Steps below it are exact in any reader of numbers."""
+
+PRIMARY = "_primary"
+"""The name under which attnexp's own trackers record the metric that ranks."""
+
+OWN_TRAINING, OWN_FINAL = "train/", "final/"
+"""The beginnings of the names of numbers that attnexp's own trackers record."""
+
 
 @dataclass
 class Tracked:
     """A run of a tracker. Names in the configuration that begin with `_` are the tracker's own.
 
-    `points` are numbers by name, each with its step, in the order in which they were recorded;
-    `final` are numbers without a step, which decide over the last ones with a step.
+    `points` are in the order in which they were recorded; `final` are numbers without a step, which
+    decide over the last ones with a step. `identity` is the same if the run is read again.
     """
 
     source: str
-    name: str
+    identity: str
+    names: Mapping[str, str]
     config: Mapping[str, Any] = field(default_factory=dict)
-    points: list[tuple[float, Mapping[str, Any]]] = field(default_factory=list)
+    points: list[Point] = field(default_factory=list)
+    files: int = 0
     final: Mapping[str, Any] = field(default_factory=dict)
     status: Status = Status.FINISHED
     started: str | None = None
@@ -42,96 +49,117 @@ class Tracked:
     error: str | None = None
 
 
-def outside_runs(runs: Sequence[Tracked], request: Request) -> list[OutsideRun]:
-    """Return runs with the settings and metrics that are asked for, or with all of them.
+def outside_runs(runs: Iterable[Tracked]) -> tuple[list[OutsideRun], list[str]]:
+    """Return runs with their settings, final numbers and curves, and notes on what was left out.
 
-    The seed is 0 in a run that has recorded none. A run that lacks a metric has no value of it.
-    Raises RequestError for names that no run has, and for seeds that are not whole numbers.
+    A run in which two trainings follow each other is left out. Raises RequestError if that leaves
+    none, and for names that are not text or that two settings share.
     """
-    settings = [_settings(run.config) for run in runs]
-    curves = [_curve(run.points) for run in runs]
-    final = [_final(run, curve) for run, curve in zip(runs, curves, strict=True)]
-    if not runs:
-        return []
-    known = list(dict.fromkeys(name for each in settings for name in each))
-    measured = list(dict.fromkeys(name for each in final for name in each))
-    require_names(request.settings or (), known, "setting", "--settings")
-    require_names(request.metrics or (), measured, "metric", "--metrics")
-    if request.seed != Request().seed:
-        require_names([request.seed], known, "setting", "--seed")
-    chosen = known if request.settings is None else request.settings
-    metrics = measured if request.metrics is None else request.metrics
-    return [
-        OutsideRun(
-            source=run.source,
-            name=run.name,
-            seed=seed_of(own.get(request.seed, 0), run.source),
-            settings={name: own[name] for name in chosen if name in own and name != request.seed},
-            metrics={name: last[name] for name in metrics if name in last},
-            epochs=_rows(curve, set(metrics)),
-            status=run.status,
-            started=run.started,
-            ended=run.ended,
-            error=run.error,
+    found: list[OutsideRun] = []
+    notes: list[str] = []
+    refused: list[str] = []
+    for run in runs:
+        try:
+            found.append(_outside(run, notes))
+        except TwoTrainingsError as error:
+            refused.append(f"{run.source} holds two trainings: {error}; make each its own run")
+    if refused and not found:
+        raise RequestError(refused[0])
+    return found, [*(f"left out: {sentence}" for sentence in refused), *notes]
+
+
+def _outside(run: Tracked, notes: list[str]) -> OutsideRun:
+    own = isinstance(run.config.get(PRIMARY), str)
+    recorded = [point._replace(values=numbers(point.values, run.source)) for point in run.points]
+    points = last_attempt(recorded)
+    if len(points) < len(recorded):
+        gone = f"{len(recorded) - len(points)} points of an earlier attempt are left out"
+        notes.append(f"{run.source} was restarted: {gone}")
+    final = numbers(run.final, run.source)
+    if own:
+        final |= {name: value for point in points for name, value in point.values.items()}
+        final = _below(OWN_FINAL, final)
+        points = [point._replace(values=_below(OWN_TRAINING, point.values)) for point in points]
+    last = {name: value for point in points for name, value in point.values.items()}
+    curve, inexact = _curve(points)
+    if inexact:
+        notes.append(
+            f"{run.source}: {inexact} points are in no curve: their step is not below 2^53"
         )
-        for run, own, curve, last in zip(runs, settings, curves, final, strict=True)
-    ]
-
-
-def numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers among nested values, by dotted path.
-
-    An object with a `_type` is a picture, a table or the like, whose numbers are its size.
-    """
-    found, plain = (
-        {},
-        {
-            name: value
-            for name, value in values.items()
-            if not (isinstance(value, Mapping) and "_type" in value)
-        },
+    return OutsideRun(
+        source=run.source,
+        identity=run.identity,
+        names=run.names,
+        settings=_settings(without(run.config, NEUTRAL) if own else run.config, run.source),
+        metrics=final if own and final else {**last, **final},
+        epochs=[{**values, "epoch": step} for step, values in curve.items()][len(curve) == 1 :],
+        last_step=max(curve, default=None),
+        primary=run.config[PRIMARY] if own else None,
+        status=run.status,
+        started=run.started,
+        ended=run.ended,
+        error=run.error,
     )
+
+
+def _below(prefix: str, values: Mapping[str, float]) -> dict[str, float]:
+    """Return the numbers whose names have a prefix, without it."""
+    return {
+        name.removeprefix(prefix): value
+        for name, value in values.items()
+        if name.startswith(prefix)
+    }
+
+
+def numbers(values: Mapping[str, Any], where: str) -> dict[str, float]:
+    """Return the numbers among nested values, by dotted path; `where` begins an error's sentence.
+
+    An object with a `_type` is a picture, a table or the like, whose numbers are its size. Raises
+    RequestError for a name that is not text.
+    """
+    found = {}
+    plain = {
+        name: value
+        for name, value in values.items()
+        if not (isinstance(value, Mapping) and "_type" in value)
+    }
     for name, value in leaves(plain):
         number = WRITTEN_OUT.get(value) if isinstance(value, str) else value
-        if isinstance(number, int | float) and not isinstance(number, bool):
+        if isinstance(number, int | float) and not isinstance(number, bool) and name[:1] != "_":
             is_large = isinstance(number, int) and abs(number) > LARGEST
-            found[name] = math.inf if is_large else float(number)
-    return {name: value for name, value in found.items() if not name.startswith("_")}
-
-
-def _settings(config: Mapping[str, Any]) -> dict[str, Value]:
-    """Return settings by dotted path as cells of a table, without those that are missing."""
-    found = {}
-    for name, value in leaves(config):
-        if name.startswith("_") or value is None or value == {}:
-            continue
-        if isinstance(value, float) and finite_or_none(value) is None:
-            continue
-        whole = isinstance(value, int) and abs(value) > LARGEST
-        found[name] = str(value) if whole else cell(value)
+            found[_text(name, where)] = math.inf if is_large else float(number)
     return found
 
 
-def _curve(points: Iterable[tuple[float, Mapping[str, Any]]]) -> dict[float, dict[str, float]]:
-    """Return the numbers by step, in order of the steps; a later number replaces an earlier one."""
+def _settings(config: Mapping[str, Any], where: str) -> dict[str, Value]:
+    """Return settings by dotted path as cells of a table, without those that are missing."""
+    found: dict[str, Value] = {}
+    for name, value in leaves(config):
+        if name.startswith("_") or value is None or value == {} or value == "None":
+            continue
+        is_plain = not isinstance(value, int | float) or abs(value) <= LARGEST
+        own = cell(value) if is_plain else str(value)
+        if found.setdefault(_text(name, where), own) != own:
+            raise RequestError(f"{where} has two settings '{name}': {found[name]!r} and {own!r}")
+    return found
+
+
+def _text(name: str, where: str) -> str:
+    """Return a name. Raises RequestError if it is not text."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise RequestError(f"{where} has a name that is not text: {name!r:.60}") from None
+    return name
+
+
+def _curve(points: Iterable[Point]) -> tuple[dict[float, dict[str, float]], int]:
+    """Return the numbers by step, in order, and how many points have a step that is not exact."""
     found: dict[float, dict[str, float]] = {}
-    for step, values in points:
-        if own := numbers(values):
-            found.setdefault(step, {}).update(own)
-    return dict(sorted(found.items()))
-
-
-def _final(run: Tracked, curve: Mapping[float, Mapping[str, float]]) -> dict[str, float | None]:
-    last = {name: value for values in curve.values() for name, value in values.items()}
-    return {name: finite_or_none(value) for name, value in {**last, **numbers(run.final)}.items()}
-
-
-def _rows(curve: Mapping[float, Mapping[str, float]], names: set[str]) -> list[dict[str, float]]:
-    """Return the rows of metrics.csv, none if there is only one, which makes no curve."""
-    rows = [
-        {"epoch": step, **{name: value for name, value in values.items() if name in kept}}
-        for kept in [names - {"epoch"}]
-        for step, values in curve.items()
-        if kept & values.keys()
-    ]
-    return rows if len(rows) > 1 else []
+    inexact = 0
+    for point in points:
+        if not abs(point.step) < EXACT:
+            inexact += bool(point.values)
+        elif point.values:
+            found.setdefault(point.step, {}).update(point.values)
+    return dict(sorted(found.items())), inexact

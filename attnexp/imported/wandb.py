@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.core.errors import RequestError
+from attnexp.imported.attempts import Point
+from attnexp.imported.naming import RUN
 from attnexp.imported.outside import OutsideRun, Request
 from attnexp.imported.tracked import NOT_ENDED, Tracked, outside_runs
 from attnexp.imported.wire import DamagedError, inside, text, whole
@@ -37,50 +39,59 @@ FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 """The kinds of pieces."""
 
 
-def read(path: Path, request: Request) -> list[OutsideRun]:
-    """Return the run of a file, or the runs of all files `*.wandb` at or below a folder.
+def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
+    """Return the run of a file, or the runs of all files `*.wandb` at or below a folder, and notes.
 
     The configuration is the settings, the history the curves, and the summary the final metrics. A
     record that was cut off ends its file. A run without an exit code had not ended, and one whose
-    code is not 0 has failed.
+    code is not 0 has failed. Files of one run, which was resumed, are one run.
 
     Raises RequestError for files that are damaged.
     """
     files = sorted(path.rglob("*.wandb")) if path.is_dir() else [path]
-    return outside_runs([_run(file) for file in files if not file.is_symlink()], request)
+    runs: dict[str, Tracked] = {}
+    for file in files:
+        if not file.is_symlink():
+            _add(file, runs)
+    return outside_runs(runs.values())
 
 
-def _run(file: Path) -> Tracked:
-    run = Tracked(f"the run in {file.name}", file.stem, status=Status.INTERRUPTED, error=NOT_ENDED)
-    config: dict[str, Any] = {}
-    final: dict[str, Any] = {}
+def _add(file: Path, runs: dict[str, Tracked]) -> None:
+    """Add the run in a file, or what the file adds to a run of other files."""
     try:
-        for record in _records(read_bytes(file)):
+        records = [*_records(read_bytes(file))]
+        described = [each for record in records for each in inside(record, 17)]
+        identity = next((found for each in described if (found := text(each, 1))), file.stem)
+        run = runs.setdefault(identity, Tracked(f"the run in {file.name}", identity, {}))
+        run.files += 1
+        run.status, run.error = Status.INTERRUPTED, NOT_ENDED
+        config, final = dict(run.config), dict(run.final)
+        for record in records:
             for history in inside(record, 2):
                 values = _items(history, 1)
                 steps = inside(history, 2)
                 step = whole(steps[0], 1) if steps else values.get("_step", len(run.points))
                 if not isinstance(step, int | float):
                     raise DamagedError(f"a step that is {step!r:.60}")
-                run.points.append((step, values))
-            for changes, found in ((inside(record, 3), final), (inside(record, 5), config)):
+                run.points.append(Point(step, values, run.files))
+            for changes, kept in ((inside(record, 3), final), (inside(record, 5), config)):
                 for change in changes:
-                    _update(found, change)
-            for described in inside(record, 17):
-                run.name = text(described, 1) or run.name
-                run.source = f"the run {text(described, 8) or run.name} in {file.name}"
-                for change in inside(described, 4):
+                    _update(kept, change)
+            for each in inside(record, 17):
+                names = {"group": text(each, 6), RUN: text(each, 8) or identity}
+                run.names = {kind: name for kind, name in names.items() if name}
+                run.source = f"the run {names[RUN]} in {file.name}"
+                for change in inside(each, 4):
                     _update(config, change)
-                for begin in inside(described, 17):
-                    run.started = _date(whole(begin, 1))
+                for begin in inside(each, 17):
+                    run.started = run.started or _date(whole(begin, 1))
             for end in inside(record, 18):
                 code = whole(end, 1)
                 run.status = Status.FAILED if code else Status.FINISHED
                 run.error = f"it ended with code {code}" if code else None
+        run.config, run.final = config, final
     except (DamagedError, FileNotFoundError) as error:
         raise RequestError(f"{file} is not a run of wandb, or damaged: it has {error}") from error
-    run.config, run.final = config, final
-    return run
 
 
 def _update(found: dict[str, Any], change: bytes) -> None:

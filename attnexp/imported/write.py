@@ -1,112 +1,174 @@
 """Writes runs of other tools as run folders."""
 
+import csv
+import io
 import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Literal
+
+import msgspec
 
 from attnexp.core.errors import RequestError, writable
-from attnexp.imported.outside import OutsideRun, Request
-from attnexp.runs.files import ASIDE, MetricsFile, UnreadableRunError, file_word
+from attnexp.imported.naming import RUN
+from attnexp.imported.outside import is_finite
+from attnexp.imported.selection import CHOICES, SelectedRun, Selection
+from attnexp.runs.files import (
+    ASIDE,
+    METRICS,
+    UnreadableRunError,
+    file_word,
+    read_bytes,
+    write_bytes,
+)
 from attnexp.runs.place import require_no_run_around
-from attnexp.runs.redaction import masked
-from attnexp.runs.settings import GROUPS, cell
-from attnexp.runs.summary import Summary, read_summary
+from attnexp.runs.run_status import Status
+from attnexp.runs.summary import DIVERGED, Summary, read_summary
+
+Written = Literal["new", "the same", "replaced"]
+"""What became of the folder of a run."""
 
 
-def write_run(run: OutsideRun, root: Path, tool: str, request: Request) -> bool:
-    """Write a run as a folder below `root`, and return whether it was not there before.
+class Imports:
+    """A folder into which the runs of one source are written.
 
-    The folder is named by a hash of all that the tool recorded, and appears whole or not at all.
-    A setting that is called like a group, such as `model`, is the choice in that group.
+    A run has a key: a hash of the tool and of what is the same if the run is imported again. Its
+    folder is named after its choices, its seed and its key, and is found by the key alone.
 
-    Raises RequestError if the folder holds something else or cannot be written.
+    Raises RequestError if the folder lies inside a run or is a file.
     """
-    summary = _summary(run, tool, request)
-    words = [
-        summary.choices[group] for group in ("model", "data", "arch") if group in summary.choices
-    ]
-    name = f"{file_word('-'.join(words) or tool)}-seed{run.seed}-{summary.key}"
-    folder = root / name
-    require_no_run_around(folder)
-    if _is_there(folder, summary.key):
-        return False
-    aside = root / f".{name}.{secrets.token_hex(4)}{ASIDE}"
-    with writable("--output", root):
-        try:
-            aside.mkdir(parents=True)
-            _write(aside, run, summary)
+
+    def __init__(self, root: Path, tool: str, source: Path) -> None:
+        require_no_run_around(root / "run")
+        self._root = root
+        self._tool = tool
+        self._source = str(source.resolve())
+        self._origin = _digest([tool, self._source])
+        self._when = datetime.now(UTC).isoformat()
+        with writable("--output", root):
+            names = os.listdir(root) if os.path.lexists(root) else []
+        self._there = {name.rpartition("-")[2]: name for name in names if name[:1] != "."}
+        self._written: set[str] = set()
+
+    def write(self, selected: SelectedRun, selection: Selection) -> Written:
+        """Write a run: as a new folder, which appears whole or not at all, or in place of its own.
+
+        In a folder that is there the summary and the curves are replaced, and nothing else.
+
+        Raises RequestError if the folder holds something else or cannot be written.
+        """
+        summary = self._summary(selected, selection)
+        curves = _curves(selected, selection.headline)
+        self._written.add(summary.key)
+        with writable("--output", self._root):
+            if summary.key in self._there:
+                return self._replace(self._there[summary.key], curves, summary)
+            words = [summary.choices[g] for g in ("model", "data", "arch") if g in summary.choices]
+            word = file_word("-".join(words)) or self._tool
+            name = f"{word}-seed{summary.seed}-{summary.key}"
+            aside = self._root / f".{name}.{secrets.token_hex(4)}{ASIDE}"
             try:
-                aside.rename(folder)
-            except OSError:
-                if _is_there(folder, summary.key):  # another process was faster
-                    return False
-                raise
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
-    return True
+                aside.mkdir(parents=True)
+                if curves:
+                    write_bytes(aside / METRICS, curves)
+                summary.write(aside)
+                try:
+                    aside.rename(self._root / name)
+                except OSError:
+                    if not os.path.lexists(self._root / name):
+                        raise
+                    return self._replace(name, curves, summary)  # another process was faster
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
+        return "new"
+
+    def gone(self) -> list[Path]:
+        """Return the folders of the runs of the source that are no longer in it."""
+        others = [name for key, name in self._there.items() if key not in self._written]
+        found = []
+        for name in sorted(others):
+            try:
+                if read_summary(self._root / name).imported_from == self._origin:
+                    found.append(self._root / name)
+            except UnreadableRunError:
+                continue
+        return found
+
+    def _replace(self, name: str, curves: bytes, summary: Summary) -> Written:
+        folder = self._root / name
+        try:
+            before = read_summary(folder)
+        except UnreadableRunError:
+            before = None
+        if before is None or before.imported is None or before.key != summary.key:
+            raise RequestError(
+                f"{folder} does not hold the run that it is named after: move it away"
+            )
+        try:
+            kept = read_bytes(folder / METRICS)
+        except FileNotFoundError:
+            kept = b""
+        dated = msgspec.structs.replace(before, imported_at=summary.imported_at)
+        if kept == curves and dated == summary:
+            return "the same"
+        if curves:
+            write_bytes(folder / METRICS, curves)
+        else:
+            (folder / METRICS).unlink(missing_ok=True)
+        summary.write(folder)
+        moved = msgspec.structs.replace(dated, imported=summary.imported)
+        return "the same" if kept == curves and moved == summary else "replaced"
+
+    def _summary(self, selected: SelectedRun, selection: Selection) -> Summary:
+        run, primary = selected.run, selected.primary
+        value = selected.metrics.get(primary or "", 0.0)
+        diverged = f"{DIVERGED}{primary} is {value}" if not is_finite(value) else None
+        what = run.identity or [self._source, selected.seed, sorted(selected.settings.items())]
+        choices = {name: str(v) for name, v in selected.settings.items() if name in CHOICES}
+        settings = {name: v for name, v in selected.settings.items() if name not in CHOICES}
+        return Summary(
+            schema=1,
+            status=Status.FAILED if diverged else run.status,
+            key=_digest([self._tool, what]),
+            choices=choices,
+            config={**settings, "seed": selected.seed},
+            metrics={n: v if is_finite(v) else None for n, v in selected.metrics.items()},
+            primary=primary,
+            better={n: way for n, way in selection.better.items() if n in selected.metrics},
+            headline=list(selection.headline),
+            started=run.started,
+            ended=run.ended,
+            error=diverged or run.error,
+            imported=run.source,
+            imported_at=self._when,
+            imported_from=self._origin,
+            name=run.names.get(RUN),
+            last_step=run.last_step,
+        )
 
 
-def _is_there(folder: Path, key: str) -> bool:
-    """Return whether the run is in its folder. Raises RequestError for anything else in there."""
-    if not os.path.lexists(folder):
-        return False
-    try:
-        if read_summary(folder).key == key:
-            return True
-    except UnreadableRunError:
-        pass
-    raise RequestError(f"{folder} does not hold the run that it is named after: move it away")
+def _curves(selected: SelectedRun, asked: Sequence[str]) -> bytes:
+    """Return metrics.csv of a run with the metrics asked for, or all; empty if it has no curve."""
+    rows = [
+        {name: value for name, value in row.items() if name in asked or name == "epoch"}
+        for row in selected.run.epochs
+    ]
+    rows = [row for row in rows if len(row) > 1] if asked else [*map(dict, selected.run.epochs)]
+    if len(rows) < 2:
+        return b""
+    columns = dict.fromkeys(["epoch", *(name for row in rows for name in row)])
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
 
 
-def _write(folder: Path, run: OutsideRun, summary: Summary) -> None:
-    if run.epochs:
-        columns = dict.fromkeys(name for row in run.epochs for name in row)
-        file = MetricsFile(folder)
-        for row in run.epochs:
-            file.append({name: row.get(name, "") for name in ["epoch", *columns]})
-        file.close()
-    summary.write(folder)
-
-
-def _summary(run: OutsideRun, tool: str, request: Request) -> Summary:
-    choices = {
-        group: str(cell(run.settings[group]))
-        for group in GROUPS
-        if run.settings.get(group) is not None
-    }
-    settings = {name: value for name, value in run.settings.items() if name not in GROUPS}
-    return Summary(
-        schema=1,
-        status=run.status,
-        key=_key(run, tool),
-        choices=choices,
-        config={**masked(settings), "seed": run.seed},
-        metrics=dict(run.metrics),
-        primary=next(iter(run.metrics), None),
-        better={name: request.direction(name) for name in run.metrics},
-        headline=list(request.metrics or ()),
-        seconds=run.seconds,
-        started=run.started,
-        ended=run.ended,
-        error=run.error,
-        imported=run.source,
-    )
-
-
-def _key(run: OutsideRun, tool: str) -> str:
-    content: Mapping[str, Any] = {
-        "tool": tool,
-        "name": run.name,
-        "seed": run.seed,
-        "settings": dict(run.settings),
-        "metrics": dict(run.metrics),
-        "epochs": [dict(row) for row in run.epochs],
-        "status": run.status,
-    }
+def _digest(content: object) -> str:
     text = json.dumps(content, sort_keys=True, ensure_ascii=True)
     return sha256(text.encode()).hexdigest()[:10]

@@ -98,8 +98,9 @@ def _named(table: ResultsTable, grid: Grid) -> Grid:
     after = range(grid.labels, len(grid.columns))
     first = [i for i in after if grid.columns[i].word in FIRST]
     others = [i for i in after if i not in first]
-    several = [table.by.index(name) for name in table.telling] if len(table.telling) > 1 else []
-    title = "configuration" if several else grid.columns[table.by.index(table.telling[0])].title
+    telling = [table.by.index(name) for name in table.telling]
+    several = telling if len(telling) > 1 else []
+    title = grid.columns[telling[0]].title if len(telling) == 1 else "configuration"
     order = [*first, *others, *several]
     return Grid(
         [Head(title), *(grid.columns[i] for i in order)],

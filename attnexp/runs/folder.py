@@ -30,6 +30,9 @@ Content = TypeVar("Content")
 NOT_COMPARED = NEUTRAL | {"seed"}
 """Settings by which runs are not compared: they change no number, or are the seed."""
 
+OF_SEED = frozenset({"seed"})
+"""The setting by which no runs are compared."""
+
 
 @dataclass(frozen=True)
 class Run:
@@ -74,8 +77,12 @@ class Run:
 
     @cached_property
     def settings(self) -> Mapping[str, Value]:
-        """The settings by dotted path, without the seed and those that change no number."""
-        return cells(self.summary.config, NOT_COMPARED)
+        """The settings by dotted path, without the seed and those that change no number.
+
+        Of a run that was imported nothing says which change none.
+        """
+        left_out = NOT_COMPARED if self.summary.imported is None else OF_SEED
+        return cells(self.summary.config, left_out)
 
     @cached_property
     def metrics(self) -> dict[str, float]:

@@ -109,11 +109,14 @@ def seeds_by_epoch(
 def without_repeats(frame: Frame) -> tuple[Frame, int]:
     """Return the newest run of each set of settings and seed, a finished one if there is one.
 
-    The number is that of the other runs: counting two of one seed would count it twice.
+    A run of attnexp's own is newer than an imported one, and of these the one imported last. Also
+    returns how many older runs were left out: counting two of one seed would count it twice.
     """
     same = frame.codes([*frame.differing, "seed"]).tolist()
     finished = (frame.column("status") == "finished").tolist()
-    ages = zip(finished, [start or "" for start in frame.column("started")], strict=True)
+    imported = [when or "" for when in frame.column("imported")]
+    started = [when or "" for when in frame.column("started")]
+    ages = zip(finished, [not when for when in imported], imported, started, strict=True)
     newest = {same[i]: i for _, i in sorted((age, i) for i, age in enumerate(ages))}
     return frame.only(np.array(sorted(newest.values()), dtype=int)), len(same) - len(newest)
 

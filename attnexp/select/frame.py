@@ -42,6 +42,8 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "peak_memory_mb": lambda run: run.peak_memory_mb,
     "overlap": lambda run: run.overlap,
     "device": lambda run: run.device,
+    "name": lambda run: run.name,
+    "imported": lambda run: run.imported_at,
     "started": lambda run: run.started,
     "ended": lambda run: run.ended,
     "error": lambda run: run.error,
@@ -128,7 +130,7 @@ class Frame:
     @cached_property
     def differing(self) -> tuple[str, ...]:
         """The factors in which these runs differ, of those by which runs are compared."""
-        left_out = IGNORED_CHOICES | self.tuned_by_split
+        left_out = (IGNORED_CHOICES & {*self.choices}) | self.tuned_by_split
         return tuple(name for name in self.factors if name in self.several - left_out)
 
     def only(self, chosen: NDArray[Any]) -> "Frame":

@@ -10,6 +10,7 @@ from typing import Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import DATA_SEED
 from attnexp.select.frame import Frame
@@ -119,7 +120,7 @@ def sample_of(
         _examples(runs, name),
         overlap_of(runs, over),
         over,
-        [places[i] for i in np.flatnonzero(runs.column("diverged").astype(bool))],
+        [place for place, run in zip(places, runs.runs, strict=True) if diverged_in(run, name)],
     )
 
 
@@ -127,6 +128,12 @@ def is_finished(runs: Frame) -> NDArray[np.bool_]:
     """Return whether each run has finished."""
     found: NDArray[np.bool_] = runs.column("status") == Status.FINISHED
     return found
+
+
+def diverged_in(run: Run, metric: str) -> bool:
+    """Return whether a run diverged, or another tool recorded a metric as infinite or NaN."""
+    outside = run.summary.imported is not None
+    return run.summary.diverged or (outside and run.summary.metrics.get(metric, 0.0) is None)
 
 
 def data_seeds(runs: Frame) -> set[int]:

@@ -11,7 +11,7 @@ from attnexp.core.console import setting_text
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
-from attnexp.select.sample import is_finished
+from attnexp.select.sample import diverged_in, is_finished
 from attnexp.tables.entries import ResultsTable
 from attnexp.tables.grid import count_text, listed
 
@@ -131,8 +131,11 @@ def _cut(runs: Frame) -> NDArray[np.bool_]:
 def _left_out(table: ResultsTable) -> Iterable[str]:
     """Runs that do not count in the means of their rows."""
     status = table.frame.column("status")
-    diverged = table.frame.column("diverged").astype(bool)
-    if any(name in table.frame.better for name in table.metrics) and diverged.any():
+    ranking = [name for name in table.metrics if name in table.frame.better]
+    diverged = np.array(
+        [any(diverged_in(run, name) for name in ranking) for run in table.frame.runs], dtype=bool
+    )
+    if diverged.any():
         yield (
             f"{count_text(int(diverged.sum()), 'run')} diverged and count as the worst value that "
             "the metric can have or that a run of the table has: to leave them out would favour "
@@ -147,7 +150,8 @@ def _left_out(table: ResultsTable) -> Iterable[str]:
             "may make their rows look better than they are"
         )
     for metric in table.metrics:
-        gone = int((is_finished(table.frame) & ~np.isfinite(table.frame.column(metric))).sum())
+        measured = is_finished(table.frame) & ~diverged
+        gone = int((measured & ~np.isfinite(table.frame.column(metric))).sum())
         if gone:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
     if table.repeats:

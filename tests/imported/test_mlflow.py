@@ -86,7 +86,8 @@ def test_parameters_metrics_and_statuses_come_over(source, request, succeeds):
     from attnexp.runs.folder import load_run
 
     path = request.getfixturevalue(source).name
-    assert succeeds("import", "mlflow", path).stdout == "imported 5 runs into imported\n"
+    said = succeeds("import", "mlflow", path).stdout
+    assert said.startswith("imported 5 runs into imported\n")
     frame = load_results("imported").sort_values("seed").reset_index(drop=True)
     assert list(frame["seed"]) == [0, 1, 2, 3, 4]
     assert list(frame["status"]) == ["finished"] * 2 + ["failed"] + ["interrupted"] * 2
@@ -122,7 +123,6 @@ def test_one_run_of_a_store_of_files_can_be_named(folder, succeeds):
         ("metrics/loss", "1 low 2\n", "the run first of mlruns is damaged: loss has '1 low 2'"),
         ("metrics/loss", "1\n", "is damaged: loss has '1'"),
         ("metrics/loss", "1 2 3 4 x\n1 2 x", "is damaged: loss has '1 2 x'"),
-        ("params/seed", "one", "the run first of mlruns: the seed is 'one'"),
     ],
 )
 def test_damaged_files_cost_a_sentence(file, text, sentence, folder, refused, tmp_path):

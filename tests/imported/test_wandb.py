@@ -100,7 +100,8 @@ def test_configuration_history_and_summary_come_over(folder, succeeds):
     from attnexp import load_results
     from attnexp.runs.folder import load_run
 
-    assert succeeds("import", "wandb", "wandb").stdout == "imported 4 runs into imported\n"
+    said = succeeds("import", "wandb", "wandb").stdout
+    assert said.startswith("imported 4 runs into imported\n")
     frame = load_results("imported").sort_values("seed").reset_index(drop=True)
     assert list(frame["status"]) == ["finished", "finished", "failed", "interrupted"]
     assert not [name for name in frame if str(name).startswith(("fit", "map"))]
@@ -138,13 +139,13 @@ def test_every_changed_byte_costs_a_sentence_or_ends_the_file(tmp_path):
     content = written([*records(0)])
     path = tmp_path / "run-a.wandb"
     path.write_bytes(content)
-    (run,) = read(path, Request())
+    ((run,), _) = read(path, Request())
     assert run.status == "finished"
     unnoticed = 0
     for place in [*range(4), *range(7, len(content))]:
         path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         try:
-            (run,) = read(path, Request())
+            ((run,), _) = read(path, Request())
         except RequestError:
             continue
         unnoticed += 1

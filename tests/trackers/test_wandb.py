@@ -56,7 +56,7 @@ def recorded(folder, status):
     (file,) = (folder / "wandb").glob("offline-run-*/*.wandb")
     late = time.monotonic() + 20
     while True:
-        (run,) = read(file, Request())
+        ((run,), _) = read(file, Request())
         if run.status == status or time.monotonic() > late:
             assert run.status == status
             return file, run

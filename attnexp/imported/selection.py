@@ -1,0 +1,247 @@
+"""The runs of a tool with the settings, metrics and seeds that are asked for, each told apart."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+
+from attnexp.core.errors import RequestError
+from attnexp.imported.directions import LEFT_OUT, direction_of, rank_of
+from attnexp.imported.naming import IDENTITY, RUN, groups_of_kinds, seed_in
+from attnexp.imported.outside import SEED, OutsideRun, Request, require_names, seed_of
+from attnexp.runs.redaction import masked
+from attnexp.runs.settings import GROUPS, Value, clean
+from attnexp.runs.summary import Direction
+
+CHOICES = frozenset(GROUPS) - {"experiment", "tracker"}
+"""The settings that are choices in a group. Runs are not compared by the other two groups, so what
+a tool recorded under such a name is a setting."""
+
+NAMED = 3
+"""The most names that a sentence lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedRun:
+    """A run with its seed, and the settings and metrics of it that are asked for."""
+
+    run: OutsideRun
+    seed: int
+    settings: Mapping[str, Value]
+    metrics: Mapping[str, float]
+    primary: str | None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The runs that are imported. Each walk makes them anew, so that a million fit into memory.
+
+    - `settings` and `metrics` are the names that are imported, `headline` the metrics that were
+      asked for.
+    - `primary` is the metric that ranks if a run has recorded none, and `better` has the direction
+      of each metric that has one.
+    - `seed` is the setting that is the seed, None if no run has recorded it. Then the seed is at
+      the end of each name if `seed_in_name`, else 0.
+    - `telling` has the setting that each kind of names becomes.
+    """
+
+    runs: Collection[OutsideRun]
+    settings: Sequence[str]
+    metrics: Sequence[str]
+    headline: Sequence[str]
+    primary: str | None
+    better: Mapping[str, Direction]
+    seed: str | None
+    seed_in_name: bool
+    telling: Mapping[str, str] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[SelectedRun]:
+        for run in self.runs:
+            seed = self.seed_of(run)
+            if seed is not None:
+                yield SelectedRun(
+                    run=run,
+                    seed=seed,
+                    settings=dict(self._settings(run)),
+                    metrics={
+                        name: run.metrics[name] for name in self.metrics if name in run.metrics
+                    },
+                    primary=self.primary if self.headline else run.primary or self.primary,
+                )
+
+    def seed_of(self, run: OutsideRun) -> int | None:
+        """Return the seed of a run, None if it recorded none that is a whole number from 0 on."""
+        if self.seed is not None:
+            return seed_of(run.settings.get(self.seed))
+        found = seed_in(run.names[RUN]) if self.seed_in_name else None
+        return found[1] if found else 0
+
+    def _settings(self, run: OutsideRun) -> Iterator[tuple[str, Value]]:
+        """Yield the settings as they are stored, and the names that tell runs apart."""
+        for name in self.settings:
+            value: Value = masked({name: run.settings.get(name)})[name]
+            if value is not None:
+                is_text = isinstance(value, str) or name in CHOICES
+                stored = name if name != SEED else f"config.{SEED}"
+                yield stored, clean(str(value)) if is_text else value
+        for kind, setting in self.telling.items():
+            name = run.identity if kind == IDENTITY else run.names.get(kind, "")
+            found = seed_in(name) if kind == RUN and self.seed_in_name else None
+            if name:
+                yield setting, clean(found[0] if found else name)
+
+
+def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, list[str]]:
+    """Return what is asked for of the runs, and sentences that say what was decided.
+
+    A run whose seed is no whole number from 0 on, or that has none where others have one, is left
+    out. Runs that agree in all settings and the seed are told apart by their names, which become a
+    setting.
+
+    Raises RequestError for names that no run has, if no run is left, and for two runs that nothing
+    tells apart.
+    """
+    settings = [*dict.fromkeys(name for run in runs for name in run.settings)]
+    metrics = [*dict.fromkeys(name for run in runs for name in run.metrics)]
+    require_names(request.settings or (), settings, "setting", "--settings")
+    require_names(request.metrics or (), metrics, "metric", "--metrics")
+    if request.seed != SEED:
+        require_names([request.seed], settings, "setting", "--seed")
+        if LEFT_OUT.fullmatch(request.seed):
+            raise RequestError(f"--seed: '{request.seed}' says how far a run is, and is no seed")
+    measured = request.metrics or [name for name in metrics if not LEFT_OUT.fullmatch(name)]
+    if metrics and not measured:
+        raise RequestError(
+            f"{_several(metrics)}: nothing says how good a run is, only how far; --metrics NAME "
+            "takes such a number all the same"
+        )
+    if unknown := sorted({*request.better} - {*measured}):
+        raise RequestError(f"--better: '{unknown[0]}' is not among the metrics that are imported")
+    ways = {name: request.better.get(name) or direction_of(name) for name in measured}
+    seed = request.seed if request.seed in settings else None
+    chosen = settings if request.settings is None else request.settings
+    selection = Selection(
+        runs=runs,
+        settings=[name for name in chosen if name != seed],
+        metrics=measured,
+        headline=request.metrics or (),
+        primary=request.metrics[0] if request.metrics else min(measured, key=rank_of, default=None),
+        better={name: way for name, way in ways.items() if way is not None},
+        seed=seed,
+        seed_in_name=seed is None and all(seed_in(run.names.get(RUN, "")) for run in runs),
+    )
+    notes = _left_out(selection)
+    selection, named = _told_apart(selection, request.name_as)
+    return selection, [*notes, *named, *_directions(selection, request.better)]
+
+
+def _told_apart(selection: Selection, name_as: str | None) -> tuple[Selection, list[str]]:
+    """Return the selection with the names as settings that its runs need to be told apart.
+
+    With `name_as` the runs' own names are that setting in any case.
+    """
+    kinds = [*dict.fromkeys(kind for run in selection.runs for kind in run.names)]
+    notes = []
+    if selection.seed_in_name:
+        name = next((run.names[RUN] for run in selection.runs), "")
+        notes.append(f"the seed is at the end of each name, as in {clean(name)}")
+    if name_as is not None:
+        if RUN not in kinds:
+            raise RequestError("--name-as: these runs have no names")
+        if name_as in selection.settings:
+            raise RequestError(f"--name-as: '{name_as}' is a setting already")
+        selection = replace(selection, telling={RUN: name_as})
+        kinds.remove(RUN)
+    if (alike := _alike(selection)) is None:
+        return selection, notes
+    if all(run.identity for run in selection.runs):
+        kinds.append(IDENTITY)
+    for group in groups_of_kinds(kinds):
+        names = {kind: kind if kind not in selection.settings else f"{kind}_name" for kind in group}
+        told = replace(selection, telling={**selection.telling, **names})
+        if _alike(told) is None:
+            listed = _several([*names.values()])
+            notes.append(
+                f"some runs differ in nothing but their names, so these are the setting {listed} "
+                "(--name-as SETTING calls that of a run otherwise)"
+            )
+            return told, notes
+    raise RequestError(_collision(selection, *alike))
+
+
+def _alike(selection: Selection) -> tuple[OutsideRun, OutsideRun, int] | None:
+    """Return two runs with the same settings and seed, and the seed; None if there are none."""
+    names = [*selection.settings, *selection.telling.values()]
+
+    def key(one: SelectedRun) -> tuple[Value, ...]:
+        return (one.seed, *(one.settings.get(name) for name in names))
+
+    met: set[int] = set()
+    for selected in selection:
+        number = hash(key(selected))
+        if number in met:  # two keys may have one hash
+            same = (one.run for one in selection if key(one) == key(selected))
+            first, second = [*islice(same, 2), None][:2]
+            if first and second:
+                return first, second, selected.seed
+        met.add(number)
+    return None
+
+
+def _collision(selection: Selection, first: OutsideRun, second: OutsideRun, seed: int) -> str:
+    """Return that two runs have the same settings and seed, and in what else they differ."""
+    ours, theirs = ({**run.others, **run.settings} for run in (first, second))
+    differing = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    sentence = f"{first.source} and {second.source} have the same settings and seed {seed}"
+    useful = [name for name in differing if not LEFT_OUT.fullmatch(name)]
+    if differing and not useful:
+        return (
+            f"{sentence}, and differ in {_several(differing)}: they are steps of one curve; keep "
+            "the last line of each run"
+        )
+    if not useful:
+        return f"{sentence}: keep the one that counts, or add a column in which they differ"
+    return (
+        f"{sentence}, and differ in {_several(useful)}: name the column that tells them apart by "
+        "--settings, or by --seed"
+    )
+
+
+def _left_out(selection: Selection) -> list[str]:
+    """Return the note on runs that have no seed. Raises RequestError if no run has one."""
+    number, named = 0, []
+    for run in selection.runs:
+        if selection.seed_of(run) is None:
+            number += 1
+            seed = run.settings.get(str(selection.seed))
+            if number <= NAMED:
+                named.append(f"{run.source} has {'none' if seed is None else repr(seed)[:60]}")
+    if not number:
+        return []
+    more = f", and {number - NAMED} more" if number > NAMED else ""
+    sentence = f"the seed ({selection.seed}) is a whole number from 0 on; {', '.join(named)}{more}"
+    if number == len(selection.runs):
+        raise RequestError(sentence)
+    return [f"left out {number} run{'' if number == 1 else 's'}: {sentence}"]
+
+
+def _directions(selection: Selection, given: Mapping[str, Direction]) -> Iterator[str]:
+    """Yield for each metric which values are better, and which one ranks."""
+    by_itself = {run.primary for run in selection.runs if run.primary}
+    ranking = by_itself if by_itself and not selection.headline else {selection.primary}
+    for name in selection.metrics:
+        way = selection.better.get(name)
+        why = "as --better says" if name in given else "by its name; --better says otherwise"
+        what = (
+            f"{way} is better ({why})"
+            if way
+            else (
+                f"does not rank: its name does not say which values are better, --better "
+                f"'{clean(name)}=higher' or =lower does"
+            )
+        )
+        yield f"{clean(name)}: {what}{'; it ranks' if way and name in ranking else ''}"
+
+
+def _several(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(map(clean, names[:NAMED])) + more
