@@ -33,8 +33,9 @@ class Pairs(TextPairs):
     `validation` and `test` are shares of the sources, drawn by the seed; all targets of a source
     are in the same set. A set with a file of its own, `validation_path` or `test_path`, is that
     file, without the pairs that are in the sets before it: those of training, then of validation. A
-    pair counts once, and one with a side of more than `max_length` symbols is left out. At most
-    `num_train` sources train, or all if it is None. `notes` says how many pairs were left out.
+    pair counts once, and one with an empty side or a side of more than `max_length` symbols is left
+    out. At most `num_train` sources train, or all if it is None. `notes` says how many pairs were
+    left out.
 
     Each path has a `sha256`, the digest of the file's content when the run was asked for.
 
@@ -80,7 +81,7 @@ class Pairs(TextPairs):
                 ("validation", validation, validation_path),
             )
         ]
-        if len(whole) <= sum(sizes) or not whole:
+        if len(whole) <= sum(sizes):
             raise ValueError(
                 f"{path} has {len(whole)} different sources of up to {max_length} symbols, and "
                 f"none is left for training after {sizes[1]} for validation and {sizes[0]} for the "
@@ -102,15 +103,25 @@ class Pairs(TextPairs):
 def _sources(
     pairs: Sequence[tuple[str, str]], writing: Writing, max_length: int, path: str
 ) -> tuple[dict[Symbols, list[Symbols]], list[str]]:
-    """Return the targets of each source of a file, and notes on the pairs that are left out."""
+    """Return the targets of each source of a file, and notes on the pairs that are left out.
+
+    Raises ValueError for a symbol with the name of a special one, and if no pair is left.
+    """
     cut = [(tuple(writing.split(plain(a))), tuple(writing.split(plain(b)))) for a, b in pairs]
     for pair in cut:
         if taken := RESERVED.intersection(pair[0] + pair[1]):
             raise ValueError(f"{path} holds {min(taken)}, which is the name of a special symbol")
-    short = [pair for pair in cut if max(map(len, pair)) <= max_length]
+    filled = [pair for pair in cut if all(pair)]
+    short = [pair for pair in filled if max(map(len, pair)) <= max_length]
+    if not short:
+        raise ValueError(f"{path} has no pair of texts of 1 to {max_length} symbols")
     found = gathered(short)
     notes = []
-    if longer := len(cut) - len(short):
+    if empty := len(cut) - len(filled):
+        notes.append(
+            f"{empty:,} of {len(cut):,} pairs of {path} have an empty side and are left out"
+        )
+    if longer := len(filled) - len(short):
         notes.append(
             f"{longer:,} of {len(cut):,} pairs of {path} have a side of more than {max_length} "
             "symbols and are left out"

@@ -73,7 +73,7 @@ def test_other_architectures_and_scripts_leave_pictures_and_predictions(train, a
 def test_a_file_that_is_wrong_is_refused_before_anything_is_written(refused, tmp_path):
     (tmp_path / "my.tsv").write_text("a\tb\nc\n")
     for path, sentence in {
-        "my.tsv": "my.tsv, line 2: tabs separate columns, and there is no column 2: 'c'",
+        "my.tsv": "my.tsv, line 2: it has 1 cells, and the first line 2; cells are separated by",
         "none.tsv": "there is no file none.tsv",
         ".": ". is not a file",
         "/dev/zero": "/dev/zero is not a file",

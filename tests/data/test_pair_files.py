@@ -35,7 +35,51 @@ def test_csv_has_quotes_and_names_of_columns(read):
 
 
 def test_empty_lines_and_further_columns_are_passed_over(read):
-    assert read("a\tb\tc\n\n\t\nd\te\n") == [("a", "b"), ("d", "e")]
+    content = "a\tb\tc\n\n  \nd\te\tf\n\ng\th\ti"
+    filled = [line.split("\t") for line in content.splitlines() if line.strip()]
+    assert read(content) == [(first, second) for first, second, _ in filled]
+    assert read(content, source=3, target=1) == [(third, first) for first, _, third in filled]
+
+
+def test_a_side_may_be_empty_and_of_any_length(read):
+    content = "a\tb\n\td\nc\t \n\t\n" + "x " * 10**6 + "\td\n"
+    lines = [line.split("\t") for line in content.splitlines()]
+    assert read(content) == [(a.strip(), b.strip()) for a, b in lines]
+    assert read("a,b\n" + "x" * 10**6 + ",d\n", "my.csv")[1] == ("x" * 10**6, "d")
+
+
+@pytest.mark.parametrize("line", [2, 3, 30, 60])
+@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize(
+    ("separator", "name", "stray"),
+    [
+        (",", "my.csv", "Yes 1, I know word1.,Oui 1 je sais mot1."),
+        (",", "my.csv", "yes"),
+        (",", "my.csv", "yes,oui,"),
+        ("\t", "my.tsv", "Yes\tI know\tOui"),
+        ("\t", "my.tsv", "Yes, oui"),
+        ("\t", "my.tsv", "Yes\toui\t"),
+    ],
+)
+def test_a_line_of_other_cells_is_refused_with_its_line(read, line, named, separator, name, stray):
+    lines = [f"yes {i}{separator}oui {i}" for i in range(1, 61)]
+    lines[line - 1] = stray
+    columns = {"source": "en", "target": "fr"} if named else {}
+    lines = [f"en{separator}fr", *lines] if named else lines
+    first, counts = len(lines[0].split(separator)), [len(each.split(separator)) for each in lines]
+    other = next(i for i, count in enumerate(counts) if count != first)
+    with pytest.raises(ValueError) as raised:
+        read("\n".join(lines), name, **columns)
+    assert str(raised.value) == (
+        f"{name}, line {other + 1}: it has {counts[other]} cells, and the first line {first}; "
+        f"cells are separated by {'commas' if separator == ',' else 'tabs'}"
+    )
+
+
+def test_every_line_in_which_the_comma_is_not_quoted_is_no_pair(read):
+    lines = [f"Yes {i}, I know word{i}.,Oui {i} je sais mot{i}." for i in range(60)]
+    with pytest.raises(ValueError, match=r"^my\.csv, line 2: it has 3 cells, and the first line 2"):
+        read("en,fr\n" + "\n".join(lines), "my.csv", source="en", target="fr")
 
 
 @pytest.mark.parametrize(
@@ -52,19 +96,38 @@ def test_empty_lines_and_further_columns_are_passed_over(read):
         (
             "a\tb\nc, d\n",
             {},
-            "my.tsv, line 2: tabs separate columns, and there is no column 2: 'c, d'",
+            "my.tsv, line 2: it has 1 cells, and the first line 2; cells are separated by tabs",
         ),
-        ("a\tb\n\td\n", {}, "my.tsv, line 2: the source is empty"),
-        ("a\tb\nc\t \n", {}, "my.tsv, line 2: the target is empty"),
+        (
+            "a\nc\n",
+            {},
+            "my.tsv, line 1: tabs separate columns, and there is no column 2: 'a'",
+        ),
+        (
+            "a\tb\nc\td\n",
+            {"target": 3},
+            "my.tsv, line 1: tabs separate columns, and there is no column 3: 'a'",
+        ),
+        (
+            "a,b\nc,d\n",
+            {},
+            "my.tsv: its columns seem to be separated by commas: save it with tabs, or let its "
+            "name end in .csv",
+        ),
+        (
+            '"a, b";b\nc;"d, e"\n',
+            {"name": "my.csv"},
+            "my.csv: its columns seem to be separated by semicolons: save it with commas",
+        ),
+        (
+            "en\tfr\nc\td\n",
+            {"name": "my.csv", "source": "en", "target": "fr"},
+            "my.csv: its columns seem to be separated by tabs: save it with commas",
+        ),
         (
             "a\tb\nc\x00\td\n",
             {},
             "my.tsv, line 2: not a text file, it holds a byte of value 0",
-        ),
-        (
-            "a\tb\n" + "x" * 10**6 + "\td\n",
-            {},
-            "my.tsv, line 2: it cannot be read: field larger than field limit (131072)",
         ),
         (
             "en,fr\na,b\n",
