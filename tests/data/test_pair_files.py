@@ -101,12 +101,12 @@ def test_every_line_in_which_the_comma_is_not_quoted_is_no_pair(read):
         (
             "a\nc\n",
             {},
-            "my.tsv, line 1: tabs separate columns, and there is no column 2: 'a'",
+            "my.tsv has no column 2: its first line has 1 cells, separated by tabs",
         ),
         (
             "a\tb\nc\td\n",
             {"target": 3},
-            "my.tsv, line 1: tabs separate columns, and there is no column 3: 'a'",
+            "my.tsv has no column 3: its first line has 2 cells, separated by tabs",
         ),
         (
             "a,b\nc,d\n",
@@ -144,7 +144,11 @@ def test_every_line_in_which_the_comma_is_not_quoted_is_no_pair(read):
             {"source": "en"},
             "source and target must both be names of columns or both be numbers, got 'en' and 2",
         ),
-        ("a\tb\n", {"source": 0}, "the columns of a file are numbered from 1, got 0"),
+        (
+            "a\tb\n",
+            {"source": 0},
+            "my.tsv has no column 0: its first line has 2 cells, separated by tabs",
+        ),
     ],
     ids=lambda value: value[:20] if isinstance(value, str | bytes) else "",
 )
@@ -152,3 +156,91 @@ def test_what_cannot_be_read_is_said_with_its_line(read, content, settings, sent
     with pytest.raises(ValueError) as raised:
         read(content, **settings)
     assert str(raised.value) == sentence
+
+
+SENTENCES = (
+    ["Guten Tag", "", 'a\tb, "c', "x\u2028y\x85z", "e\rf", " viel "],
+    [
+        "Good day",
+        "empty",
+        "",
+        "one",
+        "two",
+        "much",
+    ],
+)
+
+
+@pytest.fixture
+def parallel(tmp_path, monkeypatch):
+    """Reads two files of these lines."""
+    monkeypatch.chdir(tmp_path)
+
+    def pairs(*texts, source=1, target=2):
+        for name, text in zip(("a.de", "a.en"), texts, strict=True):
+            (tmp_path / name).write_bytes(text.encode())
+        digests = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
+        return read_pairs(["a.de", "a.en"], digests, source, target)
+
+    return pairs
+
+
+@pytest.mark.parametrize(("end", "last"), [("\n", ""), ("\n", "\n"), ("\r\n", "\r\n")])
+def test_lines_of_two_files_are_pairs_whatever_they_hold(parallel, end, last):
+    expected = [(one.strip(), other) for one, other in zip(*SENTENCES, strict=True)]
+    first, second = (end.join(lines) + last for lines in SENTENCES)
+    assert parallel(first, second) == expected
+    assert parallel(first, second, source=2, target=1) == [pair[::-1] for pair in expected]
+
+
+@pytest.mark.parametrize(
+    ("texts", "columns", "sentence"),
+    [
+        (
+            ("a\nb\nc\n", "a\nb\n"),
+            {},
+            "a.de has 3 lines, and a.en 2: each line of one must be the translation of the same "
+            "line of the other",
+        ),
+        (
+            ("a\n", "a\n\n"),
+            {},
+            "a.de has 1 lines, and a.en 2: each line of one must be the translation of the same "
+            "line of the other",
+        ),
+        (("", ""), {}, "[a.de,a.en] holds no pair of texts"),
+        (
+            ("a\n", "b\n"),
+            {"target": 3},
+            "[a.de,a.en] has no column 3: 1 is a.de, and 2 is a.en",
+        ),
+        (
+            ("a\n", "b\n"),
+            {"source": "de", "target": "en"},
+            "[a.de,a.en] has no column 'de': 1 is a.de, and 2 is a.en",
+        ),
+        (("a\n", "\0\n"), {}, "a.en, line 1: not a text file, it holds a byte of value 0"),
+    ],
+)
+def test_two_files_that_are_not_parallel_are_refused(parallel, texts, columns, sentence):
+    with pytest.raises(ValueError) as raised:
+        parallel(*texts, **columns)
+    assert str(raised.value) == sentence
+
+
+def test_one_path_has_one_digest_and_two_have_two(parallel, read):
+    parallel("a\n", "b\n")
+    for path, sha256, sentence in (
+        (["a.de"], ["0"], "path must be a file, or two files of parallel lines, got 1"),
+        (3 * ["a.de"], 3 * ["0"], "path must be a file, or two files of parallel lines, got 3"),
+        ("a.de", ["0", "0"], "path must be a file, or two files of parallel lines, got 1"),
+        (["a.de", "a.en"], "0", "sha256 must be a digest of each file in [a.de,a.en], got '0'"),
+        (["a.de", "a.en"], ["0"], "sha256 must be a digest of each file in [a.de,a.en], got ['0']"),
+    ):
+        with pytest.raises(ValueError) as raised:
+            read_pairs(path, sha256, 1, 2)
+        assert str(raised.value) == sentence
+    with pytest.raises(ValueError, match=r"^a\.de is not the file that was asked for"):
+        read_pairs(["a.de", "a.en"], ["0", "0"], 1, 2)
+    with pytest.raises(ValueError, match=r"files of parallel lines are path=\[a\.de,a\.en\]$"):
+        read("I\tje\n", source="a.de", target="a.en")
