@@ -66,7 +66,7 @@ def _columns(
         if {source, target}.isdisjoint(header) and all(map(os.path.isfile, (source, target))):
             raise ValueError(
                 f"{path} has no columns of the names {source} and {target}, which are files: two "
-                f"files of parallel lines are path=[{source},{target}]"
+                f"files of parallel lines are data.path=[{source},{target}]"
             )
         return [column_index(path, header, each) for each in (source, target)], rows
     what = f"its first line has {len(header)} cells, separated by {separator}s"

@@ -242,5 +242,5 @@ def test_one_path_has_one_digest_and_two_have_two(parallel, read):
         assert str(raised.value) == sentence
     with pytest.raises(ValueError, match=r"^a\.de is not the file that was asked for"):
         read_pairs(["a.de", "a.en"], ["0", "0"], 1, 2)
-    with pytest.raises(ValueError, match=r"files of parallel lines are path=\[a\.de,a\.en\]$"):
+    with pytest.raises(ValueError, match=r"of parallel lines are data\.path=\[a\.de,a\.en\]$"):
         read("I\tje\n", source="a.de", target="a.en")
