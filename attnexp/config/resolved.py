@@ -7,7 +7,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from omegaconf.resolvers import oc
 
@@ -153,8 +153,11 @@ def _decode(text: str | None, *, _parent_: Any, _node_: Any) -> Any:
     return text if _marked(text) else oc.decode(text, _parent_, _node_)
 
 
-def _digest(path: str | None) -> str | None:
-    return path if _marked(path) else digest(path)
+def _digest(path: Any) -> Any:
+    """Return the digest of a file, those of a list of files, or a value that is not text itself."""
+    if isinstance(path, ListConfig):
+        return [_digest(each) for each in path]
+    return path if not isinstance(path, str) or _marked(path) else digest(path)
 
 
 def _marked(text: str | None) -> bool:

@@ -1,7 +1,11 @@
-"""Files of two columns of text: tab-separated ones, and CSV."""
+"""Files of pairs of texts: two columns of one file, or two files of parallel lines."""
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import chain
 
 from attnexp.data.memory import require_memory
-from attnexp.runs.records import column_index, records
+from attnexp.runs.records import column_index, table
 from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
@@ -11,57 +15,98 @@ BYTES_A_BYTE = 20
 Column = int | str
 """A column by its number, from 1 on, or by its name in the first line."""
 
+Files = str | list[str]
+"""The path of a file with columns, or those of two files of parallel lines. Digests, too."""
 
-def read_pairs(path: str, sha256: str, source: Column, target: Column) -> list[tuple[str, str]]:
-    """Return the pairs of a file whose content has this digest.
+
+def read_pairs(path: Files, sha256: Files, source: Column, target: Column) -> list[tuple[str, str]]:
+    """Return the pairs of a file, or of two, whose content has this digest, or these.
 
     In a file whose name ends in .csv commas separate columns, and quotes surround cells that hold
     commas; in any other, tabs do, and quotes have no meaning. The first line names the columns if
-    `source` and `target` are names, and is a pair if they are numbers. Empty lines and other
-    columns are ignored.
+    `source` and `target` are names, and is a pair if they are numbers. Each line has as many cells
+    as the first one. Empty lines and other columns are ignored.
 
-    Raises ValueError, with the line, for another encoding, a line of too few columns and an empty
-    side.
+    Of two files, column 1 is the lines of the first and column 2 those of the second. A side of a
+    pair may be empty.
+
+    Raises ValueError, with the line, for another encoding and a line of more or fewer cells than
+    the first one, for a column that is not there, and for two files of different length.
     """
     if isinstance(source, str) != isinstance(target, str):
         raise ValueError(
             "source and target must both be names of columns or both be numbers, "
             f"got {source!r} and {target!r}"
         )
-    content = read_source(path, sha256)
-    require_memory(path, BYTES_A_BYTE * len(content))
-    delimiter = "," if path.lower().endswith(".csv") else "\t"
-    rows = (
-        (line, [cell.strip() for cell in record])
-        for line, record in records(path, as_text(path, content), delimiter)
-    )
-    header = [] if isinstance(source, int) else next(rows, (1, []))[1]
-    source_place, target_place = (_index(path, header, each) for each in (source, target))
-    needed = max(source_place, target_place) + 1
-    pairs: list[tuple[str, str]] = []
-    for line, row in rows:
-        if not any(row):
-            continue
-        if len(row) < needed:
-            separators = "tabs" if delimiter == "\t" else "commas"
-            raise ValueError(
-                f"{path}, line {line}: {separators} separate columns, and there is no column "
-                f"{needed}: {row[0]!r:.60}"
-            )
-        pair = (row[source_place], row[target_place])
-        if not all(pair):
-            side = "target" if pair[0] else "source"
-            raise ValueError(f"{path}, line {line}: the {side} is empty")
-        pairs.append(pair)
+    if isinstance(path, str) and isinstance(sha256, str):
+        places, rows = _columns(path, sha256, source, target)
+    else:
+        places, rows = _parallel(path, sha256, source, target)
+    pairs = [(row[places[0]].strip(), row[places[1]].strip()) for row in rows]
     if not pairs:
-        raise ValueError(f"{path} holds no pair of texts")
+        raise ValueError(f"{shown(path)} holds no pair of texts")
     return pairs
 
 
-def _index(path: str, header: list[str], column: Column) -> int:
-    """Return the index of a column. Raises ValueError for one that does not exist."""
-    if isinstance(column, str):
-        return column_index(path, header, column)
-    if column < 1:
-        raise ValueError(f"the columns of a file are numbered from 1, got {column}")
+def shown(path: Files) -> str:
+    """Return the path of a file, or those of two, as the setting has them."""
+    return path if isinstance(path, str) else f"[{','.join(path)}]"
+
+
+def _columns(
+    path: str, sha256: str, source: Column, target: Column
+) -> tuple[list[int], Iterable[Sequence[str]]]:
+    """Return the places of two columns of a file, and its rows. Raises ValueError for others."""
+    separator = "comma" if path.lower().endswith(".csv") else "tab"
+    renamed = {"comma": "let its name end in .csv"}
+    first, others = table(path, _text(path, sha256), separator, renamed)
+    rows = (record for _, record in others)
+    header = [cell.strip() for cell in first]
+    if isinstance(source, str) and isinstance(target, str):
+        if {source, target}.isdisjoint(header) and all(map(os.path.isfile, (source, target))):
+            raise ValueError(
+                f"{path} has no columns of the names {source} and {target}, which are files: two "
+                f"files of parallel lines are data.path=[{source},{target}]"
+            )
+        return [column_index(path, header, each) for each in (source, target)], rows
+    what = f"its first line has {len(header)} cells, separated by {separator}s"
+    places = [_place(path, each, len(header), what) for each in (source, target) if header]
+    return places, chain([header], rows) if header else ()
+
+
+def _parallel(
+    path: Files, sha256: Files, source: Column, target: Column
+) -> tuple[list[int], Iterable[Sequence[str]]]:
+    """Return the places of two files, and their lines side by side.
+
+    Lines end at line feeds alone, as other programs count them. Raises ValueError unless there are
+    two files of as many lines, with a digest each.
+    """
+    if isinstance(path, str) or len(path) != 2:
+        number = 1 if isinstance(path, str) else len(path)
+        raise ValueError(f"path must be a file, or two files of parallel lines, got {number}")
+    if isinstance(sha256, str) or len(sha256) != 2:
+        raise ValueError(f"sha256 must be a digest of each file in {shown(path)}, got {sha256!r}")
+    what = f"1 is {path[0]}, and 2 is {path[1]}"
+    places = [_place(shown(path), each, 2, what) for each in (source, target)]
+    texts = (_text(*each) for each in zip(path, sha256, strict=True))
+    sides = [text.removesuffix("\n").split("\n") if text else [] for text in texts]
+    if len(sides[0]) != len(sides[1]):
+        raise ValueError(
+            f"{path[0]} has {len(sides[0]):,} lines, and {path[1]} {len(sides[1]):,}: each line of "
+            "one must be the translation of the same line of the other"
+        )
+    return places, zip(*sides, strict=True)
+
+
+def _text(path: str, sha256: str) -> str:
+    content = read_source(path, sha256)
+    require_memory(path, BYTES_A_BYTE * len(content))
+    return as_text(path, content)
+
+
+def _place(path: str, column: Column, count: int, what: str) -> int:
+    """Return the index of a column of a number. Raises ValueError if it is not among `count`."""
+    if isinstance(column, str) or not 1 <= column <= count:
+        raise ValueError(f"{path} has no column {column!r}: {what}")
     return column - 1

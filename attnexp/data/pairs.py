@@ -7,7 +7,7 @@ import torch
 
 from attnexp.core.batch import Seq2SeqSpec
 from attnexp.core.writing import Characters, Spaced, Words, Writing, plain
-from attnexp.data.pair_files import Column, read_pairs
+from attnexp.data.pair_files import Column, Files, read_pairs, shown
 from attnexp.data.sequences import check_positive
 from attnexp.data.text_pairs import (
     RESERVED,
@@ -26,17 +26,18 @@ LEVELS: dict[str, Writing] = {"character": Characters(), "word": Words(), "white
 class Pairs(TextPairs):
     """source = one column of a file, target = another one of the same line.
 
-    The file is as `attnexp.data.pair_files.read_pairs` says, in UTF-8 and any script. Its text is
-    put into Unicode's form NFC, with one space in place of each white space. `level` is the unit of
-    a symbol.
+    The file is as `attnexp.data.pair_files.read_pairs` says, in UTF-8 and any script; a
+    list of two files are the columns 1 and 2. Text is put into Unicode's form NFC, with one space
+    in place of each white space. `level` is the unit of a symbol.
 
     `validation` and `test` are shares of the sources, drawn by the seed; all targets of a source
     are in the same set. A set with a file of its own, `validation_path` or `test_path`, is that
     file, without the pairs that are in the sets before it: those of training, then of validation. A
-    pair counts once, and one with a side of more than `max_length` symbols is left out. At most
-    `num_train` sources train, or all if it is None. `notes` says how many pairs were left out.
+    pair counts once, and one with an empty side or a side of more than `max_length` symbols is left
+    out. At most `num_train` sources train, or all if it is None. `notes` says how many pairs were
+    left out.
 
-    Each path has a `sha256`, the digest of the file's content when the run was asked for.
+    Each path has a `sha256`, the digest of the content when the run was asked for, or two.
 
     Raises ValueError for a set without examples, for shares that are not between 0 and 1, for a
     symbol with the name of a special one, and for a file that does not hold pairs.
@@ -47,17 +48,17 @@ class Pairs(TextPairs):
     def __init__(
         self,
         generator: torch.Generator,
-        path: str,
-        sha256: str,
+        path: Files,
+        sha256: Files,
         source: Column = 1,
         target: Column = 2,
         level: Literal["character", "word", "whitespace"] = "word",
         validation: float = 0.1,
         test: float = 0.1,
-        validation_path: str | None = None,
-        validation_sha256: str | None = None,
-        test_path: str | None = None,
-        test_sha256: str | None = None,
+        validation_path: Files | None = None,
+        validation_sha256: Files | None = None,
+        test_path: Files | None = None,
+        test_sha256: Files | None = None,
         min_count: int = 1,
         max_length: int = 50,
         num_train: int | None = None,
@@ -66,9 +67,9 @@ class Pairs(TextPairs):
         check_positive("num_train", 1 if num_train is None else num_train)
         writing, notes = LEVELS[level], list[str]()
 
-        def read(path: str, sha256: str | None) -> Sources:
+        def read(path: Files, sha256: Files | None) -> Sources:
             pairs = read_pairs(path, sha256 or "", source, target)
-            found, left_out = _sources(pairs, writing, max_length, path)
+            found, left_out = _sources(pairs, writing, max_length, shown(path))
             notes.extend(left_out)
             return found
 
@@ -80,20 +81,22 @@ class Pairs(TextPairs):
                 ("validation", validation, validation_path),
             )
         ]
-        if len(whole) <= sum(sizes) or not whole:
+        if len(whole) <= sum(sizes):
             raise ValueError(
-                f"{path} has {len(whole)} different sources of up to {max_length} symbols, and "
-                f"none is left for training after {sizes[1]} for validation and {sizes[0]} for the "
-                "test"
+                f"{shown(path)} has {len(whole)} different sources of up to {max_length} symbols, "
+                f"and none is left for training after {sizes[1]} for validation and {sizes[0]} for "
+                "the test"
             )
         tested, validated, rest = drawn(whole, sizes, generator)
         trained = drawn(rest, [min(num_train, len(rest))], generator)[0] if num_train else rest
         if validation_path:
             validated = _without(
-                read(validation_path, validation_sha256), [trained], validation_path, notes
+                read(validation_path, validation_sha256), [trained], shown(validation_path), notes
             )
         if test_path:
-            tested = _without(read(test_path, test_sha256), [trained, validated], test_path, notes)
+            tested = _without(
+                read(test_path, test_sha256), [trained, validated], shown(test_path), notes
+            )
         super().__init__((trained, validated, tested), writing, writing, min_count, notes)
         if test_path:
             self.overlap = 0.0  # seeds do not split the test rows
@@ -102,15 +105,25 @@ class Pairs(TextPairs):
 def _sources(
     pairs: Sequence[tuple[str, str]], writing: Writing, max_length: int, path: str
 ) -> tuple[dict[Symbols, list[Symbols]], list[str]]:
-    """Return the targets of each source of a file, and notes on the pairs that are left out."""
+    """Return the targets of each source of a file, and notes on the pairs that are left out.
+
+    Raises ValueError for a symbol with the name of a special one, and if no pair is left.
+    """
     cut = [(tuple(writing.split(plain(a))), tuple(writing.split(plain(b)))) for a, b in pairs]
     for pair in cut:
         if taken := RESERVED.intersection(pair[0] + pair[1]):
             raise ValueError(f"{path} holds {min(taken)}, which is the name of a special symbol")
-    short = [pair for pair in cut if max(map(len, pair)) <= max_length]
+    filled = [pair for pair in cut if all(pair)]
+    short = [pair for pair in filled if max(map(len, pair)) <= max_length]
+    if not short:
+        raise ValueError(f"{path} has no pair of texts of 1 to {max_length} symbols")
     found = gathered(short)
     notes = []
-    if longer := len(cut) - len(short):
+    if empty := len(cut) - len(filled):
+        notes.append(
+            f"{empty:,} of {len(cut):,} pairs of {path} have an empty side and are left out"
+        )
+    if longer := len(filled) - len(short):
         notes.append(
             f"{longer:,} of {len(cut):,} pairs of {path} have a side of more than {max_length} "
             "symbols and are left out"

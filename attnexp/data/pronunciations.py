@@ -18,8 +18,7 @@ FURTHER = re.compile(r"\(\d+\)$")
 """The mark after a word that occurred before."""
 
 STRESSED = re.compile(r"^([A-Z]{2})[012]$")
-"""A vowel of ARPAbet with its stress. Other digits are no stress: 2 is a vowel of X-SAMPA, and 5 a
-tone."""
+"""A vowel of ARPAbet with its stress. Other digits mean something else: 2 is a vowel of X-SAMPA."""
 
 PROBABILITY = re.compile(r"-?(\d+\.\d*|\.\d+)(e[-+]?\d+)?|\d+e-\d+", re.IGNORECASE)
 """A number as the lexicons of Kaldi and MFA have between a word and its phonemes."""

@@ -26,7 +26,7 @@ NEUTRAL = frozenset(
 """Settings, by dotted path, that do not change the numbers of a run."""
 
 
-ADDED = ("data_seed", "data.test_lengths")
+ADDED = ("data_seed", "data.test_lengths", "data.separator")
 """Settings, by dotted path, that came later, and that change nothing if they are null."""
 
 

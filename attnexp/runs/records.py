@@ -1,22 +1,29 @@
-"""The records of files of comma- or tab-separated values, each with its line."""
+"""The records of files of separated values, each with its line."""
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from attnexp.core.errors import nearest_text
 
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "bar": "|"}
+"""The characters that separate the cells of a line, by name."""
 
-def records(path: Path | str, text: str, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+csv.field_size_limit(2**31 - 1)  # the limit of the process, which would refuse a long text
+
+
+def records(path: Path | str, text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the cells of each record, with the line on which it begins. An empty line has none.
 
-    Quotes have no meaning if tabs separate cells. Raises ValueError, with the line, for text that
-    is not of this format.
+    `separator` is a name of `SEPARATORS`. Quotes have no meaning if tabs separate cells. Raises
+    ValueError, with the line, for text that is not of this format.
     """
-    quote = None if delimiter == "\t" else '"'
     lines = io.StringIO(text, newline="")
-    reader = csv.reader(lines, delimiter=delimiter, quotechar=quote, strict=True)
+    reader = csv.reader(
+        lines, delimiter=SEPARATORS[separator], quotechar=_quote(separator), strict=True
+    )
     line = 1
     try:
         for record in reader:
@@ -26,24 +33,63 @@ def records(path: Path | str, text: str, delimiter: str = ",") -> Iterator[tuple
         raise ValueError(f"{path}, line {line}: it cannot be read: {error}") from error
 
 
-def table(path: Path | str, text: str) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
-    """Return the first record of CSV text and an iterator over the others that are not empty.
+def table(
+    path: Path | str,
+    text: str,
+    separator: str = "comma",
+    remedies: Mapping[str, str] | None = None,
+) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the first record of a text and an iterator over the others that are not empty.
 
-    Raises ValueError, with the line, as `records` does, and for a record of another length.
+    `remedies` are other ways to read the text, by the name of its separator.
+
+    Raises ValueError, with the line, as `records` does, and for a record of another length, and
+    with the separator for text in which, as its first lines tell, another one separates columns.
     """
-    filled = (each for each in records(path, text) if each[1])
+    if other := _other_separator(text, separator):
+        further = f", or {remedies[other]}" if remedies and other in remedies else ""
+        raise ValueError(
+            f"{path}: its columns seem to be separated by {other}s: save it with {separator}s"
+            f"{further}"
+        )
+    filled = (each for each in records(path, text, separator) if each[1])
     _, header = next(filled, (1, []))
 
     def rows() -> Iterator[tuple[int, list[str]]]:
         for line, record in filled:
             if len(record) != len(header):
+                if len(record) == 1 and not record[0].strip():
+                    continue
                 raise ValueError(
                     f"{path}, line {line}: it has {len(record)} cells, and the first line "
-                    f"{len(header)}; cells are separated by commas"
+                    f"{len(header)}; cells are separated by {separator}s"
                 )
             yield line, record
 
     return header, rows()
+
+
+def _other_separator(text: str, separator: str) -> str | None:
+    """Return the separator by which the first two lines have as many cells, several each.
+
+    None if there is no such, or if `separator` separates cells in both lines.
+    """
+    beginning = re.match(r"[\r\n]*([^\r\n]*)[\r\n]*([^\r\n]*)", text)
+    lines = list(filter(None, beginning.groups())) if beginning else []
+
+    def widths(name: str) -> set[int]:
+        delimiter, quote = SEPARATORS[name], _quote(name)
+        cells = (next(csv.reader([line], delimiter=delimiter, quotechar=quote)) for line in lines)
+        return set(map(len, cells))
+
+    if not lines or min(widths(separator)) > 1:
+        return None
+    several = ((name, widths(name)) for name in SEPARATORS)
+    return next((name for name, found in several if len(found) == 1 and min(found) > 1), None)
+
+
+def _quote(separator: str) -> str | None:
+    return None if separator == "tab" else '"'
 
 
 def column_index(path: Path | str, header: Sequence[str], name: str) -> int:

@@ -1,4 +1,4 @@
-"""The text in the bytes of a file that somebody brings: UTF-8, or a sentence on what they are."""
+"""The text of a file that somebody brings: UTF-8, or a sentence on its format."""
 
 import re
 from pathlib import Path
@@ -24,14 +24,14 @@ FORMATS = (
     (rb"\xff\xfe\0\0|\0\0\xfe\xff", f"UTF-32: {UTF_8}"),
     (rb"\xff\xfe|\xfe\xff", f"UTF-16: {UTF_8}"),
 )
-"""How content begins that is not text in UTF-8, as a regular expression, and what it is."""
+"""The beginnings of content of other formats, as regular expressions, and the end of a sentence."""
 
 
 def as_text(path: Path | str, content: bytes) -> str:
     """Return the text of a UTF-8 file, without a byte order mark.
 
-    Raises ValueError, with what it is, for a file of another format that its first bytes tell, and,
-    with the line, for another encoding and a byte of value 0.
+    Raises ValueError, with its name, for another format that the first bytes tell, and, with the
+    line, for another encoding and a byte of value 0.
     """
     for pattern, what in FORMATS:
         if re.match(pattern, content, re.DOTALL):

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from stored_runs import change_summary
 
 SMALL = ("data=pairs", "model=additive", "train.max_epochs=1", "figures=false")
 
@@ -46,6 +47,22 @@ def test_a_run_whose_file_has_changed_or_is_gone_says_so(train, succeeds, refuse
         (tmp_path / "my.tsv").unlink(missing_ok=True)
 
 
+def test_a_run_knows_both_files_of_parallel_lines(succeeds, refused, tmp_path):
+    sides = zip(*(line.split("\t") for line in LINES), strict=True)
+    for name, lines in zip(("a.en", "a.fr"), sides, strict=True):
+        (tmp_path / name).write_text("\n".join(lines), encoding="utf-8")
+    succeeds(*SMALL, "data.path=[a.en,a.fr]")
+    (folder,) = (tmp_path / "outputs").glob("*-*")
+    summary = json.loads((folder / "summary.json").read_text())
+    assert [len(each) for each in summary["config"]["data"]["sha256"]] == [64, 64]
+    assert "5 of 10 pairs of [a.en,a.fr] repeat another one and are left out" in summary["notes"]
+    succeeds("verify", str(folder))
+    change_summary(folder, lambda s: s["config"]["data"].update(sha256=2 * ["${sha256:a.en}"]))
+    assert "data.sha256" in refused("verify", str(folder))
+    (tmp_path / "a.fr").write_text("un\n")
+    assert "a.en has 10 lines, and a.fr 1" in refused(*SMALL, "data.path=[a.en,a.fr]")
+
+
 def test_decode_says_which_symbols_it_does_not_know(train, succeeds):
     _, (folder,) = train(LINES)
     answer = succeeds("decode", str(folder), "the zebra cat")
@@ -73,7 +90,7 @@ def test_other_architectures_and_scripts_leave_pictures_and_predictions(train, a
 def test_a_file_that_is_wrong_is_refused_before_anything_is_written(refused, tmp_path):
     (tmp_path / "my.tsv").write_text("a\tb\nc\n")
     for path, sentence in {
-        "my.tsv": "my.tsv, line 2: tabs separate columns, and there is no column 2: 'c'",
+        "my.tsv": "my.tsv, line 2: it has 1 cells, and the first line 2; cells are separated by",
         "none.tsv": "there is no file none.tsv",
         ".": ". is not a file",
         "/dev/zero": "/dev/zero is not a file",

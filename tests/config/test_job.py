@@ -1,6 +1,7 @@
 """Settings of a job that are resolved when it is composed."""
 
 import hashlib
+from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
@@ -19,6 +20,15 @@ def test_a_setting_holds_the_digest_of_the_file_that_another_names(tmp_path):
         path.write_bytes(content)
         data = OmegaConf.create({"data": {**FILE, "path": str(path)}}).data
         assert data.sha256 == hashlib.sha256(content).hexdigest()
+
+
+def test_a_list_of_files_has_a_digest_for_each(tmp_path):
+    register_resolvers()
+    contents = {str(tmp_path / name): name.encode() for name in ("a.de", "a.en")}
+    for path, content in contents.items():
+        Path(path).write_bytes(content)
+    data = OmegaConf.create({"data": {**FILE, "path": list(contents)}}).data
+    assert data.sha256 == [hashlib.sha256(content).hexdigest() for content in contents.values()]
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,24 @@ def test_what_is_left_out_is_told():
     assert sum(len(texts(data, split)) for split in ("train", "validation", "test")) == 20
 
 
+def test_pairs_with_an_empty_side_are_left_out_and_counted_in_one_note():
+    data = built(*NUMBERED, ("a", ""), (" ", "b"), ("", ""), max_length=3)
+    assert [note for note in data.notes if "my.tsv" in note] == [
+        "3 of 23 pairs of my.tsv have an empty side and are left out"
+    ]
+    assert sum(len(texts(data, split)) for split in ("train", "validation", "test")) == 20
+
+
+def test_a_side_of_any_length_is_left_out_and_counted():
+    data = built(
+        *NUMBERED, ("a " * 10**6, "b"), ("c", "d" * 10**6), ("e", "f " * 51), max_length=50
+    )
+    assert data.notes[0] == (
+        "2 of 23 pairs of my.tsv have a side of more than 50 symbols and are left out"
+    )
+    assert sum(len(texts(data, split)) for split in ("train", "validation", "test")) == 21
+
+
 def test_a_set_may_have_a_file_of_its_own_without_what_was_seen():
     test = write("test.tsv", ("s1", "t1"), ("s1", "new"), ("v", "w"), ("x", "y"))
     validation = write("validation.tsv", ("v", "w"), ("s2", "t2"))
@@ -134,8 +152,7 @@ def test_a_set_may_have_a_file_of_its_own_without_what_was_seen():
         ),
         (
             {"max_length": 1, "level": "character"},
-            "my.tsv has 0 different sources of up to 1 symbols, and none is left for training "
-            "after 1 for validation and 1 for the test",
+            "my.tsv has no pair of texts of 1 to 1 symbols",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -93,7 +94,29 @@ def test_the_same_table_whatever_stands_around_its_numbers(table):
         ("a,b\n1,2\n3,4\n5,6\n", ": a table must have at least 4 rows, got 3"),
         (f"a,B\n{GOOD}", " has no column 'b'. Its first line names a, B"),
         (f"a,bb,c\n{GOOD}", " has no column 'b'. Did you mean 'bb'? Its first line names a, bb, c"),
-        (f"a;b\n{GOOD}", " has no column 'a'. Its first line names a;b"),
+        *(
+            (
+                content,
+                f": its columns seem to be separated by {word}s: save it with commas, or add data"
+                f".separator={word}",
+            )
+            for content, word in (
+                ("a;b\n1,5;2,5\n", "semicolon"),
+                ('"a";"b"\n1;2\n', "semicolon"),
+                ('"a, (m)";"b"\n1;2\n', "semicolon"),
+                ("\n\na\tb\n\n1\t2\n", "tab"),
+                ("a|b\n1|2\n", "bar"),
+                ("\ufeffa;b", "semicolon"),
+            )
+        ),
+        *(
+            (
+                f'a,b\n{GOOD}1,"{cell}"\n',
+                f", line 12: column 'b' is '{cell}', which is not a finite "
+                "number: write 0.5 for 0,5",
+            )
+            for cell in ("1,5", "-0,25")
+        ),
         (f"a,b,a\n{GOOD}", ", line 1: 2 columns are named 'a'"),
         *(
             (f"a,b\n{GOOD}1,{cell}\n", f", line 12: column 'b' is '{cell}', which is not a finite")
@@ -145,6 +168,33 @@ def test_settings_that_cannot_work_are_refused(table, tmp_path, settings, senten
     wanted = sentence.format(path=tmp_path / "my.csv")
     with pytest.raises(ValueError, match=f"^{re.escape(wanted)}$"):
         table("a,b\n" + GOOD, **settings)
+
+
+@pytest.mark.parametrize("separator", ["semicolon", "tab", "bar"])
+def test_cells_are_separated_by_what_the_setting_names(table, tmp_path, separator):
+    character = {"semicolon": ";", "tab": "\t", "bar": "|"}[separator]
+    content = ("a,note,b\n" + GOOD.replace(",", ",some text,")).replace(",", character)
+    data = table(content, separator=separator)
+    frame = pd.read_csv(tmp_path / "my.csv", sep=character)
+    found = [
+        in_units(torch.cat([getattr(data.train, x), getattr(data.test, y)], dim=1), column)
+        for x, y, column in (
+            ("keys", "queries", data.spec.x),
+            ("values", "targets", data.spec.y),
+        )
+    ]
+    rows = torch.cat(found, dim=-1)[0].sort(dim=0).values.double()
+    torch.testing.assert_close(rows.numpy(), frame[["a", "b"]].to_numpy(float), atol=1e-4, rtol=0)
+    assert data.train.keys.equal(table("a,b\n" + GOOD).train.keys)
+
+
+def test_a_separator_that_the_file_does_not_have_is_refused(table, tmp_path):
+    with pytest.raises(ValueError) as raised:
+        table("a,b\n" + GOOD, separator="tab")
+    assert str(raised.value) == (
+        f"{tmp_path}/my.csv: its columns seem to be separated by commas: save it with tabs, or "
+        "leave out data.separator"
+    )
 
 
 def test_more_rows_than_the_memory_has_room_for_are_refused(table, tmp_path, monkeypatch):

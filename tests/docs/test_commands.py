@@ -46,6 +46,8 @@ def write_data(folder):
     sentences = "".join(f"the {n} cat,le chat {n}\n" for n in "abcdefgh")
     (folder / "pairs.csv").write_text(f"en,fr\n{sentences}")
     (folder / "my.tsv").write_text(sentences.replace(",", "\t"))
+    for name, side in zip(("a.de", "a.en"), ("die Katze", "the cat"), strict=True):
+        (folder / name).write_text("".join(f"{side} {n}\n" for n in "abcdefgh"))
     words = "".join(f"{a}{b}n  {a.upper()} IH1 N\n" for a in "bdfgkl" for b in "aeiou")
     (folder / "my.dict").write_text(words)
 

@@ -141,6 +141,8 @@ def test_an_empty_metric_has_no_value_and_an_empty_setting_is_left_out(table, su
         ("loss\n1\n", "--metrics loss --better loss=up", "is not NAME=higher or NAME=lower"),
         ("loss\n\0\n", "--metrics loss", "line 2: not a text file"),
         ('loss\n"1\n', "--metrics loss", "line 2: it cannot be read"),
+        ("loss;a\n0,5;2\n", "--metrics loss", "separated by semicolons: save it with commas"),
+        ("loss\ta\n1\t2\n", "--metrics loss", "separated by tabs: save it with commas"),
     ],
 )
 def test_a_wrong_table_costs_a_sentence_and_writes_nothing(

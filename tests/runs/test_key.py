@@ -37,6 +37,14 @@ def test_a_setting_that_came_later_and_is_null_is_not_in_the_key():
     assert run_key(CONFIG | {"data": {"test_lengths": [5]}}, {}) != run_key(CONFIG | data, {})
 
 
+def test_a_table_that_commas_separate_has_the_key_that_it_had():
+    data = {"data": {"path": "my.csv"}}
+    commas = {"data": {"path": "my.csv", "separator": None}}
+    tabs = {"data": {"path": "my.csv", "separator": "tab"}}
+    assert run_key(CONFIG | commas, {}) == run_key(CONFIG | data, {})
+    assert run_key(CONFIG | tabs, {}) != run_key(CONFIG | data, {})
+
+
 def test_neutral_settings_are_not_in_the_identity():
     assert identity(CONFIG | SAME["neutral"]) == identity(CONFIG)
 
