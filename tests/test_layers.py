@@ -31,7 +31,7 @@ PARTS = {
     "plots": "runs select",
     "report": "plots runs select tables",
     "trackers": "runs",
-    "imported": "runs",
+    "imported": "runs trackers",
     "training": "architectures data plots runs scores tasks trackers",
     "config": "architectures data normalizers probe runs scores tasks trackers training",
     "sweeps": "config plots runs select tables training",

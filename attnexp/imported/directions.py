@@ -5,12 +5,16 @@ from collections.abc import Mapping
 
 from attnexp.runs.summary import Direction
 
-OWN: Mapping[str, Direction | None] = {"gold_mass": "higher", "kl_unigram": None}
+OWN: Mapping[str, Direction | None] = {
+    "gold_mass": "higher",
+    "kl_unigram": None,
+    "alignment_accuracy_mean": None,
+}
 """The metrics of attnexp whose words do not say what attnexp's own runs say."""
 
 LOWER = re.compile(
     r"loss(es)?|err(ors?)?|mistakes?|mismatch(es)?|miss(es)?|perplexity|ppl|nll|bce|r?mse|mae|mape|"
-    r"[wcpt]er|eer|fpr|fnr|brier|kl|divergence|fid|distance|regret|misclassification|bpc|bpb"
+    r"[wct]er|eer|fpr|fnr|brier|kl|divergence|fid|distance|regret|misclassification|bpc|bpb"
 )
 """Words of metrics of which lower values are better. They decide over those of `HIGHER`."""
 
@@ -62,7 +66,7 @@ def direction_of(name: str) -> Direction | None:
     if last in OWN:
         return OWN[last]
     words = words_of(name)
-    known = {*words, last.lower(), *(word.rstrip("0123456789") for word in words)}
+    known = {word.rstrip("0123456789") for word in (*words, last.lower())} | {*words}
     if any(map(DESCRIBES.fullmatch, known)) or re.match(r"\s*1\s*-", name):
         return None
     if words[:2] in (["false", "positive"], ["false", "negative"]):

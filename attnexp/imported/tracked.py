@@ -11,6 +11,7 @@ from attnexp.imported.outside import LARGEST, OutsideRun
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import Value, cell, leaves, without
+from attnexp.trackers.base import FINAL, PRIMARY, TRAINING
 
 WRITTEN_OUT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 """Numbers that JSON does not have, as trackers write them."""
@@ -20,12 +21,6 @@ NOT_ENDED = "it had not ended when it was imported"
 
 EXACT = 2**53
 """Steps below it are exact in any reader of numbers."""
-
-PRIMARY = "_primary"
-"""The name under which attnexp's own trackers record the metric that ranks."""
-
-OWN_TRAINING, OWN_FINAL = "train/", "final/"
-"""The beginnings of the names of numbers that attnexp's own trackers record."""
 
 
 @dataclass
@@ -78,8 +73,8 @@ def _outside(run: Tracked, notes: list[str]) -> OutsideRun:
     final = numbers(run.final, run.source)
     if own:
         final |= {name: value for point in points for name, value in point.values.items()}
-        final = _below(OWN_FINAL, final)
-        points = [point._replace(values=_below(OWN_TRAINING, point.values)) for point in points]
+        final = _below(FINAL, final)
+        points = [point._replace(values=_below(TRAINING, point.values)) for point in points]
     last = {name: value for point in points for name, value in point.values.items()}
     curve, inexact = _curve(points)
     if inexact:

@@ -4,7 +4,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from attnexp.runs.settings import leaves
 from attnexp.runs.summary import Summary
+
+PRIMARY = "_primary"
+"""The name under which the metric that ranks is recorded."""
+
+TRAINING, FINAL = "train/", "final/"
+"""The beginnings of the names of columns of metrics.csv and of final metrics."""
+
+
+def settings_of(summary: Summary) -> dict[str, Any]:
+    """Return what is recorded as the configuration of a run.
+
+    It is each choice by its group, each setting by its dotted path, and the metric that ranks.
+    """
+    return {**summary.choices, **dict(leaves(summary.config)), PRIMARY: summary.primary}
 
 
 class Tracker:

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnexp.runs import files
-from attnexp.runs.settings import leaves
 from attnexp.runs.summary import Summary
-from attnexp.trackers.base import Tracker
+from attnexp.trackers.base import FINAL, TRAINING, Tracker, settings_of
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard import SummaryWriter
@@ -51,15 +50,15 @@ class TensorBoard(Tracker):
         self._last = int(row["epoch"])
         for name, value in row.items():
             if name != "epoch":
-                self._writer.add_scalar(f"train/{name}", value, self._last)
+                self._writer.add_scalar(TRAINING + name, value, self._last)
 
     def end(self, folder: Path, summary: Summary) -> None:
         assert self._writer is not None
         settings = {
             name: value if isinstance(value, str | bool | Real) else str(value)
-            for name, value in leaves(summary.config)
+            for name, value in settings_of(summary).items()
         }
-        final = {f"final/{name}": value for name, value in summary.metrics.items()}
+        final = {FINAL + name: value for name, value in summary.metrics.items()}
         self._writer.add_hparams(settings, final, run_name=".", global_step=self._last)
         self._writer.add_text("status", summary.status)
         for path in sorted((folder / files.FIGURES).glob("*.png")):

@@ -9,7 +9,7 @@ from typing import Any
 from attnexp.core import console
 from attnexp.runs import files
 from attnexp.runs.summary import Summary
-from attnexp.trackers.base import Tracker
+from attnexp.trackers.base import FINAL, TRAINING, Tracker, settings_of
 from attnexp.trackers.project import require_project
 
 PAUSE = 1.0
@@ -48,7 +48,7 @@ class Trackio(Tracker):
             from trackio.sqlite_storage import SQLiteStorage
 
         SQLiteStorage.validate_project_name(self.project)
-        self._name, self._key, self._config = folder.name, summary.key, summary.config
+        self._name, self._key, self._config = folder.name, summary.key, settings_of(summary)
         database = SQLiteStorage.init_db(self.project)
         SQLiteStorage.delete_run(self.project, self._name, run_id=self._key)
         self._written = time.monotonic()
@@ -60,14 +60,14 @@ class Trackio(Tracker):
     def epoch(self, row: Mapping[str, Any]) -> None:
         self._last = int(row["epoch"])
         self._rows.append(
-            (self._last, {f"train/{name}": row[name] for name in row if name != "epoch"})
+            (self._last, {TRAINING + name: row[name] for name in row if name != "epoch"})
         )
         if time.monotonic() - self._written >= PAUSE:
             self._write()
 
     def end(self, folder: Path, summary: Summary) -> None:
         final = {
-            f"final/{name}": value for name, value in summary.metrics.items() if value is not None
+            FINAL + name: value for name, value in summary.metrics.items() if value is not None
         }
         pictures = {
             path.stem: self._picture(path)

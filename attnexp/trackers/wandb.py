@@ -11,7 +11,7 @@ from attnexp.core import console
 from attnexp.runs import files
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary
-from attnexp.trackers.base import Tracker
+from attnexp.trackers.base import FINAL, TRAINING, Tracker, settings_of
 from attnexp.trackers.project import require_project
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Wandb(Tracker):
                 name=folder.name,
                 id=summary.key,
                 dir=str(folder),
-                config=dict(summary.config),
+                config=settings_of(summary),
                 reinit="create_new",
                 settings=wandb.Settings(
                     console="off",
@@ -82,7 +82,7 @@ class Wandb(Tracker):
     def epoch(self, row: Mapping[str, Any]) -> None:
         assert self._run is not None
         self._last = int(row["epoch"])
-        values = {f"train/{name}": value for name, value in row.items() if name != "epoch"}
+        values = {TRAINING + name: value for name, value in row.items() if name != "epoch"}
         self._run.log(values, step=self._last)
 
     def end(self, folder: Path, summary: Summary) -> None:
@@ -92,6 +92,6 @@ class Wandb(Tracker):
         pictures = sorted((folder / files.FIGURES).glob("*.png"))
         self._run.log({path.stem: Image(str(path)) for path in pictures}, step=self._last)
         self._run.summary.update(
-            {f"final/{name}": value for name, value in summary.metrics.items() if value is not None}
+            {FINAL + name: value for name, value in summary.metrics.items() if value is not None}
         )
         self._run.finish(exit_code=0 if summary.status == Status.FINISHED else 1)

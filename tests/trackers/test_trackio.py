@@ -83,7 +83,8 @@ def test_the_database_has_every_epoch_the_settings_the_metrics_and_the_pictures(
         assert copy.read_bytes() == (folder / "figures" / f"{name}.png").read_bytes()
     (row,) = rows_of(databases, "whole", "configs")
     config = json.loads(row["config"])
-    assert config["model"] == summary["config"]["model"]
+    assert config["model"] == summary["choices"]["model"]
+    assert config["optim.lr"] == summary["config"]["optim"]["lr"]
     assert row["run_name"] == folder.name
 
 

@@ -74,17 +74,13 @@ def test_the_file_has_every_epoch_the_settings_the_metrics_and_the_pictures(
     summary = json.loads((folder / "summary.json").read_text())
     with (folder / "metrics.csv").open() as table:
         written = [
-            {
-                name if name == "epoch" else f"train/{name}": float(value)
-                for name, value in row.items()
-            }
-            for row in csv.DictReader(table)
+            {name: float(value) for name, value in row.items()} for row in csv.DictReader(table)
         ]
     columns = written[0].keys()
     assert [
         {name: value for name, value in row.items() if name in columns} for row in run.epochs
     ] == [pytest.approx(row) for row in written]
-    assert {name: run.metrics[f"final/{name}"] for name in summary["metrics"]} == pytest.approx(
+    assert {name: run.metrics[name] for name in summary["metrics"]} == pytest.approx(
         summary["metrics"]
     )
     assert run.source == f"the run {folder.name} in {file.name}"
@@ -114,8 +110,8 @@ def test_a_run_that_goes_on_is_one_run_with_each_epoch_once(wandb, tmp_path):
         {"epoch": epoch, "train/loss": float(epoch)} for epoch in (1, 2, 3, 4)
     ]
     assert run.metrics == {"train/loss": 4.0, "final/test_mse": 0.25}
-    assert run.name == SUMMARY.key
-    assert run.seed == 4
+    assert run.identity == SUMMARY.key
+    assert run.settings["seed"] == 4
 
 
 def test_an_error_of_the_library_costs_a_sentence(wandb, in_process, monkeypatch):
