@@ -41,6 +41,7 @@ def main(argv: Sequence[str]) -> None:
     say(Text(run.title, style="bold"))
     widths = ", ".join(f"{name} {width:.3g}" for name, width in widths_of(run).items())
     first = [
+        f"name: {clean(run.summary.name)}" if run.summary.name else "",
         _primary(run),
         f"width of each input: {widths}" if widths else "",
         "" if run.finished else f"status: {run.status}",

@@ -81,13 +81,17 @@ class Selection:
             value: Value = masked({name: run.settings.get(name)})[name]
             if value is not None:
                 is_text = isinstance(value, str) or name in CHOICES
-                stored = name if name != SEED else f"config.{SEED}"
-                yield stored, clean(str(value)) if is_text else value
+                yield stored_name(name), clean(str(value)) if is_text else value
         for kind, setting in self.telling.items():
             name = run.identity if kind == IDENTITY else run.names.get(kind, "")
             found = seed_in(name) if kind == RUN and self.seed_in_name else None
             if name:
                 yield setting, clean(found[0] if found else name)
+
+
+def stored_name(setting: str) -> str:
+    """Return the name of a setting in a run folder, where `seed` is the seed."""
+    return setting if setting != SEED else f"config.{SEED}"
 
 
 def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, list[str]]:
@@ -170,7 +174,7 @@ def _told_apart(selection: Selection, name_as: str | None) -> tuple[Selection, l
 
 def _alike(selection: Selection) -> tuple[OutsideRun, OutsideRun, int] | None:
     """Return two runs with the same settings and seed, and the seed; None if there are none."""
-    names = [*selection.settings, *selection.telling.values()]
+    names = [*map(stored_name, selection.settings), *selection.telling.values()]
 
     def key(one: SelectedRun) -> tuple[Value, ...]:
         return (one.seed, *(one.settings.get(name) for name in names))

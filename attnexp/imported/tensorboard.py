@@ -109,7 +109,7 @@ def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
     else:
         below = ((Path(folder), names) for folder, _, names in os.walk(path))
         events = {
-            folder: [folder / name for name in sorted(names) if name.startswith(EVENTS)]
+            folder: [folder / name for name in sorted(names, key=_when) if name.startswith(EVENTS)]
             for folder, names in below
         }
         found = {folder: _events(files) for folder, files in sorted(events.items()) if files}
@@ -118,6 +118,11 @@ def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
     runs = [_run(folder, own, path, notes) for folder, own in found.items()]
     outside, others = outside_runs(runs)
     return outside, [*notes, *others]
+
+
+def _when(name: str) -> list[int]:
+    """Return a key that sorts event files by time and, within a second, by their number."""
+    return [int(digits) for digits in re.findall(r"\d+", name)]
 
 
 def _join(found: dict[Path, Events]) -> None:

@@ -10,7 +10,7 @@ from attnexp.imported.attempts import Point, TwoTrainingsError, last_attempt
 from attnexp.imported.outside import LARGEST, OutsideRun
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.run_status import Status
-from attnexp.runs.settings import Value, cell, leaves, without
+from attnexp.runs.settings import Value, cell, leaves
 from attnexp.trackers.base import FINAL, PRIMARY, TRAINING
 
 WRITTEN_OUT = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
@@ -85,7 +85,7 @@ def _outside(run: Tracked, notes: list[str]) -> OutsideRun:
         source=run.source,
         identity=run.identity,
         names=run.names,
-        settings=_settings(without(run.config, NEUTRAL) if own else run.config, run.source),
+        settings=_settings(run.config, run.source, NEUTRAL if own else frozenset()),
         metrics=final if own and final else {**last, **final},
         epochs=[{**values, "epoch": step} for step, values in curve.items()][len(curve) == 1 :],
         last_step=max(curve, default=None),
@@ -126,11 +126,16 @@ def numbers(values: Mapping[str, Any], where: str) -> dict[str, float]:
     return found
 
 
-def _settings(config: Mapping[str, Any], where: str) -> dict[str, Value]:
-    """Return settings by dotted path as cells of a table, without those that are missing."""
+def _settings(config: Mapping[str, Any], where: str, left_out: frozenset[str]) -> dict[str, Value]:
+    """Return settings by dotted path as cells of a table, without those that are missing.
+
+    A setting at or below a path in `left_out` is left out.
+    """
     found: dict[str, Value] = {}
     for name, value in leaves(config):
         if name.startswith("_") or value is None or value == {} or value == "None":
+            continue
+        if {name, name.partition(".")[0]} & left_out:
             continue
         is_plain = not isinstance(value, int | float) or abs(value) <= LARGEST
         own = cell(value) if is_plain else str(value)

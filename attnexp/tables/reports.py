@@ -57,9 +57,9 @@ def show_configurations(folders: Sequence[str]) -> None:
 def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = ()) -> Report:
     """Return a table with one row per run.
 
-    It shows model, data, seed, what differs between the runs and does not follow from the choice
-    of data, and the metrics (by default all). If `numbers` has the paths of runs, each has its
-    place there as its number. The records have every column of the frame.
+    It shows model, data, seed, the name of an imported run, what differs between the runs and does
+    not follow from the choice of data, and the metrics (by default all). If `numbers` has the paths
+    of runs, each has its place there as its number. The records have every column of the frame.
     """
     data = [name for name in frame.choices if name == "data"]  # imported runs may have none
     differing = [
@@ -69,7 +69,9 @@ def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = (
     ]
     status = ["status"] if (frame.column("status") != Status.FINISHED).any() else []
     trial = ["trial"] if frame.column("trial").any() else []
-    shown = [*(name for name in ALWAYS if name in frame.columns), *differing, *status, *trial]
+    named = ["name"] if any(run.summary.name for run in frame.runs) else []
+    always = [name for name in ALWAYS if name in frame.columns]
+    shown = [*always, *named, *differing, *status, *trial]
     names = short_names(shown)
     primary = [name for name in dict.fromkeys(frame.column("primary")) if name in frame.metrics]
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))

@@ -14,8 +14,8 @@ KL_divergence FID misses recall_loss loss@10 test_loss_epoch
 """
 HIGHER = """
 recall auc AUROC roc_auc rouge rouge1 ROUGE-L rougeLsum r2 R2 r_squared em hits@10 Hits@1 chrf bleu
-BLEU-4 bleu4 mAP accuracy val/acc valAcc top1_acc f1 F1_macro macro-f1 precision mrr ndcg@5 mAP50 map
-exact_match exactMatch success_rate neg_mean_squared_error neg_log_loss log_likelihood mIoU
+BLEU-4 bleu4 mAP accuracy val/acc valAcc top1_acc f1 F1_macro macro-f1 precision mrr ndcg@5 mAP50
+map exact_match exactMatch success_rate neg_mean_squared_error neg_log_loss log_likelihood mIoU
 sacrebleu BERTScore
 """
 NEITHER = """
