@@ -47,6 +47,7 @@ from attnexp.config.messages import ComposeErrors, explanation, override_name
 from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
 from attnexp.config.trust import search_user_modules
+from attnexp.config.words import readable
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import stamp
 from attnexp.runs.place import Place
@@ -251,14 +252,20 @@ class Loader(ConfigLoaderImpl):
             config.hydra.job.override_dirname = override_dirname(config.hydra)
             return config
 
+    def _parse_overrides_and_create_caching_repo(
+        self, config_name: str | None, overrides: list[str]
+    ) -> tuple[list[Any], CachingConfigRepository]:
+        found: tuple[list[Any], CachingConfigRepository]
+        words = [readable(word) for word in overrides]
+        found = super()._parse_overrides_and_create_caching_repo(config_name, words)
+        return found
+
     def repository_of(
         self, config_name: str | None, overrides: list[str]
     ) -> CachingConfigRepository:
         """Return the files that these overrides choose from. Asking it again reads none anew."""
         with composing():
-            found: CachingConfigRepository
-            _, found = self._parse_overrides_and_create_caching_repo(config_name, overrides)
-            return found
+            return self._parse_overrides_and_create_caching_repo(config_name, overrides)[1]
 
 
 def override_dirname(hydra: DictConfig) -> str:

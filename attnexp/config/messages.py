@@ -60,10 +60,7 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
         if isinstance(cause, MissingConfigException):
             return _missing_choice(cause)
         if isinstance(cause, OverrideParseException):
-            return (
-                f"'{shortened_value(str(cause.override), 80)}' is not a setting: write name=value, "
-                "and quote a value that holds spaces or brackets, as in 'name=\"a value\"'"
-            )
+            return _unreadable(str(cause.override))
     text = " ".join(str(cause) for cause in causes(error))
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
     if unknown:
@@ -81,6 +78,17 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
     if several:
         return f"{several[1]} names several values: add -m to run a job for each of them"
     return _first_words(error)
+
+
+def _unreadable(word: str) -> str:
+    name, sign, _ = word.partition("=")
+    problem = f"'{shortened_value(word, 80)}' is not a setting"
+    if sign and (signs := re.findall(r"[^\w.@/:$~+-]", name, re.ASCII)):
+        return f"{problem}: a name has ASCII letters, digits, _ and -, got '{signs[0]}'"
+    return (
+        f"{problem}: write name=value, and quote a value that holds brackets, quotes or an equals "
+        "sign, as in 'name=\"f(x)\"'"
+    )
 
 
 def _bad_choice(overrides: Sequence[str]) -> str:

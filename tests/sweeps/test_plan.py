@@ -21,6 +21,7 @@ MASTERS = [
     ["data.low=${seed},1.0", "seed=0,1"],
     ["data.high=${seed}", "seed=6,7"],
     ["output_dir='with space',b", "device=cpu,auto"],
+    ["output_dir=甲,données d'été (1)", "+data.extra=choice(a b,乙\\,丙,'丁')", "seed=0,1"],
     ["experiment=textbook_nw", "optim.lr=0.1,0.2"],
     ["model=gaussian", "~model.width", "seed=0,1"],
     ["+model.note=a", "model.note=b,c", "seed=0,1"],
