@@ -191,11 +191,12 @@ def make_parser() -> ArgumentParser:
 def start(config_dir: str | None, command: str | None = None) -> Hydra:
     """Hydra with our configuration, and the user's folder in front of it."""
     choose_defaults()
-    folder = None if config_dir is None else Path(config_dir).absolute()
+    folder = None if config_dir is None else Path(config_dir)
     search_path = create_config_search_path(str(conf_dir()))  # finds plugins, the user's not yet
     search_user_modules(folder)
     if folder is not None:
-        search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
+        place = f"file://{folder.absolute()}"
+        search_path.prepend("command-line", place, SearchPathQuery(provider="schema"))
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))

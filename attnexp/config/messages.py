@@ -84,7 +84,7 @@ def _unreadable(word: str) -> str:
     name, sign, _ = word.partition("=")
     problem = f"'{shortened_value(word, 80)}' is not a setting"
     if sign and (signs := re.findall(r"[^\w.@/:$~+-]", name, re.ASCII)):
-        return f"{problem}: a name has ASCII letters, digits, _ and -, got '{signs[0]}'"
+        return f"{problem}: a name has a-z, A-Z, 0-9, _ and -, got '{signs[0]}'"
     return (
         f"{problem}: write name=value, and quote a value that holds brackets, quotes or an equals "
         "sign, as in 'name=\"f(x)\"'"

@@ -1,7 +1,7 @@
 """The words of a command line as Hydra's grammar reads them.
 
-Outside of quotes the grammar knows ASCII letters, digits and a few signs. Other text needs quotes
-that the shell leaves in place, which nobody expects of `data.path=été.csv`.
+Outside of quotes the grammar knows a-z, A-Z, 0-9 and a few signs. Other text needs quotes that the
+shell leaves in place, which nobody expects of `data.path=été.csv`.
 """
 
 import re
