@@ -40,8 +40,13 @@ ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
 SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
 """The settings that overrides compose, nested, or none if they cannot be composed."""
 
+Apart = Callable[[str], str | None]
+"""The sentence for a setting that only some choices of a sweep have, None if it is another."""
 
-def explanation(error: BaseException, overrides: Sequence[str], settings_of: SettingsOf) -> str:
+
+def explanation(
+    error: BaseException, overrides: Sequence[str], settings_of: SettingsOf, apart: Apart
+) -> str:
     """Return one sentence with the mistake, the expected value and the nearest choice."""
     for cause in causes(error):
         if isinstance(cause, RequestError | SourceError):
@@ -65,6 +70,8 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
     if unknown:
         path = unknown[1]
+        if sentence := apart(path):
+            return sentence
         others = [override for override in overrides if override_name(override) != path]
         return _unknown(path, settings_of(others), overrides)
     if re.search(r"Config group override (deletion )?(value )?must be a", text):

@@ -94,7 +94,7 @@ def _exponent(number: Decimal) -> int:
 
 
 def _in_units(number: float, unit: Decimal) -> Any:
-    """Return a number, if it is no integer, as a decimal with the digits of a typed one at most."""
+    """Return an integer as it is, and a float as a decimal that has no more digits than a unit."""
     if isinstance(number, int):
         return number
     if not isfinite(number):
