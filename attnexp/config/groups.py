@@ -44,7 +44,7 @@ def check_own(folder: Path) -> None:
     for owner, shipped in {"attnexp": conf_dir(), "Hydra": _hydra_dir()}.items():
         for path in sorted(shipped.rglob("*.yaml")):
             own = folder / path.relative_to(shipped)
-            if own.is_file() and not own.samefile(path):
+            if os.path.isfile(own) and not own.samefile(path):
                 named = own.parent if own.name == "claim.yaml" else own
                 raise RequestError(f"{named} has the name of one of {owner}'s own: rename it")
 
