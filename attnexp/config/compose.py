@@ -87,8 +87,8 @@ class CommandLine:
 
     @property
     def overrides(self) -> list[str]:
-        """The words that are settings."""
-        return list(self.arguments.overrides)
+        """The words that are settings, as Hydra reads them."""
+        return [readable(word) for word in self.arguments.overrides]
 
     @property
     def secrets(self) -> list[str]:
@@ -137,13 +137,14 @@ class CommandLine:
 
     def request_error(self, error: BaseException) -> RequestError:
         """Return an error of Hydra's as a sentence for the user."""
-        return RequestError(explanation(error, self.overrides, self._settings, self._apart))
+        typed = self.arguments.overrides
+        return RequestError(explanation(error, typed, self._settings, self._apart))
 
     def _apart(self, path: str) -> str | None:
         """The sentence for a setting that only some choices of a sweep have."""
         folder = self.arguments.config_dir
         flags = [] if folder is None else ["--config-dir", folder]
-        return apart(path, self._variants, flags, self.overrides)
+        return apart(path, self._variants, flags, self.arguments.overrides)
 
     def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:
         """The settings that overrides compose, nested, or those of all choices of a sweep."""
@@ -163,10 +164,12 @@ class CommandLine:
         except ComposeErrors:
             return {}
         chosen = {override_name(word): word for word in groups}
-        chosen |= {group: f"{group}={names[0]}" for group, names in swept.items()}
+        chosen |= {group: readable(f"{group}={names[0]}") for group, names in swept.items()}
         return {
             group: {
-                name: settings_in(self._composed([*{**chosen, group: f"{group}={name}"}.values()]))
+                name: settings_in(
+                    self._composed([*{**chosen, group: readable(f"{group}={name}")}.values()])
+                )
                 for name in names
             }
             for group, names in swept.items()
@@ -290,20 +293,14 @@ class Loader(ConfigLoaderImpl):
             config.hydra.job.override_dirname = override_dirname(config.hydra)
             return config
 
-    def _parse_overrides_and_create_caching_repo(
-        self, config_name: str | None, overrides: list[str]
-    ) -> tuple[list[Any], CachingConfigRepository]:
-        found: tuple[list[Any], CachingConfigRepository]
-        words = [readable(word) for word in overrides]
-        found = super()._parse_overrides_and_create_caching_repo(config_name, words)
-        return found
-
     def repository_of(
         self, config_name: str | None, overrides: list[str]
     ) -> CachingConfigRepository:
         """Return the files that these overrides choose from. Asking it again reads none anew."""
         with composing():
-            return self._parse_overrides_and_create_caching_repo(config_name, overrides)[1]
+            found: CachingConfigRepository
+            _, found = self._parse_overrides_and_create_caching_repo(config_name, overrides)
+            return found
 
 
 def override_dirname(hydra: DictConfig) -> str:

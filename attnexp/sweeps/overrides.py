@@ -12,6 +12,8 @@ from hydra.core.override_parser.types import Override as ParsedOverride
 from hydra.core.override_parser.types import QuotedString, RangeSweep, Transformer
 from hydra.errors import HydraException
 
+from attnexp.config.words import readable
+
 MOST_VALUES = 100_000
 """The most values of one override."""
 
@@ -71,7 +73,8 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
     if len(first) > MOST_VALUES:
         raise HydraException(f"{override.input_line} names more than {MOST_VALUES:,} values")
     return tuple(
-        Override(f"{name}={Transformer.str(value)}", _plain_value(value)) for value in first
+        Override(readable(f"{name}={Transformer.str(value)}"), _plain_value(value))
+        for value in first
     )
 
 
@@ -99,7 +102,7 @@ def _in_units(number: float, unit: Decimal) -> Any:
         return number
     if not isfinite(number):
         raise ValueError(f"{number} is not finite")
-    exact = Decimal(repr(number))
+    exact = Decimal(str(number))
     return exact if _exponent(exact) >= _exponent(unit) else exact.quantize(unit)
 
 
