@@ -22,7 +22,7 @@ def question(name: str, config_dir: Path | None = None) -> str:
 
 
 def folders(config_dir: Path | None) -> dict[str, Path]:
-    """Return the folder of each claim by its name. One of your own hides one of attnexp's."""
+    """Return the folder of each claim by its name."""
     roots = [conf_dir(), *([config_dir] if config_dir else [])]
     files = (file for root in roots for file in (root / GROUP).glob(f"*/{FILE}"))
     return dict(sorted({file.parent.name: file.parent for file in files}.items()))

@@ -61,9 +61,9 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
     if arguments.output is not None and arguments.output.suffix != ".html":
         raise RequestError(f"--output: {arguments.output} must end with .html, next to its JSON")
     level = arguments.level
-    tasks = read_tasks(level, arguments.trials, arguments.config_dir)
     if arguments.config_dir is not None:
         search_user_modules(arguments.config_dir)
+    tasks = read_tasks(level, arguments.trials, arguments.config_dir)
     rows = rows_of(arguments.words, _baselines(arguments))
     for row in rows:
         console.say(f"{'baseline' if row is not rows[0] else 'subject'}: {row.label}")

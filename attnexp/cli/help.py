@@ -7,7 +7,7 @@ from textwrap import fill
 from rich.markup import escape
 
 from attnexp.cli.verbs import VERBS
-from attnexp.config.groups import choices
+from attnexp.config.groups import check_own, choices
 from attnexp.core.console import out
 from attnexp.core.errors import RequestError, none_of
 from attnexp.runs.settings import GROUPS
@@ -33,9 +33,12 @@ WIDEST = 78
 def show_help(argv: Sequence[str]) -> None:
     """Print the first page, or the pages of the groups that the command line names.
 
-    A --config-dir adds its choices. Raises RequestError for a word that names no page.
+    A --config-dir adds its choices. Raises RequestError for a word that names no page, and as
+    `check_own` for the folder.
     """
     extra = _config_dir(argv)
+    if extra is not None:
+        check_own(extra)
     words = [word for word in argv if not word.startswith("-") and word != "help"]
     pages = [word for word in words if "=" not in word and word != str(extra)]
     known = [*GROUPS, OF_VERBS, ALL]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from hydra.plugins.completion_plugin import DefaultCompletionPlugin
 
 from attnexp.config.compose import CONFIG, start
+from attnexp.config.words import readable
 
 NOT_OF_A_RUN = ("attend", "claim", "law", "trial")
 """The folders of conf/ that a run does not choose from."""
@@ -20,10 +21,11 @@ def settings(
     """
     name, sign, values = prefix.partition("=")
     before, comma, last = values.rpartition(",")
+    before_it = [readable(word) for word in overrides]
     plugin = DefaultCompletionPlugin(start(config_dir).config_loader)
 
     def query(word: str) -> list[str]:
-        found: list[str] = plugin._query(config_name or CONFIG, " ".join([*overrides, word]))
+        found: list[str] = plugin._query(config_name or CONFIG, " ".join([*before_it, word]))
         return found
 
     found = query(f"{name}{sign}{last}")

@@ -11,6 +11,7 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NoReturn
 
@@ -26,6 +27,7 @@ from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import InterpolationValidationError
 
+from attnexp.config.apart import Variants, apart, merged, swept_groups
 from attnexp.config.documents import read_bounded
 from attnexp.config.forms import check_forms
 from attnexp.config.groups import conf_dir
@@ -47,10 +49,12 @@ from attnexp.config.messages import ComposeErrors, explanation, override_name
 from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
 from attnexp.config.trust import search_user_modules
+from attnexp.config.words import readable
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import stamp
 from attnexp.runs.place import Place
 from attnexp.runs.redaction import masked
+from attnexp.runs.settings import GROUPS
 
 CONFIG = "config"
 """Name of the primary configuration file."""
@@ -83,8 +87,8 @@ class CommandLine:
 
     @property
     def overrides(self) -> list[str]:
-        """The words that are settings."""
-        return list(self.arguments.overrides)
+        """The words that are settings, as Hydra reads them."""
+        return [readable(word) for word in self.arguments.overrides]
 
     @property
     def secrets(self) -> list[str]:
@@ -133,17 +137,54 @@ class CommandLine:
 
     def request_error(self, error: BaseException) -> RequestError:
         """Return an error of Hydra's as a sentence for the user."""
-        return RequestError(explanation(error, self.overrides, self._settings))
+        typed = self.arguments.overrides
+        return RequestError(explanation(error, typed, self._settings, self._apart))
+
+    def _apart(self, path: str) -> str | None:
+        """The sentence for a setting that only some choices of a sweep have."""
+        folder = self.arguments.config_dir
+        flags = [] if folder is None else ["--config-dir", folder]
+        return apart(path, self._variants, flags, self.arguments.overrides)
 
     def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:
-        """The settings that overrides compose, nested, or none if they cannot be composed."""
+        """The settings that overrides compose, nested, or those of all choices of a sweep."""
+        swept = [each for settings in self._variants.values() for each in settings.values()]
+        return merged(swept) if swept else settings_in(self._composed(overrides))
+
+    @cached_property
+    def _variants(self) -> Variants:
+        """The settings at each choice of a swept group, at the first of the other groups."""
+        if not self.arguments.multirun:
+            return {}
+        groups = [word for word in self.overrides if override_name(word) in GROUPS]
+        params = self._composed(groups).get(HYDRA, {}).get("sweeper", {}).get("params") or {}
+        words = [*(f"{name}={value}" for name, value in params.items()), *groups]
+        try:
+            swept = swept_groups(words, self.app.config_loader)
+        except ComposeErrors:
+            return {}
+        chosen = {override_name(word): word for word in groups}
+        chosen |= {group: readable(f"{group}={names[0]}") for group, names in swept.items()}
+        return {
+            group: {
+                name: settings_in(
+                    self._composed([*{**chosen, group: readable(f"{group}={name}")}.values()])
+                )
+                for name in names
+            }
+            for group, names in swept.items()
+        }
+
+    def _composed(self, overrides: Sequence[str]) -> dict[str, Any]:
+        """The configuration that overrides compose, or none if they cannot be composed."""
         try:
             config = self.app.compose_config(
                 self.config_name, list(overrides), RunMode.MULTIRUN, validate_sweep_overrides=False
             )
         except ComposeErrors:
             return {}
-        return settings_in(OmegaConf.to_container(config, resolve=False))
+        composed: Any = OmegaConf.to_container(config, resolve=False)
+        return dict(composed)
 
 
 def settings_in(node: Any) -> dict[str, Any]:
@@ -190,11 +231,12 @@ def make_parser() -> ArgumentParser:
 def start(config_dir: str | None, command: str | None = None) -> Hydra:
     """Hydra with our configuration, and the user's folder in front of it."""
     choose_defaults()
-    folder = None if config_dir is None else Path(config_dir).absolute()
+    folder = None if config_dir is None else Path(config_dir)
     search_path = create_config_search_path(str(conf_dir()))  # finds plugins, the user's not yet
     search_user_modules(folder)
     if folder is not None:
-        search_path.prepend("command-line", f"file://{folder}", SearchPathQuery(provider="schema"))
+        place = f"file://{folder.absolute()}"
+        search_path.prepend("command-line", place, SearchPathQuery(provider="schema"))
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))

@@ -5,8 +5,11 @@ Each file begins with a comment line that describes the choice.
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
+
+from attnexp.core.errors import RequestError
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,29 @@ def conf_dir() -> Path:
         if (folder / "config.yaml").is_file():
             return folder
     raise FileNotFoundError(f"attnexp's configuration is neither in {package} nor next to it")
+
+
+def check_own(folder: Path) -> None:
+    """Check a configuration folder of the user's own.
+
+    Raises RequestError if it is not there, and for a file with the name of one of attnexp's or
+    Hydra's, which some commands would read in its place and others not at all.
+    """
+    if not os.path.isdir(folder):
+        raise RequestError(f"--config-dir: there is no folder {folder.absolute()}")
+    for owner, shipped in {"attnexp": conf_dir(), "Hydra": _hydra_dir()}.items():
+        for path in sorted(shipped.rglob("*.yaml")):
+            own = folder / path.relative_to(shipped)
+            if os.path.isfile(own) and not own.samefile(path):
+                named = own.parent if own.name == "claim.yaml" else own
+                raise RequestError(f"{named} has the name of one of {owner}'s own: rename it")
+
+
+def _hydra_dir() -> Path:
+    spec = find_spec("hydra")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "conf"
 
 
 def choices(group: str, extra: Path | None = None) -> list[Choice]:

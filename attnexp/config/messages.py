@@ -40,8 +40,13 @@ ComposeErrors = (HydraException, OmegaConfBaseException, YAMLError)
 SettingsOf = Callable[[Sequence[str]], Mapping[str, Any]]
 """The settings that overrides compose, nested, or none if they cannot be composed."""
 
+Apart = Callable[[str], str | None]
+"""The sentence for a setting that only some choices of a sweep have, None if it is another."""
 
-def explanation(error: BaseException, overrides: Sequence[str], settings_of: SettingsOf) -> str:
+
+def explanation(
+    error: BaseException, overrides: Sequence[str], settings_of: SettingsOf, apart: Apart
+) -> str:
     """Return one sentence with the mistake, the expected value and the nearest choice."""
     for cause in causes(error):
         if isinstance(cause, RequestError | SourceError):
@@ -60,14 +65,13 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
         if isinstance(cause, MissingConfigException):
             return _missing_choice(cause)
         if isinstance(cause, OverrideParseException):
-            return (
-                f"'{shortened_value(str(cause.override), 80)}' is not a setting: write name=value, "
-                "and quote a value that holds spaces or brackets, as in 'name=\"a value\"'"
-            )
+            return _unreadable(str(cause.override))
     text = " ".join(str(cause) for cause in causes(error))
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
     if unknown:
         path = unknown[1]
+        if sentence := apart(path):
+            return sentence
         others = [override for override in overrides if override_name(override) != path]
         return _unknown(path, settings_of(others), overrides)
     if re.search(r"Config group override (deletion )?(value )?must be a", text):
@@ -81,6 +85,17 @@ def explanation(error: BaseException, overrides: Sequence[str], settings_of: Set
     if several:
         return f"{several[1]} names several values: add -m to run a job for each of them"
     return _first_words(error)
+
+
+def _unreadable(word: str) -> str:
+    name, sign, _ = word.partition("=")
+    problem = f"'{shortened_value(word, 80)}' is not a setting"
+    if sign and (signs := re.findall(r"[^\w.@/:$~+-]", name, re.ASCII)):
+        return f"{problem}: a name has a-z, A-Z, 0-9, _ and -, got '{signs[0]}'"
+    return (
+        f"{problem}: write name=value, and quote a value that holds brackets, quotes or an equals "
+        "sign, as in 'name=\"f(x)\"'"
+    )
 
 
 def _bad_choice(overrides: Sequence[str]) -> str:

@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from attnexp.config.documents import read_document
-from attnexp.config.groups import conf_dir
+from attnexp.config.groups import check_own, conf_dir
 from attnexp.config.target import TARGET
-from attnexp.core.errors import RequestError
 from attnexp.runs.redaction import MASK
 from attnexp.runs.settings import GROUPS
 
@@ -78,15 +77,12 @@ def search_user_modules(config_dir: Path | None) -> None:
     """Put the current directory, and the folder that holds `config_dir`, on the import path.
 
     So `_target_: mine.MyScore` finds mine.py, in this process and in its workers. They come at its
-    end: a random.py there does not take the place of Python's. Raises RequestError if `config_dir`
-    is not there.
+    end: a random.py there does not take the place of Python's. Raises RequestError as `check_own`.
     """
     folders = [os.getcwd()]
     if config_dir is not None:
-        folder = config_dir.absolute()
-        if not os.path.isdir(folder):
-            raise RequestError(f"--config-dir: there is no folder {folder}")
-        folders.append(str(folder.parent))
+        check_own(config_dir)
+        folders.append(str(config_dir.absolute().parent))
     added = [folder for folder in dict.fromkeys(folders) if folder not in sys.path]
     sys.path += added
     _searched.update(added)

@@ -1,16 +1,24 @@
 """The overrides of a sweep: each `name=values` of the command line, and its single values."""
 
 import itertools
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from math import isfinite
 from typing import Any, cast
 
 from hydra.core.override_parser.types import Override as ParsedOverride
-from hydra.core.override_parser.types import QuotedString, Transformer
+from hydra.core.override_parser.types import QuotedString, RangeSweep, Transformer
 from hydra.errors import HydraException
+
+from attnexp.config.words import readable
 
 MOST_VALUES = 100_000
 """The most values of one override."""
+
+NUMBER = re.compile(r"(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[+-]?[\d_]+)?", re.IGNORECASE)
+"""A number as it is typed, without its sign."""
 
 PLAIN = (bool, int, float, str, type(None))
 """Types of values that can be set on a composed configuration."""
@@ -58,15 +66,44 @@ def expand(override: ParsedOverride) -> tuple[Override, ...]:
             f"{override.input_line} names no list of values: write them, as in 1,2,5 or range(1,6)"
         )
     try:
-        values = cast(Iterable[Any], override.sweep_iterator())
+        values = cast(Iterable[Any], _decimal(override).sweep_iterator())
         first = list(itertools.islice(values, MOST_VALUES + 1))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, ArithmeticError) as error:
         raise HydraException(f"{override.input_line} names no list of values: {error}") from error
     if len(first) > MOST_VALUES:
         raise HydraException(f"{override.input_line} names more than {MOST_VALUES:,} values")
     return tuple(
-        Override(f"{name}={Transformer.str(value)}", _plain_value(value)) for value in first
+        Override(readable(f"{name}={Transformer.str(value)}"), _plain_value(value))
+        for value in first
     )
+
+
+def _decimal(override: ParsedOverride) -> ParsedOverride:
+    """Return an override whose range() counts in decimals, as it is typed: 0.3, not 0.1 + 0.2.
+
+    Raises ValueError for bounds that are not finite.
+    """
+    span = override.value()
+    if not isinstance(span, RangeSweep) or override.input_line is None:
+        return override
+    typed = NUMBER.findall(override.input_line.partition("=")[2])
+    unit = min(map(Decimal, typed), key=_exponent, default=Decimal(1))
+    parts = {name: _in_units(getattr(span, name), unit) for name in ("start", "stop", "step")}
+    return replace(override, _value=replace(span, **parts))
+
+
+def _exponent(number: Decimal) -> int:
+    return cast(int, number.as_tuple().exponent)
+
+
+def _in_units(number: float, unit: Decimal) -> Any:
+    """Return an integer as it is, and a float as a decimal that has no more digits than a unit."""
+    if isinstance(number, int):
+        return number
+    if not isfinite(number):
+        raise ValueError(f"{number} is not finite")
+    exact = Decimal(str(number))
+    return exact if _exponent(exact) >= _exponent(unit) else exact.quantize(unit)
 
 
 def _plain_value(value: Any) -> tuple[Any] | None:

@@ -26,6 +26,7 @@ from attnexp.config.compose import Loader, override_dirname
 from attnexp.config.hydra_internals import CachingConfigRepository
 from attnexp.config.job import Job, identified, set_key
 from attnexp.config.resolved import chosen_of
+from attnexp.config.words import readable
 from attnexp.core.errors import RequestError, writable
 from attnexp.runs.key import run_name
 from attnexp.runs.place import Found, Place
@@ -135,7 +136,8 @@ class Composer:
         Raises RequestError for a value of `batched` that the launcher does not have.
         """
         parser = OverridesParser.create(config_loader=self._loader)
-        parsed = {each.get_key_element(): each for each in parser.parse_overrides(list(arguments))}
+        words = [readable(word) for word in arguments]
+        parsed = {each.get_key_element(): each for each in parser.parse_overrides(words)}
         if self.config.hydra.launcher["_target_"] == BATCHED:
             [batched] = parser.parse_overrides(["batched=true"])
             given = parsed.setdefault("batched", batched)

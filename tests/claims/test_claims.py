@@ -214,15 +214,6 @@ def test_an_own_py_is_run_again_only_if_it_was_edited(own):
     assert not list(folder.rglob("__pycache__"))
 
 
-def test_a_claim_of_ones_own_hides_one_of_attnexps(own):
-    folder = own(decides={"is": "own.Always", "because": "x"})
-    (folder / "claim" / "mine").rename(folder / "claim" / "nw_rate")
-    assert names(folder) == NAMES
-    assert read_claim("nw_rate", folder).needs_user_code
-    assert vars(read_claim("nw_rate", folder).decision())["because"] == "x"
-    assert not read_claim("nw_rate").needs_user_code
-
-
 def test_the_example_of_the_documents_is_a_claim(tmp_path):
     (example,) = re.findall(
         r"```yaml\n(.*?)```", (ROOT / "docs" / "claims.md").read_text(), re.DOTALL

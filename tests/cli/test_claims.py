@@ -377,7 +377,7 @@ def test_the_list_imports_no_package_to_find_configurations(write, claims, tmp_p
     assert not (tmp_path / "imported.txt").exists()
     primary = "defaults: [_self_]\nhydra: {searchpath: ['pkg://theirs.conf']}\n"
     (tmp_path / "my_conf" / "config.yaml").write_text(primary)
-    claims()
+    claims(code=2)
     assert not (tmp_path / "imported.txt").exists()
 
 

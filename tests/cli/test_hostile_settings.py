@@ -128,4 +128,5 @@ def test_a_file_that_cannot_be_settings_is_refused(group, content, sentence, tmp
 def test_help_with_a_folder_that_no_system_could_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     outcome = run_here(["--config-dir", "x" * 300, "-h"], SECONDS)
-    assert (outcome.code, outcome.faults()) == (0, [])
+    assert (outcome.code, outcome.faults()) == (2, [])
+    assert "--config-dir: there is no folder" in outcome.err

@@ -1,6 +1,7 @@
 """Text of the user's own on the command line: what a run knows of its file."""
 
 import json
+import re
 
 import pytest
 from stored_runs import change_summary
@@ -99,3 +100,60 @@ def test_a_file_that_is_wrong_is_refused_before_anything_is_written(refused, tmp
             f"attnexp: {sentence}"
         )
     assert not (tmp_path / "outputs").exists()
+
+
+TABLE = ("data=table", "data.x=[面积, c (m/s)]", "data.y=prix d'été", "figures=false")
+
+
+@pytest.fixture
+def tables(tmp_path):
+    """Two files whose names and columns are not words of ASCII."""
+    head = "面积,c (m/s),prix d'été\n"
+    rows = "".join(f"{n},{n % 3},{n * n % 7}\n" for n in range(12))
+    for name in ("温度.csv", "my file (1).csv"):
+        (tmp_path / name).write_text(head + rows, encoding="utf-8")
+
+
+def test_a_run_on_a_table_in_any_language_is_taken_up_and_verified(tables, succeeds, tmp_path):
+    command = (*TABLE, "data.path=温度.csv", "output_dir=outputs/表 é")
+    succeeds(*command)
+    assert "has finished before" in succeeds(*command).stdout
+    (folder,) = (tmp_path / "outputs" / "表 é").iterdir()
+    data = json.loads((folder / "summary.json").read_text(encoding="utf-8"))["config"]["data"]
+    assert (data["path"], data["x"], data["y"]) == ("温度.csv", ["面积", "c (m/s)"], "prix d'été")
+    assert "bit-identical" in succeeds("verify", str(folder)).stdout
+
+
+def test_a_sweep_over_files_of_any_name_goes_on(tables, succeeds, tmp_path):
+    succeeds(*TABLE, "data.path=my file (1).csv")
+    command = ("-m", *TABLE, "data.path=温度.csv,my file (1).csv", "seed=0,1")
+    assert re.search(r"to do +3\b", succeeds(*command, "--dry-run").stdout)
+    succeeds(*command)
+    assert len(list((tmp_path / "outputs").glob("*-*"))) == 4
+    assert "to do" not in succeeds(*command, "--dry-run").stdout
+
+
+def test_a_choice_of_ones_own_has_a_name_in_any_language(succeeds, tmp_path):
+    (tmp_path / "own" / "model").mkdir(parents=True)
+    settings = "_target_: attnexp.scores.gaussian.Gaussian\nwidth: 1.0\n"
+    for name in ("我的", "à moi"):
+        (tmp_path / "own" / "model" / f"{name}.yaml").write_text(settings, encoding="utf-8")
+    own = ("--config-dir", "own", "figures=false")
+    succeeds("-m", "model=我的,à moi", *own)
+    found = {folder.name.partition("-")[0] for folder in (tmp_path / "outputs").iterdir()}
+    assert {"我的", "à moi"} <= found
+    assert "我的" in succeeds("results", "outputs", "--where", "model=我的").stdout
+    assert "to do" not in succeeds("-m", "model=glob(我*)", *own, "--dry-run").stdout
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("model.größe=3", "a name has a-z, A-Z, 0-9, _ and -, got 'ö'"),
+        ("+温=3", "a name has a-z, A-Z, 0-9, _ and -, got '温'"),
+        ("output_dir=[é", "quote a value that holds brackets, quotes or an equals sign"),
+        ("output_dir=é seed=3", "quote a value that holds brackets, quotes or an equals sign"),
+    ],
+)
+def test_what_no_quotes_are_put_around_is_refused(refused, word, sentence):
+    assert sentence in refused(word)

@@ -1,4 +1,4 @@
-"""Runs that nothing but a name tells apart stay as many as they were, whichever tool recorded them."""
+"""Runs that nothing but a name tells apart stay as many as they were, whatever the tool."""
 
 import json
 import sqlite3
@@ -100,8 +100,8 @@ def test_groups_of_trackio_are_rows(succeeds, tmp_path):
             row = (f"{group}{seed}", name, 0, values)
             connection.execute("INSERT INTO metrics VALUES (?, ?, ?, ?)", row)
             config = json.dumps({"_Group": group, "seed": seed})
-            row = (f"{group}{seed}", name, config)
-            connection.execute("INSERT INTO configs VALUES (?, ?, ?)", row)
+            settings = (f"{group}{seed}", name, config)
+            connection.execute("INSERT INTO configs VALUES (?, ?, ?)", settings)
     connection.commit()
     connection.close()
     assert "imported 4 runs" in succeeds("import", "trackio", "p.db").stdout

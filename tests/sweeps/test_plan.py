@@ -1,13 +1,16 @@
 """The plan of a sweep: composed as Hydra composes, named by what a job is, each job once."""
 
 import os
+import random
 import re
 import sys
+from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import sweeping
+from hydra.errors import HydraException
 from imported import python
 from omegaconf import OmegaConf, open_dict
 
@@ -21,6 +24,7 @@ MASTERS = [
     ["data.low=${seed},1.0", "seed=0,1"],
     ["data.high=${seed}", "seed=6,7"],
     ["output_dir='with space',b", "device=cpu,auto"],
+    ["output_dir=甲,données d'été (1)", "+data.extra=choice(a b,乙\\,丙,'丁')", "seed=0,1"],
     ["experiment=textbook_nw", "optim.lr=0.1,0.2"],
     ["model=gaussian", "~model.width", "seed=0,1"],
     ["+model.note=a", "model.note=b,c", "seed=0,1"],
@@ -145,7 +149,7 @@ def test_a_changed_default_is_another_job(home, fragile):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("model=gaussian,additive model.width=1,2", "There is no setting 'width' in 'model'"),
+        ("model=gaussian,additive model.width=1,2", "a setting of model=gaussian, not of model="),
         ("optim.lr=interval(0,1)", "names no list of values: write them"),
         ("seed=0,1 hydra.sweep.subdir=same", "'seed=0' and 'seed=1' would share the folder"),
         ("hydra/launcher=parallel hydra.launcher.n_jobs=0", "n_jobs must not be 0"),
@@ -165,3 +169,53 @@ def test_a_launcher_that_is_not_installed_is_named_with_its_extra(refused):
     assert "is not installed: pip install 'attnexp[ray]'" in refused(
         "-m", "hydra/launcher=ray_tasks", "seed=0,1"
     )
+
+
+RANGES = {
+    "range(0.1,0.5,0.1)": [0.1, 0.2, 0.3, 0.4],
+    "range(0,0.9,0.3)": [0.0, 0.3, 0.6],
+    "range(start=0.7,stop=0.1,step=-0.2)": [0.7, 0.5, 0.3],
+    "range(-0.3,.3,0.3)": [-0.3, 0.0],
+    "range(1e-3,4e-3,1e-3)": [0.001, 0.002, 0.003],
+    "range(0,1.5E-1,5e-2)": [0.0, 0.05, 0.1],
+    "range(1.5e1,2_2.5,2.5)": [15.0, 17.5, 20.0],
+    "range(0.25)": [0.0],
+    "range(0.100,0.35,0.1)": [0.1, 0.2, 0.3],
+    "range(1e300,3e300,1e300)": [1e300, 2e300],
+    "tag(v0.01, range(0.6,0.9,0.1))": [0.6, 0.7, 0.8],
+    "sort(range(0.1,0.8,0.1),reverse=true)": [0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1],
+    "float(range(1,4))": [1.0, 2.0, 3.0],
+    "range(1,4)": [1, 2, 3],
+}
+
+
+@pytest.mark.parametrize(("typed", "values"), RANGES.items())
+def test_a_range_has_the_values_that_a_list_would_have(composer, typed, values):
+    _, (axis,), *_ = composer(f"+data.extra={typed}")
+    assert [each.value for each in axis.overrides] == [(value,) for value in values]
+    assert [each.text for each in axis.overrides] == [f"+data.extra={value}" for value in values]
+    _, (listed,), *_ = composer(f"+data.extra={','.join(map(str, values))},x")
+    assert listed.overrides[:-1] == axis.overrides
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_any_range_has_the_values_of_whole_numbers_over_a_power_of_ten(composer, seed):
+    draw = random.Random(seed)
+    for _ in range(8):
+        places = draw.randrange(1, 7)
+        start, step, count = (
+            draw.randrange(-500, 500),
+            draw.randrange(1, 300),
+            draw.randrange(1, 30),
+        )
+        stop = start + step * count
+        expected = [float(Fraction(start + step * i, 10**places)) for i in range(count)]
+        bounds = ",".join(f"{number}e-{places}" for number in (start, stop, step))
+        _, (axis,), *_ = composer(f"+data.extra=range({bounds})")
+        assert [each.value[0] for each in axis.overrides] == expected
+
+
+@pytest.mark.parametrize("typed", ["range(nan,1,0.5)", "range(0,inf,0.5)", "range(0.5,1,nan)"])
+def test_a_range_without_finite_bounds_is_refused(composer, typed):
+    with pytest.raises(HydraException, match=r"names no list of values: (nan|inf) is not finite"):
+        composer(f"+data.extra={typed}")

@@ -179,3 +179,13 @@ def test_an_interrupted_one_goes_on(start, home):
     start("-m", "hydra/sweeper=tuned", ways, "seed=0").output()
     assert len(runs_of(home, True)) == 2
     assert len(runs_of(home, False)) == 1
+
+
+def test_a_tuned_range_and_a_tuned_file_are_read_as_those_of_a_sweep(tmp_path, monkeypatch):
+    from attnexp.sweeps.line import jobs_of
+
+    monkeypatch.chdir(tmp_path)
+    tune = "hydra.sweeper.tune=['model.width=range(0.1,0.5,0.1)','output_dir=表,été 2']"
+    jobs = jobs_of(["hydra/sweeper=tuned", tune, "model=gaussian"])
+    assert {job.settings["model"]["width"] for job in jobs} == {0.1, 0.2, 0.3, 0.4}
+    assert {job.settings["output_dir"] for job in jobs} == {"表", "été 2"}
