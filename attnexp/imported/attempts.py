@@ -20,7 +20,7 @@ class TwoTrainingsError(ValueError):
 def last_attempt(points: Sequence[Point]) -> list[Point]:
     """Return the points of a run without those that a restart has made void.
 
-    A run is restarted where a number is recorded at an earlier step than before, say at 100 after
+    A run is restarted if a number is recorded at an earlier step than before, say at 100 after
     150, or at the same step in a later file: everything that was recorded before, from this step
     on, is void.
 

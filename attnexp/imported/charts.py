@@ -15,7 +15,7 @@ TENSORBOARD = ("Wall time", "Step", "Value")
 """The columns of a curve that TensorBoard exports."""
 
 LEAST, MOST, BETWEEN = "__MIN", "__MAX", " - "
-"""What the names of columns end in, and what parts a run from its metric, in a chart of wandb."""
+"""The ends of names of columns in a chart of wandb, and the text between a run and its metric."""
 
 
 def is_chart(header: Sequence[str]) -> bool:

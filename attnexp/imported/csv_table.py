@@ -25,11 +25,11 @@ STATUSES: Mapping[str, tuple[Status, str | None]] = {
     "running": (Status.INTERRUPTED, "it was running when it was exported"),
     "pending": (Status.INTERRUPTED, "it had not begun when it was exported"),
 }
-"""The words of a column that says how runs ended, and what they mean."""
+"""The words for the end of a run, and its status and error."""
 
 ENDINGS = ("state", "status")
 NAMES = ("name", "run name", "run_name", "run")
-"""The columns, in lower case, that say how a run ended and what its name is."""
+"""The columns, in lower case, of the end of a run and of its name."""
 
 
 @dataclass(frozen=True)

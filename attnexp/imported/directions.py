@@ -10,7 +10,7 @@ OWN: Mapping[str, Direction | None] = {
     "kl_unigram": None,
     "alignment_accuracy_mean": None,
 }
-"""The metrics of attnexp whose words do not say what attnexp's own runs say."""
+"""The metrics of attnexp whose direction is not that of their words."""
 
 LOWER = re.compile(
     r"loss(es)?|err(ors?)?|mistakes?|mismatch(es)?|miss(es)?|perplexity|ppl|nll|bce|r?mse|mae|mape|"
@@ -30,7 +30,7 @@ DESCRIBES = re.compile(
     r"size|ratio|drop|gap|delta|diff(erence)?|change|gain|improvement|std(err)?|sd|var(iance)?|ci|"
     r"ema|coef(ficient)?|budget"
 )
-"""Words of numbers about a metric, which say nothing of what is better."""
+"""Words of numbers about a metric, which have no direction."""
 
 NEGATED = frozenset({"neg", "negative", "negated", "minus"})
 """Words before a metric whose sign is turned."""
@@ -60,7 +60,7 @@ def direction_of(name: str) -> Direction | None:
     """Return which values of a metric are better, or None if its name does not say so.
 
     Whole words count. A word of an error decides over a word of a success, so that `acc_loss` is
-    lower; `neg_log_loss` is turned, and `accuracy_std` is no accuracy.
+    lower; `neg_log_loss` is turned, and `accuracy_std` has none.
     """
     last = name.rpartition("/")[2]
     if last in OWN:

@@ -45,15 +45,15 @@ class Request:
 class OutsideRun:
     """A run of another tool, with all that it has recorded.
 
-    - `source` says which run it is, as in `line 3 of runs.csv`. `identity` is the same if the run
-      is imported again, empty if its settings and seed are.
-    - `names` are the names of what it belongs to, the widest first, and `run`, its own.
+    - `source` says which run it is, as in `line 3 of runs.csv`. `identity` stays the same if the run
+      is imported again; if it is empty, settings and seed are the identity.
+    - `names` are by kind, the widest group first, and its own name, `run`, last.
     - `settings` are by dotted path, the seed among them; `metrics` are the final values, which may
       be infinite or NaN.
     - `epochs` are the rows of its curves, each with a column `epoch`, which ascends, and
       `last_step` is the last step that was recorded.
     - `primary` is the metric that ranks, if the tool recorded one.
-    - `others` are what it recorded that is neither a setting nor a metric.
+    - `others` are recorded values that are neither settings nor metrics.
     - `started` and `ended` are dates in the form of ISO 8601, and `error` says why it ended early.
     """
 

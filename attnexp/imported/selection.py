@@ -13,8 +13,8 @@ from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Direction
 
 CHOICES = frozenset(GROUPS) - {"experiment", "tracker"}
-"""The settings that are choices in a group. Runs are not compared by the other two groups, so what
-a tool recorded under such a name is a setting."""
+"""The settings that are choices in a group. Runs are not compared by the choices of the other two
+groups, so a value of another tool with such a name is a setting."""
 
 NAMED = 3
 """The most names that a sentence lists."""
@@ -69,7 +69,7 @@ class Selection:
                 )
 
     def seed_of(self, run: OutsideRun) -> int | None:
-        """Return the seed of a run, None if it recorded none that is a whole number from 0 on."""
+        """Return the seed of a run, None if it recorded no whole number from 0 on."""
         if self.seed is not None:
             return seed_of(run.settings.get(self.seed))
         found = seed_in(run.names[RUN]) if self.seed_in_name else None
@@ -90,14 +90,14 @@ class Selection:
 
 
 def stored_name(setting: str) -> str:
-    """Return the name of a setting in a run folder, where `seed` is the seed."""
+    """Return the name of a setting in a run folder, in which `seed` is the seed."""
     return setting if setting != SEED else f"config.{SEED}"
 
 
 def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, list[str]]:
-    """Return what is asked for of the runs, and sentences that say what was decided.
+    """Return the requested part of the runs, and sentences about the decisions made.
 
-    A run whose seed is no whole number from 0 on, or that has none where others have one, is left
+    A run whose seed is not a whole number from 0 on, or that has none if others have one, is left
     out. Runs that agree in all settings and the seed are told apart by their names, which become a
     setting.
 
@@ -111,7 +111,7 @@ def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, l
     if request.seed != SEED:
         require_names([request.seed], settings, "setting", "--seed")
         if LEFT_OUT.fullmatch(request.seed):
-            raise RequestError(f"--seed: '{request.seed}' says how far a run is, and is no seed")
+            raise RequestError(f"--seed: '{request.seed}' says how far a run is, and is not a seed")
     measured = request.metrics or [name for name in metrics if not LEFT_OUT.fullmatch(name)]
     if metrics and not measured:
         raise RequestError(
@@ -192,7 +192,7 @@ def _alike(selection: Selection) -> tuple[OutsideRun, OutsideRun, int] | None:
 
 
 def _collision(selection: Selection, first: OutsideRun, second: OutsideRun, seed: int) -> str:
-    """Return that two runs have the same settings and seed, and in what else they differ."""
+    """Return that two runs have the same settings and seed, and their other differences."""
     ours, theirs = ({**run.others, **run.settings} for run in (first, second))
     differing = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
     sentence = f"{first.source} and {second.source} have the same settings and seed {seed}"

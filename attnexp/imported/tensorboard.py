@@ -53,7 +53,7 @@ START = 1
 
 @dataclass
 class Events:
-    """What the event files of a folder hold.
+    """The content of the event files of a folder.
 
     `points` have the time of each. `settings` are the sets of settings of the HParams tab, and
     `final` the numbers of files that hold one with a number each: the results of a run.
@@ -79,7 +79,7 @@ class Events:
         return {name for _, point in self.points for name in point.values}
 
     def take(self, other: "Events", named: Callable[[str], str]) -> None:
-        """Add what another folder holds, whose numbers are named anew."""
+        """Add the content of another folder under new names."""
         for when, point in other.points:
             values = {named(name): value for name, value in point.values.items()}
             self.points.append((when, Point(point.step, values, self.files + point.file)))
@@ -96,9 +96,9 @@ class Events:
 def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
     """Return a run per folder with event files at or below a path, or the run of one event file.
 
-    Scalars are metrics, and the settings are those of the HParams tab. What belongs to the run in
-    the folder around it is part of that: the folder of `SummaryWriter.add_hparams`, those of
-    `add_scalars`, and train and validation of Keras. A record that was cut off ends its file. Where
+    Scalars are metrics, and the settings are those of the HParams tab. Some folders are part
+    of the run in the folder around them: the folder of `SummaryWriter.add_hparams`, those of
+    `add_scalars`, and train and validation of Keras. A record that was cut off ends its file. If
     a session begins, or a later file at an earlier step, the later steps of before are void. A run
     counts as finished unless its session says that it failed.
 
@@ -185,7 +185,7 @@ def _events(files: Sequence[Path]) -> Events:
 
 
 def _add(found: Events, file: Path, number: int) -> None:
-    """Add what a file holds. Its numbers are final if it has settings and each has one step."""
+    """Add the content of a file. Its numbers are final if it has settings and each has one step."""
     points: list[tuple[float, Point]] = []
     settings: list[dict[str, Any]] = []
     for message in _messages(read_bytes(file)):

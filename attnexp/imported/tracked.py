@@ -45,7 +45,7 @@ class Tracked:
 
 
 def outside_runs(runs: Iterable[Tracked]) -> tuple[list[OutsideRun], list[str]]:
-    """Return runs with their settings, final numbers and curves, and notes on what was left out.
+    """Return runs with their settings, final numbers and curves, and notes on omissions.
 
     A run in which two trainings follow each other is left out. Raises RequestError if that leaves
     none, and for names that are not text or that two settings share.

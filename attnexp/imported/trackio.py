@@ -11,7 +11,7 @@ from attnexp.imported.tracked import Tracked, outside_runs
 
 
 def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
-    """Return the runs of a project, and notes on what was left out.
+    """Return the runs of a project, and notes on omissions.
 
     The tables are `metrics` (run_name, step, timestamp, metrics) and `configs` (run_name, config),
     in which numbers and settings are objects of JSON; newer ones have a run_id. A run has no

@@ -57,7 +57,7 @@ def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
 
 
 def _add(file: Path, runs: dict[str, Tracked]) -> None:
-    """Add the run in a file, or what the file adds to a run of other files."""
+    """Add the run in a file, or the part of a run of several files."""
     try:
         records = [*_records(read_bytes(file))]
         described = [each for record in records for each in inside(record, 17)]

@@ -31,13 +31,13 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.summary import DIVERGED, Summary, read_summary
 
 Written = Literal["new", "the same", "replaced"]
-"""What became of the folder of a run."""
+"""The three ways in which a run is written."""
 
 
 class Imports:
     """A folder into which the runs of one source are written.
 
-    A run has a key: a hash of the tool and of what is the same if the run is imported again. Its
+    A run has a key: a hash of the tool and of the identity of the run. Its
     folder is named after its choices, its seed and its key, and is found by the key alone.
 
     Raises RequestError if the folder lies inside a run or is a file.

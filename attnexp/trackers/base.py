@@ -15,9 +15,9 @@ TRAINING, FINAL = "train/", "final/"
 
 
 def settings_of(summary: Summary) -> dict[str, Any]:
-    """Return what is recorded as the configuration of a run.
+    """Return the configuration of a run as it is recorded.
 
-    It is each choice by its group, each setting by its dotted path, and the metric that ranks.
+    It has each choice by its group, each setting by its dotted path, and the metric that ranks.
     """
     return {**summary.choices, **dict(leaves(summary.config)), PRIMARY: summary.primary}
 

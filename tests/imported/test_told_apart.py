@@ -185,7 +185,7 @@ def test_rows_that_nothing_tells_apart_cost_a_sentence(text, sentence, refused, 
 def test_a_step_is_no_seed(refused, tmp_path):
     (tmp_path / "r.csv").write_text("Step,acc\n1,1\n2,2\n")
     said = refused("import", "csv", "r.csv", "--metrics", "acc", "--seed", "Step")
-    assert "'Step' says how far a run is, and is no seed" in said
+    assert "'Step' says how far a run is, and is not a seed" in said
 
 
 @pytest.mark.parametrize(("cell", "seed"), [("42", 42), ("42.0", 42), ('"43"', 43), (" 44", 44)])
