@@ -118,6 +118,20 @@ def test_seeds_of_nineteen_digits_are_two_seeds(table, succeeds, tmp_path):
     assert sorted(json.loads(path.read_text())["config"]["seed"] for path in found) == seeds
 
 
+def test_names_that_tell_runs_apart_replace_no_setting(table, succeeds, refused, tmp_path):
+    table([{"Name": name, "run": 1, "run_name": 2, "loss": 1} for name in ("a", "b")])
+    words = ("import", "csv", "runs.csv", "--settings", "run,run_name", "--metrics", "loss")
+    succeeds(*words)
+    found = [
+        json.loads(path.read_text()) for path in (tmp_path / "imported").glob("*/summary.json")
+    ]
+    config = {"run": 1, "run_name": 2, "seed": 0}
+    assert sorted((each["config"] for each in found), key=str) == [
+        {**config, "run_name_name": name} for name in ("a", "b")
+    ]
+    assert "'seed' is a setting already" in refused(*words, "--name-as", "seed")
+
+
 def test_an_empty_metric_has_no_value_and_an_empty_setting_is_left_out(table, succeeds, tmp_path):
     row = {"a": "", "loss": "", "hits": "inf", "s": "7.0"}
     table([row, {**row, "loss": 1, "s": 8}])
