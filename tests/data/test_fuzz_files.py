@@ -216,6 +216,9 @@ def test_pairs(place):
     for place_of, rng in drawn("pairs"):
         form = rng.choice(["tsv", "csv", "parallel"])
         pairs = [(rng.choice(TEXTS), rng.choice(TEXTS)) for _ in range(rng.randrange(3, 15))]
+        pairs += [rng.choice(pairs) for _ in range(rng.randrange(3))]
+        pairs += [(rng.choice(pairs)[0], rng.choice(TEXTS)) for _ in range(rng.randrange(3))]
+        rng.shuffle(pairs)
         further = rng.choice(TEXTS)
         lines = [[a, b, *[further] * (form != "parallel")] for a, b in pairs]
         if form == "csv" and rng.random() < 0.3:
