@@ -176,18 +176,21 @@ def test_tables(place):
         read += 1
         found = read_columns("my.csv", content, asked, separator)
         assert found.tolist() == [[row[name][0] for name in asked] for row in rows]
-        if place_of % 20 == 0 and all(
-            1e-18 < abs(v) < 1e18 for row in rows for v, _ in row.values()
-        ):
-            data = Table(
-                torch.Generator().manual_seed(0),
-                str(path),
-                put(path, content),
-                [named[0]],
-                named[1],
-                separator=separator,
-            )
+        if place_of % 10 == 0:
+            is_moderate = all(1e-18 < abs(v) < 1e18 for row in rows for v, _ in row.values())
+            generator, sha256 = torch.Generator().manual_seed(0), put(path, content)
+            try:
+                data = Table(
+                    generator, str(path), sha256, [named[0]], named[1], separator=separator
+                )
+            except ValueError as error:
+                if is_moderate or "\n" in str(error):
+                    raise
+                continue
             sets = ((data.train.keys, data.train.values), (data.test.queries, data.test.targets))
+            assert all(side.isfinite().all() for each in sets for side in each)
+            if not is_moderate:
+                continue
             got = [
                 pair
                 for x, y in sets
