@@ -14,6 +14,9 @@ from attnexp.data.text_pairs import TextPairs, drawn, gathered
 from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
+COMMENT = re.compile(r"\s#.*")
+"""What may follow an entry."""
+
 FURTHER = re.compile(r"\(\d+\)$")
 """The mark after a word that occurred before."""
 
@@ -86,8 +89,9 @@ def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...]
     for number, line in enumerate(as_text(path, content).splitlines(), start=1):
         if not line.strip() or line.startswith(";;;"):
             continue
-        word, *sounds = line.partition(" #")[0].split() or [""]
-        if not sounds:
+        word, *sounds = COMMENT.sub("", line).split() or [""]
+        letters = tuple(FURTHER.sub("", word))
+        if not sounds or not letters:
             raise ValueError(
                 f"{path}, line {number}: an entry is a word and its phonemes, as in "
                 f"'read R IY1 D', got {line!r:.60}"
@@ -98,7 +102,7 @@ def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...]
                 f"columns, got {line!r:.60}"
             )
         plain = sounds if stress else [STRESSED.sub(r"\1", sound) for sound in sounds]
-        entries.append((tuple(FURTHER.sub("", word)), tuple(plain)))
+        entries.append((letters, tuple(plain)))
     return entries
 
 

@@ -16,6 +16,9 @@ from attnexp.data.base import Dataset
 FEWEST_ROWS, FEWEST_TRAINED = 4, 2
 """Rows of a table, and those of them to train on: each is hidden from itself."""
 
+LARGEST = torch.finfo(torch.float32).max
+"""The largest standardised number."""
+
 
 class Tabular(Dataset):
     """Rows (x, y) of numbers, standardised, in a random split into training and test rows.
@@ -27,7 +30,8 @@ class Tabular(Dataset):
     the other rows, a share `test` of all, and the targets are their y, noise included.
 
     Raises ValueError for fewer than 4 rows, a share that leaves fewer than 1 row to test or 2 to
-    train on, and a column with one value, or with numbers whose squares 64-bit floats cannot hold.
+    train on, and a column with one value, with numbers whose squares 64-bit floats cannot hold, or
+    with a test row that standardised 32-bit floats cannot hold.
     """
 
     spec: RegressionSpec
@@ -91,5 +95,11 @@ def _column(
         raise ValueError(
             f"column '{name}' goes from {low:g} to {high:g}, too far or too near for the squares "
             "of 64-bit floats: write it in another unit"
+        )
+    farthest = max((column.low, column.high), key=lambda end: abs(end - column.mean))
+    if abs(farthest - column.mean) / column.deviation > LARGEST:
+        raise ValueError(
+            f"column '{name}' has {farthest:g} in a test row, and {low:g} to {high:g} in those of "
+            "training, too far for 32-bit floats in units of its deviation: leave such rows out"
         )
     return column

@@ -22,7 +22,7 @@ def last_attempt(points: Sequence[Point]) -> list[Point]:
 
     A run is restarted if a number is recorded at an earlier step than before, say at 100 after
     150, or at the same step in a later file: everything that was recorded before, from this step
-    on, is void.
+    on, is void. Other numbers that were recorded at 100 since 150 belong to the new attempt.
 
     Raises TwoTrainingsError if a number is recorded again at its first step or before: nothing says
     which of two trainings is meant.
@@ -30,13 +30,18 @@ def last_attempt(points: Sequence[Point]) -> list[Point]:
     first: dict[str, float] = {}
     last: dict[str, tuple[float, int]] = {}
     restarts: dict[int, float] = {}
+    begin = 0
     for place, (step, values, file) in enumerate(points):
+        begin = begin if place and points[place - 1][::2] == (step, file) else place
         for name in values:
             before, before_file = last.get(name, (-math.inf, file))
             if step < before or (step == before and before_file < file):
                 if step <= first[name]:
                     raise TwoTrainingsError(f"{name} goes back from step {before} to {step}")
-                restarts[place] = step
+                went_back = begin and (
+                    points[begin - 1].step > step or points[begin - 1].file < file
+                )
+                restarts[begin if went_back else place] = step
                 last = {other: (min(own, step), file) for other, (own, _) in last.items()}
             first.setdefault(name, step)
             last[name] = step, file

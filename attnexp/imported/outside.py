@@ -14,16 +14,21 @@ from attnexp.runs.summary import Direction
 SEED = "seed"
 """The setting that is the seed, if nothing else is said."""
 
-WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
-NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)")
-POWER = re.compile(r"[+-]?(\d(\.\d*)?[eE][+-]?|(0|[1-9]\d*)\.\d*[eE][+-]?|[1-9]\d*[eE][+-])\d{1,3}")
-"""Text that is a whole number of up to 18 digits, a number, and a number with an exponent.
+WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
+NUMBER = re.compile(r"[+-]?((0|[1-9]\d*)(\.\d*)?|\.\d+)", re.ASCII)
+POWER = re.compile(
+    r"[+-]?(\d(\.\d*)?[eE][+-]?|(0|[1-9]\d*)\.\d*[eE][+-]?|[1-9]\d*[eE][+-])\d{1,3}", re.ASCII
+)
+"""Text that is a whole number, a number, and a number with an exponent.
 
 `007`, `00e1` and `1234e56` are none of them: they are as likely the name of a commit.
 """
 
 LARGEST = 2**63 - 1
-"""The largest seed, so that any reader of JSON takes it."""
+"""The largest whole number of a setting, so that any reader of JSON takes it."""
+
+DIGITS = len(str(-LARGEST))
+"""The most characters of such a number."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +91,12 @@ def seed_of(value: object) -> int | None:
 def value_of(cell: str) -> Value:
     """Return text as a whole number, a number, true or false if it is one, or None if it is none.
 
-    Empty text and `None` are none.
+    Empty text and `None` are none. A whole number above `LARGEST` is text, as a float would not
+    hold all its digits.
     """
     text = cell.strip()
     if WHOLE.fullmatch(text):
-        return int(text)
+        return int(text) if len(text) <= DIGITS and abs(int(text)) <= LARGEST else text
     if (NUMBER.fullmatch(text) or POWER.fullmatch(text)) and is_finite(float(text)):
         return float(text)
     return {"": None, "none": None, "true": True, "false": False}.get(text.lower(), text)

@@ -151,7 +151,7 @@ def _told_apart(selection: Selection, name_as: str | None) -> tuple[Selection, l
     if name_as is not None:
         if RUN not in kinds:
             raise RequestError("--name-as: these runs have no names")
-        if name_as in selection.settings:
+        if name_as in (*selection.settings, SEED):
             raise RequestError(f"--name-as: '{name_as}' is a setting already")
         selection = replace(selection, telling={RUN: name_as})
         kinds.remove(RUN)
@@ -160,7 +160,8 @@ def _told_apart(selection: Selection, name_as: str | None) -> tuple[Selection, l
     if all(run.identity for run in selection.runs):
         kinds.append(IDENTITY)
     for group in groups_of_kinds(kinds):
-        names = {kind: kind if kind not in selection.settings else f"{kind}_name" for kind in group}
+        taken = {*selection.settings, *selection.telling.values()}
+        names = {kind: _free(kind, taken) for kind in group}
         told = replace(selection, telling={**selection.telling, **names})
         if _alike(told) is None:
             listed = _several([*names.values()])
@@ -170,6 +171,13 @@ def _told_apart(selection: Selection, name_as: str | None) -> tuple[Selection, l
             )
             return told, notes
     raise RequestError(_collision(selection, *alike))
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    """Return a name, with `_name` behind it as often as it takes to be none of those taken."""
+    while name in taken:
+        name += "_name"
+    return name
 
 
 def _alike(selection: Selection) -> tuple[OutsideRun, OutsideRun, int] | None:

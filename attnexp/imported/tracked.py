@@ -1,6 +1,7 @@
 """A run as trackers record it: a configuration, and numbers by step."""
 
 import math
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -121,7 +122,7 @@ def numbers(values: Mapping[str, Any], where: str) -> dict[str, float]:
     for name, value in leaves(plain):
         number = WRITTEN_OUT.get(value) if isinstance(value, str) else value
         if isinstance(number, int | float) and not isinstance(number, bool) and name[:1] != "_":
-            is_large = isinstance(number, int) and abs(number) > LARGEST
+            is_large = isinstance(number, int) and abs(number) > sys.float_info.max
             found[_text(name, where)] = math.inf if is_large else float(number)
     return found
 

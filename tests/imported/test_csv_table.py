@@ -95,6 +95,10 @@ def test_a_repeat_changes_nothing_and_adds_new_rows(imported, succeeds, table):
         ("1_000", "1_000"),
         (" a b ", "a b"),
         ("9" * 5000, "9" * 5000),
+        ("1234567890123456789", 1234567890123456789),
+        ("-9223372036854775807", -9223372036854775807),
+        ("9223372036854775808", "9223372036854775808"),
+        ("1\N{ARABIC-INDIC DIGIT TWO}", "1\N{ARABIC-INDIC DIGIT TWO}"),
     ],
 )
 def test_a_cell_of_a_setting_has_the_type_of_its_text(cell, value, table, succeeds, tmp_path):
@@ -104,6 +108,28 @@ def test_a_cell_of_a_setting_has_the_type_of_its_text(cell, value, table, succee
     found = json.loads(summary.read_text())["config"].get("width")
     assert found == value
     assert type(found) is type(value)
+
+
+def test_seeds_of_nineteen_digits_are_two_seeds(table, succeeds, tmp_path):
+    seeds = [1234567890123456788, 1234567890123456789]
+    table([{"seed": seed, "loss": 1} for seed in seeds])
+    succeeds("import", "csv", "runs.csv", "--metrics", "loss")
+    found = (tmp_path / "imported").glob("*/summary.json")
+    assert sorted(json.loads(path.read_text())["config"]["seed"] for path in found) == seeds
+
+
+def test_names_that_tell_runs_apart_replace_no_setting(table, succeeds, refused, tmp_path):
+    table([{"Name": name, "run": 1, "run_name": 2, "loss": 1} for name in ("a", "b")])
+    words = ("import", "csv", "runs.csv", "--settings", "run,run_name", "--metrics", "loss")
+    succeeds(*words)
+    found = [
+        json.loads(path.read_text()) for path in (tmp_path / "imported").glob("*/summary.json")
+    ]
+    config = {"run": 1, "run_name": 2, "seed": 0}
+    assert sorted((each["config"] for each in found), key=str) == [
+        {**config, "run_name_name": name} for name in ("a", "b")
+    ]
+    assert "'seed' is a setting already" in refused(*words, "--name-as", "seed")
 
 
 def test_an_empty_metric_has_no_value_and_an_empty_setting_is_left_out(table, succeeds, tmp_path):

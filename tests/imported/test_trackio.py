@@ -139,6 +139,15 @@ def test_the_older_tables_without_configurations_are_read(database, succeeds, tm
     assert curve.read_text() == "epoch,loss\n0,1.0\n1,nan\n"
 
 
+def test_a_whole_number_of_any_size_is_that_number(database, succeeds, tmp_path):
+    log(database(NEW), "a", 0, {"loss": 2**70, "low": -(10**300), "none": 10**309})
+    succeeds("import", "trackio", "project.db")
+    (summary,) = (tmp_path / "imported").glob("*/summary.json")
+    found = json.loads(summary.read_text())
+    assert found["metrics"] == {"loss": 2.0**70, "low": -1e300, "none": None}
+    assert found["status"] == "finished"
+
+
 def test_a_database_that_is_written_meanwhile_is_left_as_it_is(project, succeeds, tmp_path):
     before = (tmp_path / "project.db").read_bytes()
     project.execute("PRAGMA journal_mode = WAL")
