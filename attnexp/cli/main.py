@@ -25,6 +25,7 @@ from attnexp.core.errors import (
     refusal,
     with_choices,
 )
+from attnexp.core.secrets import redacted
 from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
 
@@ -119,11 +120,11 @@ def _fault(error: Exception) -> str:
     """Write the traceback of a bug in attnexp into a file, and return a sentence that names it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(last.filename)}, line {last.lineno}"
-    what = f"{type(error).__name__}: {' '.join(str(error).split()):.100} ({where})"
+    what = f"{type(error).__name__}: {' '.join(redacted(str(error)).split()):.100} ({where})"
     try:
         file, path = tempfile.mkstemp(prefix="attnexp-", suffix=".log")
         with open(file, "w", encoding="utf-8", errors="backslashreplace") as log:
-            log.write("".join(traceback.format_exception(error)))
+            log.write(redacted("".join(traceback.format_exception(error))))
     except OSError:
         return f"a bug in attnexp: {what}"
     return f"a bug in attnexp: {what}. Please report it with {path}"

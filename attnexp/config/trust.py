@@ -19,7 +19,7 @@ from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir
 from attnexp.config.target import TARGET
 from attnexp.core.errors import RequestError
-from attnexp.runs.redaction import MASK
+from attnexp.runs.redaction import holds_mask
 from attnexp.runs.settings import GROUPS
 
 VARIABLE = re.compile(r"\$\{oc\.env:(\w+)\}")
@@ -164,7 +164,7 @@ def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
 
 def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[str]) -> Any:
     """The value, checked. Appends to `used` the targets that are the user's own."""
-    if value == MASK:
+    if isinstance(value, str) and holds_mask(value):
         raise ValueError(f"{path} was a secret, which a run folder does not store")
     if isinstance(value, str) and "${" in VARIABLE.sub("", value):
         raise ValueError(f"{path} is {value!r}, and a run folder holds no such interpolations")
