@@ -1,12 +1,12 @@
 """A run as another tool has recorded it, and which parts of it are asked for."""
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
+from attnexp.runs.files import is_finite
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import Value
 from attnexp.runs.summary import Direction
@@ -92,7 +92,7 @@ def value_of(cell: str) -> Value:
 
 def finite_or_none(value: float) -> float | None:
     """Return a number, or None for NaN and infinities."""
-    return value if math.isfinite(value) else None
+    return value if is_finite(value) else None
 
 
 def require_names(names: Iterable[str], known: Sequence[str], what: str, option: str) -> None:
