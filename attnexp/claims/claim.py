@@ -131,7 +131,7 @@ class Claim(Written, frozen=True, kw_only=True):
             verdict = decision.decide(evidence)
         except RequestError as error:
             verdict = Verdict("cannot tell", str(error))
-        except Exception as error:  # a decision of one's own may raise anything
+        except (Exception, SystemExit) as error:  # a decision of one's own may raise anything
             why = f"{type(decision).__name__} ended in {type(error).__name__}: {error}"
             verdict = Verdict("failed", why)
         return replace(verdict, shown=[*verdict.shown, *self._shown(evidence)])
@@ -177,7 +177,7 @@ class Claim(Written, frozen=True, kw_only=True):
             if seed not in known:
                 try:
                     points = [Point(seed, *each) for each in compute(seed=seed, **arguments)]
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     raise RequestError(
                         f"computes: {name} failed for seed {seed}: {type(error).__name__}: {error}"
                     ) from error

@@ -17,6 +17,7 @@ from importlib import import_module
 from attnexp.cli.verbs import ASKED, VERBS, WITHOUT_VERB
 from attnexp.core.errors import (
     FULL,
+    CommandEnded,
     OutputClosedError,
     RequestError,
     RunFailedError,
@@ -57,7 +58,9 @@ def run(argv: Sequence[str]) -> int:
         _check_text(argv)
         _check_directory()
         _command(argv)(argv)
-    except (Exception, KeyboardInterrupt) as error:
+    except CommandEnded:
+        raise
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
         code, sentence = _ending(error)
     lost = _flush()
     if lost is not None and code == 0:
@@ -94,11 +97,15 @@ def _flush() -> OSError | None:
     return None
 
 
-def _ending(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
+def _ending(error: Exception | KeyboardInterrupt | SystemExit) -> tuple[int, str]:
     """Return the exit code of a command that an error has ended, and the sentence that says why.
 
     A command whose output is no longer read ends without one, as other programs do.
     """
+    if isinstance(error, SystemExit):
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename}, line {last.lineno}"
+        return FAILURE, f"code of yours called sys.exit({error.code!r}) ({where})"
     if isinstance(error, OutputClosedError | BrokenPipeError):
         return SIGNAL + SIGPIPE, ""
     if isinstance(error, OSError) and error.errno in FULL and error.filename is None:

@@ -47,7 +47,7 @@ from attnexp.config.messages import ComposeErrors, explanation, override_name
 from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
 from attnexp.config.trust import search_user_modules
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.core.secrets import MASK
 from attnexp.runs.files import stamp
 from attnexp.runs.place import Place
@@ -102,7 +102,10 @@ class CommandLine:
             elif asked.hydra_help:
                 self.app.hydra_help(config_name=name, args_parser=get_args_parser(), args=asked)
             elif asked.cfg:
-                self.app.show_cfg(name, overrides, asked.cfg, asked.package, asked.resolve)
+                try:
+                    self.app.show_cfg(name, overrides, asked.cfg, asked.package, asked.resolve)
+                except SystemExit as error:  # Hydra has said that there is no such package
+                    raise CommandEnded(error.code) from error
             elif asked.info:
                 self.app.show_info(asked.info, config_name=name, overrides=overrides)
             else:

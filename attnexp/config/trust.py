@@ -18,7 +18,7 @@ from typing import Any
 from attnexp.config.documents import read_document
 from attnexp.config.groups import conf_dir
 from attnexp.config.target import TARGET
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, message
 from attnexp.runs.redaction import holds_mask
 from attnexp.runs.settings import GROUPS
 
@@ -54,8 +54,8 @@ class Trust:
         module, _, attribute = target.rpartition(".")
         try:
             found = getattr(import_module(module), attribute)
-        except Exception as error:  # a module of the user's may raise anything
-            raise ValueError(f"'{target}' cannot be imported: {error}") from error
+        except (Exception, SystemExit) as error:  # a module of the user's may raise anything
+            raise ValueError(f"'{target}' cannot be imported: {message(error)}") from error
         origin = str(getattr(found, "__module__", None))
         if not self._in_modules(origin):
             raise ValueError(f"'{target}' is not defined in a trusted module, but in {origin}")
