@@ -115,9 +115,12 @@ def read_card(path: Path) -> Card:
 def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:
     """Return the trials that all cards have, each with the rows of all of them.
 
-    A row that several cards have counts once. Raises RequestError if cards have different levels
+    A row that several cards have counts once. But a subject that has other numbers in another card
+    is a row for each, labelled by its card: `mine (a)` of a.json. `names` are those of the files.
+    Raises RequestError if cards have different levels
     or if a trial has different settings, which are named.
     """
+    cards = _told_apart(cards, names)
     first = cards[0]
     for card, name in zip(cards, names, strict=True):
         if card.level != first.level:
@@ -141,3 +144,32 @@ def merged(cards: Sequence[Card], names: Sequence[str]) -> list[TrialResult]:
     if not found:
         raise RequestError("no trial is in all of these cards")
     return found
+
+
+def _told_apart(cards: Sequence[Card], names: Sequence[str]) -> list[Card]:
+    """Return the cards with the name of its file behind each subject that has other numbers."""
+    known: dict[tuple[str, str], RowResult] = {}
+    several = set()
+    for card in cards:
+        for trial in card.trials:
+            row = trial.rows[0]
+            if _measured(known.setdefault((trial.name, row.label), row)) != _measured(row):
+                several.add(row.label)
+    stems = [Path(name).stem for name in names]
+    ends = stems if len(set(stems)) == len(stems) else names
+    return [
+        msgspec.structs.replace(card, trials=[_labelled(trial, end) for trial in card.trials])
+        if card.subject in several
+        else card
+        for card, end in zip(cards, ends, strict=True)
+    ]
+
+
+def _measured(row: RowResult) -> tuple[object, ...]:
+    return row.numbers, row.diverged, row.lost
+
+
+def _labelled(trial: TrialResult, end: str) -> TrialResult:
+    subject, *others = trial.rows
+    row = msgspec.structs.replace(subject, label=f"{subject.label} ({end})")
+    return msgspec.structs.replace(trial, rows=[row, *others])

@@ -15,7 +15,7 @@ from attnexp.cards.cost import costs_of
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import STEPS, Escapes, LevelName, Task, Works
 from attnexp.core import console
-from attnexp.core.errors import RequestError, RunFailedError, shortened
+from attnexp.core.errors import CommandEnded, RequestError, RunFailedError, shortened
 from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.provenance import processor, versions
@@ -38,7 +38,7 @@ NOTHING = Sample("", {})
 """The sample of a row without a result."""
 
 Command = Callable[[Sequence[str]], None]
-"""Runs `attnexp` with arguments, and raises SystemExit if it fails."""
+"""Runs `attnexp` with arguments, and raises CommandEnded if it fails."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def _probe(runs: Sequence[Run], names: Sequence[str], effort: Effort) -> None:
         run.path for run in runs if set(names) - {row.intervention for row in run.interventions}
     ]
     if lacking:
-        with suppress(SystemExit):
+        with suppress(CommandEnded):
             effort.command(["probe", *lacking, *names, *own])
 
 

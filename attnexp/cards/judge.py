@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from attnexp.cards.card_file import RowResult, TrialResult
 from attnexp.core.console import number_text
@@ -11,6 +10,7 @@ from attnexp.select.sample import Sample, standings, with_diverged
 from attnexp.stats.compare import Standing, fewest_seeds
 from attnexp.stats.exact import fisher
 from attnexp.stats.intervals import LEVEL
+from attnexp.stats.scaled import mean
 from attnexp.tables.learning import Modes, modes_of
 
 MOST_NAMED = 3
@@ -81,7 +81,7 @@ def _verdict(
     names = (trial.name, rows[0].label, rows[1].label)
     one, other = map(modes_of, samples)
     seeds = min(len(sample.means) for sample in samples)
-    means = [fmean(sample.means) for sample in samples]
+    means = [mean(sample.means) for sample in samples]
     metric = f"{trial.metric} {number_text(means[0])} and {number_text(means[1])}"
     size = _size(samples[0], means)
     if one and other and (p := _fisher(one, other)) <= LEVEL:

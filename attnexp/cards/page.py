@@ -1,7 +1,6 @@
 """The page of a card, and its table in the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import fmean
 from typing import Any
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult
@@ -10,6 +9,7 @@ from attnexp.cards.judge import SIGNS, TOLD_APART, ahead, counts, largest, learn
 from attnexp.core.console import number_text
 from attnexp.report.results import grid_content
 from attnexp.select.number import AT
+from attnexp.stats.scaled import mean
 from attnexp.tables.grid import Cell, Grid, Head, Report
 
 SKIP = "skip"
@@ -74,7 +74,7 @@ def _mean(trial: TrialResult, row: RowResult, sign: str, strong: bool) -> Cell:
     if not row.values(trial.metric):
         return Cell(SKIP)
     learned = learned_text(trial, row).replace(" of ", "/")
-    parts = (number_text(fmean(row.values(trial.metric))), learned, sign)
+    parts = (number_text(mean(row.values(trial.metric))), learned, sign)
     return Cell(" ".join(filter(None, parts)), strong)
 
 
@@ -97,7 +97,7 @@ def leaderboard(trials: Sequence[TrialResult]) -> Report:
         for row, strong in zip(trial.rows, ahead(trial), strict=True):
             cells[row.label] = _mean(trial, row, "*" if strong else "", strong)
             values = row.values(trial.metric)
-            records[row.label][f"{trial.name} {trial.metric}"] = fmean(values) if values else None
+            records[row.label][f"{trial.name} {trial.metric}"] = mean(values) if values else None
         rows.append(_cells(trial, cells, labels))
     heads = [Head("trial"), Head("metric", spare=1)]
     heads += [Head(label, right=True, spare=2 * (i > 0)) for i, label in enumerate(labels)]
@@ -158,7 +158,7 @@ def _trial_content(trial: TrialResult) -> dict[str, Any]:
     rows = []
     for row in trial.rows:
         found = map(row.values, numbers)
-        texts = [number_text(fmean(values)) if values else SKIP for values in found]
+        texts = [number_text(mean(values)) if values else SKIP for values in found]
         tuned = ", ".join(f"{name}={value}" for name, value in row.tuned.items())
         lost = f"{row.lost}: {row.why}" if row.lost else ""
         texts = [row.label, *texts, learned_text(trial, row), tuned, lost]
@@ -182,7 +182,7 @@ def _dots(trial: TrialResult) -> dict[str, Any] | None:
         sample = trial.sample(row, trial.metric)
         if sample.means:
             low, high = sample.spread.interval
-            ends = {"mean": fmean(sample.means), "low": low, "high": high}
+            ends = {"mean": mean(sample.means), "low": low, "high": high}
             rows.append({"name": row.label, "seeds": sample.means, **ends})
     if len(rows) < 2:
         return None
@@ -214,7 +214,7 @@ def _line(place: int, row: RowResult, places: dict[str, float]) -> dict[str, Any
         "place": place,
         "seeds": seeds,
         "x": [x for x, _ in found],
-        "mean": [fmean(values) for _, values in found],
+        "mean": [mean(values) for _, values in found],
         "low": [min(values) for _, values in found],
         "high": [max(values) for _, values in found],
     }

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from attnexp.plots.look import Look
 
 Command = Callable[[Sequence[str]], None]
-"""Runs `attnexp` with arguments, and raises SystemExit if it fails."""
+"""Runs `attnexp` with arguments, and raises CommandEnded if it fails."""
 
 
 def figures_folder(name: str) -> Path:

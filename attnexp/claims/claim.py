@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import msgspec
@@ -20,6 +19,7 @@ from attnexp.config.groups import conf_dir
 from attnexp.config.schema import check_settings
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, nearest_text, none_of
+from attnexp.stats.scaled import mean
 
 FOLDER = Path("outputs") / "claims"
 """The folder of the runs of claims, with a folder for each."""
@@ -131,7 +131,7 @@ class Claim(Written, frozen=True, kw_only=True):
             verdict = decision.decide(evidence)
         except RequestError as error:
             verdict = Verdict("cannot tell", str(error))
-        except Exception as error:  # a decision of one's own may raise anything
+        except (Exception, SystemExit) as error:  # a decision of one's own may raise anything
             why = f"{type(decision).__name__} ended in {type(error).__name__}: {error}"
             verdict = Verdict("failed", why)
         return replace(verdict, shown=[*verdict.shown, *self._shown(evidence)])
@@ -160,7 +160,7 @@ class Claim(Written, frozen=True, kw_only=True):
             except RequestError:
                 yield named, "skip"
             else:
-                yield named, f"{number_text(fmean(means))}, mean of {len(means)} seeds"
+                yield named, f"{number_text(mean(means))}, mean of {len(means)} seeds"
 
     def missing_points(self, seeds: Sequence[int], there: Sequence[Point]) -> Iterator[list[Point]]:
         """Compute and yield the points of each seed that is not there.
@@ -177,7 +177,7 @@ class Claim(Written, frozen=True, kw_only=True):
             if seed not in known:
                 try:
                     points = [Point(seed, *each) for each in compute(seed=seed, **arguments)]
-                except Exception as error:
+                except (Exception, SystemExit) as error:
                     raise RequestError(
                         f"computes: {name} failed for seed {seed}: {type(error).__name__}: {error}"
                     ) from error

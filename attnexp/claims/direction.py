@@ -1,7 +1,6 @@
 """A decision by which of two rows of runs is better."""
 
 from collections.abc import Sequence
-from statistics import fmean
 
 from attnexp.claims.decision import Decision, Verdict
 from attnexp.claims.evidence import Evidence
@@ -10,6 +9,7 @@ from attnexp.core.errors import RequestError
 from attnexp.select.sample import Sample, standings
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
+from attnexp.stats.scaled import mean
 
 
 class Direction(Decision):
@@ -79,4 +79,4 @@ class Direction(Decision):
 
     def _solved(self, samples: Sequence[Sample]) -> bool:
         """Return whether the means of all samples are within the margin of the best value."""
-        return all(abs(fmean(each.means) - each.best) <= self.equal_within for each in samples)
+        return all(abs(mean(each.means) - each.best) <= self.equal_within for each in samples)

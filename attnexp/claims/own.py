@@ -54,7 +54,7 @@ class Own:
             raise RequestError(f"{path}: there is no file {self.path}")
         try:
             return _loaded(f"attnexp_claim_{self.folder.name}", self.path, stamp(self.path))
-        except Exception as error:  # a file of the user's may raise anything
+        except (Exception, SystemExit) as error:  # a file of the user's may raise anything
             reason = f"{type(error).__name__}: {error}"
             raise RequestError(f"{path}: {self.path} cannot be loaded: {reason}") from error
 

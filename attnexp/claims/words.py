@@ -10,7 +10,7 @@ from attnexp.claims.direction import Direction
 from attnexp.claims.escaped import Escaped
 from attnexp.claims.own import PREFIX, Own
 from attnexp.config.schema import check_settings, check_type
-from attnexp.core.errors import RequestError, choices_text, none_of
+from attnexp.core.errors import RequestError, choices_text, message, none_of
 
 IS = "is"
 """The key whose value names a decision, or a function that computes points."""
@@ -52,8 +52,8 @@ def made(decides: Mapping[str, Any], own: Own, path: str = "decides") -> Decisio
         return found(**arguments)
     except RequestError:
         raise
-    except Exception as error:  # a decision of one's own may raise anything
-        raise RequestError(f"{path}: {word} refuses its arguments: {error}") from error
+    except (Exception, SystemExit) as error:  # a decision of one's own may raise anything
+        raise RequestError(f"{path}: {word} refuses its arguments: {message(error)}") from error
 
 
 def names_own(decides: Any) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from attnexp.cli.candidates import Candidates, files, runs
-from attnexp.core.errors import RequestError, none_of
+from attnexp.core.errors import CommandEnded, RequestError, none_of
 from attnexp.tables.output import FORMATS, Output, chosen_format
 from attnexp.tables.paper import Paper
 
@@ -41,6 +41,9 @@ class Arguments(argparse.ArgumentParser):
         action = super().add_argument(*names, **settings)
         setattr(action, "completer", completes or (files if settings.get("type") is Path else None))
         return action
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise CommandEnded(status)
 
     def error(self, message: str) -> NoReturn:
         raise RequestError(f"{message}. `{self.prog} --help` shows what there is")

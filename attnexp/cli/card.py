@@ -10,7 +10,7 @@ from attnexp.cli.arguments import Arguments, count, fraction, listed
 from attnexp.cli.candidates import chosen
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.runs.files import file_word, write_output
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ def _command(words: Sequence[str]) -> None:
     from attnexp.cli.main import run  # which imports the modules of verbs
 
     if code := run(words):
-        raise SystemExit(code)
+        raise CommandEnded(code)
 
 
 def make_parser() -> Arguments:

@@ -7,6 +7,7 @@ from pathlib import Path
 from attnexp.cli import candidates
 from attnexp.cli.arguments import Arguments
 from attnexp.core import console
+from attnexp.core.errors import CommandEnded
 from attnexp.course.chapter_file import names, read_chapter, title
 
 EPILOG = """examples:
@@ -19,8 +20,8 @@ EPILOG = """examples:
 def main(argv: Sequence[str]) -> None:
     """List the chapters, or run the commands of one.
 
-    Raises RequestError for an unknown chapter, and SystemExit with the exit code of a command that
-    fails and has said why.
+    Raises RequestError for an unknown chapter, and CommandEnded with the exit code of a command
+    that fails and has said why.
     """
     arguments = make_parser().parse_intermixed_args(argv)
     if arguments.name is None:
@@ -67,4 +68,4 @@ def _run(command: str) -> None:
     console.out.print()
     if code:
         console.warn_aside("the chapter stops here; the same command goes on from there")
-        raise SystemExit(code)
+        raise CommandEnded(code)

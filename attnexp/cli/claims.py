@@ -16,7 +16,7 @@ from attnexp.cli.drawing import add_look, asked_look, require_drawing
 from attnexp.cli.main import FAILURE, REQUEST
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
-from attnexp.core.errors import RequestError, RunFailedError
+from attnexp.core.errors import CommandEnded, RequestError, RunFailedError
 from attnexp.runs.files import write_output
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ def main(argv: Sequence[str]) -> None:
     """List the claims, or run and judge those that the arguments name.
 
     An error in one claim is its own verdict, and the others are listed. Raises RequestError for an
-    unknown claim, and for a named one that cannot be run, SystemExit with the exit code of a sweep
-    that fails and has said why, and RunFailedError if a claim could not be judged.
+    unknown claim, and for a named one that cannot be run, CommandEnded with the exit code of a
+    sweep that fails and has said why, and RunFailedError if a claim could not be judged.
     """
     arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.claims.card import markdown, record
@@ -89,8 +89,8 @@ def main(argv: Sequence[str]) -> None:
 def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
     """Return a claim with its verdict, after running its missing parts if it was chosen.
 
-    Raises RequestError and SystemExit for the only claim that was chosen; of several, each has its
-    own verdict.
+    Raises RequestError and CommandEnded for the only claim that was chosen; of several, each has
+    its own verdict.
     """
     from attnexp.claims.card import Entry, judged
     from attnexp.claims.carry_out import draw_claim, plan_claim, run_claim
@@ -113,7 +113,7 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
         if arguments.name is not None:
             raise
         return Entry(name, claim, Verdict("failed", str(error)))
-    except SystemExit as error:
+    except CommandEnded as error:
         if arguments.name is not None or error.code not in (REQUEST, FAILURE):
             raise
         return Entry(name, claim, Verdict("failed", "a command of it failed, and has said why"))
@@ -153,4 +153,4 @@ def _command(words: Sequence[str]) -> None:
     console.say(shlex.join(["attnexp", *words]))
     if code := run(words):
         console.warn_aside("the claim stops here; the same command goes on from there")
-        raise SystemExit(code)
+        raise CommandEnded(code)

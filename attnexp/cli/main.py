@@ -17,6 +17,7 @@ from importlib import import_module
 from attnexp.cli.verbs import ASKED, VERBS, WITHOUT_VERB
 from attnexp.core.errors import (
     FULL,
+    CommandEnded,
     OutputClosedError,
     RequestError,
     RunFailedError,
@@ -25,6 +26,7 @@ from attnexp.core.errors import (
     refusal,
     with_choices,
 )
+from attnexp.core.secrets import redacted
 from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
 
@@ -56,7 +58,9 @@ def run(argv: Sequence[str]) -> int:
         _check_text(argv)
         _check_directory()
         _command(argv)(argv)
-    except (Exception, KeyboardInterrupt) as error:
+    except CommandEnded:
+        raise
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
         code, sentence = _ending(error)
     lost = _flush()
     if lost is not None and code == 0:
@@ -93,11 +97,15 @@ def _flush() -> OSError | None:
     return None
 
 
-def _ending(error: Exception | KeyboardInterrupt) -> tuple[int, str]:
+def _ending(error: Exception | KeyboardInterrupt | SystemExit) -> tuple[int, str]:
     """Return the exit code of a command that an error has ended, and the sentence that says why.
 
     A command whose output is no longer read ends without one, as other programs do.
     """
+    if isinstance(error, SystemExit):
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename}, line {last.lineno}"
+        return FAILURE, f"code of yours called sys.exit({error.code!r}) ({where})"
     if isinstance(error, OutputClosedError | BrokenPipeError):
         return SIGNAL + SIGPIPE, ""
     if isinstance(error, OSError) and error.errno in FULL and error.filename is None:
@@ -119,11 +127,11 @@ def _fault(error: Exception) -> str:
     """Write the traceback of a bug in attnexp into a file, and return a sentence that names it."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{os.path.basename(last.filename)}, line {last.lineno}"
-    what = f"{type(error).__name__}: {' '.join(str(error).split()):.100} ({where})"
+    what = f"{type(error).__name__}: {' '.join(redacted(str(error)).split()):.100} ({where})"
     try:
         file, path = tempfile.mkstemp(prefix="attnexp-", suffix=".log")
         with open(file, "w", encoding="utf-8", errors="backslashreplace") as log:
-            log.write("".join(traceback.format_exception(error)))
+            log.write(redacted("".join(traceback.format_exception(error))))
     except OSError:
         return f"a bug in attnexp: {what}"
     return f"a bug in attnexp: {what}. Please report it with {path}"

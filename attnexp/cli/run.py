@@ -13,9 +13,9 @@ from attnexp.config.messages import ComposeErrors
 from attnexp.config.without_effect import check_unused, say_unused_alone
 from attnexp.core import console
 from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
+from attnexp.core.secrets import MASK
 from attnexp.runs.files import FIGURES, SUMMARY
 from attnexp.runs.lock import TakenOverError, hold
-from attnexp.runs.redaction import MASK
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary, error_text
 from attnexp.runs.user_code import warn_of_reads

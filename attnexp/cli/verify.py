@@ -89,7 +89,7 @@ def _verify(arguments: argparse.Namespace) -> list[dict[str, object]]:
             verdict, record = _unverified(str(error))
         except RunFailedError as error:
             verdict, record = _unverified(str(error))
-        except Exception as error:  # a summary may ask for anything
+        except (Exception, SystemExit) as error:  # a summary may ask for anything
             verdict, record = _unverified(shortened(error_text(error), 160))
         else:
             verdict, record = str(repetition), {**repetition.record(), "why": None}
@@ -135,7 +135,7 @@ def _repeated(
         with place as folder:
             try:
                 summary = execute(prepared, Path(folder))
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 raise RunFailedError(shortened(error_text(error), 160)) from error
             if any(note.startswith(BY_CLOCK) for note in summary.notes):
                 raise RunFailedError("it takes longer than the rest of --seconds")

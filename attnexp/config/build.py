@@ -21,7 +21,7 @@ from attnexp.config.resolved import resolved
 from attnexp.config.schema import check_finite, check_settings
 from attnexp.config.target import TARGET, import_target
 from attnexp.core.batch import Points
-from attnexp.core.errors import RequestError, choices_text
+from attnexp.core.errors import RequestError, choices_text, message
 from attnexp.core.seeds import generator, seeded
 from attnexp.data.base import Dataset
 from attnexp.normalizers.base import Normalizer
@@ -245,7 +245,7 @@ def _made(group: str, node: DictConfig, settings: Mapping[str, Any], /, **given:
         made = build(node, settings, **given)
     except (RequestError, ValueError):
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{os.path.basename(last.filename)}, line {last.lineno}"
         why = error_text(error).partition("\n")[0]
@@ -317,10 +317,10 @@ def _check_schedule(schedule: Any, settings: Mapping[str, Any]) -> None:
     """Raise RequestError unless the schedule maps progress to a finite factor."""
     try:
         factors = [float(schedule(progress)) for progress in (0.0, 1.0)]
-    except Exception as error:  # a class of the user's may raise anything
+    except (Exception, SystemExit) as error:  # a class of the user's may raise anything
         raise RequestError(
             f"schedule._target_: {settings['_target_']} makes a {type(schedule).__name__}, and "
-            f"schedule takes a function of the progress of training, from 0 to 1: {error}"
+            f"schedule takes a function of the progress of training, from 0 to 1: {message(error)}"
         ) from error
     if not all(map(math.isfinite, factors)):
         raise RequestError(

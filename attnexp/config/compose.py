@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 from hydra.core.config_search_path import ConfigSearchPath, SearchPathQuery
 from hydra.core.global_hydra import GlobalHydra
@@ -24,7 +24,7 @@ from hydra.plugins.config_source import ConfigResult
 from hydra.plugins.plugin import Plugin
 from hydra.plugins.sweeper import Sweeper
 from hydra.types import HydraContext, RunMode
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, flag_override
 from omegaconf.errors import InterpolationValidationError
 
 from attnexp.config.apart import Variants, apart, merged, swept_groups
@@ -50,10 +50,11 @@ from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
 from attnexp.config.trust import search_user_modules
 from attnexp.config.words import readable
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import CommandEnded, RequestError
+from attnexp.core.secrets import MASK
 from attnexp.runs.files import stamp
 from attnexp.runs.place import Place
-from attnexp.runs.redaction import masked
+from attnexp.runs.redaction import is_secret, masked
 from attnexp.runs.settings import GROUPS
 
 CONFIG = "config"
@@ -68,7 +69,7 @@ class CommandLine:
     the whole line as it is recorded.
     """
 
-    app: Hydra
+    app: "ComposingHydra"
     arguments: Any
     command: str
 
@@ -98,16 +99,21 @@ class CommandLine:
     def answer_question(self) -> bool:
         """Answer a question to Hydra that needs no run, and return whether there was one."""
         asked, name, overrides = self.arguments, self.config_name, self.overrides
+        self.app.shown = "resolved" if asked.resolve else "as typed"
         with composing():
             if asked.shell_completion:
                 self.app.shell_completion(config_name=name, overrides=overrides)
             elif asked.hydra_help:
                 self.app.hydra_help(config_name=name, args_parser=get_args_parser(), args=asked)
             elif asked.cfg:
-                self.app.show_cfg(name, overrides, asked.cfg, asked.package, asked.resolve)
+                try:
+                    self.app.show_cfg(name, overrides, asked.cfg, asked.package, asked.resolve)
+                except SystemExit as error:  # Hydra has said that there is no such package
+                    raise CommandEnded(error.code) from error
             elif asked.info:
                 self.app.show_info(asked.info, config_name=name, overrides=overrides)
             else:
+                self.app.shown = "no"
                 return False
         return True
 
@@ -228,7 +234,7 @@ def make_parser() -> ArgumentParser:
     return parser
 
 
-def start(config_dir: str | None, command: str | None = None) -> Hydra:
+def start(config_dir: str | None, command: str | None = None) -> "ComposingHydra":
     """Hydra with our configuration, and the user's folder in front of it."""
     choose_defaults()
     folder = None if config_dir is None else Path(config_dir)
@@ -327,6 +333,9 @@ def _dirname(hydra: DictConfig, form: Any) -> str:
 class ComposingHydra(Hydra):
     """Hydra, whose composing raises RequestError or one of ComposeErrors, and nothing else."""
 
+    shown: Literal["no", "as typed", "resolved"] = "no"
+    """Whether what is composed is printed, and how. It has no secrets then."""
+
     def compose_config(
         self,
         config_name: str | None,
@@ -344,7 +353,29 @@ class ComposingHydra(Hydra):
                 configure_logging(config.hydra.hydra_logging, config.hydra.verbose)
                 take_messages()
                 self._print_debug_info(config_name, overrides, run_mode)
+            if self.shown != "no":
+                with flag_override(config, ["struct", "readonly"], False):
+                    _hide_secrets(config, self.shown == "resolved")
             return config
+
+
+def _hidden_word(word: str) -> str:
+    name, sign, value = word.partition("=")
+    return f"{name}={MASK}" if sign and is_secret(name, value) else word
+
+
+def _hide_secrets(config: DictConfig, resolved: bool) -> None:
+    """Mask the secrets in a configuration, `resolved` also those that are interpolations."""
+    typed: Any = OmegaConf.to_container(config, resolve=False)
+    for name, value in masked(typed).items():
+        if isinstance(value, Mapping):
+            _hide_secrets(config[name], resolved)
+        elif resolved and is_secret(name, value) and OmegaConf.is_interpolation(config, name):
+            config[name] = MASK
+        elif resolved and name == "task":  # the words of the command line
+            config[name] = [_hidden_word(word) for word in value]
+        elif value != typed[name]:
+            config[name] = value
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from attnexp.config.documents import read_document
 from attnexp.config.groups import choices
 from attnexp.config.schema import check_settings
 from attnexp.config.target import TARGET, import_target
-from attnexp.core.errors import RequestError
+from attnexp.core.errors import RequestError, message
 from attnexp.probe.interventions import NamedLaw
 from attnexp.probe.laws.base import Law
 
@@ -54,8 +54,8 @@ def _made(name: str, settings: Mapping[str, Any], argument: str | None, text: st
     check_settings(own, found, name)
     try:
         law = found(**own)
-    except Exception as error:  # a class of the user's may raise anything
-        raise RequestError(f"{path}: {error}") from error
+    except (Exception, SystemExit) as error:  # a class of the user's may raise anything
+        raise RequestError(f"{path}: {message(error)}") from error
     if not isinstance(law, Law):
         raise RequestError(f"{path}: {settings[TARGET]!r} is not a subclass of Law")
     return law

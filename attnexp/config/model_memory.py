@@ -67,7 +67,7 @@ def check_model_memory(make_model: Callable[[], nn.Module], dtype: torch.dtype) 
             make_model()
     except ModelTooLargeError:
         raise
-    except Exception:
+    except (Exception, SystemExit):
         pass  # it is built again, with content, and then raises its own error
     finally:
         hook.remove()

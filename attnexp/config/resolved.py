@@ -14,8 +14,9 @@ from omegaconf.resolvers import oc
 from attnexp.config.hydra_internals import register_resolver
 from attnexp.config.schema import check_settings
 from attnexp.core.errors import RequestError
+from attnexp.core.secrets import learn
 from attnexp.runs.key import NEUTRAL, identity, run_key, run_name
-from attnexp.runs.redaction import MASK, masked
+from attnexp.runs.redaction import holds_mask, is_secret, masked
 from attnexp.runs.settings import leaves
 from attnexp.runs.sources import digest
 from attnexp.runs.user_code import user_code
@@ -72,6 +73,7 @@ def resolved(config: DictConfig) -> dict[str, Any]:
         raise RequestError("the settings are nested too deeply, or refer to each other") from error
     _require_text_as_names(plain)
     _require_no_mask(plain)
+    masked(plain)  # learns the secrets
     check_settings(plain, Settings, "")
     if not plain["output_dir"].strip():
         raise RequestError("output_dir is empty: give the folder for runs, as output_dir=outputs")
@@ -91,10 +93,10 @@ def _require_text_as_names(settings: Mapping[Any, Any], path: str = "") -> None:
 def _require_no_mask(settings: Mapping[str, Any]) -> None:
     """Raise RequestError for the mask that a record holds in place of a secret."""
     for name, value in leaves(settings):
-        if value == MASK:
+        if holds_mask(value):
             raise RequestError(
-                f"{name} is '{MASK}', which is recorded in place of a secret: give the secret as "
-                f"{name}='${{oc.env:NAME}}', and set NAME in the environment"
+                f"{name} is {str(value)!r:.60}, which is recorded in place of a secret: give the "
+                f"secret as {name}='${{oc.env:NAME}}', and set NAME in the environment"
             )
 
 
@@ -115,7 +117,9 @@ def recorded(config: DictConfig) -> dict[str, Any]:
         ) from error
     finally:
         _variables_by_name.reset(names)
-    settings: dict[str, Any] = masked(_by_name(_plain(config), by_name))
+    plain = _plain(config)
+    masked(plain)  # learns secrets that come from the environment
+    settings: dict[str, Any] = masked(_by_name(plain, by_name))
     return settings
 
 
@@ -146,6 +150,8 @@ def _environment(name: str, *default: Any) -> str | None:
     if _variables_by_name.get() and name in os.environ:
         return f"\0{name}\0"
     value: str | None = oc.env(name, *default)
+    if value is not None and is_secret(name, value):
+        learn(value)
     return value
 
 

@@ -99,7 +99,7 @@ def rebuild(
         return make(config, first_summary(key, recorded(config), summary.choices, code=code))
     except RequestError:
         raise
-    except Exception as error:  # what is in the folder may be of any kind
+    except (Exception, SystemExit) as error:  # what is in the folder may be of any kind
         why = str(error) if isinstance(error, ValueError) else error_text(error)
         raise RequestError(
             f"{folder} holds a run that cannot be built again: {' '.join(why.split())}"

@@ -23,8 +23,9 @@ from attnexp.core.errors import (
     suggestion,
     with_choices,
 )
+from attnexp.core.secrets import MASK
 from attnexp.core.synonyms import settings_for
-from attnexp.runs.redaction import MASK, is_secret
+from attnexp.runs.redaction import is_secret
 
 WORDS = {
     "int": "a whole number",
@@ -186,7 +187,7 @@ def _misfit(error: str, kind: Any, value: Any, path: str) -> str:
             inside = "a value inside "
             break
         path, value = f"{path}[{place}]", value[int(place)]
-    shown = MASK if is_secret(path) else shortened_value(repr(value), SHOWN)
+    shown = MASK if is_secret(path, value) else shortened_value(repr(value), SHOWN)
     length = (expected and expected[2]) or ""
     where = f"the names in {path}" if "`key`" in error else f"{inside}{path}"
     near = nearest_text(str(value), literals)

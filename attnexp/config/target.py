@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from attnexp.core.errors import RequestError, nearest_text
+from attnexp.core.errors import RequestError, message, nearest_text
 
 TARGET = "_target_"
 """The key whose value is imported and called."""
@@ -23,9 +23,9 @@ def import_target(settings: Mapping[str, Any], path: str) -> Callable[..., Any]:
     module, _, attribute = str(name).rpartition(".")
     try:
         found = getattr(import_module(module), attribute)
-    except Exception as error:  # a module of the user's may raise anything
+    except (Exception, SystemExit) as error:  # a module of the user's may raise anything
         near = nearest_text(attribute, vars(sys.modules[module])) if module in sys.modules else ""
-        problem = f"{path}.{TARGET}: '{name}' cannot be imported: {error}"
+        problem = f"{path}.{TARGET}: '{name}' cannot be imported: {message(error)}"
         raise RequestError(f"{problem}.{near}" if near else problem) from error
     if not callable(found):
         raise RequestError(f"{path}.{TARGET}: '{name}' is not a class or a function")

@@ -18,7 +18,8 @@ from typing import Any
 from attnexp.config.documents import read_document
 from attnexp.config.groups import check_own, conf_dir
 from attnexp.config.target import TARGET
-from attnexp.runs.redaction import MASK
+from attnexp.core.errors import message
+from attnexp.runs.redaction import holds_mask
 from attnexp.runs.settings import GROUPS
 
 VARIABLE = re.compile(r"\$\{oc\.env:(\w+)\}")
@@ -53,8 +54,8 @@ class Trust:
         module, _, attribute = target.rpartition(".")
         try:
             found = getattr(import_module(module), attribute)
-        except Exception as error:  # a module of the user's may raise anything
-            raise ValueError(f"'{target}' cannot be imported: {error}") from error
+        except (Exception, SystemExit) as error:  # a module of the user's may raise anything
+            raise ValueError(f"'{target}' cannot be imported: {message(error)}") from error
         origin = str(getattr(found, "__module__", None))
         if not self._in_modules(origin):
             raise ValueError(f"'{target}' is not defined in a trusted module, but in {origin}")
@@ -160,7 +161,7 @@ def checked_config(config: Mapping[str, Any], trust: Trust) -> dict[str, Any]:
 
 def _checked(value: Any, path: str, shipped: set[str], trust: Trust, used: list[str]) -> Any:
     """The value, checked. Appends to `used` the targets that are the user's own."""
-    if value == MASK:
+    if isinstance(value, str) and holds_mask(value):
         raise ValueError(f"{path} was a secret, which a run folder does not store")
     if isinstance(value, str) and "${" in VARIABLE.sub("", value):
         raise ValueError(f"{path} is {value!r}, and a run folder holds no such interpolations")

@@ -20,6 +20,7 @@ from rich.table import Column, Table
 from rich.theme import Theme
 
 from attnexp.core.errors import OutputClosedError, shortened
+from attnexp.core.secrets import redacted
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
@@ -40,7 +41,9 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 class Screen(Console):
-    """A console on which text cannot steer the terminal: control characters are shown escaped.
+    """A console on which text cannot steer the terminal, and that shows no secrets it was given.
+
+    Control characters are shown escaped.
 
     Text comes from command lines, files and names of folders. Colours and the movements of progress
     displays are rich's own, and stay.
@@ -51,10 +54,10 @@ class Screen(Console):
     ) -> Iterable[Segment]:
         """Yield the printed segments."""
         for segment in super().render(renderable, options):
-            if segment.control or segment.text.isprintable():
+            if segment.control:
                 yield segment
             else:
-                yield Segment(escaped(segment.text, but="\n"), segment.style)
+                yield Segment(escaped(redacted(segment.text), but="\n"), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Drop all further output. Raises OutputClosedError if it was standard output.
@@ -130,7 +133,7 @@ def warn_aside(text: str) -> None:
 
 def complain(text: str) -> None:
     """Print on the standard error what went wrong, in one line of at most 300 characters."""
-    err.print(f"[bad]attnexp:[/] {escape(shortened(escaped(text)))}", soft_wrap=True)
+    err.print(f"[bad]attnexp:[/] {escape(shortened(escaped(redacted(text))))}", soft_wrap=True)
 
 
 def plain_table(columns: Sequence[str], right: Sequence[str] = ()) -> Table:

@@ -37,6 +37,13 @@ class RunFailedError(Exception):
     """A run began and did not end well. The text is for the user; exit code 1."""
 
 
+class CommandEnded(SystemExit):
+    """A part of attnexp ends the command with this code, and has said why.
+
+    Any other SystemExit is of code of the user's.
+    """
+
+
 class OutputClosedError(KeyboardInterrupt):
     """The reader of standard output has gone, as in `attnexp | head`: work ends as at Ctrl-C."""
 
@@ -47,6 +54,13 @@ FULL = {
     errno.EFBIG: "no file may grow that large",
 }
 """Sentences for the system's errors about a full disk."""
+
+
+def message(error: BaseException) -> str:
+    """Return the message of an error that code of the user's has raised."""
+    if isinstance(error, SystemExit):
+        return f"sys.exit({error.code!r}) was called"
+    return str(error)
 
 
 def refusal(error: OSError) -> str:

@@ -227,7 +227,12 @@ def require_row_for_each_query(
 
 
 def require_lengths(valid_lens: ValidLens, num_keys: int) -> None:
-    """Raise ValueError for anything but whole numbers from 0 to `num_keys`."""
+    """Raise ValueError for anything but whole numbers from 0 to `num_keys`.
+
+    Also raise it for a mask of 0 and 1 for each key, as tokenizers write it, with several ones in
+    a row: as lengths they would hide all keys but the first. A row with a single 1 is taken for
+    lengths, which a sequence of one symbol may have.
+    """
     if valid_lens.is_floating_point():
         raise ValueError(
             "valid_lens must be whole numbers, or a mask of true and false, got "
@@ -238,12 +243,20 @@ def require_lengths(valid_lens: ValidLens, num_keys: int) -> None:
             f"valid_lens must lie between 0 and the number of keys, {num_keys}, "
             f"got {valid_lens.tolist()}"
         )
+    if valid_lens.dim() == 2 and valid_lens.shape[-1] == num_keys:
+        ones = valid_lens == 1
+        if bool(((valid_lens == 0) | ones).all() & (ones.sum(dim=-1) > 1).any()):
+            raise ValueError(
+                f"valid_lens of shape {tuple(valid_lens.shape)} are all 0 or 1, as a mask of the "
+                f"{num_keys} keys, and would be read as a length for each query: give the mask as "
+                "mask.bool().unsqueeze(1), or lengths as mask.sum(-1) if the ones come first"
+            )
 
 
 def length_mask(valid_lens: ValidLens, num_keys: int) -> Bool[Tensor, "batch queries_or_1 keys"]:
     """Return a mask that is true at the first `valid_lens` keys, a length per sequence or query.
 
-    Raises ValueError when a length is negative or greater than `num_keys`.
+    Raises ValueError as `require_lengths`.
     """
     require_lengths(valid_lens, num_keys)
     one_a_query = valid_lens if valid_lens.dim() == 2 else valid_lens.unsqueeze(-1)
@@ -269,7 +282,7 @@ def fitting_mask(
 ) -> MaskMatrix:
     """Return a mask that broadcasts to the scores; lengths get an axis for each of theirs.
 
-    Raises ValueError for valid_lens out of range or of a shape that does not fit.
+    Raises ValueError for valid_lens of a shape that does not fit, and as `require_lengths`.
     """
     if mask.dtype == torch.bool:
         return mask

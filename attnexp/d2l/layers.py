@@ -7,6 +7,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from attnexp.architectures.positions.sinusoidal import Sinusoidal
+from attnexp.d2l.earlier import was
 from attnexp.d2l.seq2seq import Encoder
 from attnexp.normalizers.softmax import masked_softmax
 from attnexp.scores.gaussian import Gaussian
@@ -14,6 +15,9 @@ from attnexp.scores.scaled_dot import ScaledDot
 
 ValidLens = Int[Tensor, "batch"] | Int[Tensor, "batch queries"]
 """A length for each sequence, or for each query."""
+
+SIZES = "key_size, query_size, value_size, num_hiddens, norm_shape, ffn_num_input"
+"""The sizes that a block had as arguments in d2l 0.17."""
 
 
 class DotProductAttention(nn.Module):
@@ -51,6 +55,7 @@ class AdditiveAttention(nn.Module):
 
     attention_weights: Tensor
 
+    @was("key_size, query_size, num_hiddens, dropout")
     def __init__(self, num_hiddens: int, dropout: float) -> None:
         super().__init__()
         self.W_k = nn.LazyLinear(num_hiddens, bias=False)
@@ -80,6 +85,7 @@ class MultiHeadAttention(nn.Module):
     keys). The sizes of queries, keys and values are those of the first call.
     """
 
+    @was("key_size, query_size, value_size, num_hiddens, num_heads, dropout, bias")
     def __init__(
         self, num_hiddens: int, num_heads: int, dropout: float, bias: bool = False
     ) -> None:
@@ -141,6 +147,7 @@ class PositionalEncoding(nn.Module):
 class PositionWiseFFN(nn.Module):
     """W_2 relu(W_1 x + b_1) + b_2 at each position."""
 
+    @was("ffn_num_input, ffn_num_hiddens, ffn_num_outputs")
     def __init__(self, ffn_num_hiddens: int, ffn_num_outputs: int) -> None:
         super().__init__()
         self.dense1 = nn.LazyLinear(ffn_num_hiddens)
@@ -156,6 +163,7 @@ class PositionWiseFFN(nn.Module):
 class AddNorm(nn.Module):
     """LayerNorm(X + dropout(Y)): a skip connection, then the norm, as in Vaswani et al. (2017)."""
 
+    @was("normalized_shape, dropout")
     def __init__(self, norm_shape: int | list[int], dropout: float) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
@@ -172,6 +180,7 @@ class AddNorm(nn.Module):
 class TransformerEncoderBlock(nn.Module):
     """Self-attention and a feed-forward network, each with an `AddNorm` behind it."""
 
+    @was(f"{SIZES}, ffn_num_hiddens, num_heads, dropout, use_bias")
     def __init__(
         self,
         num_hiddens: int,
@@ -203,6 +212,7 @@ class TransformerEncoder(Encoder):
 
     attention_weights: list[Tensor]
 
+    @was(f"vocab_size, {SIZES}, ffn_num_hiddens, num_heads, num_layers, dropout, use_bias")
     def __init__(
         self,
         vocab_size: int,

@@ -2,11 +2,11 @@
 
 import math
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
+from attnexp.runs.files import is_finite
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import Value
 from attnexp.runs.summary import Direction
@@ -50,8 +50,8 @@ class Request:
 class OutsideRun:
     """A run of another tool, with all that it has recorded.
 
-    - `source` says which run it is, as in `line 3 of runs.csv`. `identity` stays the same if the run
-      is imported again; if it is empty, settings and seed are the identity.
+    - `source` says which run it is, as in `line 3 of runs.csv`. `identity` stays the same if the
+      run is imported again; if it is empty, settings and seed are the identity.
     - `names` are by kind, the widest group first, and its own name, `run`, last.
     - `settings` are by dotted path, the seed among them; `metrics` are the final values, which may
       be infinite or NaN.
@@ -111,11 +111,6 @@ def number_in(cell: str, where: str) -> float:
         return float(cell if "_" not in cell else "")
     except ValueError:
         raise RequestError(f"{where} is {cell!r:.60}, and not a number") from None
-
-
-def is_finite(value: float) -> bool:
-    """Return whether a number is finite. The largest float is not: tools store infinity as it."""
-    return math.isfinite(value) and abs(value) < sys.float_info.max
 
 
 def require_names(names: Iterable[str], known: Sequence[str], what: str, option: str) -> None:

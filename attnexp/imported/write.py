@@ -16,13 +16,13 @@ import msgspec
 
 from attnexp.core.errors import RequestError, writable
 from attnexp.imported.naming import RUN
-from attnexp.imported.outside import is_finite
 from attnexp.imported.selection import CHOICES, SelectedRun, Selection
 from attnexp.runs.files import (
     ASIDE,
     METRICS,
     UnreadableRunError,
     file_word,
+    is_finite,
     read_bytes,
     write_bytes,
 )

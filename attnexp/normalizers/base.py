@@ -53,7 +53,8 @@ class Normalizer(nn.Module, ABC):
 
         Weights are float32 at least, because weights in half precision would not sum to 1.
 
-        Raises ValueError for valid_lens out of range or of a shape that does not fit.
+        Raises ValueError for valid_lens out of range or of a shape that does not fit, and for a
+        mask of 0 and 1 for each key, as tokenizers write it, which is not boolean.
         """
         scores = scores.to(torch.promote_types(scores.dtype, torch.float32))
         seen = scores != -torch.inf

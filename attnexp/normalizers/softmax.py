@@ -43,7 +43,8 @@ def masked_softmax(
     queries), one per query. A boolean mask is true for a valid key, and None means all keys. A
     query without a valid key has weights of zero.
 
-    Raises ValueError for lengths out of range or of a shape that does not fit.
+    Raises ValueError for lengths out of range or of a shape that does not fit, and for a mask of 0
+    and 1 for each key, which is not boolean.
 
     Example:
         >>> masked_softmax(torch.zeros(2, 2, 4), torch.tensor([[1, 3], [2, 4]]))

@@ -96,7 +96,7 @@ def spans_powers(values: NDArray[np.float64], factor: float = LOG_FROM) -> bool:
     finite = values[np.isfinite(values)]
     if not len(finite) or finite.min() <= 0:
         return False
-    return bool(finite.max() / finite.min() > factor)
+    return bool(finite.max() / factor > finite.min())
 
 
 def has_fit(run: Run) -> bool:

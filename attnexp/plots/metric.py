@@ -23,6 +23,7 @@ from attnexp.select.configurations import Comparison
 from attnexp.select.frame import make_frame
 from attnexp.select.number import numbers_of, require_number
 from attnexp.select.sample import sample_of
+from attnexp.stats.scaled import mean
 
 ROW, AXIS = 0.3, 4.0
 """Inches of a row, and of the axis."""
@@ -72,7 +73,7 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
             ends = np.array(spread.interval, np.float64)
             axes.plot(sample.means, [place + BELOW] * spread.n, "o", color=FAINT, markersize=3.5)
             axes.plot(ends, [place, place], color=PALETTE[0], linewidth=2)
-        axes.plot(np.mean(sample.means), place, "o", color=PALETTE[0], markersize=6.5)
+        axes.plot(mean(sample.means), place, "o", color=PALETTE[0], markersize=6.5)
     values = np.array([value for _, sample in rows for value in sample.means])
     lows = [sample.spread.low or 0.0 for _, sample in rows if sample.spread.n > 1]
     if spans_powers(values) and all(low > 0 for low in lows):

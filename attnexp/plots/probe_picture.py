@@ -1,7 +1,6 @@
 """The picture of interventions: the metric under each one, and the effect of each head."""
 
 from collections.abc import Mapping, Sequence
-from statistics import fmean
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -26,6 +25,7 @@ from attnexp.plots.style import (
 )
 from attnexp.runs.probed import HIGH, LEARNED, LOW, head_of, on_test
 from attnexp.select.configurations import Comparison, Configuration
+from attnexp.stats.scaled import mean
 
 ROW, CELL = 0.24, 0.5
 """Inches of a row of the left panel, and of a cell of the grid of heads."""
@@ -94,7 +94,7 @@ def _grids(
         layers = max(layer for _, layer, _ in own.values())
         grid = np.full((layers, max(head for _, _, head in own.values())), np.nan)
         for name, (_, layer, head) in own.items():
-            grid[layer - 1, head - 1] = fmean(
+            grid[layer - 1, head - 1] = mean(
                 run[name][metric] - run[LEARNED][metric] for run in numbers
             )
         grids[part] = grid
@@ -144,7 +144,7 @@ def _draw_dots(axes: Axes, probed: Sequence[Shown], metric: str, rows: Sequence[
     for place, (_, label, line, numbers) in enumerate(probed):
         below = (place - (len(probed) - 1) / 2) * 0.6 / len(probed)
         colour, marker = line["color"], MARKERS[1 + place % (len(MARKERS) - 1)]
-        learned = fmean(run[LEARNED][metric] for run in numbers)
+        learned = mean(run[LEARNED][metric] for run in numbers)
         axes.axvline(learned, color=colour, linewidth=0.9, linestyle=(0, (4, 2)))
         for row, name in enumerate(rows):
             values = [run[name][metric] for run in numbers]
@@ -153,7 +153,7 @@ def _draw_dots(axes: Axes, probed: Sequence[Shown], metric: str, rows: Sequence[
                 low, high = ends
             axes.plot([low, high], [row + below] * 2, color=colour, linewidth=1.6, alpha=0.45)
             named = "" if row else label
-            axes.plot(fmean(values), row + below, marker, color=colour, markersize=4.5, label=named)
+            axes.plot(mean(values), row + below, marker, color=colour, markersize=4.5, label=named)
 
 
 def _interval(run: Numbers, name: str, metric: str) -> tuple[float, float] | None:

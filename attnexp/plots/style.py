@@ -34,6 +34,7 @@ from attnexp.core.errors import shortened_value
 from attnexp.plots.lines import names_of, spans_powers
 from attnexp.runs.files import DRAWN, write_bytes
 from attnexp.select.configurations import Comparison, Configuration
+from attnexp.stats.scaled import mean, mean_row
 
 INK, QUIET, FAINT = "#222222", "#5a5a5a", "#8a8a8a"
 """The colours of content, of subtitles and of helper lines."""
@@ -212,7 +213,7 @@ def draw_band(
     barred = count > BANDS
     first = place % several * every // several if barred else 0
     look = {"linewidth": 1.8, **line, "marker": marker, "markevery": (first, every)}
-    axes.plot(x, values.mean(axis=0), markersize=4.5, label=label, **look)
+    axes.plot(x, mean_row(values), markersize=4.5, label=label, **look)
     if len(values) == 1 or line["color"] == OTHERS["color"]:
         return
     low, high = values.min(axis=0), values.max(axis=0)
@@ -307,8 +308,8 @@ def _rank(one: Configuration) -> float:
     ]
     if not values:
         return math.inf
-    mean = float(np.mean(values))
-    return -mean if summary.better.get(str(summary.primary)) == "higher" else mean
+    middle = mean(values)
+    return -middle if summary.better.get(str(summary.primary)) == "higher" else middle
 
 
 def name_lines(axes: Axes) -> None:

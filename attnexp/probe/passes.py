@@ -108,7 +108,7 @@ def _replaced(law: Law, rows: Rows) -> Tensor:
         found = law.replace(rows)
         if found.shape != rows.weights.shape:
             raise ValueError(f"weights of {[*rows.weights.shape]} became {[*found.shape]}")
-    except Exception as error:  # a class of the user's may raise anything
+    except (Exception, SystemExit) as error:  # a class of the user's may raise anything
         name = type(law).__name__
         raise RequestError(f"the law {name} failed: {type(error).__name__}: {error}") from error
     return found

@@ -30,6 +30,7 @@ from attnexp.runs.summary import Summary, error_text
 from attnexp.select.configurations import Comparison, Configuration, labels, seeds_by_epoch
 from attnexp.select.frame import make_frame
 from attnexp.select.order import sort_runs
+from attnexp.stats.scaled import mean_row
 from attnexp.tables.entries import Request, divide
 from attnexp.tables.reports import tables_report
 
@@ -201,7 +202,7 @@ def _line(
         "place": place,
         "seeds": len(one.runs),
         "x": plain(x[few]),
-        "mean": plain(values.mean(axis=0)[few]),
+        "mean": plain(mean_row(values)[few]),
     }
     if len(one.runs) > 1:
         line |= {"low": plain(values.min(axis=0)[few]), "high": plain(values.max(axis=0)[few])}

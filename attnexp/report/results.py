@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from attnexp.plots.lines import spans_powers
+from attnexp.runs.files import finite
 from attnexp.select.configurations import Comparison
 from attnexp.select.frame import Frame
 from attnexp.tables.entries import Entry, ResultsTable
@@ -79,7 +80,7 @@ def _dots(table: ResultsTable) -> dict[str, Any] | None:
 
 
 def _dot(table: ResultsTable, entry: Entry) -> dict[str, Any]:
-    low, high = entry.spread.interval
+    low, high = finite(entry.spread.interval)
     seeds = entry.spread.values
     return {
         "name": row_name(table, entry),

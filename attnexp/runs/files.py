@@ -13,6 +13,7 @@ import math
 import os
 import re
 import secrets
+import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import sha256
@@ -27,6 +28,8 @@ from attnexp.runs.text_files import as_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+LARGEST = sys.float_info.max
 
 SUMMARY = "summary.json"
 METRICS = "metrics.csv"
@@ -150,6 +153,11 @@ def require_own(folder: Path) -> None:
     if links:
         why = f"{links[0]} in it is a symbolic link, which is not followed: remove it"
         raise OSError(errno.ELOOP, why, str(folder))
+
+
+def is_finite(value: float) -> bool:
+    """Return whether a number is finite. The largest float is not: tools store infinity as it."""
+    return abs(value) < LARGEST
 
 
 def finite(value: Any) -> Any:

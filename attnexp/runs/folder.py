@@ -1,6 +1,5 @@
 """A run on disk. Reading it needs NumPy, but neither torch nor the code of the run."""
 
-import math
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.attention import Attention, as_attention, as_snapshots
+from attnexp.runs.files import is_finite
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.place import status_of
 from attnexp.runs.probed import Probed, read_probed
@@ -90,7 +90,7 @@ class Run:
         return {
             clean(name): value
             for name, value in self.summary.metrics.items()
-            if value is not None and math.isfinite(value)
+            if value is not None and is_finite(value)
         }
 
     def is_headline(self, metric: str) -> bool:

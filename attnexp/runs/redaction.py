@@ -1,7 +1,8 @@
 """Secrets in settings, and the mask that is recorded in their place.
 
-A setting is a secret by its name, such as `api_key`: a run records its value as `***`. A value that
-comes from the environment is recorded as the interpolation `${oc.env:NAME}`, see
+A setting is a secret by its name, such as `api_key`: a run records its value as `***`, and other
+text of the process has `***` in its place too, see `attnexp.core.secrets`. A value that comes from
+the environment is recorded as the interpolation `${oc.env:NAME}`, see
 `attnexp.config.resolved.recorded`.
 """
 
@@ -10,19 +11,24 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-MASK = "***"
-"""The text that is recorded in place of a secret."""
+from attnexp.core.secrets import MASK, learn, redacted
 
 _NAME = re.compile(
-    r"passw(or)?d|passphrase|secret|credential|(api|access|private)[_-]?key|token$", re.IGNORECASE
+    r"passw(or)?d|passphrase|secret|credential|(api|access|private)[_-]?key|token$"
+    r"|(^|[_-])(pwd|pat|key)$|(?-i:[a-z0-9](Pwd|Key)$)|(^|[_-])(auth|authorization|bearer)([_-]|$)",
+    re.IGNORECASE,
 )
 """The names of settings that are secrets."""
 
 _SYMBOL = re.compile(
-    r"(bos|eos|pad|mask|unk|sep|cls|start|stop|begin|end|sink|special|blank)[_-]?token$",
+    r"(bos|eos|pad|mask|unk|sep|cls|start|stop|begin|end|sink|special|blank)[_-]?token$"
+    r"|(query|num|n|max|min|per|dim|size|width|bias|scale|norm|share|sort|group)[_-]?key$",
     re.IGNORECASE,
 )
-"""The names of settings that are tokens of a language."""
+"""The names of settings that are tokens of a language, or speak of the keys of attention."""
+
+_SIZES = re.compile(r"[{\[(]|[\s\d.,e+-]*$")
+"""The beginning of a group or a list, or numbers: no secrets under the name `key` alone."""
 
 _WORD = re.compile(r"([+~]*[\w.@/-]+=)(.*)", re.DOTALL)
 """An override: `name=value`."""
@@ -31,21 +37,38 @@ _INSIDE = re.compile(r"([\w.@/-]+(?:=|:\s*))(?![{\[])([^\s'\"\]})]+(?<!,))")
 """A setting within the text of another: `name=value,value`, or `name: value`."""
 
 
-@lru_cache(maxsize=4096)
-def is_secret(name: str) -> bool:
-    """Return whether the value of a setting is a secret, by the last part of its dotted name."""
+def is_secret(name: str, value: object = "secret") -> bool:
+    """Return whether the value of a setting is a secret, by the last part of its dotted name.
+
+    Sizes and groups of settings under the name `key` alone are not secrets: models have them.
+    """
     last = name.rpartition(".")[2]
+    return _is_secret(last) and not (last.lower() == "key" and bool(_SIZES.match(str(value))))
+
+
+@lru_cache(maxsize=4096)
+def _is_secret(last: str) -> bool:
     return bool(_NAME.search(last)) and not _SYMBOL.search(last)
+
+
+def holds_mask(value: object) -> bool:
+    """Return whether a setting holds the mask of a secret, by itself or as a part."""
+    return isinstance(value, str | list) and MASK in str(value)
 
 
 def masked(settings: Any, secret: bool = False) -> Any:
     """Return nested settings, or the words of a command line, with MASK in place of secrets.
 
-    Interpolations, null and switches stay. With `secret`, every other value is masked.
+    Interpolations, null and switches stay. With `secret`, every other value is masked. A masked
+    value is learned: `redacted` replaces it in other text.
     """
     if isinstance(settings, Mapping):
         return {
-            str(name): masked(value, secret or is_secret(str(name)))
+            str(name): (
+                value
+                if name == "_target_"
+                else masked(value, secret or is_secret(str(name), value))
+            )
             for name, value in settings.items()
         }
     if isinstance(settings, list | tuple):
@@ -57,15 +80,22 @@ def masked(settings: Any, secret: bool = False) -> Any:
 
 def _masked_text(text: str) -> str:
     word = _WORD.fullmatch(text)
-    if word and is_secret(word[1].rstrip("=")):
+    if word and is_secret(word[1].rstrip("="), word[2]):
         return word[1] + _mask(word[2])
-    if "=" not in text and ":" not in text:
-        return text
-    return _INSIDE.sub(
-        lambda found: found[1] + _mask(found[2]) if is_secret(found[1].rstrip("=: ")) else found[0],
-        text,
-    )
+    if "=" in text or ":" in text:
+        text = _INSIDE.sub(
+            lambda found: (
+                found[1] + _mask(found[2])
+                if is_secret(found[1].rstrip("=: "), found[2])
+                else found[0]
+            ),
+            text,
+        )
+    return redacted(text)
 
 
 def _mask(value: str) -> str:
-    return value if not value or re.fullmatch(r"\$\{.*\}?", value, re.DOTALL) else MASK
+    if not value or re.fullmatch(r"\$\{.*\}?", value, re.DOTALL):
+        return value
+    learn(value.strip("'\""))
+    return MASK

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 
 from attnexp.core.errors import FULL, RequestError, refusal
+from attnexp.core.secrets import redacted
 from attnexp.runs import lock
 from attnexp.runs.files import SUMMARY, UnreadableRunError, finite, read_bytes, write_bytes
 from attnexp.runs.key import RESULTS_VERSION
@@ -181,10 +182,17 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     def write(self, folder: Path) -> None:
         """Write summary.json, whole or not at all, as JSON that any reader takes.
 
-        NaN and infinities become null, broken characters `?`. Raises TakenOverError if this process
-        has lost the folder to another.
+        NaN and infinities become null, broken characters `?`, and secrets `***`. Raises
+        TakenOverError if this process has lost the folder to another.
         """
-        content = finite(msgspec.to_builtins(self))
+        free = msgspec.structs.replace(
+            self,
+            notes=[redacted(note) for note in self.notes],
+            error=self.error and redacted(self.error),
+            command=self.command and redacted(self.command),
+            overrides=self.overrides and [redacted(word) for word in self.overrides],
+        )
+        content = finite(msgspec.to_builtins(free))
         text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         write_bytes(folder / SUMMARY, text.encode(errors="replace"), partial(lock.confirm, folder))
 
@@ -269,13 +277,13 @@ def _is_deeper(settings: Any, levels: int) -> bool:
 
 
 def error_text(error: BaseException) -> str:
-    """Return an error in a line: its type and its message.
+    """Return an error in a line: its type and its message, without secrets.
 
     Of a RequestError, which is a sentence already, the message alone; of a full disk or of memory
     that PyTorch cannot allocate, a sentence.
     """
     if isinstance(error, RequestError):
-        return str(error)
+        return redacted(str(error))
     if isinstance(error, OSError) and error.errno in FULL:
         what = f": {error.filename} cannot be written" if error.filename else ""
         return f"{refusal(error)}{what}"
@@ -286,7 +294,7 @@ def error_text(error: BaseException) -> str:
             "choose a smaller train.batch_size, smaller sizes in arch and model, or shorter "
             "sequences"
         )
-    return f"{type(error).__name__}: {error}".rstrip(": ")
+    return redacted(f"{type(error).__name__}: {error}".rstrip(": "))
 
 
 _DECODER = msgspec.json.Decoder(Summary)

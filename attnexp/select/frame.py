@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.runs.files import LARGEST
 from attnexp.runs.folder import Run
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import GROUPS, Value, clean
@@ -286,7 +287,7 @@ def _measured(summaries: Sequence[Summary]) -> dict[str, NDArray[np.float64]]:
     found: dict[str, NDArray[np.float64]] = {}
     for name in _names(one.metrics for one in summaries):
         values = np.array([one.metrics.get(name) for one in summaries], dtype=float)
-        values[np.isinf(values)] = np.nan
+        values[abs(values) >= LARGEST] = np.nan
         if not np.isnan(values).all():
             found[clean(name)] = values
     return found

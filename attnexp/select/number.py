@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from attnexp.core.errors import RequestError, nearest_text
+from attnexp.runs.files import is_finite
 from attnexp.runs.folder import Run
 from attnexp.runs.probed import on_test
 from attnexp.select.frame import Frame
@@ -48,7 +49,7 @@ def number_of(run: Run, word: str) -> float | None:
         value = run.summary.details.get(detail, {}).get(place)
     else:
         value = run.metrics.get(word)
-    return value if value is not None and math.isfinite(value) else None
+    return value if value is not None and is_finite(value) else None
 
 
 def numbers_of(runs: Iterable[Run]) -> list[str]:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from statistics import fmean
 from typing import Literal, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from attnexp.select.number import AT
 from attnexp.stats.compare import Rule, Standing, against, compare
 from attnexp.stats.intervals import COVERAGE, RANGES, UNBOUNDED, Spread
 from attnexp.stats.paired import Values, seed_means
+from attnexp.stats.scaled import mean
 
 TESTED = "data.num_test"
 """The setting that says on how many examples a run was tested."""
@@ -116,7 +116,7 @@ def sample_of(
         _values(runs, name, places),
         runs.units.get(name, ""),
         cast(Literal["lower", "higher"] | None, runs.better.get(name)),
-        {head: fmean(means) for head, means in next_to_it.items() if means},
+        {head: mean(means) for head, means in next_to_it.items() if means},
         _examples(runs, name),
         overlap_of(runs, over),
         over,
@@ -202,7 +202,7 @@ def _values(runs: Frame, name: str, places: Sequence[tuple[int, int]]) -> Values
         if math.isfinite(value):
             found.setdefault(unit, {}).setdefault(block, []).append(value)
     return {
-        unit: {block: fmean(several) for block, several in own.items()}
+        unit: {block: mean(several) for block, several in own.items()}
         for unit, own in found.items()
     }
 

@@ -4,7 +4,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -13,6 +12,7 @@ from attnexp.stats.flips import flipped_p, interval, step_down_p
 from attnexp.stats.intervals import LEVEL, ROUNDING, moments, student_reach, student_tail
 from attnexp.stats.multiple import holm
 from attnexp.stats.paired import Values, every_pair, paired, seed_means
+from attnexp.stats.scaled import mean, scaled
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
         names = {0: "no value", 1: "one seed"}
         return [Standing(names.get(len(own), "alone")) for own in means]
     sign = 1 if rule.better == "lower" else -1
-    best = min(able, key=lambda i: sign * fmean(means[i]))
+    best = min(able, key=lambda i: sign * mean(means[i]))
     compared = [rows[i] for i in able]
     adjusted = np.zeros((len(rows), len(rows)))
     adjusted[tuple(np.array(able)[end] for end in np.triu_indices(len(able), 1))] = (
@@ -117,7 +117,7 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
             to_best = list(paired(rows[i], rows[best]).values())
             p = float(adjusted[min(i, best), max(i, best)])
             found = _standing_of(to_best, p, sign, rule)
-            same = _same(fmean(means[i]), fmean(means[best]))
+            same = _same(mean(means[i]), mean(means[best]))
             standings[i] = replace(found, word="best") if same else found
     return standings
 
@@ -158,20 +158,20 @@ def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float
 
 def _standing_of(differences: Sequence[float], p: float, sign: int, rule: Rule) -> Standing:
     """Return the verdict on a row by its differences from the best, with the adjusted p-value."""
-    n, mean = len(differences), fmean(differences)
+    n, middle = len(differences), mean(differences)
     own = _corrected_p(differences, rule.overlap) if rule.overlap else flipped_p(differences)
     # The interval is at the level at which the adjusted p-value is compared with that of the table.
     level = rule.level * min(1.0, own / p) if p else rule.level
     if rule.overlap or n < rule.least:
         reach = student_reach(differences, level, rule.overlap)
-        low, high = mean - reach, mean + reach
+        low, high = middle - reach, middle + reach
     else:
         # where this level is beyond so few seeds, between the extremes, and to 0 at the least
         low, high = interval(differences, max(level, 2 / 2**n))
         if p > rule.level:
             low, high = min(low, 0.0), max(high, 0.0)
     difference = Difference(
-        mean=mean,
+        mean=middle,
         low=low,
         high=high,
         better=sum(sign * d < 0 for d in differences),
@@ -197,7 +197,7 @@ def _word(difference: Difference, p: float, sign: int, rule: Rule) -> str:
 def _corrected_p(differences: Sequence[float], overlap: float) -> float:
     """Return the p-value of the corrected resampled t test of Nadeau and Bengio."""
     n = len(differences)
-    mean, sd = moments(differences)
+    middle, sd = moments(scaled(differences)[0])
     if not sd:
-        return 0.5 ** (n - 1) if mean else 1.0
-    return student_tail(abs(mean) / (sd * math.sqrt(1 / n + overlap)), n - 1)
+        return 0.5 ** (n - 1) if middle else 1.0
+    return student_tail(abs(middle) / (sd * math.sqrt(1 / n + overlap)), n - 1)

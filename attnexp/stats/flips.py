@@ -20,6 +20,8 @@ import numpy as np
 from jaxtyping import Float
 from numpy.typing import NDArray
 
+from attnexp.stats.scaled import factors, scaled
+
 EXHAUSTIVE = 17
 """The most seeds for which all sign vectors are used; beyond it `DRAWN` of them."""
 
@@ -61,13 +63,14 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
     1993), so that the number of seeds needed does not grow with the number of pairs. A seed that a
     pair lacks has the difference 0, which no sign changes.
     """
+    differences = differences * factors(abs(differences).max(axis=0))
     norm = np.linalg.norm(differences, axis=0)
-    scaled = differences / np.where(norm > 0, norm, 1.0)
-    z = np.abs(scaled.sum(axis=0))
+    normed = differences / np.where(norm > 0, norm, 1.0)
+    z = np.abs(normed.sum(axis=0))
     order = np.argsort(z, kind="stable")
     reached = z[order] * (1 - _TIE)
     signs = sign_vectors(len(differences), max(1000, min(DRAWN, PRODUCTS // differences.size)))
-    ascending = np.ascontiguousarray(scaled[:, order].T)
+    ascending = np.ascontiguousarray(normed[:, order].T)
     above = np.zeros(len(z))
     for first in range(0, len(signs), _SIGNS):
         some = np.ascontiguousarray(signs[first : first + _SIGNS].T)
@@ -87,7 +90,7 @@ def step_down_p(differences: Float[np.ndarray, "seeds pairs"]) -> NDArray[np.flo
 
 def flipped_p(differences: Sequence[float]) -> float:
     """Return the p-value of one pair."""
-    values = np.asarray(differences, dtype=float)
+    values = np.array(scaled(differences)[0])
     signs = sign_vectors(len(values))
     reached = abs(float(values.sum())) * (1 - _TIE)
     return int(np.count_nonzero(np.abs(signs @ values) >= reached)) / len(signs)
@@ -100,7 +103,8 @@ def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
     two means of the differences, one of each part (Hartigan 1969), so both ends are such means. An
     end is infinite if no result of so few seeds could be rejected at this level.
     """
-    values = np.asarray(differences, dtype=float)
+    numbers, factor = scaled(differences)
+    values = np.array(numbers)
     signs = sign_vectors(len(values))
     ahead = signs[1:] > 0
     count = ahead.sum(axis=1)
@@ -114,5 +118,5 @@ def interval(differences: Sequence[float], level: float) -> tuple[float, float]:
         return -np.inf, np.inf
     ends = np.partition(lower, place)[place], -np.partition(-upper, place)[place]
     nothing = _TIE * float(np.abs(values).max())
-    low, high = (0.0 if abs(end) <= nothing else float(end) for end in ends)
+    low, high = (0.0 if abs(end) <= nothing else float(end) / factor for end in ends)
     return low, high

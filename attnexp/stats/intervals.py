@@ -7,6 +7,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
+from attnexp.stats.scaled import mean, scaled
+
 LEVEL = 0.05
 """The chance of a false verdict: that a table calls any row worse although none differs."""
 
@@ -75,7 +77,7 @@ class Spread:
     @cached_property
     def mean(self) -> float | None:
         """The mean over seeds."""
-        return math.fsum(self.values) / self.n if self.values else None
+        return mean(self.values) if self.values else None
 
     @cached_property
     def sd(self) -> float | None:
@@ -93,7 +95,8 @@ class Spread:
         if (least, most) == POSITIVE and min(self.values) > 0:
             _, sd = moments([math.log(value) for value in self.values])
             reach = t * math.sqrt(sd**2 * share + sd**4 / (2 * (self.n - 1)))
-            return self.mean * math.exp(-reach), self.mean * math.exp(reach)
+            with np.errstate(over="ignore"):
+                return self.mean * math.exp(-reach), self.mean * float(np.exp(reach))
         reach = t * self.sd * math.sqrt(share)
         low, high = self.mean - reach, self.mean + reach
         if (least, most) == SHARE:
@@ -154,9 +157,10 @@ def _beta_binomial(
 
 def moments(values: Sequence[float]) -> tuple[float, float]:
     """Return mean and standard deviation, n - 1 below the line, of two values or more."""
-    mean = math.fsum(values) / len(values)
-    squares = math.fsum((value - mean) ** 2 for value in values)
-    return mean, math.sqrt(squares / (len(values) - 1))
+    numbers, factor = scaled(values)
+    middle = math.fsum(numbers) / len(numbers)
+    squares = math.fsum((number - middle) ** 2 for number in numbers)
+    return middle / factor, math.sqrt(squares / (len(numbers) - 1)) / factor
 
 
 def student_tail(t: float, df: int) -> float:

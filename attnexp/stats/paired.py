@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from statistics import fmean
 
 import numpy as np
 from jaxtyping import Float
 
 from attnexp.stats.intervals import ROUNDING
+from attnexp.stats.scaled import MOST, difference, factors, mean
 
 Values = dict[int, dict[int, float]]
 """A metric by seed and, within a seed, by the other settings."""
@@ -15,7 +15,7 @@ Values = dict[int, dict[int, float]]
 
 def seed_means(values: Values) -> list[float]:
     """Return one number per seed: seeds are the independent units."""
-    return [fmean(blocks.values()) for blocks in values.values()]
+    return [mean(blocks.values()) for blocks in values.values()]
 
 
 def paired(row: Values, other: Values) -> dict[object, float]:
@@ -32,7 +32,7 @@ def paired(row: Values, other: Values) -> dict[object, float]:
     if len(found) < 2:
         ordered = (seed_means(dict(sorted(values.items()))) for values in (row, other))
         found = {("place", i): [both] for i, both in enumerate(zip(*ordered, strict=False))}
-    differences = {seed: fmean(a - b for a, b in both) for seed, both in found.items()}
+    differences = {seed: mean(difference(a, b) for a, b in both) for seed, both in found.items()}
     scale = max(abs(number) for both in found.values() for each in both for number in each)
     return {seed: d if abs(d) > ROUNDING * scale else 0.0 for seed, d in differences.items()}
 
@@ -52,11 +52,14 @@ def every_pair(rows: Sequence[Values]) -> Float[np.ndarray, "seeds pairs"]:
     for i, own in enumerate(values[:-1]):
         others = values[i + 1 :]
         first, end = end, end + len(others)
-        apart = own - others
+        with np.errstate(over="ignore"):
+            apart = np.clip(own - others, -MOST, MOST)
         both = ~np.isnan(apart)
+        factor = factors(np.where(both, abs(apart), 0.0).max(axis=1, keepdims=True))
         shared = np.add.reduceat(both, starts, axis=1, dtype=int)
-        sums = np.add.reduceat(np.where(both, apart, 0.0), starts, axis=1)
+        sums = np.add.reduceat(np.where(both, apart * factor, 0.0), starts, axis=1)
         means = np.divide(sums, shared, out=np.full(sums.shape, np.nan), where=shared > 0)
+        means /= factor
         scale = np.where(both, np.maximum(abs(own), abs(others)), 0.0).max(axis=1, keepdims=True)
         means[abs(means) <= ROUNDING * scale] = 0.0
         found[:seeds, first:end] = means.T

@@ -41,6 +41,8 @@ def seeds_needed(difference: Difference, rule: Rule) -> int | None:
     effect = abs(difference.mean) / difference.sd
     normal = NormalDist()
     z = normal.inv_cdf(1 - difference.level / 2)
+    if z + normal.inv_cdf(POWER) > effect * math.sqrt(MOST_SEEDS):
+        return None
     least = ((z + normal.inv_cdf(POWER)) / effect) ** 2 + z**2 / 2
     if least > MOST_SEEDS:
         return None

@@ -1,6 +1,5 @@
 """The value of the objective of finished jobs."""
 
-import statistics
 from collections.abc import Sequence
 
 from attnexp.core.errors import none_of
@@ -8,6 +7,7 @@ from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import Summary
 from attnexp.select.number import number_of, numbers_of
+from attnexp.stats.scaled import mean
 from attnexp.sweeps.plan import PlannedJob
 
 
@@ -48,4 +48,4 @@ def mean_of(jobs: Sequence[PlannedJob], number: str) -> float:
                 raise NotMeasuredError(f"{number} is not finite")
             raise NotMeasuredError(f"metric {none_of(number, numbers_of([run]))}")
         values.append(value)
-    return statistics.fmean(values)
+    return mean(values)

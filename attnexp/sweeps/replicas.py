@@ -72,7 +72,7 @@ class Member:
                 self.run = build(self.job)
                 self.record = Recording(self.run, self.job.folder, self.stop)
                 self.record.load_checkpoint()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._close(outcome_of(error))
 
     def begin(self) -> None:
@@ -182,6 +182,6 @@ def _ending(replicas: Replicas, number: int, member: Member) -> Iterator[None]:
     """Let an error within the block end the member alone."""
     try:
         yield
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         replicas.drop(number)
         member.end(error)

@@ -6,7 +6,6 @@ A column is one entry of COLUMNS: the tables, CSV and JSON take it from there.
 from collections.abc import Callable
 from dataclasses import dataclass
 from operator import attrgetter
-from statistics import fmean
 from typing import Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from attnexp.runs.probed import FACTS
 from attnexp.stats.compare import Difference
+from attnexp.stats.scaled import mean
 from attnexp.tables.entries import LOST, Entry, ResultsTable
 from attnexp.tables.grid import NOTHING, Cell, numbers_cell
 from attnexp.tables.learning import modes_of
@@ -209,7 +209,7 @@ COLUMNS = (
     *map(_lost, LOST),
     _cost("parameters", _most),
     _cost("steps", _most),
-    _cost("seconds", fmean),
+    _cost("seconds", mean),
     _cost("peak_memory_mb", max, title="memory MB"),
 )
 """The columns, in the order in which they are printed and written."""

@@ -3,11 +3,11 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from statistics import fmean
 
 from attnexp.core.console import number_text
 from attnexp.select.sample import Sample
 from attnexp.stats.exact import fisher, most_failing
+from attnexp.stats.scaled import mean
 from attnexp.tables.entries import ResultsTable
 
 NEAR = 1 / 3
@@ -75,7 +75,7 @@ def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
         for entry, modes in found:
             part = f"{name[id(entry)]} {modes}"
             if modes.are_two:
-                part += f" ({number_text(fmean(modes.learned))} where it did)"
+                part += f" ({number_text(mean(modes.learned))} where it did)"
             if modes is not best:
                 p = fisher(len(modes.learned), modes.n, len(best.learned), best.n)
                 part += f", p = {number_text(p)}"

@@ -7,7 +7,6 @@ the learned weights.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from statistics import fmean
 
 import msgspec
 
@@ -29,6 +28,7 @@ from attnexp.select.configurations import Comparison, Configuration
 from attnexp.select.frame import make_frame
 from attnexp.stats.compare import Difference, Standing
 from attnexp.stats.intervals import LEVEL
+from attnexp.stats.scaled import mean
 from attnexp.tables.columns import difference_cell
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
 from attnexp.tables.grid import Grid, Report, listed
@@ -106,7 +106,7 @@ class Probed:
     def mean(self, name: str, column: str) -> float | None:
         """Return the mean of a number over runs, None if it was not measured."""
         found = [own[name][column] for own in self.numbers if column in own.get(name, {})]
-        return fmean(found) if found else None
+        return mean(found) if found else None
 
     def _over_examples(self, entry: Entry) -> Entry:
         """Return a row of one run with its change, and the interval of that over examples."""
@@ -134,7 +134,7 @@ class Probed:
 
         def change(name: str, column: str) -> float:
             rows = (row.numbers for own in runs for row in own if row.intervention == name)
-            return fmean(numbers.get(column + CHANGE, 0.0) for numbers in rows)
+            return mean(numbers.get(column + CHANGE, 0.0) for numbers in rows)
 
         names = [row.intervention for row in runs[0] if row.intervention in self.names[1:]]
         if not names:

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from statistics import fmean
 
 from attnexp.core.console import number_text
 from attnexp.select.configurations import label
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
+from attnexp.stats.scaled import mean, scaled
 from attnexp.tables.entries import Entry, Request, ResultsTable
 from attnexp.tables.grid import listed
 from attnexp.tables.learning import modes_of
@@ -88,7 +88,8 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
     rows = [entry for entry in panel if entry.better and entry.spread.sd is not None]
     paired = [found.sd for entry in rows if (found := entry.standing.difference) is not None]
     alone = [math.sqrt(2) * (entry.spread.sd or 0.0) for entry in rows]
-    spread = math.sqrt(fmean(sd**2 for sd in paired or alone)) if rows else 0.0
+    deviations, factor = scaled(paired or alone)
+    spread = math.sqrt(mean(sd**2 for sd in deviations)) / factor if rows else 0.0
     largest = max((abs(value) for entry in rows for value in entry.spread.values), default=0.0)
     if spread <= ROUNDING * largest:
         return

@@ -93,7 +93,7 @@ def _graph_of(module: nn.Module, inputs: Mapping[str, Tensor]) -> Traced:
                 tracing_mode="fake",
                 _allow_non_fake_inputs=True,
             )(parameters, dict(inputs))
-    except Exception as error:  # the model may be anybody's
+    except (Exception, SystemExit) as error:  # the model may be anybody's
         kind = type(error).__name__
         if "DataDependent" in kind:
             raise RequestError("it looks at its numbers to decide what to compute") from error

@@ -37,7 +37,7 @@ class GuardedTracker(Tracker):
             return
         try:
             tell()
-        except Exception as error:  # whatever a tool of others may raise
+        except (Exception, SystemExit) as error:  # whatever a tool of others may raise
             self._working = False
             log.info("the tracker failed", exc_info=error)
             console.warn(f"the tracker failed and is not called again: {error_text(error)}")

@@ -38,6 +38,21 @@ def test_cards_share_their_baselines():
     assert found.rows[1].numbers["exact_match"] == {1: 0.7, 2: 0.8}
 
 
+def test_subjects_of_one_name_and_other_numbers_are_told_apart():
+    again = card(trial(row("mine", 0.9, 0.6), row("scaled_dot", 0.1, 0.1)))
+    (found,) = merged([ONE, again, ONE], ["there/a.json", "b.json", "c.json"])
+    labels = ["mine (a)", "scaled_dot", "mine (b)", "mine (c)"]
+    assert [each.label for each in found.rows] == labels
+    assert found.rows[2].numbers["exact_match"] == {1: 0.9, 2: 0.6}
+    (found,) = merged([ONE, again], ["x/card.json", "y/card.json"])
+    assert [each.label for each in found.rows][::2] == ["mine (x/card.json)", "mine (y/card.json)"]
+
+
+def test_the_same_card_twice_is_one():
+    (found,) = merged([ONE, ONE], NAMES)
+    assert [each.label for each in found.rows] == ["mine", "scaled_dot"]
+
+
 @pytest.mark.parametrize(
     ("other", "message"),
     [

@@ -3,6 +3,9 @@ from typing import Any
 import pytest
 import torch
 
+from attnexp import d2l
+from attnexp.attention.multihead import MultiHead
+from attnexp.attention.pooling import AttentionPooling
 from attnexp.core.masks import (
     FirstKeys,
     LeaveOneOut,
@@ -14,6 +17,8 @@ from attnexp.core.masks import (
     seen_keys,
     select_queries,
 )
+from attnexp.normalizers.softmax import masked_softmax
+from attnexp.scores.scaled_dot import ScaledDot
 
 SHOWN = torch.tensor([[True, True, False, True], [True, False, False, True]])
 LENS = torch.tensor([[0, 2, 4, 1], [3, 3, 2, 1]])
@@ -107,3 +112,51 @@ def test_a_structured_mask_is_the_same_for_all_heads():
     assert over_heads(structured) is structured
     assert over_heads(structured.matrix[None]).shape == (1, 1, 2, 2)
     assert over_heads(None) is None
+
+
+def self_attention(attention):
+    return lambda x, mask: attention(x, x, x, mask)
+
+
+SELF_ATTENTION = {
+    "pooling": self_attention(AttentionPooling(ScaledDot(8, 8), 8)),
+    "heads": self_attention(MultiHead(ScaledDot, 8, heads=2)),
+    "softmax": lambda x, mask: masked_softmax(x @ x.mT, mask),
+    "d2l": self_attention(d2l.DotProductAttention(0.0)),
+}
+OF_TOKENIZER = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0]])
+"""The attention_mask of a tokenizer: true or false for each key, in whole numbers."""
+
+
+@pytest.mark.parametrize("attend", SELF_ATTENTION.values(), ids=SELF_ATTENTION)
+@pytest.mark.parametrize(
+    "mask", [OF_TOKENIZER, OF_TOKENIZER.flip(-1), torch.ones_like(OF_TOKENIZER)]
+)
+def test_a_mask_of_0_and_1_is_not_read_as_lengths(attend, mask):
+    x = torch.randn(2, 4, 8)
+    with pytest.raises(ValueError, match="would be read as a length for each query: give the mask"):
+        attend(x, mask)
+
+
+def test_the_two_right_forms_of_a_mask_of_0_and_1_agree():
+    x = torch.randn(2, 4, 8)
+    lengths = masked_softmax(x @ x.mT, OF_TOKENIZER.sum(-1))
+    assert torch.equal(lengths, masked_softmax(x @ x.mT, OF_TOKENIZER.bool().unsqueeze(1)))
+    assert lengths.count_nonzero(dim=-1).tolist() == [[3] * 4, [2] * 4]
+
+
+def test_lengths_of_0_and_1_of_the_same_shape_stay_if_no_row_has_several_ones():
+    x = torch.randn(2, 4, 8)
+    lengths = torch.tensor([[1, 0, 0, 0], [0, 0, 0, 1]])
+    weights = masked_softmax(x @ x.mT, lengths)
+    assert weights.sum(dim=-1).tolist() == lengths.tolist()
+
+
+@pytest.mark.parametrize(
+    "lengths", [[[1, 2, 1, 1], [1, 1, 1, 1]], [[0, 1, 2, 3], [1, 2, 3, 4]], [[1, 1, 1], [1, 0, 0]]]
+)
+def test_other_lengths_of_queries_stay(lengths):
+    """Also those of 0 and 1 if there are more keys than queries."""
+    queries = torch.randn(2, len(lengths[0]), 8)
+    weights = masked_softmax(queries @ torch.randn(2, 8, 4), torch.tensor(lengths))
+    assert weights.count_nonzero(dim=-1).tolist() == lengths

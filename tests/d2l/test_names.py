@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from typing import Any
 
 import pytest
 import torch
@@ -24,6 +25,56 @@ MISSING = [
     ("reduce_max", "attnexp.d2l has no reduce_max. Did you mean 'reduce_mean'"),
     ("fetch", "attnexp.d2l has no fetch"),
 ]
+
+
+EARLIER: dict[str, tuple[dict[str, Any], int]] = {
+    "AdditiveAttention": ({"key_size": 2, "query_size": 20, "num_hiddens": 8, "dropout": 0.1}, 2),
+    "MultiHeadAttention": (
+        {"key_size": 9, "query_size": 9, "value_size": 9, "num_hiddens": 9, "num_heads": 3}
+        | {"dropout": 0.5},
+        4,
+    ),
+    "PositionWiseFFN": ({"ffn_num_input": 4, "ffn_num_hiddens": 4, "ffn_num_outputs": 8}, 2),
+    "AddNorm": ({"normalized_shape": [3, 4], "dropout": 0.5}, 2),
+    "TransformerEncoderBlock": (
+        {"key_size": 24, "query_size": 24, "value_size": 24, "num_hiddens": 24}
+        | {"norm_shape": [100, 24], "ffn_num_input": 24, "ffn_num_hiddens": 48, "num_heads": 8}
+        | {"dropout": 0.5},
+        5,
+    ),
+    "TransformerEncoder": (
+        {"vocab_size": 9, "key_size": 24, "query_size": 24, "value_size": 24, "num_hiddens": 24}
+        | {"norm_shape": [100, 24], "ffn_num_input": 24, "ffn_num_hiddens": 48, "num_heads": 8}
+        | {"num_layers": 2, "dropout": 0.5},
+        7,
+    ),
+}
+"""Arguments of d2l 0.17 by class, and how many there are in 1.0, defaults included."""
+
+
+@pytest.mark.parametrize("name", EARLIER)
+def test_a_call_of_the_first_edition_is_told_that_of_1_0(name):
+    earlier, count = EARLIER[name]
+    given = getattr(d2l, name)
+    now = list(inspect.signature(given).parameters)
+    assert len(now) == count
+    calls = [((), earlier)]
+    if len(earlier) > count:
+        calls.append((tuple(earlier.values()), {}))
+    for args, named in calls:
+        with pytest.raises(TypeError) as refused:
+            given(*args, **named)
+        assert f"Since d2l 1.0 the call is {name}({', '.join(now)})" in str(refused.value)
+        assert f"in 0.17 it was {name}({', '.join(earlier)}" in str(refused.value)
+
+
+def test_names_of_the_first_edition_say_what_serves():
+    for name in ("sequence_mask", "transpose_qkv", "transpose_output", "EncoderBlock"):
+        with pytest.raises(AttributeError, match=f"attnexp.d2l has no {name}: "):
+            getattr(d2l, name)
+    X, valid_len = d2l.ones(2, 3), torch.tensor([1, 2])
+    masked = X * (d2l.arange(X.shape[1]) < valid_len[:, None])
+    assert masked.tolist() == [[1, 0, 0], [1, 1, 0]]
 
 
 NEEDED = {"attnexp show": "RUN", "attnexp plot": "RUN", "attnexp decode": "RUN 'I won.'"}

@@ -62,3 +62,20 @@ def test_names_that_are_not_there_are_refused_with_the_nearest(regression_run, t
         attnexp.load_runs().where(f"model={wrong}")
     with pytest.raises(RequestError, match="neither a folder nor a run"):
         attnexp.load_run("nothing")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        *((w, f"{w[-1]} asks a question") for w in (["--help"], ["model=dot", "-h"], ["--info"])),
+        (["--cfg=job"], "--cfg=job asks a question"),
+        ([3], "a word is text, such as 'model=dot', got 3"),
+        ([["model=dot"]], "got ['model=dot']"),
+    ],
+)
+@pytest.mark.parametrize("start", [attnexp.run, attnexp.sweep])
+def test_what_makes_no_run_is_refused_before_it_begins(tmp_path, start, words, said):
+    with pytest.raises(RequestError) as refused:
+        start(*words)
+    assert said in str(refused.value)
+    assert not list(tmp_path.iterdir())

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from attnexp.runs.redaction import MASK, is_secret, masked
+from attnexp.core.secrets import MASK
+from attnexp.runs.redaction import is_secret, masked
 
 CANARY, TYPED = "canary-in-the-environment", "canary-on-the-line"
 
@@ -154,6 +155,10 @@ def test_a_mask_is_not_taken_for_a_secret(succeeds, refused, home):
     [
         *((name, True) for name in ("password", "api_key", "apiKey", "HF_TOKEN", "a.b.secret_key")),
         *((name, True) for name in ("token", "credentials", "aws_access_key_id")),
+        *((name, True) for name in ("key", "auth", "pwd", "pat", "bearer", "a.key")),
+        *((name, True) for name in ("license_key", "aws_key", "licenseKey", "Authorization")),
+        *((name, False) for name in ("key_size", "keys", "num_keys", "tokens", "monkey")),
+        *((name, False) for name in ("author", "query_key", "path", "patience", "keypad", "pwdx")),
         *((name, False) for name in ("pad_token", "tokenizer", "num_tokens", "key_dim", "model")),
     ],
 )
@@ -167,9 +172,81 @@ def test_values_that_refer_or_switch_stay():
     assert masked({"credentials": {"user": "me"}}) == {"credentials": {"user": MASK}}
 
 
+def test_sizes_under_the_name_key_are_no_secrets():
+    sizes = {"key": 64, "query": {"key": {"size": 3}}, "arch": {"key": [8, 8]}}
+    assert masked(sizes) == sizes
+    assert masked(["model.key=64", "model.key=1,2"]) == ["model.key=64", "model.key=1,2"]
+    assert masked({"key": "sk-64-abc", "aws_key": 64}) == {"key": MASK, "aws_key": MASK}
+
+
+@pytest.mark.parametrize("when", ["begin", "end"])
+def test_a_secret_told_by_a_tracker_is_masked(in_process, own_choice, tmp_path, monkeypatch, when):
+    """Its message is in the summary, in the log, and on the screen."""
+    own_choice(
+        "tracker",
+        "telling.Telling",
+        TRACKER,
+        "key: ''\npat: from-the-yaml-4\nurl: ''\nvariable: ''\n",
+    )
+    monkeypatch.setenv("CANARY_TOKEN", CANARY)
+    answer = in_process(
+        *("--config-dir", "my_conf", "model=dot", "train.max_epochs=1", "figures=false"),
+        *("tracker=mine", "tracker.key=typed-key-1", f"+tracker.when={when}"),
+        *("tracker.url='https://me:p@ss-2@host/a?b=c'", "tracker.variable=${oc.env:CANARY_TOKEN}"),
+    )
+    said = answer.stdout + answer.stderr
+    summary = (run_folder(tmp_path) / "summary.json").read_text()
+    log = (run_folder(tmp_path) / "attnexp.log").read_text()
+    assert "refused ***" in log
+    assert "refused ***" in said
+    assert ("refused ***" in summary) is (when == "begin")
+    for secret in ("typed-key-1", "ss-2", CANARY, "from-the-yaml-4"):
+        assert secret not in said + summary + log
+    assert "https://me:***@host/a?b=c" in json.loads(summary)["command"]
+
+
+TRACKER = """
+from attnexp.trackers.base import Tracker
+
+class Telling(Tracker):
+    def __init__(self, key, pat, url, variable, when):
+        self.told = f"refused {key} {pat} {url} {variable}"
+        self.when = when
+
+    def begin(self, folder, summary):
+        if self.when == "begin":
+            raise RuntimeError(self.told)
+
+    def end(self, folder, summary):
+        if self.when == "end":
+            raise RuntimeError(self.told)
+"""
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--cfg", "job"], ["--cfg", "all", "--resolve"], ["--info", "config"]],
+    ids=" ".join,
+)
+def test_a_configuration_that_is_printed_has_no_secret(attnexp, home, monkeypatch, flags):
+    monkeypatch.setenv("SHORT", "pw5")
+    choice = home / "my_conf" / "model" / "mine.yaml"
+    choice.write_text(choice.read_text().replace("password: ''", "password: yaml-secret"))
+    shown = attnexp(*flags, *REPEATABLE, "+model.auth=${oc.env:SHORT}", f"+model.pat={TYPED}")
+    assert shown.returncode == 0, shown.stderr
+    assert f"password: '{MASK}'" in shown.stdout
+    assert f"pat: '{MASK}'" in shown.stdout
+    assert not any(secret in shown.stdout for secret in ("yaml-secret", TYPED, "pw5"))
+
+
 @pytest.mark.parametrize(
     ("word", "expected"),
     [
+        ("data.url=https://me:sesame@host/x", f"data.url=https://me:{MASK}@host/x"),
+        ("data.url='db://:open@host'", f"data.url='db://:{MASK}@host'"),
+        ("x=me:sesame@host", f"x=me:{MASK}@host"),
+        ("x=ssh://git@host:22/a", "x=ssh://git@host:22/a"),
+        ("x=https://me:${oc.env:PW}@host", "x=https://me:${oc.env:PW}@host"),
         ("+tracker.password=open sesame", f"+tracker.password={MASK}"),
         ("tracker.password=${oc.env:PW}", "tracker.password=${oc.env:PW}"),
         ("tracker.api_key=choice(rosebud,open sesame)", f"tracker.api_key={MASK}"),

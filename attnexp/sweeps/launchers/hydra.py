@@ -217,7 +217,7 @@ def run_launched(marker: Path, config: DictConfig) -> Outcome:
         return _worker().run(decoded(config[JOB]), interrupt_if_inactive)
     except KeyboardInterrupt:
         return Outcome(Status.INTERRUPTED)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Outcome(Status.FAILED, error_text(error))
 
 

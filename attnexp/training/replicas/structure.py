@@ -33,7 +33,7 @@ def structure(run: PreparedRun) -> Hashable:
     ]
     try:
         plain = pickle.dumps(held)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise NotReplicableError(f"its model cannot be compared ({error_text(error)})") from error
     tensors = {**state_of(run.model), **run.dataset.train.parts()}
     return plain, tuple((name, each.shape, each.dtype) for name, each in tensors.items())

@@ -1,0 +1,38 @@
+"""A secret that a process has learned is in no text that it writes."""
+
+import pytest
+
+from attnexp.core import secrets
+
+
+@pytest.fixture(autouse=True)
+def nothing_learned(monkeypatch):
+    monkeypatch.setattr(secrets, "_known", {})
+
+
+@pytest.mark.parametrize(
+    ("secret", "text", "expected"),
+    [
+        ("hunter2", "refused hunter2!", "refused ***!"),
+        ("hunter2", "the hunter22 stays", "the hunter22 stays"),
+        ("s3cret-of-mine", "a_s3cret-of-mine_b", "a_***_b"),
+        ("a/b c+d=", "?k=a%2Fb%20c%2Bd%3D", "?k=***"),
+        ("it's \\ mine", repr("it's \\ mine"), '"***"'),
+        ("one-line\ntwo-lines", "at two-lines", "at ***"),
+        *((each, f"it is {each}", f"it is {each}") for each in ("", "1", "ab", "true", "auto")),
+    ],
+)
+def test_a_learned_secret_is_replaced(secret, text, expected):
+    secrets.learn(secret)
+    assert secrets.redacted(text) == expected
+
+
+def test_the_longest_of_several_secrets_is_replaced_whole():
+    for secret in ("opensesame", "opensesame-too"):
+        secrets.learn(secret)
+    assert secrets.redacted("opensesame-too, opensesame") == "***, ***"
+
+
+def test_a_password_in_a_url_is_learned():
+    assert secrets.redacted("at db://me:sesame-2@host") == "at db://me:***@host"
+    assert secrets.redacted("sesame-2 is wrong") == "*** is wrong"
