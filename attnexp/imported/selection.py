@@ -1,6 +1,6 @@
 """The runs of a tool with the settings, metrics and seeds that are asked for, each told apart."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -94,6 +94,31 @@ def stored_name(setting: str) -> str:
     return setting if setting != SEED else f"config.{SEED}"
 
 
+@dataclass
+class _Recorded:
+    """The names that runs have recorded, gathered in one walk."""
+
+    settings: dict[str, None] = field(default_factory=dict)
+    metrics: dict[str, None] = field(default_factory=dict)
+    kinds: dict[str, None] = field(default_factory=dict)
+    primaries: dict[str, None] = field(default_factory=dict)
+    seeds_in_names: bool = True
+    first_name: str = ""
+
+    @classmethod
+    def of(cls, runs: Iterable[OutsideRun]) -> "_Recorded":
+        found = cls()
+        for run in runs:
+            found.settings |= dict.fromkeys(run.settings)
+            found.metrics |= dict.fromkeys(run.metrics)
+            found.kinds |= dict.fromkeys(run.names)
+            found.primaries |= {run.primary: None} if run.primary else {}
+            name = run.names.get(RUN, "")
+            found.seeds_in_names = found.seeds_in_names and seed_in(name) is not None
+            found.first_name = found.first_name or name
+        return found
+
+
 def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, list[str]]:
     """Return the requested part of the runs, and sentences about the decisions made.
 
@@ -104,8 +129,8 @@ def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, l
     Raises RequestError for names that no run has, if no run is left, and for two runs that nothing
     tells apart.
     """
-    settings = [*dict.fromkeys(name for run in runs for name in run.settings)]
-    metrics = [*dict.fromkeys(name for run in runs for name in run.metrics)]
+    recorded = _Recorded.of(runs)
+    settings, metrics = [*recorded.settings], [*recorded.metrics]
     require_names(request.settings or (), settings, "setting", "--settings")
     require_names(request.metrics or (), metrics, "metric", "--metrics")
     if request.seed != SEED:
@@ -131,45 +156,45 @@ def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, l
         primary=request.metrics[0] if request.metrics else min(measured, key=rank_of, default=None),
         better={name: way for name, way in ways.items() if way is not None},
         seed=seed,
-        seed_in_name=seed is None and all(seed_in(run.names.get(RUN, "")) for run in runs),
+        seed_in_name=seed is None and recorded.seeds_in_names,
     )
     notes = _left_out(selection)
-    selection, named = _told_apart(selection, request.name_as)
-    return selection, [*notes, *named, *_directions(selection, request.better)]
+    if selection.seed_in_name:
+        name = clean(recorded.first_name)
+        notes.append(f"the seed is at the end of each name, as in {name}")
+    selection, named = _told_apart(selection, [*recorded.kinds], request.name_as)
+    ranking = recorded.primaries if recorded.primaries and not request.metrics else {}
+    said = _directions(selection, request.better, {*ranking} or {selection.primary})
+    return selection, [*notes, *named, *said]
 
 
-def _told_apart(selection: Selection, name_as: str | None) -> tuple[Selection, list[str]]:
+def _told_apart(
+    selection: Selection, kinds: Sequence[str], name_as: str | None
+) -> tuple[Selection, list[str]]:
     """Return the selection with the names as settings that its runs need to be told apart.
 
     With `name_as` the runs' own names are that setting in any case.
     """
-    kinds = [*dict.fromkeys(kind for run in selection.runs for kind in run.names)]
-    notes = []
-    if selection.seed_in_name:
-        name = next((run.names[RUN] for run in selection.runs), "")
-        notes.append(f"the seed is at the end of each name, as in {clean(name)}")
     if name_as is not None:
         if RUN not in kinds:
             raise RequestError("--name-as: these runs have no names")
         if name_as in (*selection.settings, SEED):
             raise RequestError(f"--name-as: '{name_as}' is a setting already")
         selection = replace(selection, telling={RUN: name_as})
-        kinds.remove(RUN)
+        kinds = [kind for kind in kinds if kind != RUN]
     if (alike := _alike(selection)) is None:
-        return selection, notes
-    if all(run.identity for run in selection.runs):
-        kinds.append(IDENTITY)
-    for group in groups_of_kinds(kinds):
+        return selection, []
+    identities = [IDENTITY] * all(run.identity for run in selection.runs)
+    for group in groups_of_kinds([*kinds, *identities]):
         taken = {*selection.settings, *selection.telling.values()}
         names = {kind: _free(kind, taken) for kind in group}
         told = replace(selection, telling={**selection.telling, **names})
         if _alike(told) is None:
             listed = _several([*names.values()])
-            notes.append(
+            return told, [
                 f"some runs differ in nothing but their names, so these are the setting {listed} "
                 "(--name-as SETTING calls that of a run otherwise)"
-            )
-            return told, notes
+            ]
     raise RequestError(_collision(selection, *alike))
 
 
@@ -236,10 +261,10 @@ def _left_out(selection: Selection) -> list[str]:
     return [f"left out {number} run{'' if number == 1 else 's'}: {sentence}"]
 
 
-def _directions(selection: Selection, given: Mapping[str, Direction]) -> Iterator[str]:
+def _directions(
+    selection: Selection, given: Mapping[str, Direction], ranking: Collection[str | None]
+) -> Iterator[str]:
     """Yield for each metric which values are better, and which one ranks."""
-    by_itself = {run.primary for run in selection.runs if run.primary}
-    ranking = by_itself if by_itself and not selection.headline else {selection.primary}
     for name in selection.metrics:
         way = selection.better.get(name)
         why = "as --better says" if name in given else "by its name; --better says otherwise"

@@ -53,7 +53,6 @@ class Imports:
         with writable("--output", root):
             names = os.listdir(root) if os.path.lexists(root) else []
         self._there = {name.rpartition("-")[2]: name for name in names if name[:1] != "."}
-        self._written: set[str] = set()
 
     def write(self, selected: SelectedRun, selection: Selection) -> Written:
         """Write a run: as a new folder, which appears whole or not at all, or in place of its own.
@@ -64,10 +63,9 @@ class Imports:
         """
         summary = self._summary(selected, selection)
         curves = _curves(selected, selection.headline)
-        self._written.add(summary.key)
         with writable("--output", self._root):
-            if summary.key in self._there:
-                return self._replace(self._there[summary.key], curves, summary)
+            if known := self._there.pop(summary.key, None):
+                return self._replace(known, curves, summary)
             words = [summary.choices[g] for g in ("model", "data", "arch") if g in summary.choices]
             word = file_word("-".join(words)) or self._tool
             name = f"{word}-seed{summary.seed}-{summary.key}"
@@ -88,10 +86,9 @@ class Imports:
         return "new"
 
     def gone(self) -> list[Path]:
-        """Return the folders of the runs of the source that are no longer in it."""
-        others = [name for key, name in self._there.items() if key not in self._written]
+        """Return the folders of the runs of the source that were not written this time."""
         found = []
-        for name in sorted(others):
+        for name in sorted(self._there.values()):
             try:
                 if read_summary(self._root / name).imported_from == self._origin:
                     found.append(self._root / name)

@@ -175,3 +175,23 @@ def test_other_files_cost_a_sentence(refused, tmp_path):
     assert "it has another beginning" in refused("import", "wandb", "text")
     (tmp_path / "none").mkdir()
     assert "holds no runs" in refused("import", "wandb", "none")
+
+
+def test_files_of_one_run_are_one_run(tmp_path, succeeds):
+    """A run that died at step 20 and was resumed at 10, as three files."""
+    described = field(17, field(1, "id0") + field(8, "name0"))
+    config = field(5, items(1, {"seed": 0}))
+    parts = [
+        [described, config, history(0, {"loss": 3.0}), history(20, {"loss": 0.25})],
+        [described, history(10, {"loss": 2.0})],
+        [described, history(15, {"loss": 1.0}), field(18, field(1, 0))],
+    ]
+    for number, part in enumerate(parts):
+        (tmp_path / f"run-{number}.wandb").write_bytes(written(part))
+    done = succeeds("import", "wandb", ".")
+    assert "imported 1 run" in done.stdout
+    assert "was restarted: 1 points of an earlier attempt" in done.stdout + done.stderr
+    (folder,) = (tmp_path / "imported").iterdir()
+    found = json.loads((folder / "summary.json").read_text())
+    assert (found["status"], found["metrics"]) == ("finished", {"loss": 1.0})
+    assert (folder / "metrics.csv").read_text() == "epoch,loss\n0,3.0\n10,2.0\n15,1.0\n"
