@@ -15,7 +15,7 @@ from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
 COMMENT = re.compile(r"\s#.*")
-"""What may follow an entry."""
+"""The text that may follow an entry."""
 
 FURTHER = re.compile(r"\(\d+\)$")
 """The mark after a word that occurred before."""
