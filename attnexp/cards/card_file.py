@@ -105,7 +105,10 @@ def write_card(path: Path, card: Card) -> None:
 def read_card(path: Path) -> Card:
     """Return the card in a file. Raises RequestError for a file that is not a card."""
     try:
-        return msgspec.json.decode(read_bytes(path), type=Card)
+        card = msgspec.json.decode(read_bytes(path), type=Card)
+        if empty := next((trial.name for trial in card.trials if not trial.rows), None):
+            raise msgspec.ValidationError(f"its trial {empty} has no rows")
+        return card
     except OSError as error:
         raise RequestError(f"{path} cannot be read: {refusal(error)}") from error
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:

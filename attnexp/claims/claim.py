@@ -176,7 +176,10 @@ class Claim(Written, frozen=True, kw_only=True):
         for seed in seeds:
             if seed not in known:
                 try:
-                    points = [Point(seed, *each) for each in compute(seed=seed, **arguments)]
+                    points = [
+                        Point(seed, str(curve), float(x), float(y))
+                        for curve, x, y in compute(seed=seed, **arguments)
+                    ]
                 except (Exception, SystemExit) as error:
                     raise RequestError(
                         f"computes: {name} failed for seed {seed}: {type(error).__name__}: {error}"

@@ -86,6 +86,8 @@ def read_bytes(path: Path | str) -> bytes:
     try:
         with FileIO(path) as file:
             return file.readall()
+    except MemoryError as error:
+        raise UnreadableRunError(f"{path} is larger than the free memory") from error
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(f"{path} is not there") from None
     except (OSError, ValueError) as error:

@@ -27,6 +27,12 @@ def test_what_is_no_card_is_refused_in_a_sentence(tmp_path, content):
         read_card(tmp_path / "card.json")
 
 
+def test_a_trial_without_rows_is_refused_by_name(tmp_path):
+    write_card(tmp_path / "card.json", card(trial()))
+    with pytest.raises(RequestError, match="is not a card: its trial .+ has no rows"):
+        read_card(tmp_path / "card.json")
+
+
 def test_a_card_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(RequestError, match=r"no\.json cannot be read"):
         read_card(tmp_path / "no.json")

@@ -231,6 +231,15 @@ def test_a_point_that_is_not_finite_is_refused(write, claims):
     claims()
 
 
+def test_a_point_may_be_a_tensor_of_one_number_and_no_other(write, claims):
+    tensor = "__import__('torch').tensor"
+    write(COMPUTED, POINTS.replace("x / 1000", f"{tensor}(x / 1000)"))
+    assert re.search(r"^verdict +reproduced$", claims("mine"), re.MULTILINE)
+    write(own=POINTS.replace("x / 1000", f"{tensor}([x / 1000, 0.0])"))
+    said = claims("mine", code=2)
+    assert "computes: halves failed for seed 0: ValueError: only one element tensors" in said
+
+
 def test_the_list_runs_no_code_of_a_claim(write, claims, tmp_path):
     text = f"open('imported.txt', 'w').close()\n{OWN}\n\n{POINTS}"
     decides = "decides: {is: bounded, number: half@2, at_most: 2.0}"

@@ -89,3 +89,10 @@ def test_a_link_is_replaced_and_not_followed(tmp_path):
     files.write_bytes(tmp_path / "link", b"new")
     assert other.read_text() == "kept"
     assert (tmp_path / "link").read_text() == "new"
+
+
+def test_a_file_larger_than_memory_costs_a_sentence(tmp_path):
+    (tmp_path / "runs.csv").touch()
+    os.truncate(tmp_path / "runs.csv", 2**42)
+    with pytest.raises(files.UnreadableRunError, match="is larger than the free memory"):
+        files.read_bytes(tmp_path / "runs.csv")
