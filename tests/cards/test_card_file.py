@@ -29,7 +29,7 @@ def test_what_is_no_card_is_refused_in_a_sentence(tmp_path, content):
 
 def test_a_trial_without_rows_is_refused_by_name(tmp_path):
     write_card(tmp_path / "card.json", card(trial()))
-    with pytest.raises(RequestError, match="is not a card: its trial .+ has no rows"):
+    with pytest.raises(RequestError, match=r"is not a card: its trial .+ has no rows"):
         read_card(tmp_path / "card.json")
 
 
