@@ -20,7 +20,7 @@ from rich.table import Column, Table
 from rich.theme import Theme
 
 from attnexp.core.errors import OutputClosedError, shortened
-from attnexp.core.secrets import redacted
+from attnexp.core.secrets import redacted, without_learned
 
 PATIENCE = 1.0
 """Seconds of work before a bar appears."""
@@ -57,7 +57,7 @@ class Screen(Console):
             if segment.control:
                 yield segment
             else:
-                yield Segment(escaped(redacted(segment.text), but="\n"), segment.style)
+                yield Segment(escaped(without_learned(segment.text), but="\n"), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Drop all further output. Raises OutputClosedError if it was standard output.

@@ -12,7 +12,9 @@ SHORTEST = 6
 LONG = 8
 """Characters of a value that is replaced inside words too; a shorter one is a word of its own."""
 
-_USER = re.compile(r"((?:://|(?<![\w/]))[\w.+%~-]*:)(?!//)([^\s/'\"@][^\s/'\"]*)(?=@[\w\[])")
+_USER = re.compile(
+    r"((?:://|(?<![\w/{.]))[\w.+%~-]*:)(?!//|\$\{|\*\*\*@)([^\s/'\"@][^\s/'\"]*)(?=@[\w\[])"
+)
 """`user:password@host`, with or without the scheme of a URL."""
 
 _known: dict[str, re.Pattern[str]] = {}
@@ -32,20 +34,23 @@ def learn(value: str) -> None:
             _known[part] = re.compile(pattern)
 
 
-def redacted(text: str) -> str:
-    """Return text with MASK in place of learned secrets, and of passwords as `user:password@`."""
+def without_learned(text: str) -> str:
+    """Return text with MASK in place of learned secrets."""
     for secret in sorted(_known, key=len, reverse=True):
         text = _known[secret].sub(MASK, text)
-    return without_passwords(text) if "@" in text else text
+    return text
 
 
-def without_passwords(text: str) -> str:
-    """Return text with MASK in place of the passwords in `user:password@host`, and learn them."""
+def redacted(text: str) -> str:
+    """Return text with MASK in place of learned secrets, and of passwords as `user:password@`.
 
-    def mask(found: re.Match[str]) -> str:
-        if found[2] == MASK or found[2].startswith("${"):
-            return found[0]
+    It learns nothing: the text may be a document, or the message of a library.
+    """
+    text = without_learned(text)
+    return _USER.sub(rf"\g<1>{MASK}", text) if "@" in text else text
+
+
+def learn_passwords(text: str) -> None:
+    """Remember the passwords in a setting as `user:password@host`."""
+    for found in _USER.finditer(text):
         learn(found[2])
-        return found[1] + MASK
-
-    return _USER.sub(mask, text)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from attnexp.core.secrets import MASK, learn, redacted
+from attnexp.core.secrets import MASK, learn, learn_passwords, redacted
 
 _NAME = re.compile(
     r"passw(or)?d|passphrase|secret|credential|(api|access|private)[_-]?key|token$"
@@ -91,11 +91,13 @@ def _masked_text(text: str) -> str:
             ),
             text,
         )
+    learn_passwords(text)
     return redacted(text)
 
 
 def _mask(value: str) -> str:
     if not value or re.fullmatch(r"\$\{.*\}?", value, re.DOTALL):
         return value
-    learn(value.strip("'\""))
+    if MASK not in value:
+        learn(value.strip("'\""))
     return MASK

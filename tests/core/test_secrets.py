@@ -3,6 +3,7 @@
 import pytest
 
 from attnexp.core import secrets
+from attnexp.runs.redaction import masked
 
 
 @pytest.fixture(autouse=True)
@@ -33,6 +34,16 @@ def test_the_longest_of_several_secrets_is_replaced_whole():
     assert secrets.redacted("opensesame-too, opensesame") == "***, ***"
 
 
-def test_a_password_in_a_url_is_learned():
+def test_a_password_in_a_setting_is_learned_and_one_in_other_text_is_not():
+    """A document that explains `user:password@host` must not hide the word from then on."""
     assert secrets.redacted("at db://me:sesame-2@host") == "at db://me:***@host"
-    assert secrets.redacted("sesame-2 is wrong") == "*** is wrong"
+    assert secrets.redacted("sesame-2 is a word") == "sesame-2 is a word"
+    assert secrets.without_learned("at user:password@host") == "at user:password@host"
+    assert masked(["data.url=db://me:sesame-2@host"]) == ["data.url=db://me:***@host"]
+    assert secrets.without_learned("sesame-2 is wrong") == "*** is wrong"
+
+
+def test_what_is_masked_already_is_not_learned():
+    masked(["run.dir=model.password=***,model=mine", "url=db://me:***@host"])
+    assert secrets.redacted("***,model=mine at ***@host") == "***,model=mine at ***@host"
+    assert not secrets._known
