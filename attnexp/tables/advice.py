@@ -1,4 +1,4 @@
-"""Advice next to a table: seeds that failed, and the seeds that a verdict lacks."""
+"""Advice next to a table: the seeds that a verdict lacks."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,6 @@ from attnexp.select.sample import SEEDS
 from attnexp.stats.compare import Rule
 from attnexp.stats.power import seeds_needed
 from attnexp.tables.entries import Entry, Request, ResultsTable
-from attnexp.tables.learning import mode_notes
 from attnexp.tables.sentences import row_name
 
 NEGLIGIBLE = 0.001
@@ -16,8 +15,7 @@ NEGLIGIBLE = 0.001
 
 
 def advice(table: ResultsTable, request: Request) -> Iterator[str]:
-    """Yield sentences about seeds that failed, about splits, and about rows without a verdict."""
-    yield from mode_notes(table, {id(entry): row_name(table, entry) for entry in table.firsts})
+    """Yield sentences about splits and about rows without a verdict."""
     for panel in table.panels:
         rows = [entry for entry in panel if entry.seeds and entry.better]
         if table.only_data:

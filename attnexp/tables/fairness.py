@@ -14,6 +14,7 @@ from attnexp.select.frame import Frame
 from attnexp.select.sample import diverged_in, is_finished
 from attnexp.tables.entries import ResultsTable
 from attnexp.tables.grid import count_text, listed
+from attnexp.tables.sentences import row_name
 
 CODE = {
     "results_version": "version of the results",
@@ -24,14 +25,42 @@ CODE = {
 }
 """The columns that say what computed a run, in words."""
 
+TO_THE_END = "regression"
+"""The choice of `train` under which training ends if no parameter moves any more."""
+
 RATE = "optim.lr"
 """The setting that a comparison depends on most, and that suits one mechanism and not another."""
 
 
-def warnings(table: ResultsTable) -> Iterable[str]:
-    """Yield a sentence per difference between the runs besides those compared."""
-    checks = (_crossed, _mixed, _data, _code, _steps, _tuning, _left_out)
+def results(table: ResultsTable) -> Iterable[str]:
+    """Yield a sentence per fact that changes the meaning of a mean, the weightiest first."""
+    checks = (_left_out, _unfinished, _mixed, _crossed)
     return chain.from_iterable(check(table) for check in checks)
+
+
+def conditions(table: ResultsTable) -> Iterable[str]:
+    """Yield a sentence per difference between the runs besides those compared."""
+    checks = (_data, _steps, _tuning, _code)
+    return chain.from_iterable(check(table) for check in checks)
+
+
+def _unfinished(table: ResultsTable) -> Iterable[str]:
+    """Rows that are trained until they converge, with runs that were stopped before."""
+    names = {id(entry): row_name(table, entry) for entry in table.firsts}
+    stopped = []
+    for entry in table.firsts:
+        runs = entry.row.runs
+        if "train" not in runs.choices or "steps" not in runs.metrics:
+            continue
+        to_the_end = runs.column("train") == TO_THE_END
+        number = int((_cut(runs) & to_the_end & (runs.column("steps") > 0)).sum())
+        if number:
+            stopped.append(f"{names[id(entry)]} {number} of {len(runs)}")
+    if stopped:
+        yield (
+            f"stopped at train.max_epochs and not converged: {listed(stopped)}; more epochs may "
+            "change these means"
+        )
 
 
 def _crossed(table: ResultsTable) -> Iterable[str]:

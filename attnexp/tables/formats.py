@@ -44,7 +44,7 @@ def as_json(report: Report) -> str:
         ],
         "captions": [grid.full_caption for grid in report.grids if grid.full_caption],
         "verdicts": list(report.verdicts),
-        "notes": list(report.notes),
+        "notes": [*report.notes, *report.further],
     }
     return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

@@ -81,13 +81,15 @@ class Report:
     """The answer to a request: tables for readers, and the same as records for programs.
 
     A record is a mapping of plain values; all have the same keys. `verdicts` are the sentences that
-    answer what was compared, `notes` those that have to be read with the numbers.
+    answer what was compared, `notes` those that have to be read with the numbers. `further` are
+    notes that change less; readers see them only if they ask for the reasons.
     """
 
     grids: Sequence[Grid]
     records: Sequence[dict[str, object]]
     notes: Sequence[str] = ()
     verdicts: Sequence[str] = ()
+    further: Sequence[str] = ()
 
 
 def cell(value: object) -> Cell:

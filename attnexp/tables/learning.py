@@ -1,7 +1,7 @@
 """Rows whose seeds fall into those that learned and those that did not, which are two results."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from attnexp.core.console import number_text
@@ -57,18 +57,19 @@ def modes_of(sample: Sample | None) -> Modes | None:
     return Modes(learned, failed) if len(learned) + len(failed) == len(values) > 0 else None
 
 
-def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
-    """Yield how many seeds learned, for each panel of a metric that defines learning."""
+def mode_notes(table: ResultsTable, name: Mapping[int, str], explain: bool) -> Iterator[str]:
+    """Yield how many seeds learned, for each panel in which some did and some did not.
+
+    If the reasons are asked for, a line has the other panels. `name` has the name of each entry by
+    its id.
+    """
+    others: list[str] = []
     for panel in table.panels:
         found = [(entry, modes) for entry in panel if (modes := modes_of(entry.sample)) is not None]
         if not any(modes.learned for _, modes in found):
             continue
         if not any(modes.are_two for _, modes in found):
-            counts = [f"{name[id(entry)]} {_possible(modes)}" for entry, modes in found]
-            yield (
-                f"seeds that learned, by {panel[0].metric}: {'; '.join(counts)}. Intervals and "
-                "verdicts hold if no seed fails"
-            )
+            others += [f"{name[id(entry)]} {_possible(modes)}" for entry, modes in found]
             continue
         _, best = max(found, key=lambda one: (len(one[1].learned) / one[1].n, one[1].n))
         parts = []
@@ -85,6 +86,11 @@ def mode_notes(table: ResultsTable, name: dict[int, str]) -> Iterator[str]:
         yield (
             f"seeds that learned, by {panel[0].metric}: {'; '.join(parts)}. p is of Fisher's exact "
             "test against the first share; a mean over both kinds describes no run"
+        )
+    if others and explain:
+        yield (
+            f"seeds that learned, by {table.metrics[0]}: {'; '.join(others)}. Intervals and "
+            "verdicts hold if no seed fails"
         )
 
 

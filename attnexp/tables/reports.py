@@ -14,19 +14,23 @@ from attnexp.select.sample import SEEDS
 from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
-from attnexp.tables.fairness import warnings
+from attnexp.tables.fairness import conditions, results
 from attnexp.tables.grid import Cell, Grid, Head, Report, cell, count_text
+from attnexp.tables.learning import mode_notes
 from attnexp.tables.screen import show
-from attnexp.tables.sentences import explanations, verdicts
+from attnexp.tables.sentences import explanations, row_name, verdicts
 
 ROWS = 40
 """Rows of a table that are printed unless more are requested."""
+
+NOTES = 3
+"""Notes below a table unless the reasons are asked for."""
 
 ALWAYS = ("model", "data", "seed")
 """Columns that a table of runs has even if they are the same for all runs."""
 
 SHORT = "Mean over seeds ± standard deviation."
-STAR = "The meaning of a star, if any is given: the best, or tied with it."
+STAR = "*: the best, or not told apart from it."
 OVER_SEEDS = "verdicts by sign flips over {units}"
 OVER_SPLITS = "verdicts by t tests over splits of this file"
 COSTS = "The costs of a run: seconds on average, everything else at most."
@@ -112,8 +116,20 @@ def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
     found = _texts(tables, verdicts)
     if request.explain:
         found += _texts(tables, partial(explanations, request=request))
-    notes = _texts(tables, warnings) + _texts(tables, partial(advice, request=request))
-    return Report(grids, records_of(tables), list(dict.fromkeys(notes)), found)
+
+    def learned(table: ResultsTable) -> Iterable[str]:
+        names = {id(entry): row_name(table, entry) for entry in table.firsts}
+        return mode_notes(table, names, request.explain)
+
+    notes = [
+        *_texts(tables, learned),
+        *_texts(tables, results),
+        *_texts(tables, partial(advice, request=request)),
+        *_texts(tables, conditions),
+    ]
+    notes = list(dict.fromkeys(notes))
+    shown = len(notes) if request.explain else NOTES
+    return Report(grids, records_of(tables), notes[:shown], found, notes[shown:])
 
 
 def grid_of(
@@ -165,7 +181,8 @@ def grid_of(
             *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
         ]
 
-    legend = STAR if kind == "results" and _starred(table) else ""
+    ahead = any(entry.ahead for own in table.entries for entry in own)
+    legend = STAR if kind == "results" and _starred(table) and ahead else ""
     return Grid(heads, LazyRows(table.entries, row), title, caption, common, len(table.by), legend)
 
 

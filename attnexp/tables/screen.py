@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
-from attnexp.tables.grid import COMMON, NOTHING, Cell, Grid, Head, Report, folded
+from attnexp.tables.grid import COMMON, NOTHING, Cell, Grid, Head, Report, count_text, folded
 
 GAP = 3
 """Blanks between two columns."""
@@ -40,6 +40,8 @@ def show(report: Report, limit: int, screen: Console | None = None) -> None:
         _say(screen, Text.assemble(("note:", "note"), " ", sentence, ":" if command else ""))
         if command:
             screen.print(Text(f"  attnexp {command}"), soft_wrap=True)
+    if report.further:
+        _say(screen, f"{count_text(len(report.further), 'more note')}: --explain", "dim")
 
 
 def _show_grid(grid: Grid, limit: int, screen: Console) -> None:

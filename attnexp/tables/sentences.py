@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from attnexp.core.console import number_text
-from attnexp.select.configurations import label
+from attnexp.select.configurations import is_data, label
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
@@ -19,15 +19,21 @@ STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart f
 
 def row_name(table: ResultsTable, entry: Entry) -> str:
     """Return the name of a row in a sentence: the labels in which rows differ."""
-    values = {name: entry.row.labels[name] for name in table.telling}
+    return _name(table, entry, table.telling)
+
+
+def _name(table: ResultsTable, entry: Entry, names: Sequence[str]) -> str:
+    values = {name: entry.row.labels[name] for name in names}
     return label(table.frame, values, entry.row.runs.runs[0])
 
 
 def verdicts(table: ResultsTable) -> Iterator[str]:
     """Yield a sentence for each portion of rows that are compared: which is best, which are worse.
 
-    Nothing if a metric does not rank, or if there is nothing to compare.
+    It begins with the data of its rows if the table has others, and has no verdict on rows of one
+    seed. Nothing if a metric does not rank, or if there is nothing to compare.
     """
+    data = [name for name in table.telling if is_data(name)] if len(table.panels) > 1 else []
     for panel in table.panels:
         measured = [entry for entry in panel if entry.spread.mean is not None and entry.better]
         if len(measured) < 2:
@@ -36,22 +42,28 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         extreme, pick = ("lowest", min) if lower else ("highest", max)
         several = [entry for entry in measured if entry.standing.word == "best"]
         best = pick(several or measured, key=lambda entry: entry.spread.mean or 0.0)
-        names = listed([row_name(table, entry) for entry in several or [best]])
+        own = [name for name in table.telling if name not in data] or table.telling
+        names = listed([_name(table, entry, own) for entry in several or [best]])
         has = "have" if len(several) > 1 else "has"
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
-        parts = [f"{of}{names} {has} the {extreme} mean {best.metric}, {mean}"]
+        of += f"of the rows with {_name(table, best, data)}, " if data else ""
+        if all(entry.spread.n == 1 for entry in measured):
+            of, kind = f"one seed: {of}", ""
+        else:
+            kind = "mean "
+        parts = [f"{of}{names} {has} the {extreme} {kind}{best.metric}, {mean}"]
         for standing, usual in STANDINGS.items():
             found = [entry for entry in panel if entry.standing.word == standing]
             may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in found)
             words = f"{usual} if no seed fails" if may_fail else usual
             if found:
-                parts.append(f"{words}: {listed([_named(table, entry) for entry in found])}")
+                parts.append(f"{words}: {listed([_named(table, entry, own) for entry in found])}")
         few: dict[str, list[str]] = {}
         for entry in panel:
             word = entry.standing.word
             if entry.standing.difference and word and word not in ("best", *STANDINGS):
-                few.setdefault(word, []).append(row_name(table, entry))
+                few.setdefault(word, []).append(_name(table, entry, own))
         if few:
             seen = "; ".join(f"{listed(names)} {word}" for word, names in few.items())
             parts.append(f"too few seeds for a verdict: {seen}")
@@ -60,12 +72,12 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         )
 
 
-def _named(table: ResultsTable, entry: Entry) -> str:
+def _named(table: ResultsTable, entry: Entry, names: Sequence[str]) -> str:
     """Return the name of a row, with its distance from the best if it is worse."""
     found = entry.standing.difference
     if found is None or entry.standing.word != "worse":
-        return row_name(table, entry)
-    return f"{row_name(table, entry)} by {number_text(abs(found.mean))}"
+        return _name(table, entry, names)
+    return f"{_name(table, entry, names)} by {number_text(abs(found.mean))}"
 
 
 def explanations(table: ResultsTable, request: Request) -> Iterator[str]:

@@ -7,7 +7,7 @@ from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.tables.advice import advice
 from attnexp.tables.entries import Request, ResultsTable, Row, divide
-from attnexp.tables.fairness import warnings
+from attnexp.tables.fairness import results
 from attnexp.tables.sentences import verdicts
 
 
@@ -238,7 +238,7 @@ def test_a_run_that_diverged_counts_as_the_worst(frame):
     means = {entry.row.labels["model"]: entry.spread.mean for entry in table.firsts}
     assert means == {"a": pytest.approx(1.25), "b": pytest.approx((4.2 + 2 * 1.5) / 6)}
     assert [entry.spread.n for entry in table.firsts] == [6, 6]
-    assert "2 runs diverged and count as the worst value" in " ".join(warnings(table))
+    assert "2 runs diverged and count as the worst value" in " ".join(results(table))
     (table,) = divide(diverging(frame, "share", "higher", {"a": [0.5, None]}), Request())
     assert table.firsts[0].spread.mean == 0.25
 

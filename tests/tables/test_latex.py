@@ -188,10 +188,10 @@ def test_settings_in_common_are_a_comment_and_what_all_rows_share_is_told_once(s
 def test_several_metrics_have_no_star(sweep_of):
     runs = sweep_of({"a": LOW, "b": HIGH}, metrics={"other": 2.0})
     report = configurations_report(runs, Request(metrics=("test_mse", "other")))
-    assert "star" in report.grids[0].full_caption
+    assert "*: the best, or not told apart from it." in report.grids[0].full_caption
     text = as_latex(report, Paper(digits=2))
     assert rows(text)[1] == ["a", r"$\mathbf{1.00 \pm 0.06}$", r"$2.00 \pm 0.00$"]
-    assert "star" not in text
+    assert "*: the best" not in text
 
 
 def test_labels_are_unlike_and_the_caption_is_that_of_the_first_table(sweep_of):

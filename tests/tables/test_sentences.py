@@ -1,12 +1,15 @@
 """What a table says in sentences: its verdict, the reasoning, and what to run next."""
 
+import json
 import math
 import re
 
 import numpy as np
 
 from attnexp.tables.entries import Request
+from attnexp.tables.formats import as_json
 from attnexp.tables.reports import configurations_report
+from attnexp.tables.screen import as_text
 
 ONE = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
 
@@ -107,3 +110,40 @@ def test_the_floor_is_that_of_the_level_at_which_rows_were_tested(sweep_of):
     (few, one), (many, other) = two[0], eight[0]
     assert many > few
     assert other * math.sqrt(many / few) > one
+
+
+def test_a_verdict_says_of_which_rows_it_speaks(frame):
+    """More points give a lower error than any row that is compared."""
+    values = {("a", 50): (1.0, 1.1), ("b", 50): (2.0, 2.2), ("a", 400): (0.1, 0.2)}
+    runs = frame(
+        *(
+            (
+                {"seed": seed, "model._target_": model, "data.num_train": points},
+                {"choices": {"model": model, "data": "sine"}, "metrics": {"test_mse": value}},
+            )
+            for (model, points), several in values.items()
+            for seed, value in enumerate(several)
+        )
+    )
+    (verdict,) = told(runs).verdicts
+    assert verdict.startswith("Of the rows with data.num_train=50, a has the lowest mean test_mse")
+
+
+def test_one_seed_has_no_verdict(sweep_of):
+    (verdict,) = told(sweep_of({"a": [1.0], "b": [2.0]})).verdicts
+    assert verdict == "One seed: a has the lowest test_mse, 1"
+
+
+def test_at_most_three_notes_stand_below_a_table(sweep_of):
+    runs = sweep_of(
+        {"a": [1.0, None], "b": [2.0, 3.0]}, choices={"train": "regression"}, metrics={"steps": 9.0}
+    )
+    for name in ("torch", "device", "attnexp"):
+        runs.columns[name][:] = list("1234")
+    report, explained = told(runs), told(runs, explain=True)
+    assert (len(report.notes), len(report.further)) == (3, 3)
+    assert report.notes[0].startswith("means leave out 1 finished run")
+    assert "3 more notes: --explain" in as_text(report)
+    assert [*report.notes, *report.further] == list(explained.notes)
+    assert "more notes" not in as_text(explained)
+    assert json.loads(as_json(report))["notes"] == list(explained.notes)
