@@ -51,8 +51,10 @@ def main(argv: Sequence[str]) -> None:
         runs, notes = import_module(SOURCES[tool][0]).read(path, request)
         if not runs:
             raise RequestError(f"{path} holds no runs")
-        selection, decided = select(runs, request)
-    imports = Imports(arguments.output, tool, path)
+        imports = Imports(arguments.output, tool, path)
+        named = {kind: each for one in imports.earlier() for kind, each in one.named.items()}
+        selection, decided = select(runs, request, named)
+        imports.require_apart(selection)
     counts: Counter[str] = Counter()
     with console.progress("importing", len(runs)) as advance:
         for done, selected in enumerate(selection, 1):
@@ -61,7 +63,7 @@ def main(argv: Sequence[str]) -> None:
                 advance(done, "")
     folder = console.relative(arguments.output)
     new, replaced, same = counts["new"], counts["replaced"], counts["the same"]
-    said = f", replaced {replaced} that had other numbers" * bool(replaced)
+    said = f", replaced {replaced} that had changed" * bool(replaced)
     said += f", and {same} were there" * bool(same)
     console.say(f"imported {new} run{'' if new == 1 else 's'} into {folder}{said}")
     for sentence in decided:

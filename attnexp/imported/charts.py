@@ -9,6 +9,7 @@ from attnexp.imported.attempts import Point
 from attnexp.imported.naming import RUN
 from attnexp.imported.outside import OutsideRun, number_in
 from attnexp.imported.tracked import Tracked, outside_runs
+from attnexp.runs.files import is_finite
 from attnexp.runs.settings import clean
 
 TENSORBOARD = ("Wall time", "Step", "Value")
@@ -43,6 +44,8 @@ def runs_of(
     for line, row in rows:
         cells = dict(zip(header, row, strict=True))
         step = number_in(cells[header[0]], f"{path}, line {line}: {header[0]}")
+        if not is_finite(step):
+            raise RequestError(f"{path}, line {line}: {header[0]} is {cells[header[0]]!r:.60}")
         for column, (name, metric) in curves.items():
             if not cells[column].strip():
                 continue

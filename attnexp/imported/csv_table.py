@@ -1,6 +1,6 @@
 """Runs in a CSV file: its first line names the columns, and each other line is a run."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,17 +14,17 @@ from attnexp.runs.run_status import Status
 from attnexp.runs.settings import clean
 from attnexp.runs.text_files import as_text
 
-STATUSES: Mapping[str, tuple[Status, str | None]] = {
-    "finished": (Status.FINISHED, None),
-    "completed": (Status.FINISHED, None),
-    "crashed": (Status.FAILED, "it had crashed"),
-    "failed": (Status.FAILED, "it had failed"),
-    "killed": (Status.INTERRUPTED, "it was killed"),
-    "preempted": (Status.INTERRUPTED, "it was preempted"),
-    "preempting": (Status.INTERRUPTED, "it was preempted"),
-    "running": (Status.INTERRUPTED, "it was running when it was exported"),
-    "pending": (Status.INTERRUPTED, "it had not begun when it was exported"),
+ENDS = {
+    (Status.FINISHED, None): "finished completed complete success succeeded done terminated ok",
+    (Status.FAILED, "it had failed"): "failed fail error errored crashed aborted",
+    (Status.INTERRUPTED, "it was stopped"): (
+        "killed preempted preempting pruned stopped canceled cancelled timeout timed_out"
+    ),
+    (Status.INTERRUPTED, "it had not ended when it was exported"): (
+        "running pending queued scheduled waiting"
+    ),
 }
+STATUSES = {word: end for end, words in ENDS.items() for word in words.split()}
 """The words for the end of a run, and its status and error."""
 
 ENDINGS = ("state", "status")
@@ -124,7 +124,8 @@ def read(path: Path, request: Request) -> tuple[Collection[OutsideRun], list[str
         settings = dict.fromkeys([*(request.settings or ()), *({request.seed} & {*header})])
         kept = ending if known else None
         runs = CsvRuns(path, text, header, [*settings], request.metrics, kept, name, length)
-        return runs, []
+        unread = f"{path}: the column {ending} is not read as the end of each run"
+        return runs, [unread] * bool(endings and not known)
     except RequestError:
         raise
     except (FileNotFoundError, ValueError) as error:

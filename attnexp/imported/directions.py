@@ -14,7 +14,7 @@ OWN: Mapping[str, Direction | None] = {
 
 LOWER = re.compile(
     r"loss(es)?|err(ors?)?|mistakes?|mismatch(es)?|miss(es)?|perplexity|ppl|nll|bce|r?mse|mae|mape|"
-    r"[wct]er|eer|fpr|fnr|brier|kl|divergence|fid|distance|regret|misclassification|bpc|bpb"
+    r"[wct]er|eer|fpr|fnr|brier|kl|divergence|fid|levenshtein|regret|misclassification|bpc|bpb"
 )
 """Words of metrics of which lower values are better. They decide over those of `HIGHER`."""
 
@@ -28,22 +28,24 @@ HIGHER = re.compile(
 DESCRIBES = re.compile(
     r"baseline|chance|target|threshold|weights?|scale|grad(ient)?|norm|time|seconds|count|num(ber)?|"
     r"size|ratio|drop|gap|delta|diff(erence)?|change|gain|improvement|std(err)?|sd|var(iance)?|ci|"
-    r"ema|coef(ficient)?|budget"
+    r"ema|coef(ficient)?|budget|reduction|(in|de)crease|steps|"
+    r"detection|correct(ion|ed)|correlation|"
+    r"neg(ative|ated|atives)?|positives?|minus|no|non|not|false|true|failed|without|free|rejected"
 )
-"""Words of numbers about a metric, which have no direction."""
+"""Words of numbers about a metric, of classes and of negations, which leave no direction."""
 
-NEGATED = frozenset({"neg", "negative", "negated", "minus"})
-"""Words before a metric whose sign is turned."""
+NAMED: Mapping[Direction, re.Pattern[str]] = {
+    "lower": re.compile(r"neg(ative)?_log_likelihood|false_(positive|negative)(_rate)?"),
+    "higher": re.compile(r"neg_(mean|root|median|max|log|brier)_\w+|true_(posi|nega)tive_rate"),
+}
+"""Names with such a word whose direction is known, as scikit-learn has them."""
 
-NOT_NEGATED = frozenset({"true", "false"})
-"""Words before `negative` that make it a word of a rate."""
+FAR = r"epochs?|(global_?|_)?steps?|iter(ation)?s?|batch|timestamp|(wall|run).?time|relative.time.*"
+STEP = re.compile(rf"(.*/)?({FAR})", re.IGNORECASE)
+"""The names of numbers that say how far a run is."""
 
-LEFT_OUT = re.compile(
-    r"(.*/)?(epochs?|(global_?|_)?steps?|iter(ation)?s?|batch|lr(-.*)?|learning_?rate|hp_metric|"
-    r"timestamp|wall.?time|run.?time|relative.time.*)",
-    re.IGNORECASE,
-)
-"""The names of numbers that say how far a run is, and not how good: they never rank by default."""
+LEFT_OUT = re.compile(rf"(.*/)?({FAR}|lr(-.*)?|learning_?rate|hp_metric)", re.IGNORECASE)
+"""The names of numbers that do not say how good a run is: they never rank by default."""
 
 TESTED = ("test", "val valid validation eval evaluation dev")
 """Words of metrics that rank before others by default, those of a test first."""
@@ -59,33 +61,39 @@ def words_of(name: str) -> list[str]:
 def direction_of(name: str) -> Direction | None:
     """Return which values of a metric are better, or None if its name does not say so.
 
-    Whole words count. A word of an error decides over a word of a success, so that `acc_loss` is
-    lower; `neg_log_loss` is turned, and `accuracy_std` has none.
+    Whole words count. A word of an error after a word of a success decides, so that `acc_loss` is
+    lower. `accuracy_std`, `f1_negative` and `tpr@fpr` have none.
     """
     last = name.rpartition("/")[2]
     if last in OWN:
         return OWN[last]
     words = words_of(name)
     known = {word.rstrip("0123456789") for word in (*words, last.lower())} | {*words}
-    if any(map(DESCRIBES.fullmatch, known)) or re.match(r"\s*1\s*-", name):
+    for direction, names in NAMED.items():
+        if names.fullmatch("_".join(words_of(last))):
+            return direction
+    if any(map(DESCRIBES.fullmatch, known)) or re.match(r"\s*\d+\s*-", name):
         return None
-    if words[:2] in (["false", "positive"], ["false", "negative"]):
-        return "lower"
-    found: Direction
-    if any(map(LOWER.fullmatch, known)):
-        found = "lower"
-    elif any(map(HIGHER.fullmatch, known)) or {"r", "squared"} <= known:
-        found = "higher"
-    else:
+    behind = re.split(r"@|[\W_]at[\W_]", last, maxsplit=1)[1:]
+    if any(not word.isdecimal() for text in behind for word in words_of(text)):
         return None
-    turned = [
-        i
-        for i, word in enumerate(words)
-        if word in NEGATED and not (i and words[i - 1] in NOT_NEGATED)
-    ]
-    if len(turned) % 2:
-        return "lower" if found == "higher" else "higher"
-    return found
+    found = map(_side, [last.lower(), *words])
+    sides: list[Direction] = [side for side in found if side is not None]
+    if {"r", "squared"} <= {*words}:
+        sides.append("higher")
+    if not sides or (sides[-1] == "higher" and "lower" in sides):
+        return None
+    return sides[-1]
+
+
+def _side(word: str) -> Direction | None:
+    """Return the direction of one word, of which the digits at its end do not count."""
+    for text in (word, word.rstrip("0123456789")):
+        if LOWER.fullmatch(text):
+            return "lower"
+        if HIGHER.fullmatch(text):
+            return "higher"
+    return None
 
 
 def rank_of(name: str) -> tuple[bool, int]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 from attnexp.imported.outside import LARGEST
 
@@ -27,9 +28,6 @@ def seed_in(name: str) -> tuple[str, int] | None:
 
 
 def groups_of_kinds(kinds: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the kinds of names that may tell runs apart: none, each alone, then more of them."""
-    yield ()
-    for kind in kinds:
-        yield (kind,)
-    for number in range(2, len(kinds) + 1):
-        yield kinds[-number:]
+    """Yield the kinds of names that may tell runs apart: none, each alone, two of them, ..."""
+    for number in range(len(kinds) + 1):
+        yield from combinations(kinds, number)

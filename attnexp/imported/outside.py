@@ -108,7 +108,7 @@ def number_in(cell: str, where: str) -> float:
     Raises RequestError for other text, `1_000` among it.
     """
     try:
-        return float(cell if "_" not in cell else "")
+        return float(cell if cell.isascii() and "_" not in cell else "")
     except ValueError:
         raise RequestError(f"{where} is {cell!r:.60}, and not a number") from None
 

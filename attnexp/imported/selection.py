@@ -3,12 +3,13 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from types import MappingProxyType
 
 from attnexp.core.errors import RequestError
-from attnexp.imported.directions import LEFT_OUT, direction_of, rank_of
+from attnexp.imported.directions import LEFT_OUT, STEP, direction_of, rank_of
 from attnexp.imported.naming import IDENTITY, RUN, groups_of_kinds, seed_in
 from attnexp.imported.outside import SEED, OutsideRun, Request, require_names, seed_of
-from attnexp.runs.redaction import masked
+from attnexp.runs.redaction import is_secret, masked
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Direction
 
@@ -102,8 +103,13 @@ class _Recorded:
     metrics: dict[str, None] = field(default_factory=dict)
     kinds: dict[str, None] = field(default_factory=dict)
     primaries: dict[str, None] = field(default_factory=dict)
-    seeds_in_names: bool = True
+    truths: set[str] = field(default_factory=set)
+    bits: set[str] = field(default_factory=set)
+    seeds_in_names: int = 0
+    runs: int = 0
     first_name: str = ""
+    silent: list[str] = field(default_factory=list)
+    """Some of the runs without a number."""
 
     @classmethod
     def of(cls, runs: Iterable[OutsideRun]) -> "_Recorded":
@@ -111,16 +117,25 @@ class _Recorded:
         for run in runs:
             found.settings |= dict.fromkeys(run.settings)
             found.metrics |= dict.fromkeys(run.metrics)
+            for setting, value in run.settings.items():
+                if value in (0, 1):
+                    (found.truths if isinstance(value, bool) else found.bits).add(setting)
             found.kinds |= dict.fromkeys(run.names)
             found.primaries |= {run.primary: None} if run.primary else {}
             name = run.names.get(RUN, "")
-            found.seeds_in_names = found.seeds_in_names and seed_in(name) is not None
+            found.seeds_in_names += seed_in(name) is not None
+            found.runs += 1
+            found.silent += [run.source] * (not run.metrics and len(found.silent) <= NAMED)
             found.first_name = found.first_name or name
         return found
 
 
-def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, list[str]]:
+def select(
+    runs: Collection[OutsideRun], request: Request, named: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Selection, list[str]]:
     """Return the requested part of the runs, and sentences about the decisions made.
+
+    `named` has the setting that each kind of names became when runs were imported before.
 
     A run whose seed is not a whole number from 0 on, or that has none if others have one, is left
     out. Runs that agree in all settings and the seed are told apart by their names, which become a
@@ -132,11 +147,18 @@ def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, l
     recorded = _Recorded.of(runs)
     settings, metrics = [*recorded.settings], [*recorded.metrics]
     require_names(request.settings or (), settings, "setting", "--settings")
-    require_names(request.metrics or (), metrics, "metric", "--metrics")
+    require_names(request.metrics or (), metrics, "recorded metric", "--metrics")
+    if secret := next(filter(is_secret, request.settings or ()), None):
+        raise RequestError(
+            f"--settings: '{secret}' has the name of a secret, and would be written as ***: "
+            "rename the column"
+        )
     if request.seed != SEED:
         require_names([request.seed], settings, "setting", "--seed")
-        if LEFT_OUT.fullmatch(request.seed):
+        if STEP.fullmatch(request.seed):
             raise RequestError(f"--seed: '{request.seed}' says how far a run is, and is not a seed")
+    seed = request.seed if request.seed in settings else None
+    chosen = settings if request.settings is None else request.settings
     measured = request.metrics or [name for name in metrics if not LEFT_OUT.fullmatch(name)]
     if metrics and not measured:
         raise RequestError(
@@ -145,9 +167,11 @@ def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, l
         )
     if unknown := sorted({*request.better} - {*measured}):
         raise RequestError(f"--better: '{unknown[0]}' is not among the metrics that are imported")
+    if mixed := sorted(recorded.truths & recorded.bits & {*chosen}):
+        raise RequestError(
+            f"{mixed[0]} is true or false in some runs and 1 or 0 in others: write one of both"
+        )
     ways = {name: request.better.get(name) or direction_of(name) for name in measured}
-    seed = request.seed if request.seed in settings else None
-    chosen = settings if request.settings is None else request.settings
     selection = Selection(
         runs=runs,
         settings=[name for name in chosen if name != seed],
@@ -156,44 +180,62 @@ def select(runs: Collection[OutsideRun], request: Request) -> tuple[Selection, l
         primary=request.metrics[0] if request.metrics else min(measured, key=rank_of, default=None),
         better={name: way for name, way in ways.items() if way is not None},
         seed=seed,
-        seed_in_name=seed is None and recorded.seeds_in_names,
+        seed_in_name=seed is None and recorded.seeds_in_names == recorded.runs,
     )
     notes = _left_out(selection)
+    telling = {kind: setting for kind, setting in named.items() if kind in recorded.kinds}
+    if request.name_as is not None:
+        if RUN not in recorded.kinds:
+            raise RequestError("--name-as: these runs have no names")
+        if request.name_as in (*selection.settings, *selection.metrics, SEED):
+            raise RequestError(f"--name-as: '{request.name_as}' is a setting or a metric already")
+        telling[RUN] = request.name_as
+    telling = {kind: each for kind, each in telling.items() if each not in selection.settings}
+    selection, added = _told_apart(selection, [*recorded.kinds], telling)
     if selection.seed_in_name:
         name = clean(recorded.first_name)
         notes.append(f"the seed is at the end of each name, as in {name}")
-    selection, named = _told_apart(selection, [*recorded.kinds], request.name_as)
+    elif seed is None and recorded.seeds_in_names:
+        ends = f"{recorded.seeds_in_names} of {recorded.runs} names end in a seed"
+        notes.append(f"{ends}, which is not read: name all runs so, or none")
+    if recorded.silent:
+        others = ", ..." * (len(recorded.silent) > NAMED)
+        notes.append(f"without a number: {', '.join(recorded.silent[:NAMED])}{others}")
+    for name in filter(is_secret, selection.settings):
+        notes.append(f"{clean(name)} is written as ***: its name is that of a secret")
     ranking = recorded.primaries if recorded.primaries and not request.metrics else {}
     said = _directions(selection, request.better, {*ranking} or {selection.primary})
-    return selection, [*notes, *named, *said]
+    return selection, [*notes, *added, *said]
 
 
 def _told_apart(
-    selection: Selection, kinds: Sequence[str], name_as: str | None
+    selection: Selection, kinds: Sequence[str], telling: Mapping[str, str]
 ) -> tuple[Selection, list[str]]:
     """Return the selection with the names as settings that its runs need to be told apart.
 
-    With `name_as` the runs' own names are that setting in any case.
+    Those in `telling` are settings in any case. If seeds at the ends of names leave two alike, the
+    names are whole and each seed is 0.
     """
-    if name_as is not None:
-        if RUN not in kinds:
-            raise RequestError("--name-as: these runs have no names")
-        if name_as in (*selection.settings, SEED):
-            raise RequestError(f"--name-as: '{name_as}' is a setting already")
-        selection = replace(selection, telling={RUN: name_as})
-        kinds = [kind for kind in kinds if kind != RUN]
+    selection = replace(selection, telling=telling)
     if (alike := _alike(selection)) is None:
         return selection, []
-    identities = [IDENTITY] * all(run.identity for run in selection.runs)
-    for group in groups_of_kinds([*kinds, *identities]):
-        taken = {*selection.settings, *selection.telling.values()}
-        names = {kind: _free(kind, taken) for kind in group}
-        told = replace(selection, telling={**selection.telling, **names})
+    others = [kind for kind in kinds if kind not in telling]
+    groups = [*groups_of_kinds(others)]
+    ways = [(selection.seed_in_name, group) for group in groups]
+    if selection.seed_in_name:
+        ways += [(False, group) for group in groups]
+    if all(run.identity for run in selection.runs):
+        ways.append((selection.seed_in_name, (*others, IDENTITY)))
+    for seed_in_name, group in ways:
+        names = dict(telling)
+        for kind in group:
+            names[kind] = _free(kind, {*selection.settings, *names.values()})
+        told = replace(selection, telling=names, seed_in_name=seed_in_name)
         if _alike(told) is None:
-            listed = _several([*names.values()])
+            added = [setting for kind, setting in names.items() if kind not in telling]
             return told, [
-                f"some runs differ in nothing but their names, so these are the setting {listed} "
-                "(--name-as SETTING calls that of a run otherwise)"
+                "some runs differ in nothing but their names, so these are the setting "
+                f"{_several(added)} (--name-as SETTING calls that of a run otherwise)"
             ]
     raise RequestError(_collision(selection, *alike))
 
@@ -229,17 +271,17 @@ def _collision(selection: Selection, first: OutsideRun, second: OutsideRun, seed
     ours, theirs = ({**run.others, **run.settings} for run in (first, second))
     differing = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
     sentence = f"{first.source} and {second.source} have the same settings and seed {seed}"
-    useful = [name for name in differing if not LEFT_OUT.fullmatch(name)]
-    if differing and not useful:
+    steps = [name for name in differing if STEP.fullmatch(name)]
+    if steps:
         return (
-            f"{sentence}, and differ in {_several(differing)}: they are steps of one curve; keep "
-            "the last line of each run"
+            f"{sentence}, and differ in {_several(steps)}: they are steps of one curve; keep the "
+            "last line of each run"
         )
-    if not useful:
+    if not differing:
         return f"{sentence}: keep the one that counts, or add a column in which they differ"
     return (
-        f"{sentence}, and differ in {_several(useful)}: name the column that tells them apart by "
-        "--settings, or by --seed"
+        f"{sentence}, and differ in {_several(differing)}: name the column that tells them apart "
+        "by --settings, or by --seed"
     )
 
 

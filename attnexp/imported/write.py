@@ -4,9 +4,12 @@ import csv
 import io
 import json
 import os
+import re
 import secrets
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +18,9 @@ from typing import Literal
 import msgspec
 
 from attnexp.core.errors import RequestError, writable
+from attnexp.core.secrets import redacted
 from attnexp.imported.naming import RUN
+from attnexp.imported.outside import SEED
 from attnexp.imported.selection import CHOICES, SelectedRun, Selection
 from attnexp.runs.files import (
     ASIDE,
@@ -27,11 +32,19 @@ from attnexp.runs.files import (
     write_bytes,
 )
 from attnexp.runs.place import require_no_run_around
+from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.summary import DIVERGED, Summary, read_summary
 
 Written = Literal["new", "the same", "replaced"]
 """The three ways in which a run is written."""
+
+
+LEFTOVER = re.compile(rf"\..+-seed\d+-[0-9a-f]{{10}}\.[0-9a-f]{{8}}{re.escape(ASIDE)}")
+"""The folders that an import leaves if its process is killed."""
+
+ABANDONED = 3600.0
+"""Seconds after which such a folder is not that of another import that is going on."""
 
 
 class Imports:
@@ -48,10 +61,13 @@ class Imports:
         self._root = root
         self._tool = tool
         self._source = str(source.resolve())
-        self._origin = _digest([tool, self._source])
+        self._origin = f"{tool}-{_digest([tool, self._source])}"
         self._when = datetime.now(UTC).isoformat()
         with writable("--output", root):
             names = os.listdir(root) if os.path.lexists(root) else []
+            for name in filter(LEFTOVER.fullmatch, names):
+                if time.time() - (root / name).stat().st_mtime > ABANDONED:
+                    shutil.rmtree(root / name)
         self._there = {name.rpartition("-")[2]: name for name in names if name[:1] != "."}
 
     def write(self, selected: SelectedRun, selection: Selection) -> Written:
@@ -85,6 +101,31 @@ class Imports:
                 shutil.rmtree(aside, ignore_errors=True)
         return "new"
 
+    def earlier(self) -> Iterator[Summary]:
+        """Yield the summaries of the runs of the same tool that are there."""
+        for name in sorted(self._there.values()):
+            with suppress(UnreadableRunError):
+                summary = read_summary(self._root / name)
+                if (summary.imported_from or "").startswith(f"{self._tool}-"):
+                    yield summary
+
+    def require_apart(self, selection: Selection) -> None:
+        """Raise RequestError for a run that would be taken for one that was imported before.
+
+        It has its settings and seed, and another name. A run of a table has no other identity.
+        """
+        new = {self._key(one): one for one in selection if one.run.identity}
+        others = (one for one in self.earlier() if new and one.key not in new)
+        known = {_compared(one): one for one in others}
+        for one in new.values():
+            other = known.get((one.seed, frozenset(one.settings.items())))
+            if other is not None and other.name != one.run.names.get(RUN):
+                raise RequestError(
+                    f"{one.run.source} has the settings and seed {one.seed} of {other.imported}, "
+                    "which was imported before: import both at once, from a folder around them, or "
+                    "name each by --name-as SETTING"
+                )
+
     def gone(self) -> list[Path]:
         """Return the folders of the runs of the source that were not written this time."""
         found = []
@@ -111,27 +152,28 @@ class Imports:
         except FileNotFoundError:
             kept = b""
         dated = msgspec.structs.replace(before, imported_at=summary.imported_at)
-        if kept == curves and dated == summary:
-            return "the same"
-        if curves:
+        if kept != curves and curves:
             write_bytes(folder / METRICS, curves)
-        else:
-            (folder / METRICS).unlink(missing_ok=True)
+        elif kept != curves:
+            (folder / METRICS).unlink()
         summary.write(folder)
         moved = msgspec.structs.replace(dated, imported=summary.imported)
         return "the same" if kept == curves and moved == summary else "replaced"
+
+    def _key(self, selected: SelectedRun) -> str:
+        own = [self._source, selected.seed, sorted(selected.settings.items())]
+        return _digest([self._tool, selected.run.identity or own])
 
     def _summary(self, selected: SelectedRun, selection: Selection) -> Summary:
         run, primary = selected.run, selected.primary
         value = selected.metrics.get(primary or "", 0.0)
         diverged = f"{DIVERGED}{primary} is {value}" if not is_finite(value) else None
-        what = run.identity or [self._source, selected.seed, sorted(selected.settings.items())]
         choices = {name: str(v) for name, v in selected.settings.items() if name in CHOICES}
         settings = {name: v for name, v in selected.settings.items() if name not in CHOICES}
         return Summary(
             schema=1,
             status=Status.FAILED if diverged else run.status,
-            key=_digest([self._tool, what]),
+            key=self._key(selected),
             choices=choices,
             config={**settings, "seed": selected.seed},
             metrics={n: v if is_finite(v) else None for n, v in selected.metrics.items()},
@@ -141,10 +183,11 @@ class Imports:
             started=run.started,
             ended=run.ended,
             error=diverged or run.error,
-            imported=run.source,
+            imported=redacted(masked(run.source)),
             imported_at=self._when,
             imported_from=self._origin,
-            name=run.names.get(RUN),
+            name=redacted(masked(run.names[RUN])) if RUN in run.names else None,
+            named=dict(selection.telling),
             last_step=run.last_step,
         )
 
@@ -164,6 +207,12 @@ def _curves(selected: SelectedRun, asked: Sequence[str]) -> bytes:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue().encode()
+
+
+def _compared(summary: Summary) -> tuple[int, frozenset[tuple[str, object]]]:
+    """Return the seed and the settings of a run that was imported."""
+    settings = {name: value for name, value in summary.config.items() if name != SEED}
+    return summary.seed, frozenset({**settings, **summary.choices}.items())
 
 
 def _digest(content: object) -> str:

@@ -109,8 +109,9 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
       from which attnexp ran; `host`, `platform` and `processor` say on which machine.
     - `error` is the error that ended the run early, in one line.
     - `imported` is the place in a tool's files of a run that attnexp has not computed, else None.
-      Such a run has a `name` there, was written at `imported_at` from the source with the digest
-      `imported_from`, and has recorded numbers up to `last_step`. A metric that it recorded as
+      Such a run has a `name` there, was written at `imported_at` from the tool and the source with
+      the digest `imported_from`, and has recorded numbers up to `last_step`. `named` has the
+      setting that each kind of its names became. A metric that it recorded as
       infinite or NaN is None.
     """
 
@@ -153,6 +154,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     imported_at: str | None = None
     imported_from: str | None = None
     name: str | None = None
+    named: dict[str, str] = {}
     last_step: float | None = None
 
     def __post_init__(self) -> None:

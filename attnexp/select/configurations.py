@@ -109,15 +109,18 @@ def seeds_by_epoch(
 def without_repeats(frame: Frame) -> tuple[Frame, int]:
     """Return the newest run of each set of settings and seed, a finished one if there is one.
 
-    A run of attnexp's own is newer than an imported one, and of these the one imported last. Also
-    returns how many older runs were left out: counting two of one seed would count it twice.
+    Of imported runs the one imported last counts, whatever its end, and a run of attnexp's own is
+    newer than it. Also returns how many older runs were left out: counting two of one seed would
+    count it twice.
     """
     same = frame.codes([*frame.differing, "seed"]).tolist()
     finished = (frame.column("status") == "finished").tolist()
     imported = [when or "" for when in frame.column("imported")]
     started = [when or "" for when in frame.column("started")]
-    ages = zip(finished, [not when for when in imported], imported, started, strict=True)
-    newest = {same[i]: i for _, i in sorted((age, i) for i, age in enumerate(ages))}
+    last = {same[i]: i for _, i in sorted((when, i) for i, when in enumerate(imported) if when)}
+    places = [i for i, when in enumerate(imported) if not when or last[same[i]] == i]
+    ages = sorted((finished[i], not imported[i], started[i], i) for i in places)
+    newest = {same[i]: i for *_, i in ages}
     return frame.only(np.array(sorted(newest.values()), dtype=int)), len(same) - len(newest)
 
 

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import sqlite3
 
 import pytest
@@ -26,7 +27,7 @@ def test_a_corrected_number_is_the_only_one(corrected, table, succeeds):
     succeeds("import", "csv", "runs.csv", *WORDS)
     table(("a", 1, "0.5"), ("a", 0, corrected))
     said = succeeds("import", "csv", "runs.csv", *WORDS).stdout
-    assert "imported 0 runs into imported, replaced 1 that had other numbers, and 1 were" in said
+    assert "imported 0 runs into imported, replaced 1 that had changed, and 1 were" in said
     found = load_results("imported")
     assert dict(zip(found["seed"], found["acc"], strict=True)) == {0: float(corrected), 1: 0.5}
     assert "older" not in succeeds("results", "imported").stdout
@@ -112,3 +113,88 @@ def test_a_name_is_a_column_and_is_shown(table, succeeds, tmp_path):
     assert "my run" in succeeds("results", "imported", "--runs").stdout
     folder = next(tmp_path.glob("imported/*seed0*"))
     assert "my run" in succeeds("show", str(folder)).stdout
+
+
+@pytest.fixture
+def trackio(tmp_path):
+    """Writes a database of Trackio with these runs and accuracies."""
+
+    def write(name, **runs):
+        connection = sqlite3.connect(tmp_path / name)
+        connection.execute("CREATE TABLE metrics (run_name TEXT, step INTEGER, metrics TEXT)")
+        for run, value in runs.items():
+            row = (run, 0, json.dumps({"acc": value}))
+            connection.execute("INSERT INTO metrics VALUES (?, ?, ?)", row)
+        connection.commit()
+        connection.close()
+
+    return write
+
+
+def test_a_run_that_would_be_taken_for_an_earlier_one_is_refused(
+    trackio, succeeds, refused, tmp_path
+):
+    """One by one, nothing but their names tells them apart."""
+    trackio("a.db", dot=1)
+    trackio("b.db", add=2)
+    succeeds("import", "trackio", "a.db")
+    said = refused("import", "trackio", "b.db")
+    assert "the run add of b.db has the settings and seed 0 of the run dot of a.db" in said
+    assert "--name-as SETTING" in said
+    assert len(list((tmp_path / "imported").iterdir())) == 1
+    for name in ("a.db", "b.db"):
+        succeeds("import", "trackio", name, "--name-as", "model")
+    assert "2 rows" in succeeds("results", "imported").stdout
+
+
+def test_a_part_that_is_imported_again_keeps_the_names_of_runs(trackio, succeeds):
+    from attnexp import load_results
+
+    trackio("a.db", dot=1, add=2)
+    succeeds("import", "trackio", "a.db", "--name-as", "model")
+    said = succeeds("import", "trackio", "a.db").stdout
+    assert said.startswith("imported 0 runs into imported, and 2 were there\n")
+    assert set(load_results("imported")["model"]) == {"dot", "add"}
+
+
+@pytest.mark.parametrize("state", ["crashed,0.9", "finished,nan"])
+def test_a_later_bad_end_counts_and_an_earlier_good_one_does_not(state, succeeds, tmp_path):
+    (tmp_path / "a.csv").write_text("state,acc,model,seed\nfinished,0.5,dot,0\n")
+    (tmp_path / "b.csv").write_text(f"state,acc,model,seed\n{state},dot,0\n")
+    for name in ("a.csv", "b.csv"):
+        succeeds("import", "csv", name, *WORDS)
+    succeeds("results", "imported", "--output", "t.json")
+    with open("t.json") as file:
+        (record,) = json.load(file)["rows"]
+    assert record["n"] == 0
+    succeeds("import", "csv", "a.csv", *WORDS)  # put back in force
+    succeeds("results", "imported", "--output", "t.json")
+    with open("t.json") as file:
+        (record,) = json.load(file)["rows"]
+    assert (record["n"], record["mean"]) == (1, 0.5)
+
+
+def test_a_setting_with_the_name_of_a_secret_is_refused(succeeds, refused, tmp_path):
+    (tmp_path / "a.csv").write_text("auth,seed,acc\ndot,0,1\ncos,0,2\n")
+    said = refused("import", "csv", "a.csv", "--metrics", "acc", "--settings", "auth")
+    assert "'auth' has the name of a secret, and would be written as ***" in said
+
+
+def test_true_is_not_1(refused, tmp_path):
+    (tmp_path / "a.csv").write_text("x,seed,acc\nTrue,0,1\n1,1,2\n")
+    said = refused("import", "csv", "a.csv", "--settings", "x", "--metrics", "acc")
+    assert "x is true or false in some runs and 1 or 0 in others: write one of both" in said
+
+
+def test_folders_of_a_killed_import_are_removed_later(table, succeeds, tmp_path):
+    table(("a", 0, 1))
+    names = [f".a-seed0-0123456789.{end}.tmp" for end in ("01234567", "89abcdef")]
+    for name in names:
+        (tmp_path / "imported" / name).mkdir(parents=True)
+    (tmp_path / "imported" / ".mine.tmp").mkdir()
+    long_ago = 1_700_000_000
+    for name in (names[0], ".mine.tmp"):
+        os.utime(tmp_path / "imported" / name, (long_ago, long_ago))
+    succeeds("import", "csv", "runs.csv", *WORDS)
+    left = {path.name for path in (tmp_path / "imported").glob(".*")}
+    assert left == {names[1], ".mine.tmp"}

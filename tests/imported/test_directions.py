@@ -10,17 +10,22 @@ LOWER = """
 mismatch_rate accumulated_loss matching_loss brier_score token_acc_loss accuracy_error loss val/loss
 valLoss MSE rmse MAE WER cer word_error_rate perplexity ppl val_perplexity_score NLL nll_loss err
 classification_error falsePositiveRate false_negative_rate negative_log_likelihood bits_error kl
-KL_divergence FID misses recall_loss loss@10 test_loss_epoch
+KL_divergence FID misses recall_loss loss@10 test_loss_epoch false_positive
 """
 HIGHER = """
 recall auc AUROC roc_auc rouge rouge1 ROUGE-L rougeLsum r2 R2 r_squared em hits@10 Hits@1 chrf bleu
 BLEU-4 bleu4 mAP accuracy val/acc valAcc top1_acc f1 F1_macro macro-f1 precision mrr ndcg@5 mAP50
-map exact_match exactMatch success_rate neg_mean_squared_error neg_log_loss log_likelihood mIoU
+map exact_match exactMatch success_rate neg_mean_squared_error neg_log_loss neg_brier_score
+log_likelihood mIoU true_negative_rate
 sacrebleu BERTScore
 """
 NEITHER = """
 foo score accumulate accent hitch matched_rows_ratio scoreboard recaller aucs_std acc_std loss_scale
 loss_weight accuracy_drop loss_delta baseline_acc exact_match_chance 1-acc acc_threshold
+f1_negative negative/f1-score acc_neg hard_negative_recall loss_neg contrastive_neg_loss
+false_match_rate false_hits no_match not_correct 100-acc error_free_rate acc_without_errors
+error_reduction distance_travelled em_steps error_detection_accuracy tpr@fpr recall_at_1_error
+accuracy_at_distance_5 error_correction_f1 loss_reduction rewards/rejected
 grad_norm temperature bandwidth throughput tokens_per_second size num_correct errorless
 """
 

@@ -142,9 +142,9 @@ def test_a_state_that_is_no_word_for_an_end_is_a_column(succeeds, refused, tmp_p
     (tmp_path / "s.csv").write_text("State,seed,acc\nOhio,0,1\nTexas,1,2\n")
     succeeds("import", "csv", "s.csv", "--metrics", "acc")
     assert set(load_results("imported")["status"]) == {"finished"}
-    (tmp_path / "s.csv").write_text("State,seed,acc\nfinished,0,1\ndone,1,2\n")
+    (tmp_path / "s.csv").write_text("State,seed,acc\nfinished,0,1\nupset,1,2\n")
     said = refused("import", "csv", "s.csv", "--metrics", "acc")
-    assert "the column State says how runs ended, and has 'done': choose among finished" in said
+    assert "the column State says how runs ended, and has 'upset': choose among finished" in said
 
 
 @pytest.mark.parametrize("setting", ["device", "experiment", "tracker", "figures", "output_dir"])
@@ -169,7 +169,8 @@ def test_a_setting_called_seed_beside_another_seed_stays(succeeds, tmp_path):
     ("text", "sentence"),
     [
         ("seed,acc,Step\n0,1,1\n0,2,2\n", "differ in Step: they are steps of one curve"),
-        ("seed,acc,lr\n0,1,1\n0,2,2\n", "differ in lr: they are steps of one curve"),
+        ("epoch,acc,loss\n0,1,1\n1,2,2\n", "differ in epoch: they are steps of one curve"),
+        ("seed,acc,lr\n0,1,1\n0,2,2\n", "differ in lr: name the column that tells"),
         ("seed,acc,width\n0,1,1\n0,2,2\n", "differ in width: name the column that tells"),
         ("seed,acc\n0,1\n0,2\n", "keep the one that counts, or add a column"),
     ],
@@ -211,3 +212,37 @@ def test_runs_without_any_setting_are_shown(words, succeeds, tmp_path):
     succeeds("import", "csv", "r.csv", "--metrics", "acc")
     assert succeeds(words[0], "imported", *words[1:]).stdout
     assert len(load_results("imported")) == 2
+
+
+def test_experiments_and_names_tell_runs_apart_together(mlflow, succeeds):
+    mlflow(
+        *(
+            (number, f"{model}_seed{seed}", {}, number + len(model) + seed / 2, None)
+            for number in (1, 2)
+            for model in ("dot", "cosine")
+            for seed in range(2)
+        )
+    )
+    said = succeeds("import", "mlflow", "m.db").stdout
+    assert "so these are the setting experiment, run (" in said
+    succeeds("results", "imported", "--output", "rows.json")
+    with open("rows.json") as file:
+        rows = {(r["experiment"], r["run"]): (r["mean"], r["n"]) for r in json.load(file)["rows"]}
+    assert rows == {
+        ("exp1", "dot"): (4.25, 2),
+        ("exp1", "cosine"): (7.25, 2),
+        ("exp2", "dot"): (5.25, 2),
+        ("exp2", "cosine"): (8.25, 2),
+    }
+
+
+def test_names_that_are_alike_without_their_seeds_are_whole(succeeds, tmp_path):
+    (tmp_path / "r.csv").write_text("Name,acc\ndot_seed01,1\ndot_seed1,2\n")
+    succeeds("import", "csv", "r.csv", "--metrics", "acc")
+    assert counted(succeeds, "run") == {"dot_seed01": (1, 1), "dot_seed1": (2, 1)}
+
+
+def test_a_seed_in_some_names_is_not_read_and_that_is_said(succeeds, tmp_path):
+    (tmp_path / "r.csv").write_text("Name,acc\ndot_seed0,1\nbig,2\n")
+    said = succeeds("import", "csv", "r.csv", "--metrics", "acc").stdout
+    assert "1 of 2 names end in a seed, which is not read: name all runs so, or none" in said
