@@ -167,7 +167,7 @@ def select(
         )
     if unknown := sorted({*request.better} - {*measured}):
         raise RequestError(f"--better: '{unknown[0]}' is not among the metrics that are imported")
-    if mixed := sorted(recorded.truths & recorded.bits & {*chosen}):
+    if mixed := sorted(recorded.truths & recorded.bits & ({*chosen} - {seed})):
         raise RequestError(
             f"{mixed[0]} is true or false in some runs and 1 or 0 in others: write one of both"
         )
