@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from attnexp.data.memory import require_memory
-from attnexp.runs.records import column_index, table
+from attnexp.runs.records import column_index, records, table
 from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
@@ -33,9 +33,9 @@ def read_pairs(
     Of two files, column 1 is the lines of the first and column 2 those of the second. A side of a
     pair may be empty.
 
-    Raises ValueError, with the line, for another encoding and a line of more or fewer cells than
-    the first one, for a column that is not there, for more than two columns between commas that
-    are not named, and for two files of different length.
+    Raises ValueError, with the line, for another encoding, a line of more or fewer cells than the
+    first one and a cell that ends on a later line, for a column that is not there, for more than
+    two columns between commas that are not named, and for two files of different length.
     """
     if isinstance(source, str) != isinstance(target, str):
         raise ValueError(
@@ -64,7 +64,10 @@ def _columns(
     """Return the places of two columns of a file, its rows, and notes. Raises ValueError."""
     separator = "comma" if path.lower().endswith(".csv") else "tab"
     renamed = {"comma": "let its name end in .csv"}
-    first, others = table(path, _text(path, sha256), separator, renamed)
+    text = _text(path, sha256)
+    first, others = table(path, text, separator, renamed)
+    if separator == "comma":
+        _check_ends(path, text)
     rows = (record for _, record in others)
     header = [cell.strip() for cell in first]
     if isinstance(source, str) and isinstance(target, str):
@@ -86,6 +89,16 @@ def _columns(
     columns = f"column{'s' * (len(unused) > 1)} {', '.join(unused)}"
     notes = [f"not used: {columns} of {path}"] if unused else []
     return places, chain([header], rows) if header else (), notes
+
+
+def _check_ends(path: str, text: str) -> None:
+    """Check that each cell between commas ends on its line. Raises ValueError."""
+    for line, record in records(path, text, "comma"):
+        if any("\n" in cell or "\r" in cell for cell in record):
+            raise ValueError(
+                f"{path}, line {line}: a quote that opens here closes on a later line, and a text "
+                "has one line: close it here, or write a quote in a quoted text twice"
+            )
 
 
 def _parallel(

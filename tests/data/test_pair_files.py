@@ -69,6 +69,30 @@ def test_more_than_two_columns_between_commas_have_names(read, line, cells, colu
     assert len(read(content.replace(",", "\t").replace('"', ""), "my.tsv", **columns)) == 60
 
 
+@pytest.mark.parametrize("line", [1, 2, 30])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("opens", "closes"),
+    [
+        ('"x,mot x', 'y","z"'),
+        ('x,"mot x', 'y,z"'),
+        ('"x,mot x', 'y",z,"z"'),
+        ('"x","mot x', '"'),
+        ('"x', 'y",z'),
+    ],
+)
+@pytest.mark.parametrize("head", ["", "\n\n", "en,fr\n"])
+def test_a_cell_of_several_lines_is_refused_with_its_first(read, line, end, opens, closes, head):
+    """One open quote would make a pair of all lines up to the next quote."""
+    lines = [*head.splitlines(), *(f"yes {i},oui {i}" for i in range(40))]
+    line += len(head.splitlines())
+    lines[line - 1], lines[line + 8] = opens, closes
+    columns = {"source": "en", "target": "fr"} if head.strip() else {}
+    with pytest.raises(ValueError) as raised:
+        read(end.join(lines), "my.csv", **columns)
+    assert str(raised.value).startswith(f"my.csv, line {line}: a quote that opens here closes on")
+
+
 @pytest.mark.parametrize("line", [2, 3, 30, 60])
 @pytest.mark.parametrize("named", [True, False])
 @pytest.mark.parametrize(
