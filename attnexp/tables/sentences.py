@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from attnexp.core.console import number_text
 from attnexp.select.configurations import is_data, label
+from attnexp.select.names import short_names
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
@@ -18,13 +19,16 @@ STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart f
 
 
 def row_name(table: ResultsTable, entry: Entry) -> str:
-    """Return the name of a row in a sentence: the labels in which rows differ."""
+    """Return the name of a row in a sentence: the labels in which rows differ, if it has any."""
     return _name(table, entry, table.telling)
 
 
-def _name(table: ResultsTable, entry: Entry, names: Sequence[str]) -> str:
+def _name(
+    table: ResultsTable, entry: Entry, names: Sequence[str], without: str = "the row without"
+) -> str:
     values = {name: entry.row.labels[name] for name in names}
-    return label(table.frame, values, entry.row.runs.runs[0])
+    short = listed(short_names(names).values())
+    return label(table.frame, values, entry.row.runs.runs[0]) or f"{without} {short}"
 
 
 def verdicts(table: ResultsTable) -> Iterator[str]:
@@ -47,7 +51,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         has = "have" if len(several) > 1 else "has"
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
-        of += f"of the rows with {_name(table, best, data)}, " if data else ""
+        of += f"of the rows with {_name(table, best, data, 'no')}, " if data else ""
         if all(entry.spread.n == 1 for entry in measured):
             of, kind = f"one seed: {of}", ""
         else:

@@ -129,6 +129,43 @@ def test_a_verdict_says_of_which_rows_it_speaks(frame):
     assert verdict.startswith("Of the rows with data.num_train=50, a has the lowest mean test_mse")
 
 
+def settings_of(frame, *rows):
+    """Return six runs for each pair of settings and the mean of a metric."""
+    return frame(
+        *(
+            (
+                {"seed": seed, "model._target_": "g", **settings},
+                {"choices": {"model": "g"}, "metrics": {"test_mse": value + seed - 2.5}},
+            )
+            for settings, value in rows
+            for seed in range(6)
+        )
+    )
+
+
+def test_a_row_that_has_none_of_the_settings_has_a_name(frame):
+    assert told(settings_of(frame, ({}, 1), ({"a": 2}, 4))).verdicts == [
+        "the row without a has the lowest mean test_mse, 1. Worse: a=2 by 3"
+    ]
+    assert told(settings_of(frame, ({}, 9), ({"x.a": 2}, 4))).verdicts == [
+        "x.a=2 has the lowest mean test_mse, 4. Worse: the row without x.a by 5"
+    ]
+    assert told(settings_of(frame, ({}, 1), ({"a": 2}, 3), ({"a": 2, "b": 5}, 4))).verdicts == [
+        "the row without a and b has the lowest mean test_mse, 1. Worse: a=2 by 2 and a=2, b=5 by 3"
+    ]
+    _, reason = told(settings_of(frame, ({}, 1), ({"a": 2}, 4)), explain=True).verdicts[:2]
+    assert reason.startswith("a=2 against the row without a: 6 pairs")
+
+
+def test_rows_that_have_none_of_the_data_settings_are_named(frame):
+    rows = [({"data.n": 5}, 5), ({"data.n": 5, "z": 1}, 9), ({}, 1), ({"z": 1}, 2)]
+    found = told(settings_of(frame, *rows)).verdicts
+    assert [each.partition(", ")[0] for each in found] == [
+        "Of the rows with data.n=5",
+        "Of the rows with no data.n",
+    ]
+
+
 def test_one_seed_has_no_verdict(sweep_of):
     (verdict,) = told(sweep_of({"a": [1.0], "b": [2.0]})).verdicts
     assert verdict == "One seed: a has the lowest test_mse, 1"
