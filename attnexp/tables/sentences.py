@@ -34,8 +34,9 @@ def _name(
 def verdicts(table: ResultsTable) -> Iterator[str]:
     """Yield a sentence for each portion of rows that are compared: which is best, which are worse.
 
-    It begins with the data of its rows if the table has others, and has no verdict on rows of one
-    seed. Nothing if a metric does not rank, or if there is nothing to compare.
+    It begins with the data of its rows if the table has others, and with `several seeds` if a row
+    of one seed is better; it has no verdict on rows of one seed. Nothing if a metric does not rank,
+    or if there is nothing to compare.
     """
     data = [name for name in table.telling if is_data(name)] if len(table.panels) > 1 else []
     for panel in table.panels:
@@ -51,7 +52,11 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         has = "have" if len(several) > 1 else "has"
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
-        of += f"of the rows with {_name(table, best, data, 'no')}, " if data else ""
+        which = [_name(table, best, data, "no")] if data else []
+        first = pick(measured, key=lambda entry: entry.spread.mean or 0.0)
+        if several and first.spread.mean != best.spread.mean:
+            which.append(f"several {table.unit.many}")
+        of += f"of the rows with {' and '.join(which)}, " if which else ""
         if all(entry.spread.n == 1 for entry in measured):
             of, kind = f"one seed: {of}", ""
         else:

@@ -5,6 +5,7 @@ import math
 import re
 
 import numpy as np
+import pytest
 
 from attnexp.tables.entries import Request
 from attnexp.tables.formats import as_json
@@ -164,6 +165,40 @@ def test_rows_that_have_none_of_the_data_settings_are_named(frame):
         "Of the rows with data.n=5",
         "Of the rows with no data.n",
     ]
+
+
+@pytest.mark.parametrize(
+    ("alone", "better", "beginning"),
+    [
+        (5.0, "higher", "Of the rows with several seeds, b has the highest mean test_mse, 1.25"),
+        (1.25, "higher", "b has the highest mean test_mse, 1.25"),
+        (0.5, "higher", "b has the highest mean test_mse, 1.25"),
+        (0.5, "lower", "Of the rows with several seeds, c has the lowest mean test_mse, 1"),
+        (1.1, "lower", "c has the lowest mean test_mse, 1"),
+    ],
+)
+def test_a_better_row_of_one_seed_is_left_out_in_words(sweep_of, alone, better, beginning):
+    rows = {"a": [alone], "b": [1.0, 1.5], "c": [1.0, 1.0]}
+    (verdict,) = told(sweep_of(rows, better={"test_mse": better})).verdicts
+    assert verdict.partition(". ")[0] == beginning
+
+
+def test_rows_with_data_and_several_seeds_are_named_together(frame):
+    values = {("a", 50): [0.1], ("b", 50): [2.0, 2.2], ("c", 50): [3.0, 4.0], ("a", 9): [0.1, 0.2]}
+    runs = frame(
+        *(
+            (
+                {"seed": seed, "model._target_": model, "data.num_train": points},
+                {"choices": {"model": model, "data": "sine"}, "metrics": {"test_mse": value}},
+            )
+            for (model, points), several in values.items()
+            for seed, value in enumerate(several)
+        )
+    )
+    (verdict,) = told(runs).verdicts
+    assert verdict.startswith(
+        "Of the rows with data.num_train=50 and several seeds, b has the lowest mean test_mse, 2.1"
+    )
 
 
 def test_one_seed_has_no_verdict(sweep_of):
