@@ -142,7 +142,7 @@ class MTFraEng(DataModule):
 
 @cache
 def _sentences() -> tuple[tuple[str, str], ...]:
-    return tuple(read_pairs(SENTENCES, digest(SENTENCES) or "", 1, 2))
+    return tuple(read_pairs(SENTENCES, digest(SENTENCES) or "", 1, 2)[0])
 
 
 def bleu(pred_seq: str, label_seq: str, k: int) -> float:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from attnexp.data.memory import require_memory
-from attnexp.runs.records import column_index, table
+from attnexp.runs.records import column_index, records, table
 from attnexp.runs.sources import read_source
 from attnexp.runs.text_files import as_text
 
@@ -19,33 +19,38 @@ Files = str | list[str]
 """The path of a file with columns, or those of two files of parallel lines. Digests, too."""
 
 
-def read_pairs(path: Files, sha256: Files, source: Column, target: Column) -> list[tuple[str, str]]:
-    """Return the pairs of a file, or of two, whose content has this digest, or these.
+def read_pairs(
+    path: Files, sha256: Files, source: Column, target: Column
+) -> tuple[list[tuple[str, str]], list[str]]:
+    """Return the pairs of a file, or of two, whose content has this digest, or these, and notes.
 
     In a file whose name ends in .csv commas separate columns, and quotes surround cells that hold
     commas; in any other, tabs do, and quotes have no meaning. The first line names the columns if
     `source` and `target` are names, and is a pair if they are numbers. Each line has as many cells
-    as the first one. Empty lines and other columns are ignored.
+    as the first one. Empty lines are ignored. Columns with commas between them have names if there
+    are more than two; a note says which of the columns between tabs have no use.
 
     Of two files, column 1 is the lines of the first and column 2 those of the second. A side of a
     pair may be empty.
 
-    Raises ValueError, with the line, for another encoding and a line of more or fewer cells than
-    the first one, for a column that is not there, and for two files of different length.
+    Raises ValueError, with the line, for another encoding, a line of more or fewer cells than the
+    first one and a cell that ends on a later line, for a column that is not there, for more than
+    two columns between commas that are not named, and for two files of different length.
     """
     if isinstance(source, str) != isinstance(target, str):
         raise ValueError(
             "source and target must both be names of columns or both be numbers, "
             f"got {source!r} and {target!r}"
         )
+    notes = list[str]()
     if isinstance(path, str) and isinstance(sha256, str):
-        places, rows = _columns(path, sha256, source, target)
+        places, rows, notes = _columns(path, sha256, source, target)
     else:
         places, rows = _parallel(path, sha256, source, target)
     pairs = [(row[places[0]].strip(), row[places[1]].strip()) for row in rows]
     if not pairs:
         raise ValueError(f"{shown(path)} holds no pair of texts")
-    return pairs
+    return pairs, notes
 
 
 def shown(path: Files) -> str:
@@ -55,11 +60,14 @@ def shown(path: Files) -> str:
 
 def _columns(
     path: str, sha256: str, source: Column, target: Column
-) -> tuple[list[int], Iterable[Sequence[str]]]:
-    """Return the places of two columns of a file, and its rows. Raises ValueError for others."""
+) -> tuple[list[int], Iterable[Sequence[str]], list[str]]:
+    """Return the places of two columns of a file, its rows, and notes. Raises ValueError."""
     separator = "comma" if path.lower().endswith(".csv") else "tab"
     renamed = {"comma": "let its name end in .csv"}
-    first, others = table(path, _text(path, sha256), separator, renamed)
+    text = _text(path, sha256)
+    first, others = table(path, text, separator, renamed)
+    if separator == "comma":
+        _check_ends(path, text)
     rows = (record for _, record in others)
     header = [cell.strip() for cell in first]
     if isinstance(source, str) and isinstance(target, str):
@@ -68,10 +76,29 @@ def _columns(
                 f"{path} has no columns of the names {source} and {target}, which are files: two "
                 f"files of parallel lines are data.path=[{source},{target}]"
             )
-        return [column_index(path, header, each) for each in (source, target)], rows
+        return [column_index(path, header, each) for each in (source, target)], rows, []
+    if separator == "comma" and len(header) > 2:
+        raise ValueError(
+            f"{path}: its first line has {len(header)} cells, separated by commas: put quotes "
+            "around texts that hold commas, or names of columns into the first line and into "
+            "data.source and data.target"
+        )
     what = f"its first line has {len(header)} cells, separated by {separator}s"
     places = [_place(path, each, len(header), what) for each in (source, target) if header]
-    return places, chain([header], rows) if header else ()
+    unused = [str(place + 1) for place in range(len(header)) if place not in places]
+    columns = f"column{'s' * (len(unused) > 1)} {', '.join(unused)}"
+    notes = [f"not used: {columns} of {path}"] if unused else []
+    return places, chain([header], rows) if header else (), notes
+
+
+def _check_ends(path: str, text: str) -> None:
+    """Check that each cell between commas ends on its line. Raises ValueError."""
+    for line, record in records(path, text, "comma"):
+        if any("\n" in cell or "\r" in cell for cell in record):
+            raise ValueError(
+                f"{path}, line {line}: a quote that opens here closes on a later line, and a text "
+                "has one line: close it here, or write a quote in a quoted text twice"
+            )
 
 
 def _parallel(

@@ -35,7 +35,7 @@ class Pairs(TextPairs):
     file, without the pairs that are in the sets before it: those of training, then of validation. A
     pair counts once, and one with an empty side or a side of more than `max_length` symbols is left
     out. At most `num_train` sources train, or all if it is None. `notes` says how many pairs were
-    left out.
+    left out, and which columns of numbered ones are not used.
 
     Each path has a `sha256`, the digest of the content when the run was asked for, or two.
 
@@ -68,9 +68,9 @@ class Pairs(TextPairs):
         writing, notes = LEVELS[level], list[str]()
 
         def read(path: Files, sha256: Files | None) -> Sources:
-            pairs = read_pairs(path, sha256 or "", source, target)
+            pairs, unused = read_pairs(path, sha256 or "", source, target)
             found, left_out = _sources(pairs, writing, max_length, shown(path))
-            notes.extend(left_out)
+            notes.extend([*unused, *left_out])
             return found
 
         whole = read(path, sha256)

@@ -23,8 +23,15 @@ FURTHER = re.compile(r"\(\d+\)$")
 STRESSED = re.compile(r"^([A-Z]{2})[012]$")
 """A vowel of ARPAbet with its stress. Other digits mean something else: 2 is a vowel of X-SAMPA."""
 
-PROBABILITY = re.compile(r"-?(\d+\.\d*|\.\d+)(e[-+]?\d+)?|\d+e-\d+", re.IGNORECASE)
+ARPABET = re.compile(r"(?!OY$)[A-Z]{2}[012]?")
+"""A phoneme of ARPAbet and not of X-SAMPA, in which OY is a diphthong of German."""
+
+PROBABILITY = re.compile(r"[-+]?(\d+\.\d*|\d+,\d+|[.,]\d+)(e[-+]?\d+)?|\d+e-\d+", re.IGNORECASE)
 """A number as the lexicons of Kaldi and MFA have between a word and its phonemes."""
+
+COUNT = re.compile(r"[-+]?\d+(e\+?\d+)?", re.IGNORECASE)
+"""A number that is a count or a rounded probability in front of ARPAbet, which has no digits alone.
+In front of other phonemes it may be one itself."""
 
 
 class Pronunciations(TextPairs):
@@ -107,10 +114,12 @@ def _entries(path: str, sha256: str, stress: bool) -> list[tuple[tuple[str, ...]
 
 
 def _number_in(sounds: Sequence[str]) -> str | None:
-    """Return the first probability among phonemes, or a count if a line has nothing else.
+    """Return the first probability among phonemes, or a count in front of ARPAbet or of nothing.
 
     A digit alone may be a phoneme: French `eux` is `2` in X-SAMPA.
     """
+    if COUNT.fullmatch(sounds[0]) and any(map(ARPABET.fullmatch, sounds)):
+        return sounds[0]
     if all(len(sound) > 1 and sound.isdecimal() for sound in sounds):
         return sounds[0]
     return next(filter(PROBABILITY.fullmatch, sounds), None)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from attnexp.core import console
@@ -69,6 +70,13 @@ PICTURES = (
     ),
 )
 
+TOO_FAR = (
+    "Axis limits cannot be NaN or Inf",
+    "arange: cannot compute length",
+    "Maximum allowed size exceeded",
+)
+"""How errors of matplotlib and NumPy begin if an axis overflows."""
+
 ANIMATED = files.ANIMATED.removeprefix(".")
 """The format of pictures that have frames."""
 
@@ -114,7 +122,7 @@ def first_figure(
     Raises RequestError if it cannot be drawn.
     """
     try:
-        with style.style():
+        with style.style(), np.errstate(over="ignore", invalid="ignore"):
             for _, figure in picture.figures(subject, options):
                 figure.draw_without_rendering()
                 return figure
@@ -156,7 +164,7 @@ def drawn(
     refused: list[str] = []
     empty = True
     look, still = options.look, [each for each in formats if each != ANIMATED]
-    with style.style(look.settings):
+    with style.style(look.settings), np.errstate(over="ignore", invalid="ignore"):
         for picture in PICTURES:
             if kinds and picture.name not in kinds:
                 continue
@@ -219,6 +227,8 @@ def _are_imported(subjects: Sequence[Subject]) -> bool:
 def _why(error: Exception) -> str:
     if isinstance(error, RequestError):
         return str(error)
+    if isinstance(error, OverflowError) or str(error).startswith(TOO_FAR):
+        return "its numbers are too large or too far apart to be drawn"
     return f"{type(error).__name__}: {error}".partition("\n")[0][:160]
 
 

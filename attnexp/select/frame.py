@@ -167,8 +167,8 @@ def make_frame(runs: Sequence[Run]) -> Frame:
     names = _names(chosen)
     choices = tuple(sorted(names, key=[*GROUPS, *names].index))
     fixed = [*choices, *FACTS, *RUN, "seed"]
-    settings = _apart("config", _names(asked), fixed)
-    metrics = _apart("metrics", measured, [*fixed, *settings.values()])
+    settings = apart("config", _names(asked), fixed)
+    metrics = apart("metrics", measured, [*fixed, *settings.values()])
     columns = {name: _objects(each.get(name) for each in chosen) for name in choices}
     columns["seed"] = _objects(run.seed for run in runs)
     tuned = frozenset(name for one in summaries if one.tuning for name in one.tuning.values)
@@ -273,7 +273,7 @@ def _names(several: Iterable[Mapping[str, Any]]) -> list[str]:
     return list(dict.fromkeys(name for shape in shapes for name in shape))
 
 
-def _apart(prefix: str, names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+def apart(prefix: str, names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
     """Return a column for each name, with a prefix if it is taken."""
     others = set(taken)
     return {name: f"{prefix}.{name}" if name in others else name for name in names}

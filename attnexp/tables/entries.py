@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import DATA_SEED, is_data, without_repeats, without_trials
-from attnexp.select.frame import Frame, varying
+from attnexp.select.frame import FACTS, Frame, varying
 from attnexp.select.order import natural
 from attnexp.select.sample import (
     DATA_SETS,
@@ -71,10 +71,12 @@ class Row:
     unit: Unit = SEEDS
 
     def costs(self, name: str) -> NDArray[np.float64]:
-        """Return the cost of each finished run, if it is known."""
-        if name not in self.runs.columns:
+        """Return the cost of each finished run, a fact or a metric, if it is known."""
+        known = (*FACTS, *self.runs.metrics)
+        own = next((each for each in (name, f"metrics.{name}") if each in known), None)
+        if own is None:
             return np.empty(0)
-        values = self.runs.column(name)[is_finished(self.runs)].astype(float)
+        values = self.runs.column(own)[is_finished(self.runs)].astype(float)
         return values[~np.isnan(values)]
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from attnexp.runs.run_status import Status
 from attnexp.select.collect import collect
-from attnexp.select.frame import IGNORED_CHOICES, Frame, depends_only_on, make_frame, varying
+from attnexp.select.frame import IGNORED_CHOICES, Frame, apart, depends_only_on, make_frame, varying
 from attnexp.select.names import short_names
 from attnexp.select.order import sort_runs
 from attnexp.select.sample import SEEDS
@@ -200,10 +200,13 @@ def _label_cell(entry: Entry, name: str, unsure: bool) -> Cell:
 
 
 def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
-    """Return the entries for programs: a mapping per row and metric."""
-    entries = [entry for table in tables for own in table.entries for entry in own]
-    labels = dict.fromkeys(name for entry in entries for name in entry.row.labels)
+    """Return the entries for programs: a mapping per row and metric.
 
+    A label that is called like a column is `config.NAME`.
+    """
+    entries = [entry for table in tables for own in table.entries for entry in own]
+    names = dict.fromkeys(name for entry in entries for name in entry.row.labels)
+    labels = apart("config", names, [column.name for column in COLUMNS])
     kept = [
         column
         for column in COLUMNS
@@ -213,7 +216,7 @@ def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
 
     def record(entry: Entry) -> dict[str, object]:
         columns = {column.name: column.value(entry) for column in kept}
-        return {label: entry.row.labels.get(label) for label in labels} | columns
+        return {own: entry.row.labels.get(name) for name, own in labels.items()} | columns
 
     return LazyRows(entries, record)
 

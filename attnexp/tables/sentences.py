@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from attnexp.core.console import number_text
 from attnexp.select.configurations import is_data, label
+from attnexp.select.names import short_names
 from attnexp.stats.compare import fewest_seeds
 from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
@@ -18,20 +19,24 @@ STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart f
 
 
 def row_name(table: ResultsTable, entry: Entry) -> str:
-    """Return the name of a row in a sentence: the labels in which rows differ."""
+    """Return the name of a row in a sentence: the labels in which rows differ, if it has any."""
     return _name(table, entry, table.telling)
 
 
-def _name(table: ResultsTable, entry: Entry, names: Sequence[str]) -> str:
+def _name(
+    table: ResultsTable, entry: Entry, names: Sequence[str], without: str = "the row without"
+) -> str:
     values = {name: entry.row.labels[name] for name in names}
-    return label(table.frame, values, entry.row.runs.runs[0])
+    short = listed(short_names(names).values())
+    return label(table.frame, values, entry.row.runs.runs[0]) or f"{without} {short}"
 
 
 def verdicts(table: ResultsTable) -> Iterator[str]:
     """Yield a sentence for each portion of rows that are compared: which is best, which are worse.
 
-    It begins with the data of its rows if the table has others, and has no verdict on rows of one
-    seed. Nothing if a metric does not rank, or if there is nothing to compare.
+    It begins with the data of its rows if the table has others, and with `several seeds` if a row
+    of one seed is better; it has no verdict on rows of one seed. Nothing if a metric does not rank,
+    or if there is nothing to compare.
     """
     data = [name for name in table.telling if is_data(name)] if len(table.panels) > 1 else []
     for panel in table.panels:
@@ -47,7 +52,11 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         has = "have" if len(several) > 1 else "has"
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
-        of += f"of the rows with {_name(table, best, data)}, " if data else ""
+        which = [_name(table, best, data, "no")] if data else []
+        first = pick(measured, key=lambda entry: entry.spread.mean or 0.0)
+        if several and first.spread.mean != best.spread.mean:
+            which.append(f"several {table.unit.many}")
+        of += f"of the rows with {' and '.join(which)}, " if which else ""
         if all(entry.spread.n == 1 for entry in measured):
             of, kind = f"one seed: {of}", ""
         else:

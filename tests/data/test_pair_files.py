@@ -9,13 +9,13 @@ from attnexp.data.pair_files import read_pairs
 
 @pytest.fixture
 def read(tmp_path, monkeypatch):
-    """Reads a file of this content."""
+    """Reads the pairs of a file of this content."""
     monkeypatch.chdir(tmp_path)
 
     def pairs(content, name="my.tsv", source=1, target=2):
         content = content if isinstance(content, bytes) else content.encode()
         (tmp_path / name).write_bytes(content)
-        return read_pairs(name, hashlib.sha256(content).hexdigest(), source, target)
+        return read_pairs(name, hashlib.sha256(content).hexdigest(), source, target)[0]
 
     return pairs
 
@@ -29,7 +29,6 @@ def test_csv_has_quotes_and_names_of_columns(read):
     content = 'id,en,fr\n1,"hi, you","salut, toi"\n2,a,b\n'
     expected = [("salut, toi", "hi, you"), ("b", "a")]
     assert read(content, "my.csv", source="fr", target="en") == expected
-    assert read(content[9:], "my.csv", source=3, target=2) == expected
     tabs = "en\tfr\nhi\tsalut\n"
     assert read(tabs, source="fr", target="en") == [("salut", "hi")]
 
@@ -46,6 +45,52 @@ def test_a_side_may_be_empty_and_of_any_length(read):
     lines = [line.split("\t") for line in content.splitlines()]
     assert read(content) == [(a.strip(), b.strip()) for a, b in lines]
     assert read("a,b\n" + "x" * 10**6 + ",d\n", "my.csv")[1] == ("x" * 10**6, "d")
+
+
+@pytest.mark.parametrize(
+    ("line", "cells"),
+    [
+        ("Yes {}, I know,Oui {} je sais", 3),
+        ("yes {},oui {},", 3),
+        (" {}, yes, oui,{}", 4),
+        ('"Yes {}, I know",Oui, {}', 3),
+    ],
+)
+@pytest.mark.parametrize("columns", [{}, {"source": 2, "target": 3}, {"source": 2, "target": 1}])
+def test_more_than_two_columns_between_commas_have_names(read, line, cells, columns):
+    content = "".join(line.format(i, i) + "\n" for i in range(60))
+    with pytest.raises(ValueError) as raised:
+        read(content, "my.csv", **columns)
+    assert str(raised.value) == (
+        f"my.csv: its first line has {cells} cells, separated by commas: put quotes around texts "
+        "that hold commas, or names of columns into the first line and into data.source and "
+        "data.target"
+    )
+    assert len(read(content.replace(",", "\t").replace('"', ""), "my.tsv", **columns)) == 60
+
+
+@pytest.mark.parametrize("line", [1, 2, 30])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    ("opens", "closes"),
+    [
+        ('"x,mot x', 'y","z"'),
+        ('x,"mot x', 'y,z"'),
+        ('"x,mot x', 'y",z,"z"'),
+        ('"x","mot x', '"'),
+        ('"x', 'y",z'),
+    ],
+)
+@pytest.mark.parametrize("head", ["", "\n\n", "en,fr\n"])
+def test_a_cell_of_several_lines_is_refused_with_its_first(read, line, end, opens, closes, head):
+    """One open quote would make a pair of all lines up to the next quote."""
+    lines = [*head.splitlines(), *(f"yes {i},oui {i}" for i in range(40))]
+    line += len(head.splitlines())
+    lines[line - 1], lines[line + 8] = opens, closes
+    columns = {"source": "en", "target": "fr"} if head.strip() else {}
+    with pytest.raises(ValueError) as raised:
+        read(end.join(lines), "my.csv", **columns)
+    assert str(raised.value).startswith(f"my.csv, line {line}: a quote that opens here closes on")
 
 
 @pytest.mark.parametrize("line", [2, 3, 30, 60])
@@ -180,7 +225,7 @@ def parallel(tmp_path, monkeypatch):
         for name, text in zip(("a.de", "a.en"), texts, strict=True):
             (tmp_path / name).write_bytes(text.encode())
         digests = [hashlib.sha256(text.encode()).hexdigest() for text in texts]
-        return read_pairs(["a.de", "a.en"], digests, source, target)
+        return read_pairs(["a.de", "a.en"], digests, source, target)[0]
 
     return pairs
 

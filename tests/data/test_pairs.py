@@ -101,6 +101,24 @@ def test_what_is_left_out_is_told():
     assert sum(len(texts(data, split)) for split in ("train", "validation", "test")) == 20
 
 
+@pytest.mark.parametrize(
+    ("further", "columns", "note"),
+    [
+        (["CC-BY"], {}, "not used: column 3 of my.tsv"),
+        (["CC-BY", ""], {}, "not used: columns 3, 4 of my.tsv"),
+        (["x", "y"], {"source": 1, "target": 2}, "not used: columns 3, 4 of my.tsv"),
+        (["x"], {"source": 2, "target": 1}, "not used: column 3 of my.tsv"),
+        ([], {"source": 2, "target": 1}, None),
+        (["x"], {"source": "s0", "target": "t0"}, None),
+    ],
+)
+def test_columns_between_tabs_that_are_not_used_are_told(further, columns, note):
+    data = built(
+        *[(source, "\t".join([target, *further])) for source, target in NUMBERED], **columns
+    )
+    assert [each for each in data.notes if "used" in each] == ([note] if note else [])
+
+
 def test_pairs_with_an_empty_side_are_left_out_and_counted_in_one_note():
     data = built(*NUMBERED, ("a", ""), (" ", "b"), ("", ""), max_length=3)
     assert [note for note in data.notes if "my.tsv" in note] == [
@@ -186,8 +204,8 @@ def test_references_are_spelled_as_their_symbols_are_joined():
 def test_the_file_that_ships_has_900_sentences_of_160_words():
     path = "attnexp:english_french.tsv"
     sha256 = str(digest(path))
-    pairs = read_pairs(path, sha256, 1, 2)
-    assert len(pairs) == 900
+    pairs, notes = read_pairs(path, sha256, 1, 2)
+    assert (len(pairs), notes) == (900, [])
     symbols = {symbol for source, _ in pairs for symbol in Words().split(source)}
     assert len(symbols - {".", "?"}) == 160
     assert len(Pairs(torch.Generator().manual_seed(0), path, sha256).train) == 720

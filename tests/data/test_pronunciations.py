@@ -71,6 +71,11 @@ def test_pronunciations_that_differ_in_stress_alone_are_one(built):
         ("OY2 AH3", "OY AH3"),
         ("T1 AAH1", "T1 AAH1"),
         (". 3", ". 3"),
+        ("2 : f n @ n", "2 : f n @ n"),
+        ("2 f OY", "2 f OY"),
+        ("1 B D", "1 B D"),
+        ("6 E A", "6 E A"),
+        ("B 1 AH0", "B 1 AH"),
     ],
 )
 def test_only_the_stress_of_arpabet_is_removed(built, sounds, kept):
@@ -89,6 +94,16 @@ def test_only_the_stress_of_arpabet_is_removed(built, sounds, kept):
         ("read 9.9E-5 R IY D", "9.9E-5"),
         ("read -0.22 R IY D", "-0.22"),
         ("the 23135851162", "23135851162"),
+        ("woaa 1 HH AH0 L OW", "1"),
+        ("woaa\t2 9 L OW", "2"),
+        ("boy 9 B OY1", "9"),
+        ("woaa -12 HH AH L", "-12"),
+        ("woaa 1E5 B IY", "1E5"),
+        ("woaa 1,0 HH AH0", "1,0"),
+        ("woaa h @ 0,99", "0,99"),
+        ("woaa ,5 h @", ",5"),
+        ("woaa +0.5 h @", "+0.5"),
+        ("woaa 9,9e-5 h @", "9,9e-5"),
     ],
 )
 def test_a_number_that_is_no_phoneme_is_refused_with_its_line(built, line, number):

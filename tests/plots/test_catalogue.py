@@ -3,10 +3,13 @@
 import pytest
 from imported import python
 
+from attnexp.core.errors import RequestError
 from attnexp.plots import catalogue
-from attnexp.plots.catalogue import draw_comparisons, draw_run
+from attnexp.plots.catalogue import draw_comparisons, draw_run, figure_of
 from attnexp.runs import files
+from attnexp.runs.folder import load_run
 from attnexp.runs.summary import read_summary
+from attnexp.select.configurations import comparisons
 
 FIT, ATTENTION, LOSS = "fit.png", "attention.png", "loss.png"
 
@@ -66,6 +69,49 @@ def test_runs_are_compared_by_their_folders(regression_run, tmp_path):
     written = draw_comparisons(folders, tmp_path / "out")
     assert sorted(written) == sorted((tmp_path / "out").iterdir())
     assert {path.name for path in written} >= {FIT, ATTENTION, LOSS}
+
+
+FAR = "its numbers are too large or too far apart to be drawn"
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize(
+    "values",
+    [
+        (1.7e308, 1.6e308, -1.7e308, -1.5e308),
+        (1.7e308, 1.6e308, 1.7e308, 1.5e308),
+        (1.7e308, 1.6e308, 1e-300, 1e-308),
+        (8e307, 7e307, 0.0, -1.0),
+    ],
+)
+def test_numbers_that_no_axis_holds_are_said_in_one_sentence(
+    regression_run, tmp_path, capsys, values
+):
+    for place, value in enumerate(values):
+        regression_run(
+            f"r{place}",
+            seed=place % 2,
+            settings={"model.width": place // 2 + 1.0},
+            metrics={"test_mse": value},
+        )
+    folders = [tmp_path / f"r{place}" for place in range(4)]
+    names = [path.name for path in draw_comparisons(folders, tmp_path / "out")]
+    assert LOSS in names
+    assert "metric.png" not in names
+    assert [line for line in capsys.readouterr().err.splitlines() if "metric" in line] == [
+        f"note: no metric: {FAR}"
+    ]
+    (comparison,) = comparisons([load_run(folder) for folder in folders])
+    with pytest.raises(RequestError, match=f"^no metric: {FAR}$"):
+        figure_of(comparison, "metric")
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("losses", [(1e300, 1.0), (1.7e308, -1.7e308), (1.7e308, 1.6e308)])
+def test_losses_that_no_axis_holds_are_said_in_one_sentence(regression_run, losses):
+    folder = regression_run(losses=losses)
+    with pytest.raises(RequestError, match=f"^no loss: {FAR}$"):
+        draw_run(folder, read_summary(folder))
 
 
 def test_a_picture_that_a_comparison_lacks_is_said_and_the_rest_is_drawn(

@@ -1,12 +1,18 @@
 """Tables of configurations: what stands in them and what is said beside them."""
 
+import csv
+import io
+import json
+
 import numpy as np
 import pytest
 
 from attnexp.runs.folder import load_run
 from attnexp.runs.origin.provenance import GitState
 from attnexp.select.frame import make_frame
+from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Request
+from attnexp.tables.formats import as_csv, as_json
 from attnexp.tables.grid import Grid, Report
 from attnexp.tables.reports import configurations_report
 
@@ -45,6 +51,43 @@ def test_a_metric_has_its_chance_and_the_mean_of_all_heads_next_to_it(sweep_of):
     assert {"test_mse", "all heads", "chance"} <= set(titles)
     assert (texts(grid, "all heads"), texts(grid, "chance")) == (["0.5"], ["0.25"])
     assert (report.records[0]["all_heads"], report.records[0]["chance"]) == (0.5, 0.25)
+
+
+STATISTICS = (
+    *("metric", "better", "n", "mean", "low", "high", "standing", "all_heads", "chance", "sd", "p"),
+    *("total_variation", "log_p_of_gold", "answers_moved", "flips", "unchanged_rows"),
+    *("difference_mean", "difference_low", "difference_high", "better_on", "pairs"),
+    *("failed", "interrupted", "died", "running", "missing"),
+    *("parameters", "steps", "seconds", "peak_memory_mb"),
+)
+"""The columns of statistics that CSV and JSON may have."""
+
+
+def records_with(frame, label):
+    """Return the rows of CSV and of JSON of two configurations that differ in this setting."""
+    runs = [
+        ({"seed": seed, label: value}, {"metrics": {"acc": value + seed}, "primary": "acc"})
+        for value in (3, 7)
+        for seed in range(6)
+    ]
+    report = configurations_report(frame(*runs), Request())
+    lines = csv.reader(io.StringIO(as_csv(report)))
+    return [*lines], [list(row.items()) for row in json.loads(as_json(report))["rows"]]
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_a_setting_that_is_called_like_a_statistic_stays_next_to_it(frame, name):
+    (head, *lines), rows = records_with(frame, name)
+    (usual, *usual_lines), usual_rows = records_with(frame, "plain")
+    own = f"config.{name}"
+    assert head == [own if each == "plain" else each for each in usual]
+    assert lines == usual_lines
+    assert {line[head.index(own)] for line in lines} == {"3", "7"}
+    assert rows == [[(own if n == "plain" else n, value) for n, value in row] for row in usual_rows]
+
+
+def test_all_columns_of_statistics_are_known_here():
+    assert {column.name for column in COLUMNS if column.name} == {*STATISTICS}
 
 
 def test_what_is_the_same_everywhere_is_in_the_caption(sweep_of):

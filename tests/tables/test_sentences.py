@@ -5,6 +5,7 @@ import math
 import re
 
 import numpy as np
+import pytest
 
 from attnexp.tables.entries import Request
 from attnexp.tables.formats import as_json
@@ -127,6 +128,77 @@ def test_a_verdict_says_of_which_rows_it_speaks(frame):
     )
     (verdict,) = told(runs).verdicts
     assert verdict.startswith("Of the rows with data.num_train=50, a has the lowest mean test_mse")
+
+
+def settings_of(frame, *rows):
+    """Return six runs for each pair of settings and the mean of a metric."""
+    return frame(
+        *(
+            (
+                {"seed": seed, "model._target_": "g", **settings},
+                {"choices": {"model": "g"}, "metrics": {"test_mse": value + seed - 2.5}},
+            )
+            for settings, value in rows
+            for seed in range(6)
+        )
+    )
+
+
+def test_a_row_that_has_none_of_the_settings_has_a_name(frame):
+    assert told(settings_of(frame, ({}, 1), ({"a": 2}, 4))).verdicts == [
+        "the row without a has the lowest mean test_mse, 1. Worse: a=2 by 3"
+    ]
+    assert told(settings_of(frame, ({}, 9), ({"x.a": 2}, 4))).verdicts == [
+        "x.a=2 has the lowest mean test_mse, 4. Worse: the row without x.a by 5"
+    ]
+    assert told(settings_of(frame, ({}, 1), ({"a": 2}, 3), ({"a": 2, "b": 5}, 4))).verdicts == [
+        "the row without a and b has the lowest mean test_mse, 1. Worse: a=2 by 2 and a=2, b=5 by 3"
+    ]
+    _, reason = told(settings_of(frame, ({}, 1), ({"a": 2}, 4)), explain=True).verdicts[:2]
+    assert reason.startswith("a=2 against the row without a: 6 pairs")
+
+
+def test_rows_that_have_none_of_the_data_settings_are_named(frame):
+    rows = [({"data.n": 5}, 5), ({"data.n": 5, "z": 1}, 9), ({}, 1), ({"z": 1}, 2)]
+    found = told(settings_of(frame, *rows)).verdicts
+    assert [each.partition(", ")[0] for each in found] == [
+        "Of the rows with data.n=5",
+        "Of the rows with no data.n",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("alone", "better", "beginning"),
+    [
+        (5.0, "higher", "Of the rows with several seeds, b has the highest mean test_mse, 1.25"),
+        (1.25, "higher", "b has the highest mean test_mse, 1.25"),
+        (0.5, "higher", "b has the highest mean test_mse, 1.25"),
+        (0.5, "lower", "Of the rows with several seeds, c has the lowest mean test_mse, 1"),
+        (1.1, "lower", "c has the lowest mean test_mse, 1"),
+    ],
+)
+def test_a_better_row_of_one_seed_is_left_out_in_words(sweep_of, alone, better, beginning):
+    rows = {"a": [alone], "b": [1.0, 1.5], "c": [1.0, 1.0]}
+    (verdict,) = told(sweep_of(rows, better={"test_mse": better})).verdicts
+    assert verdict.partition(". ")[0] == beginning
+
+
+def test_rows_with_data_and_several_seeds_are_named_together(frame):
+    values = {("a", 50): [0.1], ("b", 50): [2.0, 2.2], ("c", 50): [3.0, 4.0], ("a", 9): [0.1, 0.2]}
+    runs = frame(
+        *(
+            (
+                {"seed": seed, "model._target_": model, "data.num_train": points},
+                {"choices": {"model": model, "data": "sine"}, "metrics": {"test_mse": value}},
+            )
+            for (model, points), several in values.items()
+            for seed, value in enumerate(several)
+        )
+    )
+    (verdict,) = told(runs).verdicts
+    assert verdict.startswith(
+        "Of the rows with data.num_train=50 and several seeds, b has the lowest mean test_mse, 2.1"
+    )
 
 
 def test_one_seed_has_no_verdict(sweep_of):
