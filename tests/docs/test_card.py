@@ -1,5 +1,6 @@
 """docs/card.md has all trials and all fields of a card, and its example is a trial."""
 
+import json
 import re
 from statistics import fmean
 from typing import get_args
@@ -174,3 +175,22 @@ def test_the_example_is_a_trial(level, tmp_path):
 def test_every_field_of_a_trial_is_told():
     told = section("A trial of your own")
     assert [name for name in Trial.__struct_fields__ if f"`{name}" not in told] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "least", "most"),
+    [
+        (["model=dot"], 0.95, 1.0),
+        (["model=bilinear"], 0.95, 1.0),
+        (["model=scaled_dot", "normalizer=relu"], 0.6, 0.95),
+    ],
+)
+def test_a_lower_rate_is_as_the_page_says(words, least, most, succeeds, tmp_path):
+    """A run of `mqar` at the rate below those of the card; the page has the mean of six."""
+    (card,) = (read_card(path) for path in SHIPPED if path.stem == "dot-quick")
+    (trial,) = (each for each in card.trials if each.name == "mqar")
+    succeeds(*trial.words, *words, "optim.lr=0.001", "seed=1", "figures=false")
+    (summary,) = (tmp_path / "outputs").glob("*/summary.json")
+    assert least <= json.loads(summary.read_text())["metrics"]["token_accuracy"] <= most
+    assert all(text in PAGE for text in ("on 0.990 at 0.001", "on 0.992", "on 0.999", "0.80 at"))
