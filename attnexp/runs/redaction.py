@@ -15,20 +15,30 @@ from attnexp.core.secrets import MASK, learn, learn_passwords, redacted
 
 _NAME = re.compile(
     r"passw(or)?d|passphrase|secret|credential|(api|access|private)[_-]?key|token$"
-    r"|(^|[_-])(pwd|pat|key)$|(?-i:[a-z0-9](Pwd|Key)$)|(^|[_-])(auth|authorization|bearer)([_-]|$)",
+    r"|(api|access|refresh)[_-]?tokens$"
+    r"|(^|[_-])(pwds?|pat|key|pass)$|(?-i:[a-z0-9](Pwds?|Key|Pass|Creds?)$)"
+    r"|(^|[_-])(auth|authorization|bearer|creds?)([_-]|$)",
     re.IGNORECASE,
 )
 """The names of settings that are secrets."""
 
 _SYMBOL = re.compile(
     r"(bos|eos|pad|mask|unk|sep|cls|start|stop|begin|end|sink|special|blank)[_-]?token$"
-    r"|(query|num|n|max|min|per|dim|size|width|bias|scale|norm|share|sort|group)[_-]?key$",
+    r"|(query|num|n|max|min|per|dim|size|width|bias|scale|norm|share|sort|group)[_-]?key$"
+    r"|(num|n|max|min|per|one|two|first|second|last|single|multi|low|high|band|all|by|forward"
+    r"|backward)[_-]?pass$",
     re.IGNORECASE,
 )
-"""The names of settings that are tokens of a language, or speak of the keys of attention."""
+"""The names of settings that are tokens of a language, keys of attention, or passes over data."""
 
 _SIZES = re.compile(r"[{\[(]|[\s\d.,e+-]*$")
 """The beginning of a group or a list, or numbers: no secrets under the name `key` alone."""
+
+_COUNTED = re.compile(r"(pwds|passwords|tokens)$", re.IGNORECASE)
+"""The names of secrets that are counts if their values are numbers."""
+
+_COUNTS = re.compile(r"[\[(]?[\s\d.,e+-]*[\])]?")
+"""Numbers, or a list of numbers."""
 
 _WORD = re.compile(r"([+~]*[\w.@/-]+=)(.*)", re.DOTALL)
 """An override: `name=value`."""
@@ -38,17 +48,24 @@ _INSIDE = re.compile(r"([\w.@/-]+(?:=|:\s*))(?![{\[])([^\s'\"\]})]+(?<!,))")
 
 
 def is_secret(name: str, value: object = "secret") -> bool:
-    """Return whether the value of a setting is a secret, by the last part of its dotted name.
+    """Return whether the value of a setting is a secret, by any part of its dotted name.
 
-    Sizes and groups of settings under the name `key` alone are not secrets: models have them.
+    Sizes and groups of settings under the name `key` alone are not secrets: models have them. Nor
+    are numbers under a plural such as `passwords`.
     """
-    last = name.rpartition(".")[2]
-    return _is_secret(last) and not (last.lower() == "key" and bool(_SIZES.match(str(value))))
+    *groups, last = re.split(r"[^\w-]+", name.rstrip("]"))
+    if last == "_target_":
+        return False
+    if any(_is_secret(group) and group.lower() != "key" for group in groups):
+        return True
+    numbers = _SIZES.match if last.lower() == "key" else _COUNTS.fullmatch
+    counts = last.lower() == "key" or _COUNTED.search(last)
+    return _is_secret(last) and not (counts and numbers(str(value)))
 
 
 @lru_cache(maxsize=4096)
-def _is_secret(last: str) -> bool:
-    return bool(_NAME.search(last)) and not _SYMBOL.search(last)
+def _is_secret(part: str) -> bool:
+    return bool(_NAME.search(part)) and not _SYMBOL.search(part)
 
 
 def holds_mask(value: object) -> bool:

@@ -3,11 +3,14 @@
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from omegaconf import OmegaConf
 
 from attnexp.core.secrets import MASK
 from attnexp.runs.redaction import is_secret, masked
+from attnexp.runs.settings import leaves
 
 CANARY, TYPED = "canary-in-the-environment", "canary-on-the-line"
 
@@ -157,6 +160,12 @@ def test_a_mask_is_not_taken_for_a_secret(succeeds, refused, home):
         *((name, True) for name in ("token", "credentials", "aws_access_key_id")),
         *((name, True) for name in ("key", "auth", "pwd", "pat", "bearer", "a.key")),
         *((name, True) for name in ("license_key", "aws_key", "licenseKey", "Authorization")),
+        *((name, True) for name in ("credentials.user", "secrets.openai", "api_key.prod")),
+        *((name, True) for name in ("auth.openai", "auth[0]", "+pwd", "db/password", "x.pwd.y")),
+        *((name, True) for name in ("pass", "db_pass", "DB_PASS", "dbPass", "creds", "my_creds")),
+        *((name, True) for name in ("pwds", "passwords", "api_tokens", "creds.user")),
+        *((name, False) for name in ("passes", "pass_through", "num_pass", "bypass", "low_pass")),
+        *((name, False) for name in ("key.size", "model.key.dim", "query_key.a", "auth._target_")),
         *((name, False) for name in ("key_size", "keys", "num_keys", "tokens", "monkey")),
         *((name, False) for name in ("author", "query_key", "path", "patience", "keypad", "pwdx")),
         *((name, False) for name in ("pad_token", "tokenizer", "num_tokens", "key_dim", "model")),
@@ -170,6 +179,42 @@ def test_values_that_refer_or_switch_stay():
     settings = {"password": "${oc.env:PW}", "token": None, "secret": True, "api_key": 12345}
     assert masked(settings) == settings | {"api_key": MASK}
     assert masked({"credentials": {"user": "me"}}) == {"credentials": {"user": MASK}}
+
+
+def test_a_flat_name_is_masked_as_a_nested_one():
+    for group in ("credentials", "secrets", "api_key", "auth", "db_pass", "tokens", "key"):
+        for value in ("me", 3):
+            ((_, nested),) = masked({group: {"of": value}})[group].items()
+            assert masked({f"{group}.of": value}) == {f"{group}.of": nested}
+
+
+@pytest.mark.parametrize("name", ["pwds", "passwords", "api_tokens", "tokens", "num_tokens"])
+def test_numbers_under_a_plural_are_counts(name):
+    for counts in (3, 2.5, [1, 2], "1,2"):
+        assert masked({name: counts}) == {name: counts}
+
+
+@pytest.mark.parametrize("name", ["pwds", "passwords", "db_pwds", "api_tokens"])
+def test_text_under_a_plural_is_secret(name):
+    assert masked({name: ["1234", "sesame"]}) == {name: [MASK, MASK]}
+    assert masked({name: "sesame"}) == {name: MASK}
+    assert masked({"password": 3}) == {"password": MASK}
+
+
+SHIPPED = sorted((Path(__file__).parents[2] / "conf").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
+def test_no_shipped_setting_is_a_secret(file):
+    """Neither nested, nor by its dotted name, nor as a word of a command line."""
+    own: Any = OmegaConf.to_container(OmegaConf.load(file), resolve=False)
+    for plain in own, {file.parent.name: own}:
+        assert masked(plain) == plain
+        for name, value in leaves(plain):
+            assert not is_secret(name, value)
+            assert masked({name: value}) == {name: value}
+            words = [f"{name}={value}", f"x={{{name}: {value}}}", f"{name}: {value}"]
+            assert masked(words) == words
 
 
 def test_sizes_under_the_name_key_are_no_secrets():
@@ -223,6 +268,9 @@ class Telling(Tracker):
 """
 
 
+SECRETS = ("yaml-secret", TYPED, "pw5", "typed-user")
+
+
 @pytest.mark.parametrize(
     "flags",
     [["--cfg", "job"], ["--cfg", "all", "--resolve"], ["--info", "config"]],
@@ -232,11 +280,16 @@ def test_a_configuration_that_is_printed_has_no_secret(attnexp, home, monkeypatc
     monkeypatch.setenv("SHORT", "pw5")
     choice = home / "my_conf" / "model" / "mine.yaml"
     choice.write_text(choice.read_text().replace("password: ''", "password: yaml-secret"))
-    shown = attnexp(*flags, *REPEATABLE, "+model.auth=${oc.env:SHORT}", f"+model.pat={TYPED}")
+    more = (
+        "+model.creds={user: typed-user, of: '${oc.env:SHORT}'}",
+        "+model.pwds=['${oc.env:SHORT}']",
+    )
+    words = (*REPEATABLE, "+model.auth=${oc.env:SHORT}", f"+model.pat={TYPED}", *more)
+    shown = attnexp(*flags, *words)
     assert shown.returncode == 0, shown.stderr
     assert f"password: '{MASK}'" in shown.stdout
     assert f"pat: '{MASK}'" in shown.stdout
-    assert not any(secret in shown.stdout for secret in ("yaml-secret", TYPED, "pw5"))
+    assert not any(secret in shown.stdout for secret in SECRETS)
 
 
 @pytest.mark.parametrize(
