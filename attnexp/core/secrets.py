@@ -52,5 +52,5 @@ def redacted(text: str) -> str:
 
 def learn_passwords(text: str) -> None:
     """Remember the passwords in a setting as `user:password@host`."""
-    for found in _USER.finditer(text):
+    for found in _USER.finditer(text) if "@" in text else ():
         learn(found[2])
