@@ -251,6 +251,37 @@ def test_a_secret_told_by_a_tracker_is_masked(in_process, own_choice, tmp_path, 
     assert "https://me:***@host/a?b=c" in json.loads(summary)["command"]
 
 
+@pytest.mark.parametrize("many", [[], ["-m"], ["-m", "batched=true"]], ids=" ".join)
+def test_a_secret_in_a_warning_is_masked(attnexp, own_choice, tmp_path, many):
+    own_choice("model", "warning.Warning", WARNING, "password: ''\n")
+    words = ("--config-dir", "my_conf", "model=mine", "train.max_epochs=1", "figures=false")
+    answer = attnexp(*many, *words, f"model.password={TYPED}")
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    log = (run_folder(tmp_path) / "attnexp.log").read_text()
+    assert f"warned of {MASK} when built" in (log if many else answer.stderr)
+    assert f"warned of {MASK} when used" in (log if many else answer.stderr)
+    assert TYPED not in log + answer.stdout + answer.stderr
+
+
+WARNING = """
+import warnings
+
+from attnexp.scores.average import Average
+
+warnings.simplefilter("always", UserWarning)
+
+class Warning(Average):
+    def __init__(self, query_dim, key_dim, password):
+        super().__init__(query_dim, key_dim)
+        warnings.warn(f"warned of {password} when built", stacklevel=1)
+        self.password = password
+
+    def compare(self, *tensors):
+        warnings.warn(f"warned of {self.password} when used", stacklevel=1)
+        return super().compare(*tensors)
+"""
+
+
 TRACKER = """
 from attnexp.trackers.base import Tracker
 
