@@ -26,7 +26,7 @@ from attnexp.core.errors import (
     refusal,
     with_choices,
 )
-from attnexp.core.secrets import redacted
+from attnexp.core.secrets import hide_in_warnings, redacted
 from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
 
@@ -48,6 +48,7 @@ def main() -> None:
     # installed would stop the import of matplotlib.
     os.environ.pop("MPLBACKEND", None)
     install_handlers()
+    hide_in_warnings()
     sys.exit(run(sys.argv[1:]))
 
 

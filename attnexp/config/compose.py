@@ -364,13 +364,17 @@ def _hidden_word(word: str) -> str:
     return f"{name}={MASK}" if sign and is_secret(name, value) else word
 
 
-def _hide_secrets(config: DictConfig, resolved: bool) -> None:
-    """Mask the secrets in a configuration, `resolved` also those that are interpolations."""
+def _hide_secrets(config: DictConfig, resolved: bool, secret: bool = False) -> None:
+    """Mask the secrets in a configuration, `resolved` also those that are interpolations.
+
+    With `secret`, every value is one.
+    """
     typed: Any = OmegaConf.to_container(config, resolve=False)
-    for name, value in masked(typed).items():
+    for name, value in masked(typed, secret).items():
+        hidden = secret or is_secret(name, typed[name])
         if isinstance(value, Mapping):
-            _hide_secrets(config[name], resolved)
-        elif resolved and is_secret(name, value) and OmegaConf.is_interpolation(config, name):
+            _hide_secrets(config[name], resolved, hidden)
+        elif resolved and hidden and "${" in str(value):
             config[name] = MASK
         elif resolved and name == "task":  # the words of the command line
             config[name] = [_hidden_word(word) for word in value]

@@ -1,6 +1,10 @@
 """The secrets that this process was given, and text without them."""
 
 import re
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 from urllib.parse import quote
 
 MASK = "***"
@@ -52,5 +56,14 @@ def redacted(text: str) -> str:
 
 def learn_passwords(text: str) -> None:
     """Remember the passwords in a setting as `user:password@host`."""
-    for found in _USER.finditer(text):
+    for found in _USER.finditer(text) if "@" in text else ():
         learn(found[2])
+
+
+def hide_in_warnings() -> None:
+    """Let Python print the warnings of this process as `redacted` returns them."""
+    warnings.formatwarning = partial(_formatted, warnings.formatwarning)
+
+
+def _formatted(plain: Callable[..., str], *warning: Any, **named: Any) -> str:
+    return redacted(plain(*warning, **named))

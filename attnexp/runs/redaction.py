@@ -15,40 +15,82 @@ from attnexp.core.secrets import MASK, learn, learn_passwords, redacted
 
 _NAME = re.compile(
     r"passw(or)?d|passphrase|secret|credential|(api|access|private)[_-]?key|token$"
-    r"|(^|[_-])(pwd|pat|key)$|(?-i:[a-z0-9](Pwd|Key)$)|(^|[_-])(auth|authorization|bearer)([_-]|$)",
+    r"|(api|access|refresh)[_-]?tokens$"
+    r"|(^|[_-])(pwds?|pat|key|pass)$|(?-i:[a-z0-9](Pwds?|Key|Pass|Creds?)$)"
+    r"|(^|[_-])(auth|authorization|bearer|creds?)([_-]|$)",
     re.IGNORECASE,
 )
 """The names of settings that are secrets."""
 
 _SYMBOL = re.compile(
     r"(bos|eos|pad|mask|unk|sep|cls|start|stop|begin|end|sink|special|blank)[_-]?token$"
-    r"|(query|num|n|max|min|per|dim|size|width|bias|scale|norm|share|sort|group)[_-]?key$",
+    r"|(query|num|n|max|min|per|dim|size|width|bias|scale|norm|share|sort|group)[_-]?key$"
+    r"|(num|n|max|min|per|one|two|first|second|last|single|multi|low|high|band|all|by|forward"
+    r"|backward)[_-]?pass$",
     re.IGNORECASE,
 )
-"""The names of settings that are tokens of a language, or speak of the keys of attention."""
+"""The names of settings that are tokens of a language, keys of attention, or passes over data."""
 
 _SIZES = re.compile(r"[{\[(]|[\s\d.,e+-]*$")
 """The beginning of a group or a list, or numbers: no secrets under the name `key` alone."""
 
+_COUNTED = re.compile(r"(pwds|passwords|tokens)$", re.IGNORECASE)
+"""The names of secrets that are counts if their values are numbers."""
+
+_COUNTS = re.compile(r"[\[(]?[\s\d.,e+-]*[\])]?")
+"""Numbers, or a list of numbers."""
+
 _WORD = re.compile(r"([+~]*[\w.@/-]+=)(.*)", re.DOTALL)
 """An override: `name=value`."""
 
-_INSIDE = re.compile(r"([\w.@/-]+(?:=|:\s*))(?![{\[])([^\s'\"\]})]+(?<!,))")
-"""A setting within the text of another: `name=value,value`, or `name: value`."""
+_FLAG = re.compile(r"--?(?!no-)[A-Za-z][\w.-]+")
+"""A flag, whose value is the next word."""
+
+_INSIDE = re.compile(
+    rf"""(?:(?P<quote>\\?["'])|(?P<mark>[;?&])\s*|(?<![\w.@/-]))
+    (?:(?P<flag>{_FLAG.pattern})(?:(?P<shut>\\?["']),?\s*|\s+|,(?=\S))(?!\\?["']?-)
+    |(?P<name>[\w.@/-]+)(?P<closed>\\?["'])?[ \t]*(?:=|:(?!//))(?P<space>[ \t]*)
+    |(?P<bearer>bearer)[ \t]+(?=\S*\d)(?=[^\s'"]{{16}}))""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""The name of a setting within other text, up to its value: `name=`, `"name": ` or `--name `."""
+
+_SCHEME = re.compile(r"(bearer|basic|token|digest|api-?key|jwt)[ \t]+(?=\S)", re.IGNORECASE)
+"""The word before the secret in the value of a header."""
+
+_PORT = re.compile(r"\d{1,5}")
+"""The port of a host, as in `auth.example.com:443`."""
+
+_ENDS = {
+    ";": re.compile(r"[^;\n'\"]*"),
+    "?": re.compile(r"[^&#\s'\"]*"),
+    "&": re.compile(r"[^&#\s'\"]*"),
+    "": re.compile(r"[^\s'\"\]})]*(?<!,)"),
+    " ": re.compile(r"(?:[^,\]})\n'\"]|,(?!\s|$))*"),
+    "digest": re.compile(r"(?:\w+=(?:\\?\"[^\"]*\"|[^\s,'\"]*)(?:,\s*)?)*"),
+}
+"""The value after a mark before its name, after `name=`, after `name: `, and in a header."""
 
 
 def is_secret(name: str, value: object = "secret") -> bool:
-    """Return whether the value of a setting is a secret, by the last part of its dotted name.
+    """Return whether the value of a setting is a secret, by any part of its dotted name.
 
-    Sizes and groups of settings under the name `key` alone are not secrets: models have them.
+    Sizes and groups of settings under the name `key` alone are not secrets: models have them. Nor
+    are numbers under a plural such as `passwords`.
     """
-    last = name.rpartition(".")[2]
-    return _is_secret(last) and not (last.lower() == "key" and bool(_SIZES.match(str(value))))
+    *groups, last = re.split(r"[^\w-]+", name.rstrip("]"))
+    if last == "_target_":
+        return False
+    if any(_is_secret(group) and group.lower() != "key" for group in groups):
+        return True
+    numbers = _SIZES.match if last.lower() == "key" else _COUNTS.fullmatch
+    counts = last.lower() == "key" or _COUNTED.search(last)
+    return _is_secret(last) and not (counts and numbers(str(value)))
 
 
 @lru_cache(maxsize=4096)
-def _is_secret(last: str) -> bool:
-    return bool(_NAME.search(last)) and not _SYMBOL.search(last)
+def _is_secret(part: str) -> bool:
+    return bool(_NAME.search(part)) and not _SYMBOL.search(part)
 
 
 def holds_mask(value: object) -> bool:
@@ -72,7 +114,11 @@ def masked(settings: Any, secret: bool = False) -> Any:
             for name, value in settings.items()
         }
     if isinstance(settings, list | tuple):
-        return [masked(value, secret) for value in settings]
+        flags = [None, *settings]
+        return [
+            masked(value, secret or _belongs(value, flag))
+            for flag, value in zip(flags, settings, strict=False)
+        ]
     if secret:
         return settings if settings is None or isinstance(settings, bool) else _mask(str(settings))
     return _masked_text(settings) if isinstance(settings, str) else settings
@@ -80,19 +126,69 @@ def masked(settings: Any, secret: bool = False) -> Any:
 
 def _masked_text(text: str) -> str:
     word = _WORD.fullmatch(text)
-    if word and is_secret(word[1].rstrip("="), word[2]):
+    if word and is_secret(word[1].rstrip("=").rpartition("/")[2], word[2]):
         return word[1] + _mask(word[2])
-    if "=" in text or ":" in text:
-        text = _INSIDE.sub(
-            lambda found: (
-                found[1] + _mask(found[2])
-                if is_secret(found[1].rstrip("=: "), found[2])
-                else found[0]
-            ),
-            text,
-        )
+    text = _masked_inside(text)
     learn_passwords(text)
     return redacted(text)
+
+
+def _belongs(value: object, flag: object) -> bool:
+    """Return whether a word is a secret by the flag before it."""
+    return (
+        isinstance(flag, str)
+        and _FLAG.fullmatch(flag) is not None
+        and not str(value).startswith("-")
+        and is_secret(flag.lstrip("-"), value)
+    )
+
+
+def _masked_inside(text: str) -> str:
+    """Return text with MASK in place of the secrets among the settings within it."""
+    parts, done, at = [], 0, 0
+    while found := _INSIDE.search(text, at):
+        at = found.end()
+        full = (found["name"] or found["flag"] or found["bearer"]).lstrip("-")
+        name = full.rpartition("/")[2]
+        if full.startswith("//") or not is_secret(name):  # the host of an address is no setting
+            continue
+        start, end = _value_within(text, found, name)
+        value = text[start:end]
+        is_port = not found["space"] and "." in name and _PORT.fullmatch(value.partition("/")[0])
+        if is_secret(name, value) and not (is_port and not is_secret(name.rpartition(".")[2])):
+            parts += [text[done:start], _mask(value)]
+            done = at = end
+    return "".join([*parts, text[done:]])
+
+
+def _value_within(text: str, found: re.Match[str], name: str) -> tuple[int, int]:
+    """Return where the value of a setting within text begins and ends, without its quotes."""
+    start = found.end()
+    quote = None if found["closed"] or found["shut"] else found["quote"]
+    own = re.compile(r"\\?[\"']").match(text, start)
+    if own and own[0] != quote:
+        start, quote = own.end(), own[0]
+    kind = found["mark"] or (" " if found["space"] else "")
+    scheme = _SCHEME.match(text, start) if re.search("auth|bearer|token", name, re.I) else None
+    if scheme:
+        start, kind = scheme.end(), "digest" if scheme[1].lower() == "digest" else ""
+    if quote:
+        last = re.compile(rf"(?<!\\){re.escape(quote)}").search(text, start)
+        return start, last.start() if last else len(text)
+    if text[start : start + 1] in ("[", "{", "("):
+        return start, _closed(text, start)
+    ended = _ENDS[kind].match(text, start)
+    return start, ended.end() if ended else start
+
+
+def _closed(text: str, start: int) -> int:
+    """Return where the group that begins at `start` ends."""
+    depth = 0
+    for place in range(start, len(text)):
+        depth += (text[place] in "[{(") - (text[place] in ")}]")
+        if depth == 0:
+            return place + 1
+    return len(text)
 
 
 def _mask(value: str) -> str:

@@ -18,6 +18,7 @@ from typing import Any
 from attnexp.config.job import Job
 from attnexp.config.resolved import register_resolvers
 from attnexp.core import console
+from attnexp.core.secrets import hide_in_warnings
 from attnexp.runs.run_status import Status
 from attnexp.sweeps.job_outcome import GRACE, Outcome
 from attnexp.sweeps.run_job import Report, run_job
@@ -41,6 +42,7 @@ def main(pipe: Connection, lifeline: Connection, environment: Mapping[str, str])
     multiprocessing.current_process().daemon = False  # jobs may start processes
     console.out.quiet = console.err.quiet = True
     register_resolvers()
+    hide_in_warnings()
     with suppress(EOFError, OSError, KeyboardInterrupt):
         signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Thread(target=_interrupt_when_closed, args=(lifeline,), daemon=True).start()
