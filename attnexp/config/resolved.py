@@ -142,6 +142,9 @@ def _run_name(*, _root_: DictConfig) -> str:
 _variables_by_name = ContextVar("_variables_by_name", default=False)
 """Whether `${oc.env:NAME}` gives a mark for the variable in place of its value."""
 
+WORKING = "PWD"
+"""The variable with the working directory, which is not a password."""
+
 _MARK = re.compile("\0([^\0]+)\0")
 """A mark: the name of a variable, which no text of the environment can look like."""
 
@@ -150,7 +153,7 @@ def _environment(name: str, *default: Any) -> str | None:
     if _variables_by_name.get() and name in os.environ:
         return f"\0{name}\0"
     value: str | None = oc.env(name, *default)
-    if value is not None and is_secret(name, value):
+    if value is not None and name != WORKING and is_secret(name, value):
         learn(value)
     return value
 

@@ -391,3 +391,16 @@ def test_long_text_is_looked_through_once(piece):
     start = time.perf_counter()
     masked(piece * 20_000)
     assert time.perf_counter() - start < 5
+
+
+def test_the_working_directory_is_not_a_password(in_process, monkeypatch, tmp_path):
+    monkeypatch.setenv("PWD", str(tmp_path))
+    monkeypatch.setenv("DB_PWD", "sesame-and-more")
+    words = ("model=average", "figures=false", "output_dir=${oc.env:PWD}/there/${oc.env:DB_PWD}")
+    done = in_process(*words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "there" / "sesame-and-more").is_dir()
+    from attnexp.core.secrets import redacted
+
+    assert redacted(str(tmp_path)) == str(tmp_path)
+    assert "sesame" not in redacted("of sesame-and-more")
