@@ -22,7 +22,7 @@ ON_RUNS = {
     "new": ["score", "mine"],
     "claims": [],
     "card": ["--quick", "model=cosine", "--dry-run"],
-    "import": ["csv", "{curve}/metrics.csv", "--seed", "epoch", "--metrics", "loss"],
+    "import": ["csv", "{curve}/metrics.csv", "--settings", "epoch", "--metrics", "loss"],
     "docs": ["tour"],
     "chapter": [],
     "exercise": ["list"],
