@@ -114,10 +114,7 @@ def read(path: Path, request: Request) -> tuple[list[OutsideRun], list[str]]:
         }
         found = {folder: _events(files) for folder, files in sorted(events.items()) if files}
         _join(found)
-    notes: list[str] = []
-    runs = [_run(folder, own, path, notes) for folder, own in found.items()]
-    outside, others = outside_runs(runs)
-    return outside, [*notes, *others]
+    return outside_runs(_run(folder, own, path) for folder, own in found.items())
 
 
 def _when(name: str) -> list[int]:
@@ -147,13 +144,9 @@ def _join(found: dict[Path, Events]) -> None:
                 found[parent].take(found.pop(folder), partial("{1}/{0}".format, last))
 
 
-def _run(folder: Path, own: Events, path: Path, notes: list[str]) -> Tracked:
+def _run(folder: Path, own: Events, path: Path) -> Tracked:
     name = folder.relative_to(path).as_posix() if folder != path else path.name
     source = f"the run {name} of {path.name}" if folder != path else f"the run {name}"
-    if own.voided:
-        notes.append(
-            f"{source} was restarted: {own.voided} points of an earlier attempt are left out"
-        )
     for other in own.settings:
         if other != own.settings[0]:
             raise RequestError(f"{source} has two sets of settings: {own.settings[0]} and {other}")
@@ -163,6 +156,7 @@ def _run(folder: Path, own: Events, path: Path, notes: list[str]) -> Tracked:
         names={RUN: name},
         config=own.settings[0] if own.settings else {},
         points=[point for _, point in own.points],
+        voided=own.voided,
         final=own.final,
         status=Status.FAILED if own.failed else Status.FINISHED,
         started=_date(own.started),

@@ -30,6 +30,7 @@ class Tracked:
 
     `points` are in the order in which they were recorded; `final` are numbers without a step, which
     decide over the last ones with a step. `identity` is the same if the run is read again.
+    `files` were read, and `voided` is the number of points that they themselves call void.
     """
 
     source: str
@@ -38,6 +39,7 @@ class Tracked:
     config: Mapping[str, Any] = field(default_factory=dict)
     points: list[Point] = field(default_factory=list)
     files: int = 0
+    voided: int = 0
     final: Mapping[str, Any] = field(default_factory=dict)
     status: Status = Status.FINISHED
     started: str | None = None
@@ -68,9 +70,9 @@ def _outside(run: Tracked, notes: list[str]) -> OutsideRun:
     own = isinstance(run.config.get(PRIMARY), str)
     recorded = [point._replace(values=numbers(point.values, run.source)) for point in run.points]
     points = last_attempt(recorded)
-    if len(points) < len(recorded):
-        gone = f"{len(recorded) - len(points)} points of an earlier attempt are left out"
-        notes.append(f"{run.source} was restarted: {gone}")
+    if gone := run.voided + len(recorded) - len(points):
+        left_out = f"{gone} points of an earlier attempt are left out"
+        notes.append(f"{run.source} was restarted: {left_out}")
     final = numbers(run.final, run.source)
     if own:
         final |= {name: value for point in points for name, value in point.values.items()}

@@ -18,7 +18,6 @@ from typing import Literal
 import msgspec
 
 from attnexp.core.errors import RequestError, writable
-from attnexp.core.secrets import redacted
 from attnexp.imported.naming import RUN
 from attnexp.imported.outside import SEED
 from attnexp.imported.selection import CHOICES, SelectedRun, Selection
@@ -50,8 +49,8 @@ ABANDONED = 3600.0
 class Imports:
     """A folder into which the runs of one source are written.
 
-    A run has a key: a hash of the tool and of the identity of the run. Its
-    folder is named after its choices, its seed and its key, and is found by the key alone.
+    A run has a key: a hash of the tool and of the identity of the run. Its folder is named after
+    its choices, its seed and its key, and is found by the key alone.
 
     Raises RequestError if the folder lies inside a run or is a file.
     """
@@ -183,10 +182,10 @@ class Imports:
             started=run.started,
             ended=run.ended,
             error=diverged or run.error,
-            imported=redacted(masked(run.source)),
+            imported=masked(run.source),
             imported_at=self._when,
             imported_from=self._origin,
-            name=redacted(masked(run.names[RUN])) if RUN in run.names else None,
+            name=masked(run.names.get(RUN)),
             named=dict(selection.telling),
             last_step=run.last_step,
         )

@@ -46,7 +46,6 @@ def conditions(table: ResultsTable) -> Iterable[str]:
 
 def _unfinished(table: ResultsTable) -> Iterable[str]:
     """Rows that are trained until they converge, with runs that were stopped before."""
-    names = {id(entry): row_name(table, entry) for entry in table.firsts}
     stopped = []
     for entry in table.firsts:
         runs = entry.row.runs
@@ -55,7 +54,7 @@ def _unfinished(table: ResultsTable) -> Iterable[str]:
         to_the_end = runs.column("train") == TO_THE_END
         number = int((_cut(runs) & to_the_end & (runs.column("steps") > 0)).sum())
         if number:
-            stopped.append(f"{names[id(entry)]} {number} of {len(runs)}")
+            stopped.append(f"{row_name(table, entry)} {number} of {len(runs)}")
     if stopped:
         yield (
             f"stopped at train.max_epochs and not converged: {listed(stopped)}; more epochs may "

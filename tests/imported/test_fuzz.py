@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from wire_messages import entry, varint
 
 from attnexp.core.errors import RequestError
 from attnexp.imported import csv_table, mlflow, tensorboard, trackio, wandb
@@ -579,27 +580,6 @@ def test_mlflow_store_of_files(place, inputs):
                         file.write(f"{when} {value} {step}\n")
         read += judge(mlflow, place / "mlruns", runs, root=root)
     assert read > 0.8 * inputs
-
-
-# ---- Messages of protocol buffers -------------------------------------------------------------
-
-
-def varint(number):
-    number %= 1 << 64
-    content = b""
-    while number > 127:
-        content += bytes([number % 128 + 128])
-        number //= 128
-    return content + bytes([number])
-
-
-def entry(number, value):
-    if isinstance(value, float):
-        return varint(number * 8 + 1) + struct.pack("<d", value)
-    if isinstance(value, int):
-        return varint(number * 8) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number * 8 + 2) + varint(len(value)) + value
 
 
 # ---- Weights & Biases -------------------------------------------------------------------------

@@ -5,24 +5,9 @@ import struct
 import zlib
 
 import pytest
+from wire_messages import entry as field
 
 BLOCK = 32768
-
-
-def varint(number):
-    number %= 1 << 64
-    content = b""
-    while number > 127:
-        content += bytes([number % 128 + 128])
-        number //= 128
-    return content + bytes([number])
-
-
-def field(number, value):
-    if isinstance(value, int):
-        return varint(number * 8) + varint(value)
-    value = value.encode() if isinstance(value, str) else value
-    return varint(number * 8 + 2) + varint(len(value)) + value
 
 
 def items(number, values):

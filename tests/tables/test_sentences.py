@@ -113,10 +113,9 @@ def test_the_floor_is_that_of_the_level_at_which_rows_were_tested(sweep_of):
     assert other * math.sqrt(many / few) > one
 
 
-def test_a_verdict_says_of_which_rows_it_speaks(frame):
-    """More points give a lower error than any row that is compared."""
-    values = {("a", 50): (1.0, 1.1), ("b", 50): (2.0, 2.2), ("a", 400): (0.1, 0.2)}
-    runs = frame(
+def by_points(frame, values):
+    """Return a run for each seed of a model and a number of training points."""
+    return frame(
         *(
             (
                 {"seed": seed, "model._target_": model, "data.num_train": points},
@@ -126,7 +125,12 @@ def test_a_verdict_says_of_which_rows_it_speaks(frame):
             for seed, value in enumerate(several)
         )
     )
-    (verdict,) = told(runs).verdicts
+
+
+def test_a_verdict_says_of_which_rows_it_speaks(frame):
+    """More points give a lower error than any row that is compared."""
+    values = {("a", 50): (1.0, 1.1), ("b", 50): (2.0, 2.2), ("a", 400): (0.1, 0.2)}
+    (verdict,) = told(by_points(frame, values)).verdicts
     assert verdict.startswith("Of the rows with data.num_train=50, a has the lowest mean test_mse")
 
 
@@ -185,17 +189,7 @@ def test_a_better_row_of_one_seed_is_left_out_in_words(sweep_of, alone, better, 
 
 def test_rows_with_data_and_several_seeds_are_named_together(frame):
     values = {("a", 50): [0.1], ("b", 50): [2.0, 2.2], ("c", 50): [3.0, 4.0], ("a", 9): [0.1, 0.2]}
-    runs = frame(
-        *(
-            (
-                {"seed": seed, "model._target_": model, "data.num_train": points},
-                {"choices": {"model": model, "data": "sine"}, "metrics": {"test_mse": value}},
-            )
-            for (model, points), several in values.items()
-            for seed, value in enumerate(several)
-        )
-    )
-    (verdict,) = told(runs).verdicts
+    (verdict,) = told(by_points(frame, values)).verdicts
     assert verdict.startswith(
         "Of the rows with data.num_train=50 and several seeds, b has the lowest mean test_mse, 2.1"
     )
