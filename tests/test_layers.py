@@ -48,7 +48,7 @@ PARTS = {
 }
 LAYERS = {part: set(others.split()) for part, others in PARTS.items()}
 
-SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "verbs"}
+SHARED_BY_VERBS = {"arguments", "candidates", "drawing", "main", "renaming", "verbs"}
 """The modules of cli that a verb may import; `main` alone starts another verb."""
 
 HYDRA = {"config", "sweeps"}

@@ -107,7 +107,7 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
             work = plan_claim if arguments.dry_run else run_claim
             work(name, claim, seeds, arguments.config_dir, _command)
             if not arguments.dry_run:
-                draw_claim(name, claim, arguments.config_dir, asked_look(arguments, {}))
+                draw_claim(name, claim, arguments.config_dir, asked_look(arguments))
         return judged(name, claim, arguments.config_dir, chosen)
     except RequestError as error:
         if arguments.name is not None:

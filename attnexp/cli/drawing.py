@@ -5,7 +5,7 @@ Matplotlib is imported when arguments are read, not when they are added.
 
 import argparse
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,11 +18,12 @@ from attnexp.runs import files
 if TYPE_CHECKING:
     from attnexp.plots.look import Look
     from attnexp.runs.folder import Run
+    from attnexp.select.renaming import Renaming
 
 FEWEST_DOTS, MOST_DOTS = 50, 1200
 """Dots per inch that a PNG may have."""
 
-LOOK = ("width", "venue", "slides", "dark", "font", "dpi", "title", "labels")
+LOOK = ("width", "venue", "slides", "dark", "font", "dpi", "title")
 """The arguments of pictures."""
 
 
@@ -58,18 +59,6 @@ def add_grid(parser: Arguments) -> None:
     )
 
 
-def add_names(parser: Arguments) -> None:
-    """Add the argument for the names of configurations in pictures."""
-    parser.add_argument(
-        "--name",
-        dest="labels",
-        action="append",
-        default=[],
-        metavar="OLD=NEW",
-        help="a label in pictures; can be repeated",
-    )
-
-
 def width(text: str) -> float:
     """Return the inches of a width."""
     from attnexp.plots.look import inches
@@ -93,16 +82,16 @@ def require_drawing(arguments: argparse.Namespace, drawing: bool, otherwise: str
     """Raise RequestError for arguments of pictures if none is drawn: `otherwise` says why."""
     given = [name for name in LOOK if getattr(arguments, name, None) not in (None, False, [])]
     if given and not drawing:
-        option = given[0].replace("labels", "name")
-        raise RequestError(f"--{option} is for pictures: {otherwise}")
+        raise RequestError(f"--{given[0]} is for pictures: {otherwise}")
 
 
-def asked_look(arguments: argparse.Namespace, names: Mapping[str, str]) -> "Look":
-    """Return the look that the arguments ask for, with these names.
+def asked_look(arguments: argparse.Namespace, names: "Renaming | None" = None) -> "Look":
+    """Return the look that the arguments ask for, with these names if any.
 
     Raises RequestError for two sizes, and for a venue or a font that does not exist.
     """
     from attnexp.plots.look import Look, check_font, of_venue, of_width, slides
+    from attnexp.select.renaming import KEPT
 
     sizes = ("width", "venue", "slides")
     asked = [f"--{name}" for name in sizes if getattr(arguments, name) not in (None, False)]
@@ -125,37 +114,8 @@ def asked_look(arguments: argparse.Namespace, names: Mapping[str, str]) -> "Look
         font=None if arguments.font is None else check_font(arguments.font),
         dpi=arguments.dpi or look.dpi,
         title=arguments.title,
-        names=names,
+        names=names or KEPT,
     )
-
-
-def asked_names(arguments: argparse.Namespace, runs: "Sequence[Run]") -> dict[str, str]:
-    """Return the names that replace labels. Raises RequestError for a label that is not shown."""
-    if not arguments.labels:
-        return {}
-    shown = _shown_names(runs)
-    return dict(_asked_name(text, shown) for text in arguments.labels)
-
-
-def _asked_name(text: str, shown: Collection[str]) -> tuple[str, str]:
-    """Return a label and its replacement. A label may have an equals sign: `width=1=narrow`."""
-    for old in sorted(shown, key=len, reverse=True):
-        if text.startswith(f"{old}="):
-            return old, text.removeprefix(f"{old}=")
-    old, sign, _ = text.partition("=")
-    if not sign:
-        raise RequestError(f"--name: '{text}' has no new label: write OLD=NEW")
-    raise RequestError(f"--name: {none_of(old, shown)}")
-
-
-def _shown_names(runs: "Sequence[Run]") -> set[str]:
-    """Return the labels of the configurations, their parts, and the scoring functions."""
-    from attnexp.plots.lines import names_of
-    from attnexp.select.configurations import comparisons
-
-    labels = {name for comparison in comparisons(runs) for name in names_of(comparison)}
-    parts = {part for label in labels for part in label.split(", ")}
-    return labels | parts | {run.model for run in runs}
 
 
 def check_metric(runs: "Sequence[Run]", metric: str | None, kinds: Sequence[str]) -> None:

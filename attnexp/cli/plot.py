@@ -18,13 +18,12 @@ from attnexp.cli.candidates import pictures, several
 from attnexp.cli.drawing import (
     add_grid,
     add_look,
-    add_names,
     asked_look,
-    asked_names,
     check_animated,
     check_metric,
     figures_folder,
 )
+from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, writable
 from attnexp.runs import files

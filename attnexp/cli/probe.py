@@ -17,12 +17,11 @@ from attnexp.cli.arguments import (
 from attnexp.cli.candidates import runs_and_laws
 from attnexp.cli.drawing import (
     add_look,
-    add_names,
     asked_look,
-    asked_names,
     figures_folder,
     require_drawing,
 )
+from attnexp.cli.renaming import add_names, asked_names
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, writable
@@ -79,7 +78,8 @@ def main(argv: Sequence[str]) -> None:
     found = [run for run in selected(folders, arguments.where) if run.finished]
     if not found:
         raise RequestError("none of these runs has finished: there is nothing to probe")
-    look = asked_look(arguments, asked_names(arguments, found))
+    names = asked_names(arguments, found)
+    look = asked_look(arguments, names)
     folder = figures_folder(found, folders or [Path(OUTPUTS)])
     trust = read_trust(arguments.trust, arguments.config_dir)
     compared = comparisons(found)
@@ -91,7 +91,7 @@ def main(argv: Sequence[str]) -> None:
             _probe(own, partial(Probe, words=words, laws=laws), trust)
     compared = comparisons([load_run(run.path) for run in runs])
     report = interventions_report(
-        compared, arguments.metric, arguments.equal_within, arguments.looks
+        compared, arguments.metric, arguments.equal_within, arguments.looks, names
     )
     emit(report, output, limit=0)
     if output.on_screen:

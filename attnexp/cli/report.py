@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnexp.cli.arguments import Arguments, add_runs, add_trust, add_where
-from attnexp.cli.drawing import add_names, asked_names
+from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
@@ -113,10 +113,11 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
     from attnexp.select.configurations import comparisons
 
     sound, left_out = intact(runs)
-    look = Look(names=asked_names(arguments, runs))
+    names = asked_names(arguments, runs)
+    look = Look(names=names)
     compared = [look.rename(one) for one in comparisons(sound)]
     programs = None if arguments.static or progress else _programs(arguments)
-    content = report_content(arguments.title, runs, compared, left_out, programs, progress)
+    content = report_content(arguments.title, runs, compared, left_out, programs, progress, names)
     write_output("--output", arguments.output, page(content).encode("utf-8", "replace"))
     count = "1 run" if len(runs) == 1 else f"{len(runs)} runs"
     told = f"{count} in {console.relative(arguments.output)}"

@@ -13,6 +13,7 @@ from attnexp.cli.arguments import (
     asked_output,
     listed,
 )
+from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.tables.grid import Report
 from attnexp.tables.output import emit
@@ -27,6 +28,7 @@ EPILOG = """examples:
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
   attnexp results --metric probe.hard.exact_match    stored by `attnexp probe`
   attnexp results --metric exact_match_by_length@5   a detail at a place
+  attnexp results --name additive=Bahdanau     another name for a row
   attnexp results --output table.tex           also .csv, .md, .json and .txt
   attnexp results --output dates.tex --label tab:dates --digits 3 --columns mean,interval
 """
@@ -68,7 +70,7 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
     from attnexp.tables.entries import Request
     from attnexp.tables.reports import configurations_report, runs_report
 
-    frame = make_frame(runs)
+    frame = make_frame(runs, asked_names(arguments, runs))
     numbers = [] if arguments.paths else [run.path for run in numbered(runs)]
     if arguments.where:
         frame = fitting(frame, arguments.where)
@@ -112,6 +114,7 @@ def make_parser() -> Arguments:
         metavar="NAME",
         help="order by a metric, best first, or by a setting; --sort=-NAME reverses",
     )
+    add_names(parser)
     add_judgement(parser)
     parser.add_argument("--explain", action="store_true", help="the reasoning behind each verdict")
     parser.add_argument(

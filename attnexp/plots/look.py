@@ -39,6 +39,7 @@ from attnexp.plots.style import (
     wrapped,
 )
 from attnexp.select.configurations import Comparison
+from attnexp.select.renaming import KEPT, Renaming
 
 PAPER, BLACK = "#111418", "#e8e8e8"
 """The background of dark pictures, and the colour of their content."""
@@ -99,7 +100,7 @@ class Look:
     - `font` is the font of text, if it is not the default.
     - `dpi` are the dots per inch of a PNG.
     - `title` replaces the title.
-    - `names` are the names of configurations in pictures, by the words that they replace.
+    - `names` gives other names to configurations and in titles.
     """
 
     width: float | None = None
@@ -109,7 +110,7 @@ class Look:
     font: str | None = None
     dpi: int = STYLE["savefig.dpi"]
     title: str | None = None
-    names: Mapping[str, str] = field(default_factory=dict)
+    names: Renaming = KEPT
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -121,20 +122,12 @@ class Look:
             settings["font.family"] = [self.font, *installed_fonts()]
         return settings | DARK if self.dark else settings
 
-    def named(self, text: str) -> str:
-        """Return a text with the names of the look."""
-        words = sorted(map(re.escape, self.names), key=len, reverse=True)
-        if not words:
-            return text
-        pattern = rf"(?<![\w.=-])(?:{'|'.join(words)})(?![\w=-]|\.\w)"
-        return re.sub(pattern, lambda found: self.names[found[0]], text)
-
     def rename(self, comparison: Comparison) -> Comparison:
         """Return a comparison whose configurations have the names of the look."""
         if not self.names:
             return comparison
         names = zip(comparison.configurations, names_of(comparison), strict=True)
-        renamed = [replace(one, label=self.named(name)) for one, name in names]
+        renamed = [replace(one, label=self.names(name)) for one, name in names]
         return replace(comparison, configurations=tuple(renamed))
 
     def finish(self, figure: Figure) -> None:
@@ -143,7 +136,7 @@ class Look:
         Its first text is its title, and the second, if there is one, its subtitle.
         """
         title = figure.texts[0]
-        title.set_text(self.named(title.get_text()) if self.title is None else self.title)
+        title.set_text(self.names(title.get_text()) if self.title is None else self.title)
         if self.width is not None:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", MISSING.pattern)  # `encoded` names them

@@ -30,6 +30,7 @@ from attnexp.runs.summary import Summary, error_text
 from attnexp.select.configurations import Comparison, Configuration, labels, seeds_by_epoch
 from attnexp.select.frame import make_frame
 from attnexp.select.order import sort_runs
+from attnexp.select.renaming import KEPT, Renaming
 from attnexp.stats.scaled import mean_row
 from attnexp.tables.entries import Request, divide
 from attnexp.tables.reports import tables_report
@@ -54,14 +55,16 @@ def report_content(
     left_out: Sequence[str] = (),
     computed: Computed | None = None,
     progress: str = "",
+    renaming: Renaming = KEPT,
 ) -> dict[str, Any]:
     """Return the content of a page: verdicts, results by table, pictures by data set, remarks.
 
     A part that cannot be made is a note, and a warning. `left_out` are notes about runs that are in
     the tables alone. `computed` gives the programs of a comparison, if any. `progress` says
-    how far runs are that have not finished; their curves so far are on the page then.
+    how far runs are that have not finished; their curves so far are on the page then. `renaming` is
+    for tables and verdicts; comparisons have their names already.
     """
-    frame = sort_runs(make_frame(runs), None)
+    frame = sort_runs(make_frame(runs, renaming), None)
     request = Request(costs=True)
     tables = divide(frame, request)
     report = tables_report(tables, request)

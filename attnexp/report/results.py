@@ -25,7 +25,7 @@ FIRST = ("mean", "standing")
 def result_content(table: ResultsTable, results: Grid, costs: Grid) -> dict[str, Any]:
     """Return a table of results with its comparison in words, its picture and its costs."""
     return {
-        "name": table.data or "Runs",
+        "name": table.data_name or "Runs",
         "compared": compared_text(table, results),
         "dots": _dots(table),
         "table": grid_content(_named(table, results)),
@@ -146,7 +146,7 @@ def every_run(frame: Frame) -> Iterable[dict[str, Any]]:
             for i, head in enumerate(grid.columns)
             if (head.title not in headline if head.measured else _is_common(grid, i))
         ]
-        yield grid_content(grid, spare) | {"title": str(name)}
+        yield grid_content(grid, spare) | {"title": frame.renaming(str(name))}
 
 
 def _without_gaps(grid: Grid) -> Grid:

@@ -180,14 +180,16 @@ def label(frame: Frame, values: Mapping[str, Any], run: Run) -> str:
     """Return choices by their names and settings as `name=value`.
 
     A setting that the run lacks is left out; a setting that it has and that is null is written, but
-    for `data_seed`, which is null unless data are drawn apart.
+    for `data_seed`, which is null unless data are drawn apart. Names are those of the frame's
+    renaming.
     """
     short = short_names(values)
-    return ", ".join(
+    text = ", ".join(
         str(value) if path in frame.choices else f"{short[path]}={setting_text(value)}"
         for path, value in values.items()
         if value is not None or (run.settings.get(path, path) is None and path != DATA_SEED)
     )
+    return frame.renaming(text)
 
 
 def _named(found: Sequence[Sequence[Run]]) -> Iterable[Configuration]:

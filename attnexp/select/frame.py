@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.core.console import setting_text
 from attnexp.runs.files import LARGEST
 from attnexp.runs.folder import Run
 from attnexp.runs.key import NEUTRAL
 from attnexp.runs.settings import GROUPS, Value, clean
 from attnexp.runs.summary import Summary
 from attnexp.select.collect import collect
+from attnexp.select.renaming import KEPT, Renaming
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +69,8 @@ class Frame:
     frame, in order. `choices` are the columns with the names chosen in the groups, `settings` those
     with a setting by dotted path, `metrics` those with a metric. `better` is the direction of each
     metric that ranks, `units` the unit of each that has one, `companions` the metrics shown next
-    to another, by the heads of their columns. `tuned` are the settings that were tuned.
+    to another, by the heads of their columns. `tuned` are the settings that were tuned, `renaming`
+    has the names that readers see in place of labels.
     """
 
     loaded: Sequence[Run]
@@ -80,6 +83,7 @@ class Frame:
     units: dict[str, str]
     companions: dict[str, dict[str, str]]
     tuned: frozenset[str]
+    renaming: Renaming = KEPT
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -134,6 +138,14 @@ class Frame:
         left_out = (IGNORED_CHOICES & {*self.choices}) | self.tuned_by_split
         return tuple(name for name in self.factors if name in self.several - left_out)
 
+    def shown(self, name: str, value: Any) -> Any:
+        """Return a label as readers see it: another name, if the value has one in the column."""
+        if not self.renaming or value is None or name not in self.factors:
+            return value
+        text = str(value) if name in self.choices else f"{name}={setting_text(value)}"
+        renamed = self.renaming(text)
+        return value if renamed == text else renamed
+
     def only(self, chosen: NDArray[Any]) -> "Frame":
         """Return the frame of the chosen rows, a mask or places; it has the same columns."""
         return replace(self, rows=self.rows[chosen])
@@ -155,7 +167,7 @@ class Frame:
         return number.astype(np.int64)
 
 
-def make_frame(runs: Sequence[Run]) -> Frame:
+def make_frame(runs: Sequence[Run], renaming: Renaming = KEPT) -> Frame:
     """Return a frame with one row per run, in the order given; missing numbers are NaN.
 
     A setting or metric that is called like another column is `config.NAME` or `metrics.NAME`. A
@@ -205,6 +217,7 @@ def make_frame(runs: Sequence[Run]) -> Frame:
         declared(attrgetter("units")),
         companions,
         tuned,
+        renaming,
     )
 
 

@@ -1,7 +1,7 @@
 """The entries of tables: runs gathered into rows, each with its statistics of every metric."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.runs.run_status import Status
-from attnexp.select.configurations import DATA_SEED, is_data, without_repeats, without_trials
+from attnexp.select.configurations import (
+    DATA_SEED,
+    is_data,
+    label,
+    without_repeats,
+    without_trials,
+)
 from attnexp.select.frame import FACTS, Frame, varying
 from attnexp.select.order import natural
+from attnexp.select.renaming import KEPT
 from attnexp.select.sample import (
     DATA_SETS,
     SEEDS,
@@ -153,6 +160,11 @@ class ResultsTable:
         return f"{DATA_SEED}={found.pop()}" if len(found) == 1 else None
 
     @property
+    def data_name(self) -> str:
+        """The data set as readers see it, empty if the rows are not of one."""
+        return self.frame.renaming(self.data or "")
+
+    @property
     def firsts(self) -> list[Entry]:
         """The entry of each row for the first metric."""
         return [entries[0] for entries in self.entries]
@@ -163,6 +175,20 @@ class ResultsTable:
         rows = [entry.row.labels for entry in self.firsts]
         differing = (name for name in self.by if len({str(labels[name]) for labels in rows}) > 1)
         return tuple(differing) or self.by[:1]
+
+    def labels(self, entry: Entry) -> dict[str, Any]:
+        """Return the labels of a row as readers see them.
+
+        If the whole label has a name, the first of the labels in which rows differ is that name,
+        and the others are None.
+        """
+        own = entry.row.labels
+        values = {name: own[name] for name in self.telling}
+        plain = replace(self.frame, renaming=KEPT)
+        whole = self.frame.renaming.whole(label(plain, values, entry.row.runs.runs[0]))
+        if whole is not None:
+            return own | dict.fromkeys(self.telling) | {self.telling[0]: whole}
+        return {name: self.frame.shown(name, value) for name, value in own.items()}
 
     @cached_property
     def seeded(self) -> bool:

@@ -26,6 +26,7 @@ from attnexp.runs.probed import (
 )
 from attnexp.select.configurations import Comparison, Configuration
 from attnexp.select.frame import make_frame
+from attnexp.select.renaming import KEPT, Renaming
 from attnexp.stats.compare import Difference, Standing
 from attnexp.stats.intervals import LEVEL
 from attnexp.stats.scaled import mean
@@ -63,12 +64,13 @@ class Probed:
     label: str
     runs: Sequence[Run]
     metric: str
+    renaming: Renaming = KEPT
 
     @property
     def title(self) -> str:
         """Configuration, data and seeds."""
         seeds = f" ({len(self.runs)} seeds)" if len(self.runs) > 1 else ""
-        return f"{self.label} on {self.data}{seeds}"
+        return self.renaming(f"{self.label} on {self.data}{seeds}")
 
     @cached_property
     def numbers(self) -> list[dict[str, dict[str, float]]]:
@@ -97,7 +99,7 @@ class Probed:
             equal_within=equal_within,
             looks=looks,
         )
-        (table,) = divide(make_frame(runs), request)
+        (table,) = divide(make_frame(runs, self.renaming), request)
         if len(self.runs) > 1:
             return table
         firsts = [self._over_examples(entry) for entry in table.firsts]
@@ -149,13 +151,14 @@ def interventions_report(
     metric: str | None = None,
     equal_within: float | None = None,
     looks: int = 1,
+    renaming: Renaming = KEPT,
 ) -> Report:
     """Return a table per configuration, and sentences that answer whether the map matters.
 
     Raises RequestError for a metric that no probe has measured.
     """
     found = [
-        _probed(comparison, configuration, metric)
+        _probed(comparison, configuration, metric, renaming)
         for comparison in compared
         for configuration in comparison.configurations
         if any(run.interventions for run in configuration.runs)
@@ -163,7 +166,7 @@ def interventions_report(
     tables = [probed.table(equal_within, looks) for probed in found]
     pairs = list(zip(found, tables, strict=True))
     records = [
-        {"configuration": probed.label, "data": probed.data, **record}
+        {"configuration": renaming(probed.label), "data": renaming(probed.data), **record}
         for probed, table in pairs
         for record in records_of([table])
     ]
@@ -180,7 +183,12 @@ def is_metric(name: str) -> bool:
     return not name.endswith((CHANGE, LOW, HIGH)) and name not in (*FACTS, *DISTANCES)
 
 
-def _probed(comparison: Comparison, configuration: Configuration, metric: str | None) -> Probed:
+def _probed(
+    comparison: Comparison,
+    configuration: Configuration,
+    metric: str | None,
+    renaming: Renaming,
+) -> Probed:
     runs = [run for run in configuration.runs if run.interventions]
     measured = [on_test(run.interventions)[LEARNED] for run in runs]
     known = [
@@ -191,7 +199,7 @@ def _probed(comparison: Comparison, configuration: Configuration, metric: str | 
     chosen = metric or runs[0].summary.primary or ""
     if chosen not in known:
         raise RequestError(f"metric {none_of(chosen, known)}")
-    return Probed(comparison.data, configuration.label, runs, chosen)
+    return Probed(comparison.data, configuration.label, runs, chosen, renaming)
 
 
 def _under(run: Run, name: str, numbers: Mapping[str, float], metric: str) -> Run:

@@ -91,10 +91,13 @@ def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = (
 
     def row(place: int) -> list[Cell]:
         first = [cell(number[frame.loaded[place].path])] if number else []
-        return [*first, *(cell(frame.columns[name][place]) for name in (*shown, *ordered))]
+        return [
+            *first,
+            *(cell(frame.shown(name, frame.columns[name][place])) for name in (*shown, *ordered)),
+        ]
 
     def record(place: int) -> dict[str, object]:
-        return {name: column[place] for name, column in frame.columns.items()}
+        return {name: frame.shown(name, column[place]) for name, column in frame.columns.items()}
 
     places = frame.rows.tolist()
     grid = Grid(heads, LazyRows(places, row), labels=len(shown) + bool(number))
@@ -172,10 +175,11 @@ def grid_of(
         )
 
     def row(entries: Sequence[Entry]) -> list[Cell]:
+        labels = table.labels(entries[0])
         undecided = kind == "results" and any(entry.undecided for entry in entries)
         return [
             *(
-                _label_cell(entries[0], name, undecided and name == table.by[0])
+                _label_cell(entries[0], name, labels[name], undecided and name == table.by[0])
                 for name in table.by
             ),
             *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
@@ -192,10 +196,11 @@ def _filled(title: str, named: Mapping[str, str]) -> str:
     return title
 
 
-def _label_cell(entry: Entry, name: str, unsure: bool) -> Cell:
+def _label_cell(entry: Entry, name: str, value: object, unsure: bool) -> Cell:
     """Return a label as a cell: `null` for a setting that is null, a dash for one that is not."""
-    value = entry.row.labels[name]
-    asked = value is None and entry.row.runs.runs[0].settings.get(name, name) is None
+    asked = (
+        entry.row.labels[name] is None and entry.row.runs.runs[0].settings.get(name, name) is None
+    )
     return replace(cell("null" if asked else value), unsure=unsure)
 
 
@@ -204,7 +209,8 @@ def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
 
     A label that is called like a column is `config.NAME`.
     """
-    entries = [entry for table in tables for own in table.entries for entry in own]
+    pairs = [(table, entry) for table in tables for own in table.entries for entry in own]
+    entries = [entry for _, entry in pairs]
     names = dict.fromkeys(name for entry in entries for name in entry.row.labels)
     labels = apart("config", names, [column.name for column in COLUMNS])
     kept = [
@@ -214,11 +220,13 @@ def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
         and not (column.rare and all(column.value(entry) is None for entry in entries))
     ]
 
-    def record(entry: Entry) -> dict[str, object]:
+    def record(pair: tuple[ResultsTable, Entry]) -> dict[str, object]:
+        table, entry = pair
+        shown = table.labels(entry)
         columns = {column.name: column.value(entry) for column in kept}
-        return {own: entry.row.labels.get(name) for name, own in labels.items()} | columns
+        return {own: shown.get(name) for name, own in labels.items()} | columns
 
-    return LazyRows(entries, record)
+    return LazyRows(pairs, record)
 
 
 def _texts(
@@ -226,7 +234,7 @@ def _texts(
 ) -> list[str]:
     """Return sentences about each table, which name its data if there are several."""
     return [
-        f"{table.data}: {text}" if len(tables) > 1 and table.data else text
+        f"{table.data_name}: {text}" if len(tables) > 1 and table.data else text
         for table in tables
         for text in texts_of(table)
     ]
@@ -240,7 +248,7 @@ def _is_number(column: Iterable[Any]) -> bool:
 
 def _title(table: ResultsTable) -> str:
     noun = "configuration" if table.data else "row"
-    data = f"{table.data}: " if table.data else ""
+    data = f"{table.data_name}: " if table.data else ""
     return f"{data}{count_text(len(table.entries), noun)}, {count_text(len(table.frame), 'run')}"
 
 

@@ -235,3 +235,22 @@ def test_wrong_requests_of_papers_are_explained(results: Results, arguments, tex
 @pytest.mark.parametrize("text", [r"$x_1$ and \_", r"\cite{a_b}", r"\emph{{a} b}", "plain"])
 def test_a_caption_is_latex(text: str):
     assert caption(text) == text
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv", "json"])
+@pytest.mark.parametrize("how", [(), ("--runs",)])
+def test_another_name_is_in_every_format_and_the_old_one_in_none(results: Results, form, how):
+    plain = results(*how, "--format", form)
+    renamed = results(*how, "--format", form, "--name", "additive=加性", "--name", "boxcar=Box")
+    for old, new in {"additive": "加性", "boxcar": "Box"}.items():
+        gone = [line for line in renamed.splitlines() if re.search(rf"\b{old}\b", line)]
+        assert all("outputs" in line or "_target_" in line for line in gone), gone
+        assert 0 < renamed.count(new) <= len(re.findall(rf"\b{old}\b", plain))
+
+
+@pytest.mark.usefixtures("sweep")
+def test_a_row_of_several_labels_has_one_name(results: Results):
+    text = results("--name", "additive, hidden_dim=64=Bahdanau", "--by", "model,model.hidden_dim")
+    *_, row = [line.split() for line in text.splitlines() if line.startswith("Bahdanau")]
+    assert row[1] == "\N{EN DASH}"

@@ -150,20 +150,6 @@ def test_a_title_is_replaced_or_left_out(asked):
     assert "title" not in words(pixels(replace(asked, title=""), kind="svg"))
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("dot on sine, seed 0", "Luong on sine, seed 0"),
-        ("dot, width=1", "Luong, narrow"),
-        ("scaled_dot, width=12", "scaled_dot, width=12"),
-        ("score.dot, width=1.5", "score.dot, width=1.5"),
-        ("dot-product", "dot-product"),
-    ],
-)
-def test_names_replace_whole_words(text, named):
-    assert Look(names={"dot": "Luong", "width=1": "narrow"}).named(text) == named
-
-
 def test_a_character_without_a_font_prints_no_warning_of_matplotlib():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -1,0 +1,66 @@
+"""The argument `--name OLD=NEW`, by which verbs that show runs rename their rows."""
+
+import argparse
+import re
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from attnexp.cli.arguments import Arguments
+from attnexp.core.console import setting_text
+from attnexp.core.errors import RequestError, none_of
+
+if TYPE_CHECKING:
+    from attnexp.runs.folder import Run
+    from attnexp.select.frame import Frame
+    from attnexp.select.renaming import Renaming
+
+
+def add_names(parser: Arguments) -> None:
+    """Add the argument for other names of rows."""
+    parser.add_argument(
+        "--name",
+        dest="labels",
+        action="append",
+        default=[],
+        metavar="OLD=NEW",
+        help="another name for a choice, for a setting such as width=1, or for a row; "
+        "can be repeated",
+    )
+
+
+def asked_names(arguments: argparse.Namespace, runs: "Sequence[Run]") -> "Renaming":
+    """Return the names that replace labels. Raises RequestError for a label that is not shown."""
+    from attnexp.select.frame import make_frame
+    from attnexp.select.renaming import KEPT, Renaming
+
+    if not arguments.labels:
+        return KEPT
+    frame = make_frame(runs)
+    known = {name: _words(frame, name) for name in frame.factors}
+    words = {word for own in known.values() for word in own}
+    near = {word for name in frame.several for word in known[name]} | set(_words(frame, "model"))
+    return Renaming(dict(_asked_name(text, words, near) for text in arguments.labels))
+
+
+def _asked_name(text: str, words: Collection[str], near: Collection[str]) -> tuple[str, str]:
+    """Return a label and its replacement. A label may have an equals sign: `width=1=narrow`."""
+    signs = [found.start() for found in re.finditer("=", text)]
+    for at in reversed(signs):
+        old, new = text[:at], text[at + 1 :]
+        if all(part in words for part in old.split(", ")):
+            if new.strip():
+                return old, new
+            signs = []
+    if not signs:
+        raise RequestError(f"--name: '{text}' has no new name: write OLD=NEW")
+    raise RequestError(f"--name: {none_of(text[: signs[-1]], near)}")
+
+
+def _words(frame: "Frame", name: str) -> list[str]:
+    """Return the words of a column in labels: its choices, or `width=1` and `model.width=1`."""
+    values = dict.fromkeys(frame.column(name).tolist()) if name in frame.columns else ()
+    if name in frame.choices:
+        return [str(value) for value in values if value is not None]
+    parts = name.split(".")
+    ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
+    return [f"{end}={setting_text(value)}" for value in values for end in ends]
