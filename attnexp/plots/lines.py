@@ -134,9 +134,9 @@ def responses(run: Run) -> list[Response]:
 
 
 def widths_of(run: Run) -> dict[str, float]:
-    """Return the absolute widths that a kernel has learned, by input, if each has its own."""
+    """Return the widths that a kernel has learned, by input, if each has its own."""
     return {
-        name.removeprefix(WIDTH): abs(value)
+        name.removeprefix(WIDTH): value
         for name, value in run.metrics.items()
         if name.startswith(WIDTH)
     }

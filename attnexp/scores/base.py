@@ -27,6 +27,9 @@ class Score(nn.Module, ABC):
     compact: ClassVar[bool] = False
     """Whether keys out of reach have the score minus infinity, which may leave a query no key."""
 
+    even: ClassVar[frozenset[str]] = frozenset()
+    """Parameters w whose sign has no effect: -w gives the same scores, and runs report |w|."""
+
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__()
         self.query_dim = query_dim

@@ -169,6 +169,20 @@ def agrees_with_its_dot_product(make: ScoreMaker) -> None:
     )
 
 
+def declares_even_parameters(make: ScoreMaker) -> None:
+    """Exactly the numbers w that are declared `even` give the same scores as -w."""
+    score = _double(make)
+    queries, keys = vectors()
+    scores = score(queries, keys)
+    for name, parameter in score.named_parameters(recurse=False):
+        if not parameter.any() or (name not in score.even and parameter.numel() > 1):
+            continue
+        turned = functional_call(score, {name: -parameter}, (queries, keys))
+        same = torch.allclose(turned, scores)
+        declared = f"{name} is {'' if name in score.even else 'not '}declared even"
+        require(same == (name in score.even), f"{declared}, against the scores of -{name}")
+
+
 SCORE_CONTRACT: tuple[Callable[[ScoreMaker], None], ...] = (
     takes_any_leading_axes,
     scores_a_batch_as_its_examples,
@@ -183,6 +197,7 @@ SCORE_CONTRACT: tuple[Callable[[ScoreMaker], None], ...] = (
     takes_unequal_dimensions_or_says_no,
     declares_minus_infinity,
     agrees_with_its_dot_product,
+    declares_even_parameters,
 )
 """The checks that every score passes."""
 

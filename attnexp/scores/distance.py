@@ -37,6 +37,8 @@ class DistanceKernel(Score):
     a width that is not learned, and for unequal query and key dimensions.
     """
 
+    even = frozenset({"width"})
+
     width: Width
 
     def __init__(

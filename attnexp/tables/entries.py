@@ -134,7 +134,7 @@ class ResultsTable:
     `frame` has the runs that count: neither the `trials` that were made to tune settings nor the
     `repeats` of which there is a newer run of the same settings and seed. `entries` has a tuple per
     row with an entry per metric, and `panels` the first of these in portions that are compared with
-    each other; `metrics` are those that some run has measured, and may be empty.
+    each other, those of one row last; `metrics` are those that some run has measured, if any.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
     seeds, `unit` the unit of the averages, `reference` the row that they are compared with if it
     is not the best one, and `same` the settings requested alike for all runs.
@@ -158,6 +158,17 @@ class ResultsTable:
         """The one data set that all runs saw, if seeds do not draw the data: `data_seed=0`."""
         found = data_seeds(self.frame)
         return f"{DATA_SEED}={found.pop()}" if len(found) == 1 else None
+
+    @property
+    def alone(self) -> int:
+        """The number of rows that are compared with nothing, if others are compared."""
+        single = sum(len(panel) == 1 for panel in self.panels)
+        return single if 0 < single < len(self.panels) else 0
+
+    @property
+    def of_data(self) -> list[str]:
+        """The labels that are settings of the data."""
+        return [name for name in self.by if is_data(name)]
 
     @property
     def data_name(self) -> str:
@@ -243,6 +254,7 @@ def _table(
     for panel in _panels(frame, ("data", *by) if data else by, within, unit):
         by_metric = [_compared(panel, metric, request) for metric in metrics or (None,)]
         compared.append(_sorted(list(zip(*by_metric, strict=True)), request))
+    compared.sort(key=lambda panel: len(panel) == 1)
     entries = list(chain.from_iterable(compared))
     if request.sort is not None:
         entries = _sorted(entries, request)

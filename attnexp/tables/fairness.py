@@ -100,9 +100,8 @@ def _mixed(table: ResultsTable) -> Iterable[str]:
 
 def _data(table: ResultsTable) -> Iterable[str]:
     """Rows on different data, which are not tested against each other."""
-    names = [name for name in table.by if is_data(name)]
-    if len({tuple(entry.row.labels[name] for name in names) for entry in table.firsts}) > 1:
-        yield f"rows that differ in {listed(names)} saw different data and are not compared"
+    if len(table.panels) > 1 and not table.alone:
+        yield f"rows that differ in {listed(table.of_data)} saw different data and are not compared"
 
 
 def _code(table: ResultsTable) -> Iterable[str]:

@@ -15,7 +15,7 @@ from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
 from attnexp.tables.fairness import conditions, results
-from attnexp.tables.grid import Cell, Grid, Head, Report, cell, count_text
+from attnexp.tables.grid import Cell, Grid, Head, Report, cell, count_text, listed
 from attnexp.tables.learning import mode_notes
 from attnexp.tables.screen import show
 from attnexp.tables.sentences import explanations, row_name, verdicts
@@ -259,10 +259,25 @@ def _caption(table: ResultsTable) -> str:
     elif table.unit is not SEEDS:
         sentences.append(f"Means over seeds within each of the {table.unit.many}, by data_seed.")
     sentences += [SHORT] * _starred(table)
+    if table.alone:
+        sentences.append(_alone(table))
     tuned = set(table.frame.column("tuned"))
     if len(tuned) == 1 and None not in tuned:
         sentences.append(f"Tuned for each row: {tuned.pop()}.")
     return " ".join(sentences)
+
+
+def _alone(table: ResultsTable) -> str:
+    """Return how many rows are compared with nothing, and that they are the last if they are."""
+    number, firsts = table.alone, table.firsts
+    single = [panel[0] for panel in table.panels if len(panel) == 1]
+    last = "The last " if firsts[-number:] == single else ""
+    be, noun = ("is", "row") if number == 1 else ("are", "rows")
+    count = "" if last and number == 1 else f"{number} "
+    return (
+        f"{last}{count}{noun} {be} compared with nothing: rows that differ in "
+        f"{listed(table.of_data)} saw different data."
+    )
 
 
 def _starred(table: ResultsTable) -> bool:

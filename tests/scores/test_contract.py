@@ -97,6 +97,28 @@ class Halved(Gaussian):
         return super().compare(queries, keys) / 2
 
 
+class Slope(Score):
+    """Declares even a number whose sign matters."""
+
+    even = frozenset({"slope"})
+
+    def __init__(self, query_dim, key_dim):
+        super().__init__(query_dim, key_dim)
+        self.slope = torch.nn.Parameter(torch.tensor(2.0))
+
+    def compare(self, queries, keys):
+        return self.slope * queries @ keys.mT
+
+
+class Steep(Gaussian):
+    """Does not declare a number whose sign has no effect."""
+
+    even = frozenset()
+
+    def __init__(self, query_dim, key_dim):
+        super().__init__(query_dim, key_dim, width="learned", initial_width=2.0)
+
+
 def compared(compare):
     """What makes a score of such a formula, without the annotations that the tests check."""
     own = {"compare": staticmethod(compare), "forward": lambda self, *pair: compare(*pair)}
@@ -123,6 +145,7 @@ BREAKERS = {
     "takes_unequal_dimensions_or_says_no": Silent,
     "declares_minus_infinity": compared(lambda q, k: (q @ k.mT).relu().log()),
     "agrees_with_its_dot_product": Halved,
+    "declares_even_parameters": Slope,
 }
 
 
@@ -130,3 +153,8 @@ BREAKERS = {
 def test_a_check_fails_for_what_it_forbids(check):
     with pytest.raises(AssertionError):
         check(BREAKERS[check.__name__])
+
+
+def test_an_even_number_is_declared():
+    with pytest.raises(AssertionError, match="width is not declared even"):
+        SCORE_CONTRACT[-1](Steep)

@@ -147,6 +147,28 @@ def test_settings_of_the_data_are_not_compared_across(frame):
     assert said(report, "rows that differ in data.num_train saw different data")
 
 
+def test_rows_that_are_compared_with_nothing_come_last(frame):
+    """The largest set of points has the smallest error, which no other row can be held against."""
+    points = [("a", 500, 0.1), ("a", 50, 2.0), ("a", 900, 0.2), ("b", 50, 1.0)]
+    runs = frame(
+        *(
+            (
+                {"seed": s, "data.num_train": n},
+                {"choices": {"model": model}, "metrics": {"test_mse": mean + s / 100}},
+            )
+            for model, n, mean in points
+            for s in range(2)
+        )
+    )
+    report = configurations_report(runs, Request())
+    rows = [[cell.text for cell in row] for row in report.grids[0].rows]
+    assert [row[:2] for row in rows] == [["b", "50"], ["a", "50"], ["a", "500"], ["a", "900"]]
+    assert "The last 2 rows are compared with nothing" in report.grids[0].caption
+    by_size = configurations_report(runs, Request(sort="data.num_train", reverse=True))
+    assert "The last" not in by_size.grids[0].caption
+    assert "2 rows are compared with nothing" in by_size.grids[0].caption
+
+
 def test_rows_by_hand_gather_the_rest(frame):
     runs = frame(
         *(

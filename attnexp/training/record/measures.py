@@ -57,18 +57,27 @@ def milestones(rows: Sequence[Epoch], task: Task) -> dict[str, float]:
 def learned_numbers(model: Architecture, spec: DataSpec) -> dict[str, float]:
     """Return the parameters that are one number, such as a kernel's width, by their path.
 
+    Of a parameter whose sign has no effect, it is the absolute value: see `Score.even`.
+
     A score that compares the inputs as they are may have one number for each of them: these are
     named by the input, as `pooling.score.width.age`.
     """
-    found = {name: p.item() for name, p in model.named_parameters() if p.dim() == 0}
+    even = {
+        f"{path}.{name}"
+        for path, module in model.named_modules()
+        if isinstance(module, Score)
+        for name in module.even
+    }
+    shown = {name: p.abs() if name in even else p for name, p in model.named_parameters()}
+    found = {name: number.item() for name, number in shown.items() if number.dim() == 0}
     if not (isinstance(spec, RegressionSpec) and model.compares_inputs):
         return found
     inputs = [column.name for column in spec.x] or ["x"]
     for path, module in model.named_modules():
         if isinstance(module, Score):
-            for name, parameter in module.named_parameters(path, recurse=False):
-                if parameter.shape == (len(inputs),):
-                    numbers = zip(inputs, parameter.tolist(), strict=True)
+            for name, _ in module.named_parameters(path, recurse=False):
+                if name in shown and shown[name].shape == (len(inputs),):
+                    numbers = zip(inputs, shown[name].tolist(), strict=True)
                     found |= {f"{name}.{each}": number for each, number in numbers}
     return found
 

@@ -1,13 +1,17 @@
 """What a run keeps of its training, by hand."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
+from attnexp.architectures.kernel_regression import KernelRegression
+from attnexp.core.batch import RegressionSpec
 from attnexp.runs.folder import load_run
+from attnexp.scores.gaussian import Gaussian
 from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.base import Epoch
-from attnexp.training.record.measures import milestones
+from attnexp.training.record.measures import learned_numbers, milestones
 
 
 def row(epoch, converged=False, **validation):
@@ -33,6 +37,14 @@ def test_what_was_not_reached_is_left_out_and_convergence_has_its_step():
     assert milestones([row(1), row(2, converged=True)], SequenceToSequence()) == {
         "converged_step": 20
     }
+
+
+@pytest.mark.parametrize("width", [-3.0, 3.0])
+def test_a_width_of_a_kernel_has_no_sign(width):
+    score = partial(Gaussian, width="learned", initial_width=width)
+    spec = RegressionSpec(x_dim=1, y_dim=1)
+    model = KernelRegression(spec, score)
+    assert learned_numbers(model, spec) == {"pooling.score.width": 3.0}
 
 
 def test_the_largest_gradient_is_that_of_all_epochs():
