@@ -23,6 +23,9 @@ class Architecture(nn.Module, ABC):
     compares_inputs: bool = False
     """Whether the score compares x itself, so that its dimensions are the inputs of the data."""
 
+    compares_products: bool = False
+    """Whether it does so by products, which do not tell which points are near."""
+
     @property
     def attentions(self) -> Mapping[str, Sequence[Attention]]:
         """The attention of each layer, by the name that its weights have in a prediction.

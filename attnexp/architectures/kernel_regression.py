@@ -12,7 +12,7 @@ from attnexp.attention.multihead import single_or_multihead
 from attnexp.core.batch import Batch, Prediction, RegressionSpec, allowed_keys
 from attnexp.normalizers.base import NormalizerFactory
 from attnexp.normalizers.softmax import Softmax
-from attnexp.scores.base import ScoreFactory
+from attnexp.scores.base import Score, ScoreFactory
 
 MASK_PAIRS = 2**24
 """Pairs of query and key up to which a mask is one matrix."""
@@ -52,6 +52,9 @@ class KernelRegression(Architecture):
         self.phi = FeatureMap(spec.x_dim, features) if features else nn.Identity()
         self.pooling = single_or_multihead(score, dim, dim, spec.y_dim, heads, head_dim, normalizer)
         self.compares_inputs = features == 0 and heads == 1
+        self.compares_products = self.compares_inputs and any(
+            isinstance(part, Score) and part.of_products for part in self.pooling.modules()
+        )
         self.may_be_empty = may_be_empty(self.pooling)
         self.empty = empty
 

@@ -27,6 +27,9 @@ class Score(nn.Module, ABC):
     compact: ClassVar[bool] = False
     """Whether keys out of reach have the score minus infinity, which may leave a query no key."""
 
+    of_products: bool = False
+    """Whether it is made of products, by which points on a line cannot be told apart."""
+
     even: ClassVar[frozenset[str]] = frozenset()
     """Parameters w whose sign has no effect: -w gives the same scores, and runs report |w|."""
 

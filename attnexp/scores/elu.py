@@ -24,6 +24,8 @@ class Elu(Score):
         tensor([[10.,  5.]])
     """
 
+    of_products = True
+
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__(query_dim, key_dim)
         require_equal_dims("elu", query_dim, key_dim)

@@ -19,6 +19,7 @@ class Inner(Score):
         super().__init__(query_dim, key_dim)
         make = _class_named(name, inner) if isinstance(inner, str) else inner
         self.inner = make(query_dim=query_dim, key_dim=key_dim)
+        self.of_products = self.inner.of_products
         if self.inner.compact:
             raise ValueError(
                 f"inner of model={name} must have a score for every query and key, got "

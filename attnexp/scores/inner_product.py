@@ -11,6 +11,8 @@ from attnexp.scores.base import Score
 class InnerProduct(Score):
     """a(q, k) = q'.k', with the projections q' and k' that a subclass defines."""
 
+    of_products = True
+
     @final
     def compare(
         self,

@@ -23,6 +23,7 @@ class Linear(Score):
     """
 
     compact = True
+    of_products = True
 
     def __init__(self, query_dim: int, key_dim: int) -> None:
         super().__init__(query_dim, key_dim)

@@ -24,6 +24,7 @@ class Polynomial(Score):
     """
 
     compact = True
+    of_products = True
 
     def __init__(self, query_dim: int, key_dim: int, degree: int = 2, offset: float = 1.0) -> None:
         super().__init__(query_dim, key_dim)

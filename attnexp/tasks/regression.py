@@ -31,6 +31,9 @@ KEPT = 2**20
 KEPT_QUERIES = 2**10
 """The most queries that are kept of a map with more weights."""
 
+POOR = 0.9
+"""The part of the error of the mean above which a fit is poor."""
+
 
 @dataclass(frozen=True)
 class MapStatistics:
@@ -181,6 +184,11 @@ class Regression(Task):
         )
         metrics = measured({metric.name: metric for metric in METRICS}, fit)
         notes = _notes(fit, metrics, train, test)
+        if model.compares_products and metrics["test_mse"] > POOR * metrics["baseline_mse"]:
+            notes.append(
+                "this score is made of products of x, which do not tell which points are near: "
+                "add arch.features=16 to the command, and it compares 16 learned features of x"
+            )
         if uniform:
             notes.append(
                 "the attention is uniform after training: this run has collapsed to average "

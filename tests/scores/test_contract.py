@@ -54,6 +54,17 @@ def test_copies_train_as_one_batched_program(name, vectors):
     torch.testing.assert_close(together, torch.stack([copy(*inputs) for copy in copies]))
 
 
+def test_products_of_numbers_have_one_best_key_for_all_queries(model_name):
+    """The nearest key is best for a kernel of the distance; a product has the same for all."""
+    points = torch.linspace(0.5, 5, 10, dtype=torch.float64)[:, None]
+    score = make(model_name, 1, 1)
+    best = score(points, points).argmax(dim=-1).tolist()
+    if score.of_products:
+        assert len(set(best)) == 1
+    elif model_name not in ("average", "additive", "boxcar"):
+        assert best == list(range(10))
+
+
 class Forgetful(Score):
     """Learns a number that is not among its parameters."""
 

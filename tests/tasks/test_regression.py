@@ -11,6 +11,7 @@ from attnexp.architectures.kernel_regression import KernelRegression
 from attnexp.core.batch import Batch, Prediction, in_units
 from attnexp.data.sine import Sine
 from attnexp.data.tabular import Tabular
+from attnexp.scores.additive import Additive
 from attnexp.scores.average import Average
 from attnexp.scores.boxcar import Boxcar
 from attnexp.scores.dot import Dot
@@ -99,6 +100,12 @@ def test_scores_that_overflow_end_the_evaluation(data, width):
 def test_worse_than_the_trivial_answer_is_said(data):
     notes = evaluate(Dot, data).notes
     assert notes[0].startswith("test_mse is above baseline_mse")
+    assert "arch.features=16" in notes[1]
+
+
+@pytest.mark.parametrize("score", [Gaussian, Average, Additive])
+def test_features_are_advised_to_products_alone(data, score):
+    assert not any("arch.features" in note for note in evaluate(score, data).notes)
 
 
 @pytest.fixture
