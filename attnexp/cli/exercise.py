@@ -43,6 +43,10 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense and folders without an exercise, and
     RunFailedError if a check fails.
     """
+    if argv and argv[0] in exercises.names():
+        raise RequestError(
+            f"'{argv[0]}' is an exercise: begin it with attnexp exercise start {argv[0]}"
+        )
     arguments = make_parser().parse_args(argv)
     if arguments.action == "list":
         table = console.plain_table(["exercise", "chapter", "question", "here"])
