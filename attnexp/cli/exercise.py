@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> None:
         folder = exercises.start(arguments.name, arguments.folder)
         console.say(f"The question is in {console.relative(folder / 'README.md')}.")
     elif arguments.action == "hint":
-        console.say(exercises.text_of(arguments.name, exercises.HINT).rstrip())
+        _print(exercises.text_of(arguments.name, exercises.HINT))
     elif arguments.action == "solution":
         text = exercises.text_of(arguments.name, exercises.SOLUTION)
         if not arguments.give_up and exercises.state(arguments.name) != "done":
@@ -66,9 +66,14 @@ def main(argv: Sequence[str]) -> None:
                 f"the solution is for those whose checks have passed: attnexp exercise check "
                 f"{arguments.name}, or add --give-up"
             )
-        console.say(text.rstrip())
+        _print(text)
     else:
         check(arguments)
+
+
+def _print(text: str) -> None:
+    """Print a text of several lines as it is."""
+    console.out.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
 def make_parser() -> Arguments:

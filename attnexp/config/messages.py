@@ -136,7 +136,8 @@ def _unknown(
         parent = parent.get(name) if isinstance(parent, Mapping) else None
     near = list(dict.fromkeys([*(parent if isinstance(parent, Mapping) else ()), *siblings]))
     typed = next((word for word in overrides if override_name(word) == path), "").lstrip("+~")
-    return unknown_setting(path, near, [path for path, _ in leaves(settings)], typed)
+    others = [each for each, _ in leaves(settings) if each != path]
+    return unknown_setting(path, [each for each in near if each != path.rpartition(".")[2]], others, typed)
 
 
 def _bad_yaml(error: MarkedYAMLError) -> str:

@@ -65,7 +65,7 @@ def _meant(
         _synonymous(typed, path, known, others)
         or _named(name, others)
         or (_of_another_choice(where, name) if others else [])
-        or _similar(name, where, siblings, others)
+        or _similar(name, where if typed else "", siblings, others)
         or (_of_similar_choice(where, name) if others else [])
     )
 
@@ -92,7 +92,7 @@ def _similar(
     near = same or get_close_matches(name, every, n=MOST_NEAR)
     if near and near[0] not in siblings:
         return _named(near[0], others)
-    return [_joined(where, each) if others else each for each in near if each in siblings]
+    return [_joined(where, each) for each in near if each in siblings]
 
 
 def _of_another_choice(where: str, name: str) -> list[str]:
@@ -140,7 +140,7 @@ def _written(word: str, known: Collection[str], value: str) -> str:
 
 def choosing(group: str, having: Sequence[str]) -> Iterator[str]:
     """Yield the words that choose the first of some choices, with data that it can take."""
-    best = next((name for name in ("transformer", "copy") if name in having), having[0])
+    best = next((name for name in ("transformer", "copy", "gaussian") if name in having), having[0])
     if group == "arch" and best in FOR_SEQUENCES:
         yield "data=copy"
     yield f"{group}={best}"

@@ -6,8 +6,8 @@ import pytest
 import yaml
 from conftest import CONF, ROOT
 
-from attnexp.cli.verbs import VERBS, WITHOUT_VERB
-from attnexp.config.schema import unknown_setting
+from attnexp.cli.verbs import VERBS
+from attnexp.config.unknown import unknown_setting
 from attnexp.core.errors import nearest_text
 from attnexp.plots.catalogue import PICTURES
 

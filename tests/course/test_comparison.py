@@ -67,7 +67,7 @@ def verdict(checked):
     return failed
 
 
-def right_answer(first=FIRST, second=SECOND, better="model=dot"):
+def right_answer(first=FIRST, second=SECOND, better="dot"):
     differences = [a - b for a, b in zip(first, second, strict=True)]
     low, high = interval(differences, 0.05)
     return {"difference": fmean(differences), "low": low, "high": high, "better": better}
@@ -183,4 +183,4 @@ def test_a_difference_that_chance_makes_is_undecided(write, verdict):
     write("dot", FIRST[::-1])
     answer = right_answer(FIRST, FIRST[::-1], better="undecided")
     assert verdict(**answer) == {}
-    assert set(verdict(**{**answer, "better": "model=dot"})) == {"conclusion"}
+    assert set(verdict(**{**answer, "better": "dot"})) == {"conclusion"}
