@@ -47,6 +47,15 @@ class Arguments(argparse.ArgumentParser):
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         raise CommandEnded(status)
 
+    def parse_known_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the arguments. An unknown option is refused before the words after it are read."""
+        for word in args or ():
+            if word == "--":
+                break
+            if word.startswith("--") and word.partition("=")[0] not in self._option_string_actions:
+                self.error(f"unrecognized arguments: {word}")
+        return super().parse_known_intermixed_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         options = [name for action in self._actions for name in action.option_strings]
         found = re.fullmatch(r"unrecognized arguments: ([^\s=]+).*", message, re.DOTALL)

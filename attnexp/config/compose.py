@@ -141,6 +141,7 @@ class CommandLine:
 
     def sweep(self) -> None:
         """Run a job for every combination of the overrides' values, through Hydra's sweeper."""
+        self._check_added()
         asked = ["hydra.sweeper.dry_run=true"] if self.arguments.dry_run else []
         self.app.multirun(
             config_name=self.config_name,
@@ -153,6 +154,24 @@ class CommandLine:
         typed = self.arguments.overrides
         return RequestError(explanation(error, typed, self._settings, self._apart))
 
+    def _check_added(self) -> None:
+        """Raise UnknownSettingError for a setting that `+` adds to a choice of attnexp's.
+
+        Without it each job of the sweep would fail. Classes of the user's may take any.
+        """
+        words = self.overrides
+        if self.arguments.config_dir or any("_target_" in word for word in words):
+            return
+        added = {override_name(word) for word in words if word.startswith("+")}
+        inside = sorted(path for path in added if path.partition(".")[0] in GROUPS and "." in path)
+        if not inside:
+            return
+        known = self._settings([word for word in words if override_name(word) not in added])
+        for path in inside:
+            group, name = path.split(".")[:2]
+            if name not in known.get(group, {}):
+                raise UnknownSettingError(path, known.get(group, {}))
+
     def _advice(self) -> str:
         """Return the end of a sentence: the setting to write in place of an option, or its fault.
 
@@ -160,6 +179,8 @@ class CommandLine:
         """
         (word,) = self.overrides
         try:
+            if self.arguments.multirun and override_name(word) in {*GROUPS, *top_level()}:
+                return f": write {word_shown(word)}"
             if not word.endswith((NAME, VALUE)):
                 identified(self.app.compose_config(self.config_name, [word], RunMode.RUN))
             elif override_name(word) not in {*GROUPS, *top_level()}:
@@ -255,6 +276,8 @@ def make_parser() -> ArgumentParser:
     """Return the parser of Hydra's arguments and ours."""
 
     def refuse(message: str) -> NoReturn:
+        if ambiguous := re.match(r"ambiguous option: ([^\s=]+)", message):
+            check_option(ambiguous[1], ())
         raise RequestError(f"{message}. `attnexp --help` shows what there is")
 
     parser: ArgumentParser = get_args_parser()

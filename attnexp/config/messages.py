@@ -34,6 +34,9 @@ EXTRAS = {
 }
 """Choices that other packages bring, and which of our extras installs each."""
 
+NONE = "none"
+"""The choice by which a group has no effect, which says nothing of another group."""
+
 TUNERS = ("ax", "nevergrad", "optuna")
 """Sweepers of other packages that search for the best values."""
 
@@ -177,7 +180,7 @@ def _no_choice(name: str, group: str, names: Sequence[str]) -> str:
 
 def _of_other_groups(name: str) -> list[str]:
     """Return the words that choose a name in another group, or its synonym there."""
-    chosen = [" ".join(choosing(group, [name])) for group in groups_with(name)]
+    chosen = [" ".join(choosing(group, [name])) for group in groups_with(name) if name != NONE]
     return chosen or [
         each for group in GROUPS for each in settings_for(f"{group}={name}")
     ]

@@ -89,7 +89,7 @@ def _similar(
     """Return the settings whose names are similar: siblings, unless the most similar is not one."""
     same = [word for word in synonyms(name) if word in siblings]
     every = {*siblings, *(path.rpartition(".")[2] for path in others)}
-    near = same or get_close_matches(name, every, n=MOST_NEAR)
+    near = same or get_close_matches(name, every, n=MOST_NEAR, cutoff=0.7)
     if near and near[0] not in siblings:
         return _named(near[0], others)
     return [_joined(where, each) for each in near if each in siblings]

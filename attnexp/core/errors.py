@@ -136,6 +136,7 @@ def nearest_names(name: str, names: Iterable[str]) -> list[str]:
     return (
         [word for word in synonyms(name) if word in known]
         or get_close_matches(name, known, n=MOST_NEAR, cutoff=0.6)
+        or get_close_matches(name.lower(), known, n=MOST_NEAR, cutoff=0.6)
         or [word for word in nearly_synonymous(name) if word in known]
     )
 

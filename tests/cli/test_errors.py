@@ -27,7 +27,7 @@ SENTENCES = [
     ("arch.head=2", "There is no setting 'head' in 'arch'. Did you mean 'arch.heads=2'"),
     (
         "+arch.depth=2",
-        "There is no setting 'depth' in 'arch'.* Choose empty, features, head_dim or heads.",
+        "There is no setting 'depth' in 'arch': choose empty, features, head_dim or heads.",
     ),
     (
         "model=dott",
