@@ -144,9 +144,7 @@ def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequen
 
 def add_run(parser: Arguments) -> None:
     """Add the argument that names a run."""
-    parser.add_argument(
-        "run", type=one_run, completes=runs, metavar="RUN", help=f"a run: {NAMING}"
-    )
+    parser.add_argument("run", type=one_run, completes=runs, metavar="RUN", help=f"a run: {NAMING}")
 
 
 def add_runs(parser: Arguments, least: Literal["*", "+"] = "*") -> None:

@@ -27,8 +27,8 @@ from attnexp.core.errors import (
     suggestion,
     with_choices,
 )
-from attnexp.core.synonyms import commands_for
 from attnexp.core.secrets import hide_in_warnings, redacted
+from attnexp.core.synonyms import commands_for
 from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
 

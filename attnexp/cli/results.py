@@ -76,7 +76,9 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
     if arguments.where:
         frame = fitting(frame, arguments.where)
     frame = with_numbers(frame, [*arguments.metric, (arguments.sort or "").removeprefix("-")])
-    metrics = tuple(resolve_name(name, frame.metrics, "metric", LISTING) for name in arguments.metric)
+    metrics = tuple(
+        resolve_name(name, frame.metrics, "metric", LISTING) for name in arguments.metric
+    )
     if arguments.runs:
         return runs_report(sort_runs(frame, arguments.sort), metrics, numbers)
     frame = sort_runs(frame, None)

@@ -140,7 +140,9 @@ def _unknown(
     near = list(dict.fromkeys([*(parent if isinstance(parent, Mapping) else ()), *siblings]))
     typed = next((word for word in overrides if override_name(word) == path), "").lstrip("+~")
     others = [each for each, _ in leaves(settings) if each != path]
-    return unknown_setting(path, [each for each in near if each != path.rpartition(".")[2]], others, typed)
+    return unknown_setting(
+        path, [each for each in near if each != path.rpartition(".")[2]], others, typed
+    )
 
 
 def _bad_yaml(error: MarkedYAMLError) -> str:
@@ -181,9 +183,7 @@ def _no_choice(name: str, group: str, names: Sequence[str]) -> str:
 def _of_other_groups(name: str) -> list[str]:
     """Return the words that choose a name in another group, or its synonym there."""
     chosen = [" ".join(choosing(group, [name])) for group in groups_with(name) if name != NONE]
-    return chosen or [
-        each for group in GROUPS for each in settings_for(f"{group}={name}")
-    ]
+    return chosen or [each for group in GROUPS for each in settings_for(f"{group}={name}")]
 
 
 def _first_words(error: BaseException) -> str:

@@ -8,7 +8,10 @@ import pytest
 SENTENCES = [
     ("sed=1", "There is no setting 'sed' at the top level. Did you mean 'seed=1'"),
     ("lr=0.1", "There is no setting 'lr' at the top level. Did you mean 'optim.lr=0.1'\\?"),
-    ("epochs=3", "There is no setting 'epochs' at the top level. Did you mean 'train.max_epochs=3'"),
+    (
+        "epochs=3",
+        "There is no setting 'epochs' at the top level. Did you mean 'train.max_epochs=3'",
+    ),
     ("train.noise=1", "There is no setting 'noise' in 'train'. Did you mean 'data.noise=1'"),
     (
         "model=gaussian arch.features=4 arch.width=2",
@@ -22,7 +25,10 @@ SENTENCES = [
     ("-m fail_fast=1", "fail_fast must be true or false, got 1"),
     ("output_dir=2026", "output_dir must be text, got 2026"),
     ("output_dir=/dev/null/a", "output_dir: /dev/null/a\\S* cannot be written: Not a directory"),
-    ("reslts", "'reslts' is not a verb. Did you mean 'results'\\? `attnexp --help verbs` lists all 17"),
+    (
+        "reslts",
+        "'reslts' is not a verb. Did you mean 'results'\\? `attnexp --help verbs` lists all 17",
+    ),
     ("modle=dot", "There is no setting 'modle' .* Did you mean 'model=dot'"),
     ("arch.head=2", "There is no setting 'head' in 'arch'. Did you mean 'arch.heads=2'"),
     (

@@ -14,7 +14,6 @@ from attnexp.core.errors import RequestError
 from attnexp.runs.summary import read_summary
 from attnexp.select.collect import collect
 
-
 HOLDER = """
 import sys
 from pathlib import Path
@@ -89,7 +88,9 @@ def test_a_folder_that_a_run_has_only_begun_in_is_set_aside(tmp_path: Path):
 
 
 @pytest.mark.parametrize("verb", ["results", "plot"])
-def test_a_folder_that_a_process_holds_is_running(write_run, in_process, tmp_path: Path, holders, verb):
+def test_a_folder_that_a_process_holds_is_running(
+    write_run, in_process, tmp_path: Path, holders, verb
+):
     start, end = holders
     write_run("done")
     for name, counted in (("first", "1 is running"), ("second", "2 are running")):
