@@ -72,7 +72,7 @@ def _meant(
 
 def _synonymous(typed: str, path: str, known: set[str], others: Collection[str]) -> list[str]:
     """Return the synonyms that are settings here. If none is, they are those of other choices."""
-    where, _, name = path.rpartition(".")
+    name = path.rpartition(".")[2]
     words = settings_for(typed) or settings_for(path) or settings_for(name)
     here = [word for word in words if word in known]
     return here or (words if others else [])

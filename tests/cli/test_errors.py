@@ -37,7 +37,7 @@ SENTENCES = [
     ),
     (
         "model=dott",
-        "'dott' is not one of the choices for 'model'. Did you mean 'model=dot'\\? `attnexp --help model` lists",
+        "'dott' is not one of the choices for 'model'. Did you mean 'model=dot'\\? `attnexp --help model`",
     ),
     (
         "-m hydra/sweeper=optuna optim.lr=0.1,1",
