@@ -37,7 +37,7 @@ SENTENCES = [
     ),
     (
         "model=dott",
-        "'dott' is not one of the choices for 'model'. Did you mean 'model=dot'\\? `attnexp --help model`",
+        "'dott' is not one of the choices for 'model'. Did you mean 'model=dot'\\? `attnexp --help",
     ),
     (
         "-m hydra/sweeper=optuna optim.lr=0.1,1",

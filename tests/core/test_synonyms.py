@@ -7,11 +7,11 @@ import pytest
 import yaml
 from conftest import CONF, ROOT
 
-from attnexp.cli.import_ import SOURCES
 from attnexp.cli.new import KINDS
 from attnexp.cli.verbs import VERBS
 from attnexp.config.unknown import unknown_setting
 from attnexp.core.errors import nearest_text
+from attnexp.imported.sources import SOURCES
 from attnexp.plots.catalogue import PICTURES
 
 TABLE = yaml.safe_load((ROOT / "attnexp" / "core" / "synonyms.yaml").read_text())
