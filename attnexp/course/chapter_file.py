@@ -44,9 +44,10 @@ def read_chapter(name: str) -> Chapter:
     """Return a chapter. Raises RequestError for an unknown name."""
     every = names()
     if name not in every:
-        number = re.fullmatch(r"(?:1[01]\.)?0*([1-9])", name)
-        if number and int(number[1]) <= len(every):
-            near = suggestion([every[int(number[1]) - 1]])
+        number = re.fullmatch(r"(1[01]\.)?0*([1-9])", name)
+        if number and int(number[2]) <= (7 if number[1] else len(every)):
+            first = 2 if number[1] else 1  # the book's 10.1 and 11.1 come before its pooling
+            near = suggestion([every[min(max(int(number[2]) - first, 0), len(every) - 1)]])
             choices = choose(name, every)
             raise RequestError(with_choices(f"'{name}' is not a chapter", near, choices))
         raise RequestError(f"chapter {none_of(name, every)}")

@@ -155,7 +155,7 @@ SENTENCES = [
     ("gaussian", "Did you mean 'model=gaussian'?"),
     ("version", "Did you mean 'attnexp --version'?"),
     ("chapter 1", "Did you mean 'pooling'?"),
-    ("chapter 11.3", "Did you mean 'bahdanau'?"),
+    ("chapter 11.3", "Did you mean 'scoring'?"),
     ("exercise bandwidth", "attnexp exercise start bandwidth"),
     ("exercise begin bandwidth", "Did you mean 'start'?"),
     ("new dataset x", "Did you mean 'data'?"),
