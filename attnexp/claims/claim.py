@@ -212,7 +212,7 @@ def read_claim(name: str, config_dir: Path | None = None) -> Claim:
     """
     known = folders(config_dir)
     if name not in known:
-        raise RequestError(f"claim {none_of(name, list(known))}")
+        raise RequestError(f"claim {none_of(name, list(known), 'attnexp claims')}")
     path = known[name] / FILE
     written: Written = read_document(path, Written)
     own = Own(known[name], is_shipped=known[name].parent == conf_dir() / GROUP)

@@ -3,6 +3,7 @@
 import argparse
 import csv
 import math
+import os
 import re
 from collections.abc import Sequence
 from itertools import accumulate
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import Any, Literal, NoReturn
 
 from attnexp.cli.candidates import Candidates, files, runs
-from attnexp.core.errors import CommandEnded, RequestError, none_of
+from attnexp.core.errors import CommandEnded, RequestError, nearest_text, none_of
+from attnexp.runs.files import SUMMARY
 from attnexp.tables.output import FORMATS, Output, chosen_format
 from attnexp.tables.paper import Paper
 
@@ -45,8 +47,26 @@ class Arguments(argparse.ArgumentParser):
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         raise CommandEnded(status)
 
+    def parse_known_intermixed_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Return the arguments. An unknown option is refused before the words after it are read."""
+        for word in args or ():
+            if word == "--":
+                break
+            if word.startswith("--") and word.partition("=")[0] not in self._option_string_actions:
+                self.error(f"unrecognized arguments: {word}")
+        return super().parse_known_intermixed_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
-        raise RequestError(f"{message}. `{self.prog} --help` shows what there is")
+        options = [name for action in self._actions for name in action.option_strings]
+        found = re.fullmatch(r"unrecognized arguments: ([^\s=]+).*", message, re.DOTALL)
+        near = nearest_text(found[1], options) if found else ""
+        text = f"{message.removesuffix('.')}.{near}"
+        raise RequestError(f"{text} `{self.prog} --help` shows what there is")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            name = "/".join(action.option_strings) or action.dest
+            raise RequestError(f"{name} {none_of(str(value), list(action.choices))}")
 
 
 def listed(text: str) -> list[str]:
@@ -97,6 +117,23 @@ def run_path(word: str) -> Path:
     return Path(path_of(word))
 
 
+def one_run(word: str) -> Path:
+    """Return the path of a run that a word names, as `path_of`.
+
+    Raises RequestError for a folder of runs, with the word for the last of these.
+    """
+    from attnexp.select.collect import OUTPUTS, collect
+    from attnexp.select.reference import LAST, numbered
+
+    path = run_path(word)
+    if path.is_dir() and not (path / SUMMARY).exists() and (runs := collect([path]).runs):
+        newest = numbered(runs)[-1].path
+        name = LAST if os.path.normpath(path) == OUTPUTS else newest
+        count = "one run" if len(runs) == 1 else f"{len(runs)} runs"
+        raise RequestError(f"{path} is a folder of {count}: name one, such as {name}")
+    return path
+
+
 def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequence[str]:
     """Return the names. Raises RequestError for one that is not a choice."""
     for name in names:
@@ -107,9 +144,7 @@ def check_all(names: Sequence[str], choices: Sequence[str], what: str) -> Sequen
 
 def add_run(parser: Arguments) -> None:
     """Add the argument that names a run."""
-    parser.add_argument(
-        "run", type=run_path, completes=runs, metavar="RUN", help=f"a run: {NAMING}"
-    )
+    parser.add_argument("run", type=one_run, completes=runs, metavar="RUN", help=f"a run: {NAMING}")
 
 
 def add_runs(parser: Arguments, least: Literal["*", "+"] = "*") -> None:

@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> None:
         return
     name = Path(arguments.page).stem
     if name not in pages:
-        raise RequestError(f"page {none_of(arguments.page, pages)}")
+        raise RequestError(f"page {none_of(arguments.page, pages, 'attnexp docs')}")
     text = pages[name].read_text(encoding="utf-8")
     if not console.out.is_terminal:
         console.out.print(text, markup=False, soft_wrap=True, end="")

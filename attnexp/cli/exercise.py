@@ -43,6 +43,10 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense and folders without an exercise, and
     RunFailedError if a check fails.
     """
+    if argv and argv[0] in exercises.names():
+        raise RequestError(
+            f"'{argv[0]}' is an exercise: begin it with attnexp exercise start {argv[0]}"
+        )
     arguments = make_parser().parse_args(argv)
     if arguments.action == "list":
         table = console.plain_table(["exercise", "chapter", "question", "here"])
@@ -54,7 +58,7 @@ def main(argv: Sequence[str]) -> None:
         folder = exercises.start(arguments.name, arguments.folder)
         console.say(f"The question is in {console.relative(folder / 'README.md')}.")
     elif arguments.action == "hint":
-        console.say(exercises.text_of(arguments.name, exercises.HINT).rstrip())
+        _print(exercises.text_of(arguments.name, exercises.HINT))
     elif arguments.action == "solution":
         text = exercises.text_of(arguments.name, exercises.SOLUTION)
         if not arguments.give_up and exercises.state(arguments.name) != "done":
@@ -62,9 +66,14 @@ def main(argv: Sequence[str]) -> None:
                 f"the solution is for those whose checks have passed: attnexp exercise check "
                 f"{arguments.name}, or add --give-up"
             )
-        console.say(text.rstrip())
+        _print(text)
     else:
         check(arguments)
+
+
+def _print(text: str) -> None:
+    """Print a text of several lines as it is."""
+    console.out.print(text.rstrip(), markup=False, soft_wrap=True)
 
 
 def make_parser() -> Arguments:

@@ -14,19 +14,21 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from attnexp.cli.verbs import ASKED, VERBS, WITHOUT_VERB
+from attnexp.cli.verbs import ASKED, VERBS
 from attnexp.core.errors import (
     FULL,
     CommandEnded,
     OutputClosedError,
     RequestError,
     RunFailedError,
-    choices_text,
+    choose,
     nearest_text,
     refusal,
+    suggestion,
     with_choices,
 )
 from attnexp.core.secrets import hide_in_warnings, redacted
+from attnexp.core.synonyms import commands_for
 from attnexp.training.stop import Stopped, install_handlers, signal_of
 from attnexp.version import __version__
 
@@ -157,9 +159,13 @@ def _command(argv: Sequence[str]) -> Callable[[Sequence[str]], None]:
 
 def _check_verb(word: str) -> None:
     """Raise RequestError for a first word that is nearly a verb, or one of another tool."""
-    if nearest := nearest_text(word, [*VERBS, *WITHOUT_VERB]):
-        choices = f"choose {choices_text(VERBS)}"
-        raise RequestError(with_choices(f"'{word}' is not a verb", nearest, choices))
+    from attnexp.config.groups import groups_with
+
+    chosen = [f"{group}={word}" for group in groups_with(word)]
+    meant = [*commands_for(word), *chosen]
+    if nearest := suggestion(meant) or nearest_text(word, VERBS):
+        listed = choose(word, VERBS, "attnexp --help verbs", nearest)
+        raise RequestError(with_choices(f"'{word}' is not a verb", nearest, listed))
 
 
 def _check_text(argv: Sequence[str]) -> None:

@@ -21,6 +21,9 @@ from attnexp.tables.output import emit
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
 
+LISTING = "attnexp results --runs --format csv"
+"""The command that lists the metrics."""
+
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
   attnexp results --runs --sort test_mse       one row per run, the best first
@@ -42,11 +45,11 @@ def main(argv: Sequence[str]) -> None:
     arguments = make_parser().parse_intermixed_args(argv)
     output = asked_output(arguments)
     from attnexp.select.collect import OUTPUTS, collect
-    from attnexp.select.selection import warn_skipped
+    from attnexp.select.selection import say_left_out
 
     paths = arguments.paths or [OUTPUTS]
     collected = collect(paths)
-    warn_skipped(collected.skipped)
+    say_left_out(collected)
     if not collected.runs:
         places = ", ".join(map(str, paths))
         sentence = f"There are no runs below {places} yet: `attnexp` makes one."
@@ -75,7 +78,9 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
     if arguments.where:
         frame = fitting(frame, arguments.where)
     frame = with_numbers(frame, [*arguments.metric, (arguments.sort or "").removeprefix("-")])
-    metrics = tuple(resolve_name(name, frame.metrics, "metric") for name in arguments.metric)
+    metrics = tuple(
+        resolve_name(name, frame.metrics, "metric", LISTING) for name in arguments.metric
+    )
     if arguments.runs:
         return runs_report(sort_runs(frame, arguments.sort), metrics, numbers)
     frame = sort_runs(frame, None)

@@ -10,6 +10,7 @@ from rich.markup import escape
 from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, finished_before, run_in_context
 from attnexp.config.messages import ComposeErrors
+from attnexp.config.unknown import UnknownSettingError
 from attnexp.config.without_effect import check_unused, say_unused_alone
 from attnexp.core import console
 from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
@@ -43,7 +44,7 @@ def main(argv: Sequence[str]) -> None:
             line.sweep()
         else:
             run_once(line, job)
-    except ComposeErrors as error:
+    except (UnknownSettingError, *ComposeErrors) as error:
         raise line.request_error(error) from error
 
 

@@ -26,6 +26,3 @@ VERBS = {
 
 ASKED = "_ARGCOMPLETE"
 """The environment variable by which a shell asks for the candidates to complete a line."""
-
-WITHOUT_VERB = ("attnexp NAME=VALUE", "attnexp -m NAME=VALUE,VALUE", "attnexp --version")
-"""Forms of a command line that begins with no verb."""

@@ -6,6 +6,7 @@ mistakes, and Python's for the rest: here all of them become `ConfigCompositionE
 """
 
 import pickle
+import re
 import shlex
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,8 +30,8 @@ from omegaconf.errors import InterpolationValidationError
 
 from attnexp.config.apart import Variants, apart, merged, swept_groups
 from attnexp.config.documents import read_bounded
-from attnexp.config.forms import check_forms
-from attnexp.config.groups import conf_dir
+from attnexp.config.forms import NAME, VALUE, check_forms, check_option, setting_of, word_shown
+from attnexp.config.groups import conf_dir, top_level
 from attnexp.config.hydra_internals import (
     CachingConfigRepository,
     Callbacks,
@@ -49,6 +50,7 @@ from attnexp.config.messages import ComposeErrors, explanation, override_name
 from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
 from attnexp.config.trust import search_user_modules
+from attnexp.config.unknown import UnknownSettingError
 from attnexp.config.words import readable
 from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.core.secrets import MASK
@@ -76,9 +78,14 @@ class CommandLine:
     @classmethod
     def read(cls, argv: Sequence[str]) -> "CommandLine":
         """Raises RequestError for flags that make no sense, and settings that cannot be parsed."""
-        arguments = parse(argv)
-        check_forms(arguments.overrides)
+        arguments, unknown = parse(argv)
         command = shlex.join(masked(["attnexp", *argv]))
+        if unknown:
+            after = argv[argv.index(unknown[0]) + 1 :]
+            arguments.overrides = [setting_of(unknown[0], after)]
+            line = cls(start(arguments.config_dir, command), arguments, command)
+            raise RequestError(f"{unknown[0].partition('=')[0]} is not an option{line._advice()}")
+        check_forms(arguments.overrides)
         return cls(start(arguments.config_dir, command), arguments, command)
 
     @property
@@ -134,6 +141,7 @@ class CommandLine:
 
     def sweep(self) -> None:
         """Run a job for every combination of the overrides' values, through Hydra's sweeper."""
+        self._check_added()
         asked = ["hydra.sweeper.dry_run=true"] if self.arguments.dry_run else []
         self.app.multirun(
             config_name=self.config_name,
@@ -145,6 +153,46 @@ class CommandLine:
         """Return an error of Hydra's as a sentence for the user."""
         typed = self.arguments.overrides
         return RequestError(explanation(error, typed, self._settings, self._apart))
+
+    def _check_added(self) -> None:
+        """Raise UnknownSettingError for a setting that `+` adds to a choice of attnexp's.
+
+        Without it each job of the sweep would fail. Classes of the user's may take any.
+        """
+        words = self.overrides
+        if self.arguments.config_dir or any("_target_" in word for word in words):
+            return
+        added = {override_name(word) for word in words if word.startswith("+")}
+        inside = sorted(path for path in added if path.partition(".")[0] in GROUPS and "." in path)
+        if not inside:
+            return
+        known = self._settings([word for word in words if override_name(word) not in added])
+        for path in inside:
+            group, name = path.split(".")[:2]
+            if name not in known.get(group, {}):
+                raise UnknownSettingError(path, known.get(group, {}))
+
+    def _advice(self) -> str:
+        """Return the end of a sentence: the setting to write in place of an option, or its fault.
+
+        The setting is the only word of the line.
+        """
+        (word,) = self.overrides
+        try:
+            if self.arguments.multirun and override_name(word) in {*GROUPS, *top_level()}:
+                return f": write {word_shown(word)}"
+            if not word.endswith((NAME, VALUE)):
+                identified(self.app.compose_config(self.config_name, [word], RunMode.RUN))
+            elif override_name(word) not in {*GROUPS, *top_level()}:
+                return self._advice_on(UnknownSettingError(override_name(word), top_level()))
+        except (RequestError, *ComposeErrors) as error:
+            return self._advice_on(error)
+        return f": write {word_shown(word)}"
+
+    def _advice_on(self, error: BaseException) -> str:
+        sentence = str(self.request_error(error))
+        found = re.search(r" Did you mean '[^?]*\?", sentence)
+        return f".{found[0]}" if found else f": {sentence}"
 
     def _apart(self, path: str) -> str | None:
         """The sentence for a setting that only some choices of a sweep have."""
@@ -202,10 +250,16 @@ def settings_in(node: Any) -> dict[str, Any]:
     }
 
 
-def parse(argv: Sequence[str]) -> Any:
-    """Hydra's arguments, flags in any place."""
+def parse(argv: Sequence[str]) -> tuple[Any, list[str]]:
+    """Return Hydra's arguments, flags in any place, and the flags that are neither its nor ours.
 
-    arguments = make_parser().parse_intermixed_args(list(argv))
+    Raises RequestError for one of these that is similar to one that there is.
+    """
+    parser = make_parser()
+    arguments, unknown = parser.parse_known_intermixed_args(list(argv))
+    if unknown:
+        options = [name for action in parser._actions for name in action.option_strings]
+        check_option(unknown[0].partition("=")[0], options)
     chosen = [
         flag
         for flag in ("run", "multirun", "cfg", "info", "shell_completion")
@@ -215,13 +269,15 @@ def parse(argv: Sequence[str]) -> Any:
         raise RequestError("--experimental-rerun reads a pickled file, which attnexp never does")
     if len(chosen) > 1:
         raise RequestError(f"only one of {', '.join('--' + flag for flag in chosen)} at a time")
-    return arguments
+    return arguments, unknown
 
 
 def make_parser() -> ArgumentParser:
     """Return the parser of Hydra's arguments and ours."""
 
     def refuse(message: str) -> NoReturn:
+        if ambiguous := re.match(r"ambiguous option: ([^\s=]+)", message):
+            check_option(ambiguous[1], ())
         raise RequestError(f"{message}. `attnexp --help` shows what there is")
 
     parser: ArgumentParser = get_args_parser()

@@ -2,13 +2,19 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 
-from attnexp.core.errors import RequestError, shortened_value
+from attnexp.config.groups import top_level
+from attnexp.core.errors import RequestError, shortened_value, suggestion
+from attnexp.core.synonyms import options_for
 from attnexp.runs.redaction import masked
 from attnexp.runs.settings import GROUPS
 
-NAME = r"[+~]{0,2}[A-Za-z_][\w./]*"
+SETTING = r"[+~]{0,2}[A-Za-z_][\w./]*"
 """A setting or a group, as it begins a word of the command line."""
+
+NAME, VALUE = "NAME", "VALUE"
+"""The words for the value of a group and of a setting in a message, if none was given."""
 
 ONE_VALUE = {*GROUPS, "seed", "data_seed"} - {"experiment"}
 """The names for which a list is a mistake."""
@@ -25,23 +31,28 @@ def check_forms(words: Sequence[str]) -> None:
         if found := next(_meant(word, words[place + 1 :]), None):
             raise RequestError(
                 "a setting is written name=value, with one = and without spaces: write "
-                f"{_shown(found)}"
+                f"{word_shown(found)}"
             )
         _check_value(*word.partition("=")[::2])
 
 
 def _meant(word: str, after: Sequence[str]) -> Iterator[str]:
-    """Yield the setting that was meant by `name==value`, `name:value`, or parts of one as words."""
-    if slip := re.fullmatch(rf"({NAME})(?:==|: ?)([^=].*)", word):
+    """Yield the setting that was meant by `name==value`, `name:value`, or parts of one as words.
+
+    Without any sign between them, the first must be a group or a setting that is in none.
+    """
+    if slip := re.fullmatch(rf"({SETTING})(?:==|: ?)([^=].*)", word):
         if "=" not in slip[2]:
             yield f"{slip[1]}={slip[2]}"
         return
     following = [*after, "", ""]
-    begun = re.fullmatch(rf"({NAME})(?:==?|:)", word)
+    begun = re.fullmatch(rf"({SETTING})(?:==?|:)", word)
     if begun and following[0] and not re.match(r"[+~]|.*=", following[0]):
         yield f"{begun[1]}={following[0]}"
-    if re.fullmatch(NAME, word) and following[0].startswith("="):
+    if re.fullmatch(SETTING, word) and following[0].startswith("="):
         yield f"{word}={following[0].lstrip('=') or following[1]}"
+    elif re.fullmatch(r"[\w.-]+", following[0]) and word in {*GROUPS, *top_level()}:
+        yield f"{word}={following[0]}"
 
 
 def _check_value(name: str, value: str) -> None:
@@ -68,6 +79,28 @@ def _check_value(name: str, value: str) -> None:
         )
 
 
-def _shown(setting: str) -> str:
+def check_option(option: str, options: Sequence[str]) -> None:
+    """Raise RequestError for an unknown option that is similar to one that there is."""
+    plain = option.lower().replace("_", "-")
+    near = options_for(option) or get_close_matches(plain, options, n=1, cutoff=0.85)
+    if near:
+        raise RequestError(f"{option} is not an option.{suggestion(near)}")
+
+
+def setting_of(option: str, after: Sequence[str]) -> str:
+    """Return the setting that an option such as `--seed 3` means, with the words after it.
+
+    An option without a value sets a setting that is true or false to true.
+    """
+    name, sign, value = option.lstrip("-").partition("=")
+    name = name.replace("-", "_")
+    if not sign and after and not re.match(r"[+~]|-\D|.*=", after[0]):
+        value = after[0]
+    default = "true" if isinstance(top_level().get(name), bool) else VALUE
+    return f"{name}={value or (NAME if name in GROUPS else default)}"
+
+
+def word_shown(setting: str) -> str:
+    """Return a setting without its secret, and shortened."""
     (shown,) = masked([setting])
     return shortened_value(shown, SHOWN)

@@ -10,6 +10,7 @@ from itertools import takewhile
 from pathlib import Path
 
 from attnexp.core.errors import RequestError
+from attnexp.runs.settings import GROUPS
 
 
 @dataclass(frozen=True)
@@ -80,3 +81,16 @@ def first_line(path: Path) -> str:
     lines = takewhile(lambda line: line.startswith("#"), text.splitlines())
     comments = (line.lstrip("#").strip() for line in lines)
     return next((each for each in comments if each and not each.startswith("@package")), "")
+
+
+def groups_with(name: str) -> list[str]:
+    """Return the groups that have a choice of this name."""
+    return [group for group in GROUPS if (conf_dir() / group / f"{name}.yaml").is_file()]
+
+
+def top_level() -> dict[str, object]:
+    """Return the settings that are in no group, with their defaults."""
+    from attnexp.config.documents import read_document  # a command line alone needs it
+
+    content: dict[str, object] = read_document(conf_dir() / "config.yaml", dict[str, object])
+    return {name: value for name, value in content.items() if name not in ("defaults", "hydra")}

@@ -1,25 +1,28 @@
 """Hydra's and OmegaConf's errors in one or two sentences."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
-from attnexp.config.groups import choices
-from attnexp.config.schema import unknown_setting
+from attnexp.config.groups import choices, groups_with, top_level
+from attnexp.config.unknown import SHOWN, UnknownSettingError, choosing, unknown_setting
+from attnexp.config.words import closed
 from attnexp.core.errors import (
+    MOST_NEAR,
     RequestError,
     causes,
-    choices_text,
-    nearest_text,
+    choose,
+    nearest_names,
     shortened_value,
     suggestion,
     with_choices,
 )
-from attnexp.core.synonyms import settings_for
+from attnexp.core.synonyms import settings_for, synonyms
+from attnexp.runs.redaction import masked
 from attnexp.runs.settings import GROUPS, leaves
 from attnexp.runs.sources import SourceError
 
@@ -30,6 +33,9 @@ EXTRAS = {
     "hydra/launcher/ray": "ray",
 }
 """Choices that other packages bring, and which of our extras installs each."""
+
+NONE = "none"
+"""The choice by which a group has no effect, which says nothing of another group."""
 
 TUNERS = ("ax", "nevergrad", "optuna")
 """Sweepers of other packages that search for the best values."""
@@ -49,6 +55,8 @@ def explanation(
 ) -> str:
     """Return one sentence with the mistake, the expected value and the nearest choice."""
     for cause in causes(error):
+        if isinstance(cause, UnknownSettingError):
+            return _unknown(cause.path, settings_of, overrides, cause.siblings)
         if isinstance(cause, RequestError | SourceError):
             return str(cause)
         if isinstance(cause, MissingMandatoryValue):
@@ -72,13 +80,12 @@ def explanation(
         path = unknown[1]
         if sentence := apart(path):
             return sentence
-        others = [override for override in overrides if override_name(override) != path]
-        return _unknown(path, settings_of(others), overrides)
+        return _unknown(path, settings_of, overrides)
     if re.search(r"Config group override (deletion )?(value )?must be a", text):
         return _bad_choice(overrides)
     group = re.search(r"config group '([^']+)' does not", text)
     if group:
-        return _unknown(group[1], settings_of([]), overrides)
+        return _unknown(group[1], settings_of, overrides)
     several = re.search(r"Ambiguous value for argument '([^']+)'", text) or re.search(
         r"Sweep parameters '([^']+)' requires", text
     )
@@ -90,12 +97,28 @@ def explanation(
 def _unreadable(word: str) -> str:
     name, sign, _ = word.partition("=")
     problem = f"'{shortened_value(word, 80)}' is not a setting"
-    if sign and (signs := re.findall(r"[^\w.@/:$~+-]", name, re.ASCII)):
+    if not sign:
+        return _without_value(word, problem)
+    if signs := re.findall(r"[^\w.@/:$~+-]", name, re.ASCII):
         return f"{problem}: a name has a-z, A-Z, 0-9, _ and -, got '{signs[0]}'"
+    if (whole := closed(word)) != word:
+        (shown,) = masked([whole])
+        return f"{problem}: write '{shortened_value(shown, SHOWN)}', with each bracket closed"
     return (
         f"{problem}: write name=value, and quote a value that holds brackets, quotes or an equals "
         "sign, as in 'name=\"f(x)\"'"
     )
+
+
+def _without_value(word: str, problem: str) -> str:
+    name = word.lstrip("+~")
+    if name in GROUPS:
+        return f"{problem}: write {name}=NAME; `attnexp --help {name}` lists the names"
+    if name in top_level():
+        return f"{problem}: write {name}=VALUE"
+    if near := suggestion(_of_other_groups(name)):
+        return f"{problem}.{near}"
+    return f"{problem}: write name=value; `attnexp --help` shows what there is"
 
 
 def _bad_choice(overrides: Sequence[str]) -> str:
@@ -107,13 +130,19 @@ def _bad_choice(overrides: Sequence[str]) -> str:
     return "a group of settings takes the name of one of its choices"
 
 
-def _unknown(path: str, settings: Mapping[str, Any], overrides: Sequence[str]) -> str:
+def _unknown(
+    path: str, settings_of: SettingsOf, overrides: Sequence[str], siblings: Collection[str] = ()
+) -> str:
+    settings = settings_of([word for word in overrides if override_name(word) != path])
     parent: Any = settings
     for name in path.split(".")[:-1]:
         parent = parent.get(name) if isinstance(parent, Mapping) else None
-    siblings = list(parent) if isinstance(parent, Mapping) else []
-    typed = next((word for word in overrides if override_name(word) == path), path).lstrip("+~")
-    return unknown_setting(path, siblings, [path for path, _ in leaves(settings)], typed)
+    near = list(dict.fromkeys([*(parent if isinstance(parent, Mapping) else ()), *siblings]))
+    typed = next((word for word in overrides if override_name(word) == path), "").lstrip("+~")
+    others = [each for each, _ in leaves(settings) if each != path]
+    return unknown_setting(
+        path, [each for each in near if each != path.rpartition(".")[2]], others, typed
+    )
 
 
 def _bad_yaml(error: MarkedYAMLError) -> str:
@@ -139,9 +168,22 @@ def _missing_choice(error: MissingConfigException) -> str:
 
 
 def _no_choice(name: str, group: str, names: Sequence[str]) -> str:
-    problem = f"'{name}' is not one of the choices for '{group}'"
-    near = suggestion(settings_for(f"{group}={name}")) or nearest_text(name, names)
-    return with_choices(problem, near, f"choose {choices_text(names)}")
+    problem = f"'{shortened_value(name, SHOWN)}' is not one of the choices for '{group}'"
+    found = (
+        settings_for(f"{group}={name}")
+        or [f"{group}={each}" for each in synonyms(name) if each in names]
+        or _of_other_groups(name)
+        or [f"{group}={each}" for each in nearest_names(name, names)]
+    )
+    near = suggestion(found[:MOST_NEAR])
+    command = f"attnexp --help {group}" if group in GROUPS else ""
+    return with_choices(problem, near, choose(name, names, command, near))
+
+
+def _of_other_groups(name: str) -> list[str]:
+    """Return the words that choose a name in another group, or its synonym there."""
+    chosen = [" ".join(choosing(group, [name])) for group in groups_with(name) if name != NONE]
+    return chosen or [each for group in GROUPS for each in settings_for(f"{group}={name}")]
 
 
 def _first_words(error: BaseException) -> str:

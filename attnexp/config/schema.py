@@ -10,21 +10,18 @@ import re
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from attnexp.config.unknown import UnknownSettingError
 from attnexp.core.errors import (
     RequestError,
     choices_text,
     nearest_text,
     shortened_value,
-    suggestion,
-    with_choices,
 )
 from attnexp.core.secrets import MASK
-from attnexp.core.synonyms import settings_for
 from attnexp.runs.redaction import is_secret
 
 WORDS = {
@@ -77,7 +74,7 @@ def check_settings(
         elif name in parameters:
             check_type(value, parameters[name].annotation, path)
         elif not takes_any:
-            raise RequestError(unknown_setting(path, parameters))
+            raise UnknownSettingError(path, parameters)
     for name, parameter in parameters.items():
         required = parameter.default is parameter.empty and parameter.kind not in (
             parameter.VAR_KEYWORD,
@@ -85,51 +82,6 @@ def check_settings(
         )
         if required and name not in settings:
             raise RequestError(f"{where}.{name} has no value, and there is no default")
-
-
-def unknown_setting(
-    path: str, siblings: Collection[str], others: Collection[str] = (), typed: str = ""
-) -> str:
-    """Return the sentence for a setting that does not exist, with the nearest ones and the choices.
-
-    `others` holds the paths of settings elsewhere, and `typed` the setting with its value, if it is
-    known. A synonym is suggested first, then a setting elsewhere of the same name, then a sibling
-    of a similar name, then another of a similar name.
-    """
-    where, _, name = path.rpartition(".")
-    owner = f"in '{where}'" if where else "at the top level"
-    near = (
-        suggestion(_synonymous(path, siblings, others, typed))
-        or _named(name, others)
-        or nearest_text(name, siblings)
-        or _nearly_named(name, others)
-    )
-    problem = f"There is no setting '{name}' {owner}"
-    return with_choices(
-        problem, near, f"choose {choices_text(siblings)}" if siblings else "it has none"
-    )
-
-
-def _synonymous(
-    path: str, siblings: Collection[str], others: Collection[str], typed: str
-) -> list[str]:
-    """The synonyms that are settings here. If none is, they are those of other choices."""
-    where, _, name = path.rpartition(".")
-    words = settings_for(typed) or settings_for(path) or settings_for(name)
-    known = {*others, *(f"{where}.{sibling}" if where else sibling for sibling in siblings)}
-    here = [word for word in words if word in known]
-    return here or (words if others else [])
-
-
-def _named(name: str, paths: Collection[str]) -> str:
-    """` Did you mean ...?` with the paths that end in a name, or nothing if none does."""
-    same = [f"'{path}'" for path in paths if path.rpartition(".")[2] == name]
-    return f" Did you mean {choices_text(same)}?" if same else ""
-
-
-def _nearly_named(name: str, paths: Collection[str]) -> str:
-    near = get_close_matches(name, {path.rpartition(".")[2] for path in paths}, n=1)
-    return _named(near[0], paths) if near else ""
 
 
 def check_type(value: object, annotation: Any, path: str) -> None:

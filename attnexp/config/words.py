@@ -47,6 +47,18 @@ def readable(word: str) -> str:
     return found if _is_readable(found) else word
 
 
+def closed(word: str) -> str:
+    """Return a word with the brackets closed that it leaves open, if it is a setting then."""
+    expected: list[str] = []
+    for piece in PIECE.findall(QUOTED.sub("", word)):
+        if piece in CLOSING:
+            expected.append(CLOSING[piece])
+        elif piece in CLOSING.values() and (not expected or expected.pop() != piece):
+            return word
+    whole = word + "".join(reversed(expected))
+    return whole if _is_readable(whole) else word
+
+
 class _UnclearError(Exception):
     """A value has several meanings or none."""
 

@@ -4,9 +4,9 @@ import errno
 import re
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
+from difflib import SequenceMatcher, get_close_matches
 
-from attnexp.core.synonyms import synonyms
+from attnexp.core.synonyms import nearly_synonymous, synonyms
 
 LONGEST = 280
 """Characters of an error message."""
@@ -16,6 +16,9 @@ LONG_WORD = 50
 
 MOST_CHOICES = 30
 """Names that a list of choices has; the others are counted."""
+
+CUT = 10
+"""Names from which a list of choices in a message is cut to the nearest ones."""
 
 MOST_NEAR = 3
 """Similar names that are suggested."""
@@ -101,15 +104,41 @@ def choices_text(names: Iterable[str]) -> str:
     return f"{', '.join(head)} or {last}" if head else last
 
 
-def nearest_text(name: str, names: Iterable[str]) -> str:
-    """Return ` Did you mean 'x' or 'y'?` with the names that are synonyms of a name.
+def choose(name: str, names: Iterable[str], command: str = "", nearest: str = "") -> str:
+    """Return `choose a, b or c`, for a name that is none of these.
 
-    If none is, it has up to three similar names, the most similar first. If no name is similar, the
-    text is empty.
+    Of more than `CUT` it has the nearest and the number of the others, and the command that lists
+    all. If `nearest` has been said, the command alone is named.
+    """
+    every = list(dict.fromkeys(names))
+    if len(every) <= CUT:
+        return f"choose {choices_text(every)}"
+    if nearest and command:
+        return f"`{command}` lists all {len(every)}"
+    near = sorted(every, key=lambda each: -SequenceMatcher(None, each, name[:LONG_WORD]).ratio())
+    short = [each for each in near if len(each) <= LONG_WORD][:CUT]
+    text = f"choose {', '.join(short)} and {len(every) - len(short)} more"
+    return f"{text}, which `{command}` lists" if command else text
+
+
+def nearest_text(name: str, names: Iterable[str]) -> str:
+    """Return ` Did you mean 'x' or 'y'?` with the nearest names, or an empty text for none."""
+    return suggestion(nearest_names(name, names))
+
+
+def nearest_names(name: str, names: Iterable[str]) -> list[str]:
+    """Return the names that are synonyms of a name.
+
+    If none is, these are up to three similar names, the most similar first, or those whose synonyms
+    are similar.
     """
     known = list(dict.fromkeys(names))
-    same = [word for word in synonyms(name) if word in known]
-    return suggestion(same or get_close_matches(name, known, n=MOST_NEAR, cutoff=0.6))
+    return (
+        [word for word in synonyms(name) if word in known]
+        or get_close_matches(name, known, n=MOST_NEAR, cutoff=0.6)
+        or get_close_matches(name.lower(), known, n=MOST_NEAR, cutoff=0.6)
+        or [word for word in nearly_synonymous(name) if word in known]
+    )
 
 
 def suggestion(names: Iterable[str]) -> str:
@@ -128,10 +157,14 @@ def with_choices(problem: str, nearest: str, choices: str) -> str:
     return f"{problem}: {choices}."
 
 
-def none_of(name: str, names: Collection[str]) -> str:
-    """Return that a name is not among the choices, those that are similar, and all of them."""
+def none_of(name: str, names: Collection[str], command: str = "") -> str:
+    """Return that a name is not among the choices, those that are similar, and others.
+
+    `command` lists all of them.
+    """
     nearest = nearest_text(name, names)
-    return with_choices(f"'{name}' is not a choice", nearest, f"choose {choices_text(names)}")
+    problem = f"'{name}' is not a choice"
+    return with_choices(problem, nearest, choose(name, names, command, nearest))
 
 
 def shortened(text: str, most: int = LONGEST) -> str:

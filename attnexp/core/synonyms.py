@@ -1,5 +1,6 @@
 """Words of other tools for what attnexp has: the table synonyms.yaml."""
 
+from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 
@@ -7,13 +8,33 @@ TABLE = Path(__file__).resolve().with_suffix(".yaml")
 
 
 def synonyms(word: str) -> list[str]:
-    """Return attnexp's words for a word of another tool, the likeliest first, or an empty list."""
-    return [ours for words in _table().values() for ours in words.get(word, [])]
+    """Return attnexp's names for a name of another tool, the likeliest first, or an empty list."""
+    return _table()["values"].get(word.lower(), [])
+
+
+def nearly_synonymous(word: str) -> list[str]:
+    """Return the synonyms of the word of the table that is nearest to a word."""
+    near = get_close_matches(word.lower(), _table()["values"], n=1, cutoff=0.8)
+    return synonyms(near[0]) if near else []
 
 
 def settings_for(word: str) -> list[str]:
-    """Return attnexp's settings for a setting of another tool, with or without a value."""
-    return _table()["settings"].get(word, [])
+    """Return attnexp's settings for a setting of another tool, with or without a value.
+
+    Neither capitals nor the sign between the parts of a name matter.
+    """
+    plain = word.lower().replace("-", "_")
+    return _table()["settings"].get(word) or _table()["settings"].get(plain, [])
+
+
+def commands_for(word: str) -> list[str]:
+    """Return attnexp's commands for the first word of another tool's command line."""
+    return _table()["first words of a command line"].get(word.lower(), [])
+
+
+def options_for(word: str) -> list[str]:
+    """Return attnexp's command or option for an option of another tool."""
+    return _table()["options"].get(word.lower().replace("_", "-"), [])
 
 
 @cache

@@ -1,12 +1,13 @@
 """Chapters of the course: their commands, the results to see, and the pictures that they draw."""
 
+import re
 from pathlib import Path
 
 import msgspec
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import first_line
-from attnexp.core.errors import RequestError, none_of
+from attnexp.core.errors import RequestError, choose, none_of, suggestion, with_choices
 
 FOLDER = Path(__file__).parent / "chapters"
 
@@ -41,8 +42,15 @@ def title(name: str) -> str:
 
 def read_chapter(name: str) -> Chapter:
     """Return a chapter. Raises RequestError for an unknown name."""
-    if name not in names():
-        raise RequestError(f"chapter {none_of(name, names())}")
+    every = names()
+    if name not in every:
+        number = re.fullmatch(r"(1[01]\.)?0*([1-9])", name)
+        if number and int(number[2]) <= (7 if number[1] else len(every)):
+            first = 2 if number[1] else 1  # the book's 10.1 and 11.1 come before its pooling
+            near = suggestion([every[min(max(int(number[2]) - first, 0), len(every) - 1)]])
+            choices = choose(name, every)
+            raise RequestError(with_choices(f"'{name}' is not a chapter", near, choices))
+        raise RequestError(f"chapter {none_of(name, every)}")
     return _read(name)
 
 

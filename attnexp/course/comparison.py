@@ -38,10 +38,11 @@ def check_comparison(
     frame, _ = without_repeats(without_trials(make_frame(measured))[0])
     fits = [fitting(frame, {**comparison.same, **side}) for side in comparison.sides]
     sides = [frame.only(rows) for rows in fits]
-    missing = [label for label, side in zip(labels, sides, strict=True) if not len(side)]
+    asked = list(map(settings_text, comparison.sides))
+    missing = [text for text, side in zip(asked, sides, strict=True) if not len(side)]
     same = settings_text(comparison.same)
     problem = f"no finished run of {' and of '.join(missing)} has {same} and a {metric}"
-    yield _check("comparison", missing, problem, f"{' and '.join(labels)} were run with {same}")
+    yield _check("comparison", missing, problem, f"{' and '.join(asked)} were run with {same}")
     if missing:
         return
 
@@ -121,8 +122,8 @@ def _answered(
     half = student_reach(differences, LEVEL, overlap=0.0)
     means = {f"the mean of {' minus '.join(labels)}": [mean]}
     intervals = {
-        "Student's 95% interval of it": [mean - half, mean + half],
         "the 95% interval of it by `attnexp results`": ends,
+        "Student's 95% interval of it": [mean - half, mean + half],
     }
     reach = reach_of(mean, half)
     yield stated("difference", [answer.difference], means, reach, PAIRED)

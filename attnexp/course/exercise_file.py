@@ -44,8 +44,8 @@ class Comparison(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def labels(self) -> tuple[str, str]:
-        """The two sides by their names in an answer, such as `model=dot`."""
-        first, second = map(settings_text, self.sides)
+        """The two sides by their names in a table, such as `dot` or `arch.heads=4`."""
+        first, second = map(_row_name, self.sides)
         return first, second
 
 
@@ -104,6 +104,15 @@ class Answer(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     predicted: float | None = None
     measured: float | None = None
     verdict: str | None = None
+
+
+def _row_name(side: Mapping[str, Setting]) -> str:
+    """Return the name of a row: choices by their names, without settings of these choices."""
+    return ", ".join(
+        f"{name}={value}" if "." in name else str(value)
+        for name, value in side.items()
+        if name.partition(".")[0] == name or name.partition(".")[0] not in side
+    )
 
 
 def settings_text(settings: Mapping[str, Setting]) -> str:

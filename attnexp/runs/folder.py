@@ -27,8 +27,9 @@ if TYPE_CHECKING:
 Arrays = dict[str, NDArray[Any]]
 Content = TypeVar("Content")
 
-NOT_COMPARED = NEUTRAL | {"seed"}
-"""Settings by which runs are not compared: they change no number, or are the seed."""
+NOT_COMPARED = NEUTRAL | {"seed", "batched"}
+"""Settings by which runs are not compared: those that change no number, or only how it is rounded,
+and the seed."""
 
 OF_SEED = frozenset({"seed"})
 """The setting by which no runs are compared."""
@@ -77,7 +78,7 @@ class Run:
 
     @cached_property
     def settings(self) -> Mapping[str, Value]:
-        """The settings by dotted path, without the seed and those that change no number.
+        """The settings by dotted path, without those by which runs are not compared.
 
         Of a run that was imported nothing says which change none.
         """

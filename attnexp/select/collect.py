@@ -12,6 +12,7 @@ from pathlib import Path
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
 from attnexp.runs.folder import Run
+from attnexp.runs.lock import is_held
 from attnexp.runs.settings import clean
 from attnexp.runs.summary import NoSummaryError, read_summary
 
@@ -24,10 +25,14 @@ BEGUN = "attnexp.log"
 
 @dataclass
 class Collected:
-    """The runs below some folders, in order of path, and why other folders were set aside."""
+    """The runs below some folders, in order of path, and why other folders were set aside.
+
+    `begun` are folders that a process holds and has written no summary into yet.
+    """
 
     runs: list[Run] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
+    begun: list[str] = field(default_factory=list)
 
 
 def collect(roots: Iterable[str | Path]) -> Collected:
@@ -37,21 +42,23 @@ def collect(roots: Iterable[str | Path]) -> Collected:
     """
     runs: dict[str, Run] = {}
     skipped: dict[str, None] = {}
+    begun: dict[str, None] = {}
     for root in map(os.fspath, map(Path, roots)):
         if not os.path.isdir(root):
             there = "is not a folder" if os.path.exists(root) else "is not there"
             raise RequestError(f"{root} {there}: give the folder of a run, or one of runs")
         real = os.path.realpath(root)
-        for run in _below(root, skipped):
+        for run in _below(root, skipped, begun):
             runs.setdefault(real + run.path.removeprefix(root), run)
-    return Collected([*runs.values()], [*skipped])
+    return Collected([*runs.values()], [*skipped], [*begun])
 
 
-def _below(root: str, skipped: dict[str, None]) -> Iterator[Run]:
+def _below(root: str, skipped: dict[str, None], begun: dict[str, None]) -> Iterator[Run]:
     """Yield the runs at or below `root`, in order of path.
 
     Hidden folders and links are not followed, and nothing is sought inside a run. A folder that
-    cannot be opened, or that a run has begun in without a summary, adds a sentence to `skipped`.
+    cannot be opened, or that a run has begun in without a summary, adds a sentence to `skipped`, or
+    its path to `begun` if a process holds it.
     """
     waiting = [root]
     while waiting:
@@ -71,6 +78,9 @@ def _below(root: str, skipped: dict[str, None]) -> Iterator[Run]:
             skipped[clean(f"{folder} cannot be opened: {error.strerror}")] = None
             continue
         if any(entry.name == BEGUN for entry in inside):
+            if is_held(Path(folder)):
+                begun[os.path.realpath(folder)] = None
+                continue
             skipped[clean(f"{folder} holds no {files.SUMMARY} yet, or never will")] = None
             continue
         waiting += [

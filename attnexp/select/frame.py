@@ -45,6 +45,7 @@ FACTS: Mapping[str, Callable[[Summary], Value]] = {
     "peak_memory_mb": lambda run: run.peak_memory_mb,
     "overlap": lambda run: run.overlap,
     "device": lambda run: run.device,
+    "batched": lambda run: run.config.get("batched"),
     "name": lambda run: run.name,
     "imported": lambda run: run.imported_at,
     "started": lambda run: run.started,

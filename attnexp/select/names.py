@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
+from attnexp.core.errors import RequestError, choose, nearest_text, with_choices
 
 
 def short_names(paths: Iterable[str]) -> dict[str, str]:
@@ -15,8 +15,10 @@ def short_names(paths: Iterable[str]) -> dict[str, str]:
     }
 
 
-def resolve_name(name: str, paths: Sequence[str], what: str = "column") -> str:
+def resolve_name(name: str, paths: Sequence[str], what: str = "column", listing: str = "") -> str:
     """Return the path that `name` names: that path, or the only one that ends with it.
+
+    `listing` is the command that lists the paths.
 
     Raises RequestError if there is none, or several.
     """
@@ -29,8 +31,8 @@ def resolve_name(name: str, paths: Sequence[str], what: str = "column") -> str:
         raise RequestError(f"'{name}' may mean {' or '.join(ending)}: write one of these")
     ends = {path.rpartition(".")[2]: path for path in paths}
     nearest = nearest_text(name, [*paths, *ends])
-    choices = f"choose {choices_text(paths)}"
-    raise RequestError(with_choices(f"There is no {what} '{name}'", nearest, choices))
+    listed = choose(name, paths, listing, nearest)
+    raise RequestError(with_choices(f"There is no {what} '{name}'", nearest, listed))
 
 
 def _tails(path: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from attnexp.core import console
 from attnexp.core.errors import RequestError, nearest_text, shortened
 from attnexp.runs.folder import Run
-from attnexp.select.collect import OUTPUTS, collect
+from attnexp.select.collect import OUTPUTS, Collected, collect
 
 if TYPE_CHECKING:
     from attnexp.select.frame import Frame
@@ -24,7 +24,7 @@ def selected(paths: Sequence[str | Path], where: str | None) -> list[Run]:
     """
     places = [str(path) for path in paths] or [OUTPUTS]
     collected = collect(places)
-    warn_skipped(collected.skipped)
+    say_left_out(collected)
     if not collected.runs:
         raise RequestError(f"there are no runs below {', '.join(places)}")
     if where is None:
@@ -53,6 +53,13 @@ def none_fits(frame: "Frame", where: str) -> str:
     asked = [token.text for token in tokens(where) if token.kind in ("word", "quoted")]
     near = [nearest_text(text, values) for text in asked if text not in known]
     return f"none of the {len(frame)} runs fits {where}.{''.join(near)}".removesuffix(".")
+
+
+def say_left_out(collected: Collected) -> None:
+    """Print a line about folders that were set aside, and one about those that a process holds."""
+    warn_skipped(collected.skipped)
+    if count := len(collected.begun):
+        console.warn_aside(f"{count} {'is' if count == 1 else 'are'} running")
 
 
 def warn_skipped(reasons: Sequence[str], how: str = "skipped {}", noun: str = "folder") -> None:

@@ -67,7 +67,8 @@ def emit(report: Report, output: Output, limit: int) -> None:
         sys.stdout.write(text)
         return
     write_output("--output", output.path, text.encode())
-    console.say(f"{len(report.records)} rows in {output.path}")
+    count = len(report.records)
+    console.say(f"{count} row{'' if count == 1 else 's'} in {output.path}")
 
 
 def _with_columns(report: Report, names: Sequence[str]) -> Report:

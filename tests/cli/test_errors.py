@@ -6,32 +6,38 @@ import re
 import pytest
 
 SENTENCES = [
-    ("sed=1", "There is no setting 'sed' at the top level. Did you mean 'seed'"),
-    ("lr=0.1", "There is no setting 'lr' at the top level. Did you mean 'optim.lr'\\? Choose"),
-    ("epochs=3", "There is no setting 'epochs' at the top level. Did you mean 'train.max_epochs'?"),
-    ("train.noise=1", "There is no setting 'noise' in 'train'. Did you mean 'data.noise'?"),
+    ("sed=1", "There is no setting 'sed' at the top level. Did you mean 'seed=1'"),
+    ("lr=0.1", "There is no setting 'lr' at the top level. Did you mean 'optim.lr=0.1'\\?"),
+    (
+        "epochs=3",
+        "There is no setting 'epochs' at the top level. Did you mean 'train.max_epochs=3'",
+    ),
+    ("train.noise=1", "There is no setting 'noise' in 'train'. Did you mean 'data.noise=1'"),
     (
         "model=gaussian arch.features=4 arch.width=2",
-        "There is no setting 'width' in 'arch'. Did you mean 'model.width'?",
+        "There is no setting 'width' in 'arch'. Did you mean 'model.width=2'",
     ),
     (
         "data=reverse model=additive hidden_dims=3",
-        "Did you mean 'arch.hidden_dim' or 'model.hidden_dim'?",
+        "Did you mean 'arch.hidden_dim=3' or 'model.hidden_dim=3'",
     ),
     ("-m seed=0,1 figures=3", "figures must be auto or true or false, got 3"),
     ("-m fail_fast=1", "fail_fast must be true or false, got 1"),
     ("output_dir=2026", "output_dir must be text, got 2026"),
     ("output_dir=/dev/null/a", "output_dir: /dev/null/a\\S* cannot be written: Not a directory"),
-    ("reslts", "'reslts' is not a verb. Did you mean 'results'\\? Choose attend, .* or verify."),
-    ("modle=dot", "There is no setting 'modle' .* Did you mean 'model'?"),
-    ("arch.head=2", "There is no setting 'head' in 'arch'. Did you mean 'heads'?"),
+    (
+        "reslts",
+        "'reslts' is not a verb. Did you mean 'results'\\? `attnexp --help verbs` lists all 17",
+    ),
+    ("modle=dot", "There is no setting 'modle' .* Did you mean 'model=dot'"),
+    ("arch.head=2", "There is no setting 'head' in 'arch'. Did you mean 'arch.heads=2'"),
     (
         "+arch.depth=2",
-        "There is no setting 'depth' in 'arch'.* Choose empty, features, head_dim or heads.",
+        "There is no setting 'depth' in 'arch': choose empty, features, head_dim or heads.",
     ),
     (
         "model=dott",
-        "'dott' is not one of the choices for 'model'. Did you mean 'dot'\\? Choose adaptive_",
+        "'dott' is not one of the choices for 'model'. Did you mean 'model=dot'\\? `attnexp --help",
     ),
     (
         "-m hydra/sweeper=optuna optim.lr=0.1,1",
@@ -55,7 +61,7 @@ SENTENCES = [
     ("hydra.output_subdir=.hydra", "hydra.output_subdir has no effect: summary.json in the folder"),
     ("hydra.job.chdir=maybe", "hydra.job.chdir: Value 'maybe' is not a valid bool"),
     ("hydra.mode=RUNS", "hydra.mode: Invalid value 'RUNS', expected one of .RUN, MULTIRUN."),
-    ("seed=[1", "'seed=\\[1' is not a setting: write name=value"),
+    ("seed=[1", "'seed=\\[1' is not a setting: write 'seed=\\[1\\]'"),
     ("model._target_=attnexp.scores.dot.Dott", "cannot be imported: .* no attribute 'Dott'"),
     ("model._target_=nowhere.Score", "cannot be imported: No module named 'nowhere'"),
     ("model._target_=attnexp.scores.dot.__doc__", "is not a class or a function"),
@@ -84,7 +90,7 @@ SENTENCES = [
     ("model:dot", "without spaces: write model=dot$"),
     ("model: dot", "without spaces: write model=dot$"),
     ("+tracker.api_key: abc", "without spaces: write .tracker.api_key=\\*\\*\\*$"),
-    ("--nonsense", "unrecognized arguments: --nonsense. `attnexp --help` shows what there is"),
+    ("--zzz", "--zzz is not an option: There is no setting 'zzz' .* and 11 more, which `attnexp"),
     ("--experimental-rerun=a.pickle", "--experimental-rerun reads a pickled file, which attnexp"),
     ("--config-dir=nowhere", "--config-dir: there is no folder .*nowhere"),
 ]

@@ -56,7 +56,7 @@ def test_an_exercise_from_start_to_end(succeeds, verdict, tmp_path):
     }
     ours = [errors["gaussian", i] - errors["gaussian_learned", i] for i in range(6)]
     low, high = interval(ours, 0.05)
-    better = "model=gaussian_learned"
+    better = "gaussian_learned"
     fill_in(folder, difference=f"{fmean(ours):.4f}", low=low, high=high, better=better)
     code, late = verdict("mine")
     assert code == 0, late
@@ -114,7 +114,7 @@ def test_the_program_for_gradescope_writes_a_test_per_check(in_process, tmp_path
     ("arguments", "sentence"),
     [
         ([], "the following arguments are required: ACTION"),
-        (["begin"], "choose from"),
+        (["begin"], "Did you mean 'start'"),
         (["start", "head"], "Did you mean 'heads'"),
         (["start", "heads", "no/where"], "cannot be written"),
         (["check", "nowhere"], "nowhere holds no exercise.yaml"),
@@ -344,6 +344,7 @@ def test_each_exercise_has_a_hint_and_a_solution_that_must_be_earned(
     assert f"attnexp exercise check {name}, or add --give-up" in told
     given = succeeds("exercise", "solution", name, "--give-up").stdout
     assert len(given) > 200
+    assert given == (FOLDER / name / "solution.md").read_text()
     succeeds("exercise", "start", name)
     assert not {"hint.md", "solution.md"} & {path.name for path in (tmp_path / name).iterdir()}
     assert "begun" in succeeds("exercise", "list").stdout

@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
         (["--sort", "tset_mse"], "There is no column 'tset_mse'. Did you mean 'test_mse'?"),
         (["--metric", "tset_mse"], "There is no metric 'tset_mse'. Did you mean 'test_mse'?"),
         (["nowhere"], "'nowhere' is neither a folder nor a run below outputs: give a folder"),
-        (["--format", "xls"], "invalid choice: 'xls'"),
+        (["--format", "xls"], "--format 'xls' is not a choice"),
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--by", "colour"], "There is no column 'colour'"),
         (["--where", "modle=a"], "There is no column 'modle'. Did you mean 'model'?"),

@@ -1,6 +1,8 @@
 """Finding and reading runs: what is taken, what is set aside and why."""
 
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -11,6 +13,39 @@ from stored_runs import change_summary
 from attnexp.core.errors import RequestError
 from attnexp.runs.summary import read_summary
 from attnexp.select.collect import collect
+
+HOLDER = """
+import sys
+from pathlib import Path
+from attnexp.runs.lock import hold
+with hold(Path(sys.argv[1])):
+    Path(sys.argv[1], "attnexp.log").touch()
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def holders():
+    """Starts processes that have begun a run in a folder, and ends them."""
+    started = []
+
+    def start(folder: Path) -> None:
+        process = subprocess.Popen(
+            [sys.executable, "-c", HOLDER, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+
+    def end() -> None:
+        while started:
+            started.pop().communicate()
+
+    yield start, end
+    end()
 
 
 def test_runs_are_found_at_any_depth_in_order_of_path(write_run, tmp_path: Path):
@@ -50,6 +85,22 @@ def test_a_folder_that_a_run_has_only_begun_in_is_set_aside(tmp_path: Path):
     (tmp_path / "run" / "attnexp.log").touch()
     found = collect([tmp_path])
     assert found.skipped == [f"{tmp_path}/run holds no summary.json yet, or never will"]
+
+
+@pytest.mark.parametrize("verb", ["results", "plot"])
+def test_a_folder_that_a_process_holds_is_running(
+    write_run, in_process, tmp_path: Path, holders, verb
+):
+    start, end = holders
+    write_run("done")
+    for name, counted in (("first", "1 is running"), ("second", "2 are running")):
+        folder = tmp_path / "outputs" / name
+        start(folder)
+        error = in_process(verb).stderr
+        assert counted in error
+        assert "skipped" not in error
+    end()
+    assert "skipped 2 folders" in in_process(verb).stderr
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

@@ -1,0 +1,151 @@
+"""The sentence for a setting that does not exist, with the settings that may have been meant."""
+
+from collections.abc import Collection, Iterator, Sequence
+from difflib import get_close_matches
+
+from attnexp.config.documents import read_document
+from attnexp.config.groups import choices
+from attnexp.core.errors import (
+    MOST_NEAR,
+    RequestError,
+    choose,
+    shortened_value,
+    suggestion,
+    with_choices,
+)
+from attnexp.core.synonyms import settings_for, synonyms
+from attnexp.runs.redaction import masked
+from attnexp.runs.settings import GROUPS
+
+SHOWN = 60
+"""Characters of a setting in a message."""
+
+FOR_SEQUENCES = ("bottleneck", "decoder_only", "pooling", "rnn", "transformer")
+"""The architectures that the default data set does not have."""
+
+TOP = "attnexp --cfg job"
+"""The command that prints all settings."""
+
+
+class UnknownSettingError(RequestError):
+    """A setting at a path does not exist. `siblings` are those next to it."""
+
+    def __init__(self, path: str, siblings: Collection[str]) -> None:
+        super().__init__(unknown_setting(path, siblings))
+        self.path, self.siblings = path, siblings
+
+
+def unknown_setting(
+    path: str, siblings: Collection[str], others: Collection[str] = (), typed: str = ""
+) -> str:
+    """Return the sentence for a setting that does not exist, with the nearest ones and the choices.
+
+    `others` holds the paths of settings elsewhere, and `typed` the word of the command line, if
+    there is one: settings are suggested as such words then. A synonym is suggested first, then a
+    setting of the same name, elsewhere or of another choice, then one of a similar name.
+    """
+    where, _, name = path.rpartition(".")
+    owner = f"in '{where}'" if where else "at the top level"
+    known = {*others, *(_joined(where, sibling) for sibling in siblings)}
+    found = _meant(path, siblings, others, known, typed)
+    if typed:
+        found = [_written(word, known, typed.partition("=")[2]) for word in found]
+    near = suggestion(dict.fromkeys(found))
+    problem = f"There is no setting '{shortened_value(name, SHOWN)}' {owner}"
+    if not siblings:
+        return f"{problem}.{near}" if near else f"{problem}: it has none"
+    return with_choices(problem, near, choose(name, siblings, TOP, near))
+
+
+def _meant(
+    path: str, siblings: Collection[str], others: Collection[str], known: set[str], typed: str
+) -> list[str]:
+    where, _, name = path.rpartition(".")
+    return (
+        _synonymous(typed, path, known, others)
+        or _named(name, others)
+        or (_of_another_choice(where, name) if others else [])
+        or _similar(name, where if typed else "", siblings, others)
+        or (_of_similar_choice(where, name) if others else [])
+    )
+
+
+def _synonymous(typed: str, path: str, known: set[str], others: Collection[str]) -> list[str]:
+    """Return the synonyms that are settings here. If none is, they are those of other choices."""
+    name = path.rpartition(".")[2]
+    words = settings_for(typed) or settings_for(path) or settings_for(name)
+    here = [word for word in words if word in known]
+    return here or (words if others else [])
+
+
+def _named(name: str, paths: Collection[str]) -> list[str]:
+    """Return the paths that end in a name."""
+    return sorted(path for path in paths if path.rpartition(".")[2] == name)[:MOST_NEAR]
+
+
+def _similar(
+    name: str, where: str, siblings: Collection[str], others: Collection[str]
+) -> list[str]:
+    """Return the settings whose names are similar: siblings, unless the most similar is not one."""
+    same = [word for word in synonyms(name) if word in siblings]
+    every = {*siblings, *(path.rpartition(".")[2] for path in others)}
+    near = same or get_close_matches(name, every, n=MOST_NEAR, cutoff=0.7)
+    if near and near[0] not in siblings:
+        return _named(near[0], others)
+    return [_joined(where, each) for each in near if each in siblings]
+
+
+def _of_another_choice(where: str, name: str) -> list[str]:
+    """Return the paths of settings with a name that other choices have, of one group or all."""
+    groups = [where] if where in GROUPS else GROUPS if not where else ()
+    return [f"{group}.{name}" for group in groups if choices_with(group, name)][:MOST_NEAR]
+
+
+def _of_similar_choice(where: str, name: str) -> list[str]:
+    groups = [where] if where in GROUPS else GROUPS if not where else ()
+    known = {each: group for group in groups for _, each in _settings_of(group)}
+    return [f"{known[near]}.{near}" for near in get_close_matches(name, known, n=1, cutoff=0.75)]
+
+
+def choices_with(group: str, name: str) -> list[str]:
+    """Return the choices of a group that have a setting, those of fewest settings first."""
+    return [choice for choice, each in _settings_of(group) if each == name]
+
+
+def _settings_of(group: str) -> Iterator[tuple[str, str]]:
+    """Yield each setting of each choice of a group, with the choice."""
+    for choice in choices(group):
+        for name in read_document(choice.path, dict[str, object]):
+            if name not in ("_target_", "defaults"):
+                yield choice.name, name
+
+
+def _joined(where: str, name: str) -> str:
+    return f"{where}.{name}" if where else name
+
+
+def _written(word: str, known: Collection[str], value: str) -> str:
+    """Return a suggestion as the words of a command line, with a choice that has the setting."""
+    *before, last = word.split(" ")
+    group, _, name = last.partition(".")
+    if "=" in last:
+        return word
+    if value:
+        last = _shown(f"{last}={value}")
+    having = choices_with(group, name) if group in GROUPS and name else []
+    if not before and word not in known and having:
+        before = list(choosing(group, having))
+    return " ".join([*before, last])
+
+
+def choosing(group: str, having: Sequence[str]) -> Iterator[str]:
+    """Yield the words that choose the first of some choices, with data that it can take."""
+    best = next((name for name in ("transformer", "copy", "gaussian") if name in having), having[0])
+    if group == "arch" and best in FOR_SEQUENCES:
+        yield "data=copy"
+    yield f"{group}={best}"
+
+
+def _shown(setting: str) -> str:
+    (shown,) = masked([setting])
+    return shortened_value(shown, SHOWN)
