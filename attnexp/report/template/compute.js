@@ -264,7 +264,7 @@ const Computing = (tools) => {
     const numbers = one.programs.fit.numbers.map((name) => ({ name, label: name.split(".").pop(), learned: fit.get(name).data[0] }));
     const picture = make("div", { class: "picture fitted" }), map = make("div", { class: "computed-map" });
     const errors = make("div", { class: "picture" }), marked = make("p", { class: "faint" });
-    const known = one.truth ? [make("p", { class: "faint" }, "Thin and dashed: the curve that the points were drawn around.")] : [];
+    const known = one.truth ? " Thin and dashed: the curve that the points were drawn around." : "";
     let frame = null;
     const told = make("p", { class: "reading", "aria-live": "polite" });
     const span = (values, more) => {
@@ -362,7 +362,7 @@ const Computing = (tools) => {
       const ends = span(losses.filter(Number.isFinite), 0.08), moved = Math.abs(Math.abs(now / set.learned) - 1) > 0.02;
       const frame = framed(errors, 0.3, `leave-one-out error by ${set.label}`,
         { name: `${set.label} (log)`, ends: [values[0], values[32]], ticks: [0, 8, 16, 24, 32].map((i) => values[i]), log: true },
-        { name: "error", ends, ticks: roundTicks(...ends, 3) });
+        { name: "error", ends, ticks: roundTicks(...ends, 5) });
       const at = (v, style) => draw("line", { x1: frame.toX(v), x2: frame.toX(v), y1: frame.top, y2: frame.bottom, class: style });
       if (moved) frame.svg.append(at(Math.abs(set.learned), "learned-line"));
       frame.svg.append(at(Math.min(Math.max(Math.abs(now), values[0]), values[32]), "now-line"), path(frame, values, losses, "computed-line"));
@@ -391,9 +391,9 @@ const Computing = (tools) => {
     } }, "as it was"));
     redraw();
     new ResizeObserver(redraw).observe(picture);
-    const hint = make("p", { class: "faint" }, `Drag a point, or click to add up to ${one.slots - first}.`);
+    const hint = make("p", { class: "faint" }, `Drag a point, or click to add up to ${one.slots - first}.${known}`);
     const drawn = make("div", { class: "charts fits" }, picture, map, ...(slidable(one) ? [make("div", { class: "errors" }, marked, errors)] : []));
-    const elements = [hint, ...known, make("div", { class: "controls still" }, ...controls), drawn, told];
+    const elements = [hint, make("div", { class: "controls still" }, ...controls), drawn, told];
     return { elements, redraw };
   }
 
@@ -406,9 +406,11 @@ const Computing = (tools) => {
 
   // Tensors of one attention, with every step.
 
-  const FEATURES = { queries: "queries", keys: "keys", values: "keys", context: "queries" };
-  const down = { ...FEATURES, scores: "queries", mask: "queries", weights: "queries" };
-  const across = { ...Object.fromEntries(Object.keys(FEATURES).map((name) => [name, "features"])), scores: "keys", mask: "keys", weights: "keys" };
+  // The axes of each tensor.
+  const QUERY = ["query", "queries"], KEY = ["key", "keys"], FEATURE = ["feature", "features"];
+  const down = { queries: QUERY, keys: KEY, values: KEY, context: QUERY, scores: QUERY, mask: QUERY, weights: QUERY };
+  const across = { queries: FEATURE, keys: FEATURE, values: FEATURE, context: FEATURE, scores: KEY, mask: KEY, weights: KEY };
+  const counted = (count, [single, several]) => `${count} ${count === 1 ? single : several}`;
 
   function tensors(one, id) {
     const program = new Interpreter.Program(one.programs.steps), body = make("div", { class: "matrices" });
@@ -447,7 +449,7 @@ const Computing = (tools) => {
         return cell;
       }));
       const body = make("tbody", {}, ...Array.from({ length: rows }, (_, row) => line(row)));
-      return make("figure", { class: "matrix" }, make("figcaption", {}, `${text} (${rows} ${down[name ?? text]} \u00d7 ${columns} ${across[name ?? text]})`), make("div", { class: "scroll" }, make("table", {}, body)));
+      return make("figure", { class: "matrix" }, make("figcaption", {}, `${text} (${counted(rows, down[name ?? text])} \u00d7 ${counted(columns, across[name ?? text])})`), make("div", { class: "scroll" }, make("table", {}, body)));
     }
 
     function typed(name, place, v, row, column) {

@@ -3,7 +3,7 @@
   const content = JSON.parse(document.getElementById("content").textContent);
   const DASHES = ["", "7 3", "2 3", "8 3 2 3"];
   const COLOURS = 8, GOLD = "#ff5f52", MISSING = "\u2013";
-  const MAP = 320, MARGIN = 8, LARGE = 1.6, HALF_A4 = 330;
+  const MAP = 320, MARGIN = 8, WIDE_CELL = 2.5, LARGE = 1.6, HALF_A4 = 330;
   const root = document.documentElement;
 
   // Elements. Text only ever enters the page as text.
@@ -131,7 +131,7 @@
 
   // Presented: the space that an element is given, and elements that grow with it.
 
-  const SMALLEST = 160, STEP = 0.05, SMALLEST_ZOOM = 1.5, LARGEST_ZOOM = 5;
+  const SMALLEST = 110, STEP = 0.05, SMALLEST_ZOOM = 1.5, LARGEST_ZOOM = 5;
   const roomIn = (element) => (presenting()
     ? { width: Math.max(element.clientWidth, SMALLEST), height: Math.max(element.clientHeight, SMALLEST) } : null);
 
@@ -353,12 +353,13 @@
       const within = (below) => {
         const high = (room.height - below) / height;
         if (upwards) return Math.min(wide, (high * height) / width);
-        return Math.min(wide, high, presenting() ? Infinity : 24);
+        return presenting() ? Math.min(wide, WIDE_CELL * high) : Math.min(wide, high, 24);
       };
       const flat = (named.columns ? 12 * type : 0) + MARGIN + 16 * type;
       const upright = columns.numbers === null && named.columns && measure(columns) > within(flat) - 2;
       const below = upright ? Math.ceil(measure(columns)) + MARGIN + 16 * type : flat;
-      const cell = within(below), high = upwards ? (cell * width) / height : cell;
+      const cell = within(below);
+      const high = upwards ? (cell * width) / height : Math.min(cell, (room.height - below) / height);
       return { left, below, cell, high, upright, named, width, height, upwards };
     };
     const all = side({ rows: true, columns: true });
@@ -538,11 +539,9 @@
       const area = roomIn(maps), most = (side) => Math.max(...drawn.map((one) => one[side]));
       const room = area && divided(area, spec.configurations.length, most("wide"), most("tall"));
       if (room) {
-        const canvases = [...maps.querySelectorAll("canvas")];
         for (const figure of maps.children) figure.style.width = `${room.width}px`;
-        for (const canvas of canvases) canvas.hidden = true;
-        room.height = Math.max(room.height - Math.max(...[...maps.children].map((figure) => figure.offsetHeight)), 80);
-        for (const canvas of canvases) canvas.hidden = false;
+        const above = (canvas) => canvas.getBoundingClientRect().top - canvas.parentElement.getBoundingClientRect().top;
+        room.height = Math.max(room.height - Math.max(...[...maps.querySelectorAll("canvas")].map(above)), SMALLEST);
       }
       drawn.forEach((one) => one.paint(room));
     }
