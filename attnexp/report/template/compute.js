@@ -228,7 +228,8 @@ const Computing = (tools) => {
     const wide = room ? room.width : Math.min(Math.max(holder.clientWidth || WIDE, 240), WIDEST);
     const high = room ? room.height : wide * share;
     const left = type * (26 + 6.4 * Math.max(...y.ticks.map((tick) => number(tick).length), 1));
-    const right = wide - 14 * type, top = 8 * type, bottom = high - 36 * type;
+    const half = (tick) => 3.5 * type * number(tick).length;
+    const right = wide - Math.max(14 * type, ...x.ticks.slice(-1).map(half)), top = 8 * type, bottom = high - 36 * type;
     const along = x.log ? Math.log : (v) => v;
     const [x0, x1] = x.ends.map(along), [y0, y1] = y.ends;
     const toX = (v) => left + ((along(v) - x0) / (x1 - x0 || 1)) * (right - left);
@@ -238,9 +239,8 @@ const Computing = (tools) => {
     for (const tick of y.ticks) svg.append(draw("text", { x: left - 6, y: toY(tick) + 4 * type, "text-anchor": "end" }, number(tick)));
     let taken = -Infinity;
     for (const tick of x.ticks) {
-      const half = 3.5 * type * number(tick).length;
-      if (toX(tick) - half < taken) continue;
-      taken = toX(tick) + half + 4;
+      if (toX(tick) - half(tick) < taken) continue;
+      taken = toX(tick) + half(tick) + 4;
       svg.append(draw("text", { x: toX(tick), y: bottom + 15 * type, "text-anchor": "middle" }, number(tick)));
     }
     const middle = (top + bottom) / 2;
