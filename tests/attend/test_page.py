@@ -79,3 +79,30 @@ def test_a_number_is_edited_and_a_key_hidden(tmp_path):
         assert driver.get_log("browser") == []
     finally:
         driver.quit()
+
+
+@needs_browser
+@pytest.mark.parametrize("style", ["light", "dark"])
+def test_columns_are_as_wide_as_each_other_and_texts_have_contrast(tmp_path, style):
+    main([*CASES["gaussian"], "--output", str(tmp_path / "page.html")])
+    axe = pytest.importorskip("axe_core_python.selenium").Axe()
+    driver = started(tmp_path / "profile")
+    try:
+        scheme = {"name": "prefers-color-scheme", "value": style}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        driver.get((tmp_path / "page.html").as_uri())
+        widths = driver.execute_script(
+            "return [...document.querySelectorAll('.matrix tr')].map((row) =>"
+            " [...row.cells].map((cell) => cell.getBoundingClientRect().width))"
+        )
+        assert len(widths) > 10
+        assert all(max(row) < 1.3 * min(row) for row in widths)
+        captions = driver.execute_script(
+            "return [...document.querySelectorAll('.matrix figcaption')].map((c) => c.innerText)"
+        )
+        assert "weights (2 queries \u00d7 3 keys)" in captions
+        assert "context (2 queries \u00d7 1 feature)" in captions
+        faults = axe.run(driver)["violations"]
+        assert [(fault["id"], len(fault["nodes"])) for fault in faults] == []
+    finally:
+        driver.quit()
