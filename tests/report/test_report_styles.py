@@ -84,7 +84,7 @@ def test_labels_break_between_words(opened, width):
         return found;
     """
     found = opened(width).execute_script(script)
-    assert ("screen_" in dict(found)) and ("gaussian" in dict(found))
+    assert {"screen_", "gaussian"} <= {text for text, _ in found}
     assert {lines for _, lines in found} == {1}
 
 
