@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.core.batch import Batch, Column, Points, RegressionSpec, Seq2SeqSpec, in_units
@@ -14,7 +14,7 @@ from attnexp.core.errors import RequestError
 from attnexp.core.writing import Characters, Separated
 from attnexp.data.curve import Curve
 from attnexp.data.text import source_text
-from attnexp.tracing.program import program_of
+from attnexp.tracing.program import program_of, require_finite
 from attnexp.tracing.trace import traced
 from attnexp.training.prepared_run import PreparedRun
 
@@ -132,19 +132,9 @@ def _padded(test: Batch, spec: Seq2SeqSpec, source: int, target: int) -> Batch:
 
 
 def _program(run: PreparedRun, batch: Batch) -> dict[str, Any]:
-    _require_finite(run.model)
-    return program_of(traced(run.model, batch))
-
-
-def _require_finite(model: nn.Module) -> None:
-    """Raise RequestError for parameters that are not finite in the 16 bits of a page."""
-    numbers = torch.cat([each.detach().flatten() for each in (torch.zeros(0), *model.parameters())])
-    spoilt = int((~numbers.half().isfinite()).sum())
-    if spoilt:
-        raise RequestError(
-            f"{spoilt:,} of its {len(numbers):,} parameters are NaN, infinite or above "
-            f"{torch.finfo(torch.half).max:,.0f}"
-        )
+    graph = traced(run.model, batch)
+    require_finite(run.model, graph)
+    return program_of(graph)
 
 
 def _numbers(tensor: Tensor) -> list[float]:

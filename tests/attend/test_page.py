@@ -50,6 +50,15 @@ def test_a_page_of_many_numbers_is_refused(tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.parametrize("width", ["1e6", "1e30"])
+def test_a_parameter_that_a_page_cannot_hold_is_one_sentence(tmp_path, width):
+    words = ["model=gaussian", f"model.width={width}", *TYPED]
+    with pytest.raises(
+        Exception, match=r"^some of its parameters are NaN, infinite or above 65,504$"
+    ):
+        main([*words, "--output", str(tmp_path / "page.html")])
+
+
 @needs_browser
 def test_a_number_is_edited_and_a_key_hidden(tmp_path):
     main([*CASES["gaussian"], "--output", str(tmp_path / "page.html")])

@@ -81,5 +81,7 @@ def test_parameters_that_a_page_cannot_hold_are_one_sentence(words, number):
     run = prepared(*words, *CURVE)
     with torch.no_grad():
         next(run.model.parameters()).flatten()[0] = number
-    with pytest.raises(RequestError, match=r"^1 of its \d+ parameters .* NaN, infinite .* 65,504$"):
+    with pytest.raises(
+        RequestError, match=r"^some of its parameters are NaN, infinite or above 65,504$"
+    ):
         computed(run)
