@@ -77,7 +77,7 @@ def program_of(traced: Traced) -> dict[str, Any]:
 
 
 def require_finite(module: nn.Module, traced: Traced) -> None:
-    """Raise RequestError for parameters and numbers that are not finite in the 16 bits of a page."""
+    """Raise RequestError for parameters and numbers that are not finite in a page's 16 bits."""
     numbers = [traced.parameters[name] for name in traced.numbers]
     if not all(bool(each.half().isfinite().all()) for each in (*module.parameters(), *numbers)):
         most = torch.finfo(torch.half).max
