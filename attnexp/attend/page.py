@@ -9,7 +9,7 @@ from attnexp.core.errors import RequestError
 from attnexp.report.content import tensors_content
 from attnexp.report.render import page
 from attnexp.runs.files import write_output
-from attnexp.tracing.program import program_of
+from attnexp.tracing.program import program_of, require_finite
 from attnexp.tracing.trace import graph_of
 
 GIVEN = ("queries", "keys", "scores", "values", "mask")
@@ -23,7 +23,7 @@ def write_page(outcome: Outcome, path: Path) -> None:
     """Write a page that computes every step again when a number is edited.
 
     Raises RequestError for more than `MOST` numbers, for a score or a normalizer that cannot be
-    traced, and for a file that cannot be written.
+    traced or have parameters that are not finite in 16 bits, and for a file that cannot be written.
     """
     count = sum(array.size for array in outcome.tensors.values())
     if count > MOST:
@@ -34,7 +34,9 @@ def write_page(outcome: Outcome, path: Path) -> None:
         for name in GIVEN
         if name in outcome.tensors and name not in computed
     }
-    program = program_of(graph_of(outcome.stepwise.eval(), inputs))
+    graph = graph_of(outcome.stepwise.eval(), inputs)
+    require_finite(outcome.stepwise, graph)
+    program = program_of(graph)
     given = {name: tensor.flatten().tolist() for name, tensor in inputs.items()}
     names = {"score": outcome.score, "normalizer": outcome.normalizer}
     content = tensors_content(outcome.title, program, given, names)

@@ -1,5 +1,6 @@
 """The content with which a page computes the answers of a trained run."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,11 +9,12 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from attnexp.architectures.seq2seq import Seq2Seq
-from attnexp.core.batch import Batch, Points, RegressionSpec, Seq2SeqSpec
+from attnexp.core.batch import Batch, Column, Points, RegressionSpec, Seq2SeqSpec, in_units
 from attnexp.core.errors import RequestError
 from attnexp.core.writing import Characters, Separated
+from attnexp.data.curve import Curve
 from attnexp.data.text import source_text
-from attnexp.tracing.program import program_of
+from attnexp.tracing.program import program_of, require_finite
 from attnexp.tracing.trace import traced
 from attnexp.training.prepared_run import PreparedRun
 
@@ -39,8 +41,8 @@ def computed(run: PreparedRun) -> dict[str, Any]:
 
 def _of_curve(run: PreparedRun, spec: RegressionSpec) -> dict[str, Any]:
     train = run.dataset.train
-    if (spec.x_dim, spec.y_dim) != (1, 1) or spec.x:
-        raise RequestError("it has several inputs, or inputs in units of their own")
+    if (spec.x_dim, spec.y_dim) != (1, 1):
+        raise RequestError(f"it has {spec.x_dim} inputs and {spec.y_dim} outputs, not one of each")
     if train.keys.shape[1] > MOST_POINTS:
         raise RequestError(f"it has more than {MOST_POINTS} training points")
     keys, values = (F.pad(each[0], (0, 0, 0, SPARE)) for each in (train.keys, train.values))
@@ -55,12 +57,27 @@ def _of_curve(run: PreparedRun, spec: RegressionSpec) -> dict[str, Any]:
     return {
         "kind": "curve",
         "programs": programs,
-        "x": _numbers(train.keys),
-        "y": _numbers(train.values),
-        "grid": _numbers(grid),
+        "x": _numbers(in_units(train.keys[0], spec.x)),
+        "y": _numbers(in_units(train.values[0], spec.y)),
+        "grid": _numbers(in_units(grid, spec.x)),
+        "truth": _truth(run, grid),
+        "units": {"x": _units(spec.x, "x"), "y": _units(spec.y, "y")},
         "slots": len(keys),
         "main": "pooling",
     }
+
+
+def _truth(run: PreparedRun, grid: Tensor) -> list[float] | None:
+    """Return the curve that the points were drawn around, if it is known."""
+    return _numbers(run.dataset.truth(grid[:, 0])) if isinstance(run.dataset, Curve) else None
+
+
+def _units(columns: Sequence[Column], name: str) -> dict[str, Any]:
+    """Return the name, mean and deviation by which a page standardises numbers."""
+    if not columns:
+        return {"name": name, "mean": 0.0, "deviation": 1.0}
+    (column,) = columns
+    return {"name": column.name, "mean": column.mean, "deviation": column.deviation}
 
 
 def _points(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Points:
@@ -115,7 +132,9 @@ def _padded(test: Batch, spec: Seq2SeqSpec, source: int, target: int) -> Batch:
 
 
 def _program(run: PreparedRun, batch: Batch) -> dict[str, Any]:
-    return program_of(traced(run.model, batch))
+    graph = traced(run.model, batch)
+    require_finite(run.model, graph)
+    return program_of(graph)
 
 
 def _numbers(tensor: Tensor) -> list[float]:

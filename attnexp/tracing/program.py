@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import Tensor, fx
+from torch import Tensor, fx, nn
 
 from attnexp.core.errors import RequestError
 from attnexp.tracing.trace import Traced
@@ -74,6 +74,14 @@ def program_of(traced: Traced) -> dict[str, Any]:
         "sites": sites,
         "numbers": list(traced.numbers),
     }
+
+
+def require_finite(module: nn.Module, traced: Traced) -> None:
+    """Raise RequestError for parameters and numbers that are not finite in a page's 16 bits."""
+    numbers = [traced.parameters[name] for name in traced.numbers]
+    if not all(bool(each.half().isfinite().all()) for each in (*module.parameters(), *numbers)):
+        most = torch.finfo(torch.half).max
+        raise RequestError(f"some of its parameters are NaN, infinite or above {most:,.0f}")
 
 
 def _name(node: fx.Node) -> str:

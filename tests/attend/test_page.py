@@ -50,6 +50,15 @@ def test_a_page_of_many_numbers_is_refused(tmp_path):
     assert not (tmp_path / "page.html").exists()
 
 
+@pytest.mark.parametrize("width", ["1e6", "1e30"])
+def test_a_parameter_that_a_page_cannot_hold_is_one_sentence(tmp_path, width):
+    words = ["model=gaussian", f"model.width={width}", *TYPED]
+    with pytest.raises(
+        Exception, match=r"^some of its parameters are NaN, infinite or above 65,504$"
+    ):
+        main([*words, "--output", str(tmp_path / "page.html")])
+
+
 @needs_browser
 def test_a_number_is_edited_and_a_key_hidden(tmp_path):
     main([*CASES["gaussian"], "--output", str(tmp_path / "page.html")])
@@ -77,5 +86,32 @@ def test_a_number_is_edited_and_a_key_hidden(tmp_path):
         driver.get(address)
         assert driver.execute_script(weights) == shown
         assert driver.get_log("browser") == []
+    finally:
+        driver.quit()
+
+
+@needs_browser
+@pytest.mark.parametrize("style", ["light", "dark"])
+def test_columns_are_as_wide_as_each_other_and_texts_have_contrast(tmp_path, style):
+    main([*CASES["gaussian"], "--output", str(tmp_path / "page.html")])
+    axe = pytest.importorskip("axe_core_python.selenium").Axe()
+    driver = started(tmp_path / "profile")
+    try:
+        scheme = {"name": "prefers-color-scheme", "value": style}
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        driver.get((tmp_path / "page.html").as_uri())
+        widths = driver.execute_script(
+            "return [...document.querySelectorAll('.matrix tr')].map((row) =>"
+            " [...row.cells].map((cell) => cell.getBoundingClientRect().width))"
+        )
+        assert len(widths) > 10
+        assert all(max(row) < 1.3 * min(row) for row in widths)
+        captions = driver.execute_script(
+            "return [...document.querySelectorAll('.matrix figcaption')].map((c) => c.innerText)"
+        )
+        assert "weights (2 queries \u00d7 3 keys)" in captions
+        assert "context (2 queries \u00d7 1 feature)" in captions
+        faults = axe.run(driver)["violations"]
+        assert [(fault["id"], len(fault["nodes"])) for fault in faults] == []
     finally:
         driver.quit()

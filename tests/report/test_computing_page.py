@@ -13,6 +13,7 @@ from attnexp.config.trust import Trust
 from attnexp.core.batch import Seq2SeqSpec
 from attnexp.runs.folder import load_run
 from attnexp.tasks.decoding import ask
+from attnexp.tracing.computed import ALONG
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,67 @@ def test_a_width_and_a_point_change_the_curve(opened):
         ".find((one) => one.innerText === 'as it was').click()"
     )
     assert curve_of(opened) == first
+
+
+@needs_browser
+def test_the_legend_names_a_dashed_line_only_if_there_is_one(opened):
+    read = """
+        return [document.querySelectorAll(".learned-line").length,
+                [...document.querySelectorAll(".errors p")].map((one) => one.innerText).join("")];
+    """
+    assert opened.execute_script(read) == [0, "Leave-one-out error by width."]
+    opened.execute_script(SET, "width", "190")
+    assert opened.execute_script(read)[0] == 1
+
+
+@needs_browser
+def test_a_curve_names_its_axes_and_shows_the_truth(opened):
+    names = (
+        "return [...document.querySelectorAll('.fits .axis-name')].map((one) => one.textContent)"
+    )
+    assert opened.execute_script(names) == ["x", "y", "width (log)", "error"]
+    drawn = "return document.querySelector('.truth-line').getAttribute('d').split('L').length"
+    assert opened.execute_script(drawn) == ALONG
+
+
+@needs_browser
+@pytest.mark.parametrize("style", ["light", "dark"])
+def test_axe_finds_nothing_on_a_page_that_computes(opened, style):
+    axe = pytest.importorskip("axe_core_python.selenium").Axe()
+    scheme = {"name": "prefers-color-scheme", "value": style}
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    faults = axe.run(opened)["violations"]
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in faults] == []
+
+
+SLIDERS = "return [...document.querySelectorAll('.computes input[type=range]')].length"
+
+
+@needs_browser
+def test_a_page_starts_with_a_model_that_has_a_slider(browser, regression_runs, tmp_path):
+    main([*map(str, regression_runs("average", "gaussian")), "--output", str(tmp_path / "a.html")])
+    browser.get((tmp_path / "a.html").as_uri())
+    assert browser.execute_script(SLIDERS) == 1
+    browser.execute_script(SET, "configuration", "average")
+    assert browser.execute_script(SLIDERS) == 0
+    address = browser.current_url
+    browser.get("about:blank")
+    browser.get(address)
+    assert browser.execute_script(SLIDERS) == 0
+
+
+@pytest.fixture
+def regression_runs(tmp_path, succeeds):
+    """What trains a model of each name on a curve, and returns the folders."""
+
+    def trained(*models):
+        for model in models:
+            words = (f"model={model}", "train.max_epochs=1", f"hydra.run.dir={tmp_path / model}")
+            succeeds(*words)
+        return [tmp_path / model for model in models]
+
+    return trained
 
 
 def test_a_static_page_has_no_programs(finished_runs, tmp_path):

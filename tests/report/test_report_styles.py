@@ -68,6 +68,26 @@ def test_axe_finds_nothing(opened, width, style, presented):
     assert [(fault["id"], [node["target"] for node in fault["nodes"]]) for fault in faults] == []
 
 
+@pytest.mark.parametrize("width", [1280, 375])
+def test_labels_break_between_words(opened, width):
+    script = """
+        const found = [];
+        for (const label of document.querySelectorAll(".named td:first-child .label")) {
+            const walker = document.createTreeWalker(label, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) {
+                const range = document.createRange();
+                range.selectNodeContents(walker.currentNode);
+                const lines = new Set([...range.getClientRects()].map((one) => one.top));
+                found.push([walker.currentNode.data, lines.size]);
+            }
+        }
+        return found;
+    """
+    found = opened(width).execute_script(script)
+    assert {"screen_", "gaussian"} <= {text for text, _ in found}
+    assert {lines for _, lines in found} == {1}
+
+
 def test_a_phone_shows_name_result_and_standing_without_scrolling(opened):
     page = opened(375)
     script = """

@@ -9,6 +9,10 @@ from interpreted import interpreted, needs_node, numbers_of
 from attnexp.attention.pooling import AttentionPooling
 from attnexp.core.batch import Seq2SeqSpec
 from attnexp.core.errors import RequestError
+from attnexp.probe.laws.base import Rows
+from attnexp.probe.laws.hard import Hard
+from attnexp.probe.laws.shuffled import Shuffled
+from attnexp.probe.laws.uniform import Uniform
 from attnexp.probe.rewriting import rewritten
 from attnexp.tracing.program import program_of
 from attnexp.tracing.trace import traced
@@ -79,15 +83,6 @@ def test_a_page_computes_what_pytorch_computes(answers, words):
         torch.testing.assert_close(found[name], tensor, rtol=1e-4, atol=2e-5 * scale, msg=name)
 
 
-def uniform(weights, valid):
-    return valid / valid.sum(dim=-1, keepdim=True).clamp(min=1)
-
-
-def hard(weights, valid):
-    largest = weights.masked_fill(~valid, -1).argmax(dim=-1, keepdim=True)
-    return torch.zeros_like(weights).scatter(-1, largest, 1.0) * valid.any(dim=-1, keepdim=True)
-
-
 def first_head_out(weights, valid):
     return weights * torch.tensor([0.0, 1.0]).view(1, 2, 1, 1)
 
@@ -101,6 +96,11 @@ AS_TRAINED = {"law": "learned", "temperature": 1, "off": {"layer": 0, "head": 0}
 def decoder(request):
     run = prepared(*request.param)
     model, batch = rounded(run.model.eval()), example(run)
+    return model, batch, by_page(model, batch)
+
+
+def by_page(model, batch):
+    """What computes outputs and weights in the page, under settings."""
     inputs = {name: numbers_of(tensor) for name, tensor in batch.tensors().items()}
     names = ["outputs", "cross"]
     job = {"program": program_of(traced(model, batch)), "inputs": inputs, "outputs": names}
@@ -109,43 +109,108 @@ def decoder(request):
         (found,) = interpreted([{**job, "main": "cross", "settings": AS_TRAINED | settings}])
         return found
 
-    return model, batch, computed
+    return computed
+
+
+def by_class(law):
+    """The rewrite of a law of `attnexp probe`."""
+    return lambda weights, valid: law.replace(Rows(weights, valid, None, random(weights)))
+
+
+def random(weights):
+    return lambda: torch.rand(weights.shape, generator=torch.Generator().manual_seed(0))
+
+
+REWRITES = {
+    "uniform": by_class(Uniform()),
+    "hard": by_class(Hard()),
+    "shuffled": by_class(Shuffled()),
+    "off": first_head_out,
+}
+"""The laws of a page as those of `attnexp probe`, whose `zero` is applied to one head."""
+
+POOLERS = [
+    (f"model={model}", f"normalizer={normalizer}")
+    for normalizer in choice_names("normalizer")
+    for model in ("additive", "average")  # all keys of average tie
+]
+
+
+@pytest.fixture(scope="module")
+def lawful():
+    """The weights under each law: those of PyTorch, and those of the page."""
+    jobs, wanted = [], []
+    for words in POOLERS:
+        run = prepared("arch=pooling", *words, *SEQUENCES, "arch.dim=8", "arch.heads=2")
+        model, batch = rounded(run.model.eval()), example(run)
+        inputs = {name: numbers_of(tensor) for name, tensor in batch.tensors().items()}
+        job = {"program": program_of(traced(model, batch)), "inputs": inputs, "main": "cross"}
+        for law, rewrite in REWRITES.items():
+            changed = rewritten(model, lambda _, rewrite=rewrite: rewrite)
+            with torch.no_grad():
+                prediction = changed(batch, need_weights=True)
+            wanted.append({"outputs": prediction.outputs, **prediction.weights})
+            job |= {"outputs": ["outputs", "cross"], "settings": AS_TRAINED | {"law": law}}
+            jobs.append(dict(job))
+    names = [(words, law) for words in POOLERS for law in REWRITES]
+    return dict(zip(names, zip(wanted, interpreted(jobs), strict=True), strict=True))
 
 
 @needs_node
-@pytest.mark.parametrize(
-    ("law", "rewrite"), [("uniform", uniform), ("hard", hard), ("off", first_head_out)]
-)
-def test_a_law_of_the_page_is_that_of_probe(decoder, law, rewrite):
-    model, batch, computed = decoder
+@pytest.mark.parametrize("law", REWRITES)
+@pytest.mark.parametrize("words", POOLERS, ids=" ".join)
+def test_a_law_of_the_page_is_that_of_probe(lawful, words, law):
+    wanted, found = lawful[words, law]
+    weights, own = wanted["cross"], found["cross"].view_as(wanted["cross"])
+    if law == "shuffled":  # each draws an order of its own
+        weights, own = (each.sort(dim=-1).values for each in (weights, own))
+    else:
+        outputs = wanted["outputs"].flatten()
+        torch.testing.assert_close(found["outputs"], outputs, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(own, weights, rtol=1e-4, atol=1e-5)
+
+
+@needs_node
+@pytest.mark.parametrize("law", ["uniform", "hard", "off"])
+def test_a_law_of_a_transformer_is_that_of_probe(law):
+    run = prepared(*TRANSFORMER)
+    model, batch = rounded(run.model.eval()), example(run)
+    rewrite = REWRITES[law]
     changed = rewritten(model, lambda site: rewrite if site.part == "cross" else lambda w, _: w)
     with torch.no_grad():
         wanted = changed(batch, need_weights=True)
-    found = computed(law=law)
+    found = by_page(model, batch)(law=law)
     torch.testing.assert_close(found["outputs"], wanted.outputs.flatten(), rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(found["cross"], wanted.weights["cross"].flatten())
 
 
 @needs_node
-def test_shuffled_weights_are_the_same_numbers_on_other_keys(decoder):
-    _, batch, computed = decoder
-    shape = (-1, batch.keys.shape[1])
-    before, after = (computed(law=law)["cross"].view(shape) for law in ("learned", "shuffled"))
-    torch.testing.assert_close(after.sort(dim=-1).values, before.sort(dim=-1).values)
+def test_shuffled_weights_are_on_other_keys(decoder):
+    _, _, computed = decoder
+    before, after = (computed(law=law)["cross"] for law in ("learned", "shuffled"))
     assert not torch.equal(before, after)
 
 
 @needs_node
-def test_a_dragged_weight_takes_from_the_others_of_its_row(decoder):
-    _, batch, computed = decoder
-    dragged = {"layer": 0, "head": 0, "row": 1, "key": 2, "weight": 0.75}
-    found = computed(dragged=dragged)["cross"].view(2, -1, batch.keys.shape[1])
+@pytest.mark.parametrize("normalizer", ["softmax", "sparsemax", "sigmoid", "relu", "sink"])
+def test_a_dragged_weight_takes_from_the_others_of_its_row(normalizer):
+    run = prepared(*TRANSFORMER, f"normalizer={normalizer}")
+    model, batch = rounded(run.model.eval()), example(run)
+    computed = by_page(model, batch)
+    for weight in (0.1, 0.75, 40.0):
+        takes_from_the_others(computed, batch.keys.shape[1], weight)
+
+
+def takes_from_the_others(computed, width, weight):
+    dragged = {"layer": 0, "head": 0, "row": 1, "key": 2, "weight": weight}
+    found = computed(dragged=dragged)["cross"].view(2, -1, width)
     before = computed()["cross"].view_as(found)
-    assert found[0, 1, 2] == 0.75
+    whole = before[0, 1].sum()
     others = before[0, 1].clone()
     others[2] = 0
-    others *= 0.25 / others.sum()
-    others[2] = 0.75
+    set_to = min(torch.tensor(weight), whole)
+    others *= (whole - set_to) / others.sum().clamp(min=1e-9)
+    others[2] = set_to
     torch.testing.assert_close(found[0, 1], others)
     torch.testing.assert_close(found[1], before[1])
     torch.testing.assert_close(found[0, 0], before[0, 0])

@@ -4,9 +4,9 @@
 // configuration, or the reason why it cannot be computed. The address of the page holds what was set.
 "use strict";
 const Computing = (tools) => {
-  const { make, draw, paint, number, roundTicks } = tools;
+  const { make, draw, paint, number, roundTicks, roomIn, typeSize } = tools;
   const RUN = { learned: "learned", uniform: "uniform", hard: "hard", shuffled: "shuffled", off: "one head off" };
-  const STEPS = 200, WIDE = 560, HIGH = 300, EDGE = 44;
+  const STEPS = 200, WIDE = 560, WIDEST = 640, LINE = 17;
 
   // The address: what was typed and set, so that a link shows the same.
 
@@ -35,7 +35,10 @@ const Computing = (tools) => {
     return make("label", {}, text, select);
   }
 
-  const entropy = (row) => -row.reduce((sum, w) => sum + (w > 0 ? w * Math.log(w) : 0), 0);
+  function entropy(row) { // of the weights over their sum
+    const whole = row.reduce((sum, w) => sum + w, 0);
+    return -row.reduce((sum, w) => sum + (w > 0 ? (w / whole) * Math.log(w / whole) : 0), 0);
+  }
 
   // Sequences.
 
@@ -127,8 +130,11 @@ const Computing = (tools) => {
       const columns = { name: "source", symbols: source.map((i) => one.source_vocab[i]), numbers: null };
       const canvas = make("canvas", { role: "img", "aria-label": "source symbols that each symbol of the answer looks at" });
       const gold = one.gold && input.value === one.first ? one.gold.slice(0, written.length) : null;
-      const place = paint(canvas, found, rows, columns, gold, Math.max(4 / wide, ...found));
-      const lines = written.map((_, row) => {
+      const room = roomIn(map);
+      if (room) room.width -= 4 * LINE;
+      const place = paint(canvas, found, rows, columns, gold, Math.max(4 / wide, ...found), room);
+      const fits = place.high >= 11 * typeSize(); // digits over cells that are lower would lie over each other
+      const lines = !fits ? [] : written.map((_, row) => {
         const own = entropy(found.slice(row * wide, (row + 1) * wide));
         const line = make("span", {}, own.toFixed(2));
         line.style.height = `${place.high}px`;
@@ -154,8 +160,9 @@ const Computing = (tools) => {
         const cell = cellAt(event);
         if (!cell) return;
         event.preventDefault();
-        const begin = latest.found[cell.row * wide + cell.key], from = event.clientY;
-        const moved = (now) => change(cell, Math.min(1, Math.max(0, begin + (from - now.clientY) / 100)));
+        const own = latest.found.slice(cell.row * wide, (cell.row + 1) * wide);
+        const begin = own[cell.key], from = event.clientY, whole = own.reduce((sum, w) => sum + w, 0);
+        const moved = (now) => change(cell, Math.max(0, begin + (whole * (from - now.clientY)) / 100));
         const ended = () => {
           window.removeEventListener("pointermove", moved);
           window.removeEventListener("pointerup", ended);
@@ -182,7 +189,8 @@ const Computing = (tools) => {
       written = [...before.slice(0, row), symbol, ...before.slice(row + 1)];
       redraw();
       const was = one.target_vocab[before[row]], is = one.target_vocab[symbol];
-      told.textContent = `weight ${weight.toFixed(2)} on source ${key + 1} \u201c${latest.columns.symbols[key]}\u201d: answer ${row + 1} is \u201c${is}\u201d${was === is ? "" : ` in place of \u201c${was}\u201d`}`;
+      const set = latest.found[row * source.length + key];
+      told.textContent = `weight ${set.toFixed(2)} on source ${key + 1} \u201c${latest.columns.symbols[key]}\u201d: answer ${row + 1} is \u201c${is}\u201d${was === is ? "" : ` in place of \u201c${was}\u201d`}`;
     }
 
     function set(change) {
@@ -211,60 +219,98 @@ const Computing = (tools) => {
 
   // Curves.
 
+  const pathOf = (xs, ys) => xs.map((x, i) => [x, ys[i]]).filter((place) => place.every(Number.isFinite))
+    .map(([x, y], i) => `${i ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("");
+
+  // A picture with axes that fills its holder; `share` is its height over its width on the page.
+  function framed(holder, share, title, x, y) {
+    const type = typeSize(), room = roomIn(holder);
+    const wide = room ? room.width : Math.min(Math.max(holder.clientWidth || WIDE, 240), WIDEST);
+    const high = room ? room.height : wide * share;
+    const left = type * (26 + 6.4 * Math.max(...y.ticks.map((tick) => number(tick).length), 1));
+    const half = (tick) => 3.5 * type * number(tick).length;
+    const right = wide - Math.max(14 * type, ...x.ticks.slice(-1).map(half)), top = 8 * type, bottom = high - 36 * type;
+    const along = x.log ? Math.log : (v) => v;
+    const [x0, x1] = x.ends.map(along), [y0, y1] = y.ends;
+    const toX = (v) => left + ((along(v) - x0) / (x1 - x0 || 1)) * (right - left);
+    const toY = (v) => bottom - ((v - y0) / (y1 - y0 || 1)) * (bottom - top);
+    const svg = draw("svg", { viewBox: `0 0 ${wide} ${high}`, height: high, role: "img", "aria-label": title });
+    svg.style.maxWidth = `${wide}px`;
+    for (const tick of y.ticks) svg.append(draw("text", { x: left - 6, y: toY(tick) + 4 * type, "text-anchor": "end" }, number(tick)));
+    let taken = -Infinity;
+    for (const tick of x.ticks) {
+      if (toX(tick) - half(tick) < taken) continue;
+      taken = toX(tick) + half(tick) + 4;
+      svg.append(draw("text", { x: toX(tick), y: bottom + 15 * type, "text-anchor": "middle" }, number(tick)));
+    }
+    const middle = (top + bottom) / 2;
+    svg.append(
+      draw("line", { class: "axis", x1: left, x2: right, y1: bottom, y2: bottom }),
+      draw("text", { class: "axis-name", x: (left + right) / 2, y: high - 5, "text-anchor": "middle" }, x.name),
+      draw("text", { class: "axis-name", x: 12 * type, y: middle, "text-anchor": "middle", transform: `rotate(-90 ${12 * type} ${middle})` }, y.name),
+    );
+    const place = (event) => {
+      const box = svg.getBoundingClientRect(), shrunk = wide / box.width;
+      const across = ((event.clientX - box.left) * shrunk - left) / (right - left);
+      const down = (bottom - (event.clientY - box.top) * shrunk) / (bottom - top);
+      return [x.ends[0] + across * (x.ends[1] - x.ends[0]), y.ends[0] + down * (y.ends[1] - y.ends[0])];
+    };
+    return { svg, toX, toY, top, bottom, place };
+  }
+
   function curve(one, id) {
     const fit = new Interpreter.Program(one.programs.fit), leftOut = new Interpreter.Program(one.programs.left_out);
-    const points = one.x.map((x, i) => ({ x, y: one.y[i] })), first = points.length;
+    const points = one.x.map((x, i) => ({ x, y: one.y[i] })), first = points.length, { units } = one;
     const numbers = one.programs.fit.numbers.map((name) => ({ name, label: name.split(".").pop(), learned: fit.get(name).data[0] }));
-    const picture = make("div", { class: "picture" }), map = make("div", { class: "computed-map" }), errors = make("div", { class: "picture" });
+    const picture = make("div", { class: "picture fitted" }), map = make("div", { class: "computed-map" });
+    const errors = make("div", { class: "picture" }), marked = make("p", { class: "faint" });
+    const known = one.truth ? " Thin and dashed: the curve that the points were drawn around." : "";
+    let frame = null;
     const told = make("p", { class: "reading", "aria-live": "polite" });
     const span = (values, more) => {
       const [low, high] = [Math.min(...values), Math.max(...values)];
       return [low - (high - low) * more, high + (high - low) * more];
     };
-    const across = span(one.grid, 0.02), up = span(one.y, 0.15);
-    const toX = (x) => EDGE + ((x - across[0]) / (across[1] - across[0])) * (WIDE - EDGE - 8);
-    const toY = (y) => HIGH - EDGE + 12 - ((y - up[0]) / (up[1] - up[0])) * (HIGH - EDGE);
-    const fromX = (px) => across[0] + ((px - EDGE) / (WIDE - EDGE - 8)) * (across[1] - across[0]);
-    const fromY = (py) => up[0] + ((HIGH - EDGE + 12 - py) / (HIGH - EDGE)) * (up[1] - up[0]);
+    const across = span(one.grid, 0.02), up = span([...one.y, ...(one.truth ?? [])], 0.15);
+    const standard = (v, { mean, deviation }) => (v - mean) / deviation;
 
     function feed(program, each) {
-      const spare = one.slots - points.length;
-      program.set("keys", [...points.map((p) => p.x), ...Array(spare).fill(0)]);
-      program.set("values", [...points.map((p) => p.y), ...Array(spare).fill(0)]);
+      const spare = Array(one.slots - points.length).fill(0);
+      const keys = [...points.map((p) => standard(p.x, units.x)), ...spare];
+      program.set("keys", keys);
+      program.set("values", [...points.map((p) => standard(p.y, units.y)), ...spare]);
       if (!each) {
-        program.set("queries", one.grid);
+        program.set("queries", one.grid.map((x) => standard(x, units.x)));
         if (program.has("mask")) program.set("mask", Array.from({ length: one.slots }, (_, i) => (i < points.length ? 1 : 0)));
         return;
       }
-      program.set("queries", [...points.map((p) => p.x), ...Array(spare).fill(0)]);
+      program.set("queries", keys);
       const mask = [];
       for (let i = 0; i < one.slots; i += 1) for (let j = 0; j < one.slots; j += 1) mask.push(j < points.length && i !== j ? 1 : 0);
       program.set("mask", mask);
     }
 
-    function lossAt() { // the mean squared error at each point, hidden from itself
-      const found = leftOut.output("outputs").data;
-      return points.reduce((sum, p, i) => sum + (p.y - found[i]) ** 2, 0) / points.length;
-    }
+    const answers = (program) => Array.from(program.output("outputs").data, (v) => v * units.y.deviation + units.y.mean);
+    const path = ({ toX, toY }, xs, ys, style) => draw("path", { class: style, d: pathOf(xs.map(toX), ys.map(toY)) });
 
-    function axis(svg, low, high, ticks, vertical) {
-      for (const tick of ticks) {
-        const at = vertical ? toY(tick) : toX(tick);
-        svg.append(draw("text", vertical ? { x: EDGE - 6, y: at + 4, "text-anchor": "end" } : { x: at, y: HIGH - 6, "text-anchor": "middle" }, number(tick)));
-      }
+    function lossAt() { // the mean squared error at each point, hidden from itself
+      const found = answers(leftOut);
+      return points.reduce((sum, p, i) => sum + (p.y - found[i]) ** 2, 0) / points.length;
     }
 
     function redraw() {
       feed(fit, false);
-      const y = fit.output("outputs").data, svg = draw("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": "points and fitted curve" });
-      axis(svg, ...across, roundTicks(...across, 6), false);
-      axis(svg, ...up, roundTicks(...up, 5), true);
-      svg.append(draw("path", { d: `M${one.grid.map((x, i) => `${toX(x).toFixed(1)},${toY(y[i]).toFixed(1)}`).join("L")}`, class: "computed-line" }));
-      points.forEach((point, i) => svg.append(draw("circle", { cx: toX(point.x), cy: toY(point.y), r: i < first ? 4 : 5, class: i < first ? "point" : "point own", onpointerdown: (event) => grab(event, svg, point) })));
+      frame = framed(picture, 300 / 560, "points and fitted curve",
+        { name: units.x.name, ends: across, ticks: roundTicks(...across, 6) },
+        { name: units.y.name, ends: up, ticks: roundTicks(...up, 5) });
+      const { svg, toX, toY } = frame;
+      if (one.truth) svg.append(path(frame, one.grid, one.truth, "truth-line"));
+      svg.append(path(frame, one.grid, answers(fit), "computed-line"));
+      points.forEach((point, i) => svg.append(draw("circle", { cx: toX(point.x), cy: toY(point.y), r: i < first ? 4 : 5, class: i < first ? "point" : "point own", onpointerdown: (event) => grab(event, point) })));
       svg.addEventListener("click", (event) => {
         if (event.target !== svg || points.length >= one.slots) return;
-        const [x, y0] = placeIn(svg, event);
-        points.push({ x, y: y0 });
+        const [x, y] = frame.place(event);
+        points.push({ x, y });
         redraw();
       });
       picture.replaceChildren(svg);
@@ -282,22 +328,17 @@ const Computing = (tools) => {
         neighbours += Math.exp(entropy(own)) / rows;
       }
       const canvas = make("canvas", { role: "img", "aria-label": "weights of the points at each x" });
-      paint(canvas, found, { name: "x", symbols: [], numbers: one.grid }, { name: "point, in order of x", symbols: [], numbers: order.map((i) => points[i].x) }, null, Math.max(4 / order.length, ...found));
+      paint(canvas, found, { name: units.x.name, symbols: [], numbers: one.grid }, { name: `point, in order of ${units.x.name}`, symbols: [], numbers: order.map((i) => points[i].x) }, null, Math.max(4 / order.length, ...found), roomIn(map));
       map.replaceChildren(canvas);
       feed(leftOut, true);
-      told.textContent = `Effective neighbours, the mean over x of e to the entropy: ${neighbours.toFixed(1)} of ${points.length}. Leave-one-out error: ${number(lossAt())}.`;
+      told.textContent = `Effective neighbours, the mean over ${units.x.name} of e to the entropy: ${neighbours.toFixed(1)} of ${points.length}. Leave-one-out error: ${number(lossAt())}.`;
       drawErrors();
     }
 
-    function placeIn(svg, event) {
-      const box = svg.getBoundingClientRect();
-      return [fromX(((event.clientX - box.left) / box.width) * WIDE), fromY(((event.clientY - box.top) / box.height) * HIGH)];
-    }
-
-    function grab(event, svg, point) {
+    function grab(event, point) {
       event.preventDefault();
       const moved = (now) => {
-        [point.x, point.y] = placeIn(picture.firstChild, now);
+        [point.x, point.y] = frame.place(now);
         redraw();
       };
       const ended = () => {
@@ -318,16 +359,15 @@ const Computing = (tools) => {
         return lossAt();
       });
       leftOut.set(set.name, [now]);
-      const tall = 150, [low, high] = span(losses.filter(Number.isFinite), 0.08);
-      const x = (v) => EDGE + (Math.log(v / values[0]) / Math.log(values[32] / values[0])) * (WIDE - EDGE - 8);
-      const y = (v) => tall - 26 - ((v - low) / (high - low || 1)) * (tall - 36);
-      const line = (v, style) => draw("line", { x1: x(v), x2: x(v), y1: 6, y2: tall - 24, class: style });
-      const svg = draw("svg", { viewBox: `0 0 ${WIDE} ${tall}`, role: "img", "aria-label": `leave-one-out error by ${set.label}` });
-      for (const tick of roundTicks(low, high, 3)) svg.append(draw("text", { x: EDGE - 6, y: y(tick) + 4, "text-anchor": "end" }, number(tick)));
-      for (const i of [0, 8, 16, 24, 32]) svg.append(draw("text", { x: x(values[i]), y: tall - 8, "text-anchor": "middle" }, number(values[i])));
-      svg.append(line(Math.abs(set.learned), "learned-line"), line(Math.min(Math.max(Math.abs(now), values[0]), values[32]), "now-line"),
-        draw("path", { d: `M${values.map((v, i) => `${x(v).toFixed(1)},${y(losses[i]).toFixed(1)}`).join("L")}`, class: "computed-line" }));
-      errors.replaceChildren(make("p", { class: "faint" }, `Leave-one-out error by ${set.label}; dashed: that of the run.`), svg);
+      const ends = span(losses.filter(Number.isFinite), 0.08), moved = Math.abs(Math.abs(now / set.learned) - 1) > 0.02;
+      const frame = framed(errors, 0.3, `leave-one-out error by ${set.label}`,
+        { name: `${set.label} (log)`, ends: [values[0], values[32]], ticks: [0, 8, 16, 24, 32].map((i) => values[i]), log: true },
+        { name: "error", ends, ticks: roundTicks(...ends, 5) });
+      const at = (v, style) => draw("line", { x1: frame.toX(v), x2: frame.toX(v), y1: frame.top, y2: frame.bottom, class: style });
+      if (moved) frame.svg.append(at(Math.abs(set.learned), "learned-line"));
+      frame.svg.append(at(Math.min(Math.max(Math.abs(now), values[0]), values[32]), "now-line"), path(frame, values, losses, "computed-line"));
+      marked.textContent = `Leave-one-out error by ${set.label}${moved ? "; dashed: that of the run" : ""}.`;
+      errors.replaceChildren(frame.svg);
     }
 
     function put(set, value) {
@@ -350,15 +390,30 @@ const Computing = (tools) => {
       redraw();
     } }, "as it was"));
     redraw();
-    const hint = make("p", { class: "faint" }, `Drag a point, or click to add up to ${one.slots - first}.`);
-    const elements = [hint, make("div", { class: "controls still" }, ...controls), make("div", { class: "charts" }, picture, map), told, errors];
+    new ResizeObserver(redraw).observe(picture);
+    const hint = make("p", { class: "faint" }, `Drag a point, or click to add up to ${one.slots - first}.${known}`);
+    const drawn = make("div", { class: "charts fits" }, picture, map, ...(slidable(one) ? [make("div", { class: "errors" }, marked, errors)] : []));
+    const elements = [hint, make("div", { class: "controls still" }, ...controls), drawn, told];
     return { elements, redraw };
+  }
+
+  // Whether there is a number to set: a curve has a slider for each number that is not 0.
+  function slidable(one) {
+    if (one.kind !== "curve") return true;
+    const program = new Interpreter.Program(one.programs.fit);
+    return program.content.numbers.some((name) => program.get(name).data[0]);
   }
 
   // Tensors of one attention, with every step.
 
+  // The axes of each tensor.
+  const QUERY = ["query", "queries"], KEY = ["key", "keys"], FEATURE = ["feature", "features"];
+  const down = { queries: QUERY, keys: KEY, values: KEY, context: QUERY, scores: QUERY, mask: QUERY, weights: QUERY };
+  const across = { queries: FEATURE, keys: FEATURE, values: FEATURE, context: FEATURE, scores: KEY, mask: KEY, weights: KEY };
+  const counted = (count, [single, several]) => `${count} ${count === 1 ? single : several}`;
+
   function tensors(one, id) {
-    const program = new Interpreter.Program(one.programs.steps), body = make("div");
+    const program = new Interpreter.Program(one.programs.steps), body = make("div", { class: "matrices" });
     for (const [name, numbers] of Object.entries(one.given)) program.set(name, numbers);
     const stored = kept.get(`${id}.given`);
     if (stored) {
@@ -389,12 +444,12 @@ const Computing = (tools) => {
         const cell = make("td", { class: "right" }, Number.isFinite(v) ? v.toFixed(3) : "\u2212\u221e");
         if (shade !== null) {
           cell.style.background = tools.shade(v / shade);
-          cell.style.color = v / shade < 0.65 ? "#ffffff" : "#000000";
+          cell.style.color = tools.inkOn(v / shade);
         }
         return cell;
       }));
       const body = make("tbody", {}, ...Array.from({ length: rows }, (_, row) => line(row)));
-      return make("figure", { class: "matrix" }, make("figcaption", {}, `${text} (${rows} \u00d7 ${columns})`), make("div", { class: "scroll" }, make("table", {}, body)));
+      return make("figure", { class: "matrix" }, make("figcaption", {}, `${text} (${counted(rows, down[name ?? text])} \u00d7 ${counted(columns, across[name ?? text])})`), make("div", { class: "scroll" }, make("table", {}, body)));
     }
 
     function typed(name, place, v, row, column) {
@@ -419,6 +474,7 @@ const Computing = (tools) => {
         ...(batch > 1 ? [make("h4", {}, `sequence ${sequence + 1}`)] : []),
         ...Object.keys(one.given).map((name) => matrix(name, program.get(name), sequence, { name })),
         ...outputs.map((name) => matrix(name, program.output(name), sequence, { shade: name === "weights" ? Math.max(...weights.data) || 1 : null })))));
+      tools.fill(body);
       if (focused) [...body.querySelectorAll("input")].find((input) => input.getAttribute("aria-label") === focused)?.focus();
     }
 
@@ -441,7 +497,7 @@ const Computing = (tools) => {
     const able = list.filter((one) => one.programs);
     const parts = list.filter((one) => one.why).map((one) => make("p", { class: "faint" }, `${one.label} is not computed here: ${one.why}.`));
     if (!able.length) return parts;
-    const body = make("div");
+    const body = make("div", { class: "computed-body" });
     let repaint = () => {};
     tools.repaints.push(() => repaint());
     const show = (label) => {
@@ -451,11 +507,12 @@ const Computing = (tools) => {
       body.replaceChildren(...elements);
       repaint = redraw;
     };
-    const begin = able[Number(kept.get(`c${place}`))] ?? able[0];
+    const usual = Math.max(able.findIndex(slidable), 0);
+    const begin = able[Number(kept.get(`c${place}`) ?? usual)] ?? able[usual];
     const names = Object.fromEntries(able.map((one) => [one.label, one.label]));
     const chosen = (label) => {
       const at = able.findIndex((one) => one.label === label);
-      keep(`c${place}`, at ? String(at) : null);
+      keep(`c${place}`, at === usual ? null : String(at));
       show(label);
     };
     show(begin.label);

@@ -10,13 +10,34 @@ const Laws = (() => {
     return list;
   }
 
-  // Returns the weights of one row under a law; `open` are the places of its valid keys.
-  function lawful(law, row, open, seed) {
-    const found = new Float32Array(row.length);
-    if (law === "uniform") for (const key of open) found[key] = 1 / open.length;
-    if (law === "hard") found[open.reduce((best, key) => (row[key] > row[best] ? key : best), open[0])] = 1;
-    if (law === "shuffled") shuffle([...open], seed).forEach((key, i) => { found[key] = row[open[i]]; });
-    return found;
+  const total = (row) => row.reduce((sum, v) => sum + v, 0);
+
+  // Returns the sum of a row divided in proportion to `shares`; without any, the row: as Rows.shared of attnexp.probe.
+  function shared(row, shares) {
+    const whole = total(shares), sum = total(row);
+    return whole > 0 ? shares.map((v) => (v * sum) / whole) : row;
+  }
+
+  // Each law returns the weights that replace those of a row; `open` are the places of its valid keys.
+  const LAWS = {
+    learned: (row) => row,
+    uniform: (row, open) => shared(row, row.map((_, key) => (open.includes(key) ? 1 : 0))),
+    hard(row) {
+      const largest = Math.max(...row);
+      return shared(row, row.map((v) => (v === largest && v > 0 ? v : 0)));
+    },
+    shuffled(row, open, seed) {
+      const found = new Float32Array(row.length);
+      shuffle([...open], seed).forEach((key, i) => { found[key] = row[open[i]]; });
+      return found;
+    },
+  };
+
+  // Sets one weight of a row, at most to the sum of the row; the others share the rest in proportion.
+  function drag(row, key, weight) {
+    const sum = total(row), set = Math.min(weight, sum), rest = sum - row[key];
+    row.forEach((v, i) => { row[i] = rest > 0 ? (v * (sum - set)) / rest : 0; });
+    row[key] = set;
   }
 
   // Gives each site of the main attention the rewrite that the settings ask for.
@@ -46,13 +67,9 @@ const Laws = (() => {
             const own = data.subarray(start, start + keys);
             if (law === "off") {
               if (off.layer === site.layer && off.head === head) own.fill(0);
-            } else if (law !== "learned") own.set(lawful(law, own.slice(), open, start));
+            } else own.set(LAWS[law](own.slice(), open, start));
             const here = dragged && dragged.row === (rows === 1 ? step : row) && dragged.layer === site.layer;
-            if (here && (dragged.head === null || dragged.head === head)) {
-              const rest = own.reduce((sum, v) => sum + v, 0) - own[dragged.key];
-              for (const key of open) own[key] *= rest > 0 ? (1 - dragged.weight) / rest : 0;
-              own[dragged.key] = dragged.weight;
-            }
+            if (here && (dragged.head === null || dragged.head === head)) drag(own, dragged.key, dragged.weight);
           }
         }
         return data;

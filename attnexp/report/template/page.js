@@ -3,7 +3,7 @@
   const content = JSON.parse(document.getElementById("content").textContent);
   const DASHES = ["", "7 3", "2 3", "8 3 2 3"];
   const COLOURS = 8, GOLD = "#ff5f52", MISSING = "\u2013";
-  const MAP = 320, MARGIN = 8, LARGE = 1.6, HALF_A4 = 330;
+  const MAP = 320, MARGIN = 8, WIDE_CELL = 2.5, LARGE = 1.6, HALF_A4 = 330;
   const root = document.documentElement;
 
   // Elements. Text only ever enters the page as text.
@@ -28,6 +28,7 @@
 
   // What is painted anew when the style or the size of type changes.
   const repaints = [];
+  const typeSize = () => (presenting() ? LARGE : 1);
   const presenting = () => root.classList.contains("presenting");
   let paper = false;
   const ink = () => getComputedStyle(root).getPropertyValue("--ink").trim();
@@ -39,6 +40,12 @@
     return /^\s*[-+]?(\d|\.\d)/.test(plain) ? parseFloat(plain) : null;
   }
 
+  // A label of a row, which may break after a character that joins its words.
+  function label(text) {
+    const parts = text.split(/(?<=[_=,/.])/);
+    return make("div", { class: "label" }, ...parts.flatMap((part, i) => (i ? [make("wbr"), part] : [part])));
+  }
+
   function table(grid) {
     const body = make("tbody");
     const kinds = grid.columns.map((column) => [column.right ? "right" : "", column.spare ? "spare" : ""].join(" ").trim());
@@ -48,7 +55,7 @@
     });
     const rows = grid.rows.map((cells) =>
       make("tr", {}, ...cells.map((cell, place) =>
-        make("td", { class: kinds[place] }, cell.strong ? make("strong", {}, cell.text) : cell.text))));
+        make("td", { class: kinds[place] }, cell.strong ? make("strong", {}, cell.text) : place ? cell.text : label(cell.text)))));
     body.append(...rows);
 
     function sortBy(place) {
@@ -72,7 +79,7 @@
       body.append(...order.map((row) => rows[row]));
     }
 
-    const whole = make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body);
+    const whole = make("table", { class: "named" }, make("thead", {}, make("tr", {}, ...heads)), body);
     const parts = [make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": grid.title || "table" }, whole)];
     const spare = grid.columns.filter((column) => column.spare).length;
     if (spare) parts.push(reveal(whole, spare));
@@ -117,9 +124,27 @@
       ...(spec.log ? ["logarithmic axis"] : []),
       ...(spec.omitted ? [`${spec.omitted} more rows are in the table alone`] : []),
     ];
-    return make("div", { class: "panel" }, make("h3", {}, spec.metric),
-      make("div", { class: "dots", role: "img", "aria-label": `${spec.metric}: ${told}` }, ...rows, make("span"), axis),
-      make("p", { class: "faint" }, notes.join("; ")));
+    const dots = make("div", { class: "dots", role: "img", "aria-label": `${spec.metric}: ${told}` }, ...rows, make("span"), axis);
+    repaints.push(() => fillScreen(dots));
+    return make("div", { class: "panel" }, make("h3", {}, spec.metric), dots, make("p", { class: "faint" }, notes.join("; ")));
+  }
+
+  // Presented: the space that an element is given, and elements that grow with it.
+
+  const SMALLEST = 110, STEP = 0.05, SMALLEST_ZOOM = 1.5, LARGEST_ZOOM = 5;
+  const roomIn = (element) => (presenting()
+    ? { width: Math.max(element.clientWidth, SMALLEST), height: Math.max(element.clientHeight, SMALLEST) } : null);
+
+  // Gives an element the largest size at which all panels of the screen can be seen without scrolling.
+  function fillScreen(element) {
+    element.style.zoom = "";
+    const panel = element.closest("#stage .panel");
+    if (!panel) return;
+    const fits = () => panel.scrollHeight <= panel.clientHeight && panel.scrollWidth <= panel.clientWidth;
+    for (let zoom = LARGEST_ZOOM; zoom >= SMALLEST_ZOOM; zoom -= STEP) {
+      element.style.zoom = zoom.toFixed(2);
+      if (fits()) return;
+    }
   }
 
   // Charts.
@@ -176,9 +201,9 @@
     const along = spec.logX ? Math.log10 : (value) => value;
 
     function redraw() {
-      const type = presenting() ? LARGE : 1;
+      const type = typeSize();
       const width = paper ? HALF_A4 : Math.max(holder.clientWidth, 260);
-      const height = presenting() ? Math.max(window.innerHeight - 260, 260) : Math.min(Math.max(width * 0.55, 220), 340);
+      const height = roomIn(picture)?.height ?? Math.min(Math.max(width * 0.55, 220), 340);
       const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, 6);
       const left = type * (24 + 6.4 * Math.max(...yTicks.map((tick) => number(tick).length)));
       const right = width - 12 * type, top = 8, bottom = height - 34 * type;
@@ -271,6 +296,12 @@
     });
   }
 
+  // Black or white, by WCAG's relative luminance of what is behind: the one with more contrast.
+  function inkOn(share) {
+    const [r, g, b] = colour(share).map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+  }
+
   const decoded = new Map();
   function bytes(map) {
     if (!decoded.has(map)) decoded.set(map, Uint8Array.from(atob(map.weights), (letter) => letter.charCodeAt(0)));
@@ -298,36 +329,72 @@
     });
   }
 
-  // The most pixels of a map: as many as let all maps of a panel be seen at once when it fills the screen.
-  function mapSize(count) {
-    if (!presenting()) return MAP;
-    const fits = (across) => Math.min((window.innerWidth - 64) / across - 24, (window.innerHeight - 300) / Math.ceil(count / across) - 40);
-    return Math.max(220, ...Array.from({ length: count }, (_, i) => fits(i + 1)));
+  // The space of each of several maps that share an area: as many next to each other as make them largest.
+  function divided(area, count, wide, tall) {
+    const GAP = 24;
+    const rooms = Array.from({ length: count }, (_, i) => ({
+      width: (area.width - GAP * i) / (i + 1) - 1,
+      height: area.height / Math.ceil(count / (i + 1)) - GAP,
+    }));
+    const size = ({ width, height }) => Math.min((width - 60) / wide, (height - 110) / tall);
+    return rooms.reduce((best, room) => (size(room) > size(best) ? room : best));
   }
 
-  function paint(canvas, found, rows, columns, gold, end, count) {
-    const upwards = rows.numbers !== null;
-    const height = upwards ? rows.numbers.length : rows.symbols.length;
-    const width = columns.numbers !== null ? columns.numbers.length : columns.symbols.length;
+  const countOf = (axis) => (axis.numbers ?? axis.symbols).length;
+
+  // The sides of a map within a space. Names of symbols are left out if the cells are too small for them.
+  function laid(context, rows, columns, room, type) {
+    const line = 11 * type * 1.1, upwards = rows.numbers !== null;
+    const height = countOf(rows), width = countOf(columns);
+    const measure = (axis) => Math.max(...ticksOf(axis).map((tick) => context.measureText(tick.text).width), 8);
+    const side = (named) => {
+      const left = Math.ceil(named.rows ? measure(rows) : 0) + MARGIN + 14 * type;
+      const wide = (room.width - left - 2) / width;
+      const within = (below) => {
+        const high = (room.height - below) / height;
+        if (upwards) return Math.min(wide, (high * height) / width);
+        return presenting() ? Math.min(wide, WIDE_CELL * high) : Math.min(wide, high, 24);
+      };
+      const flat = (named.columns ? 12 * type : 0) + MARGIN + 16 * type;
+      const upright = columns.numbers === null && named.columns && measure(columns) > within(flat) - 2;
+      const below = upright ? Math.ceil(measure(columns)) + MARGIN + 16 * type : flat;
+      const cell = within(below);
+      const high = upwards ? (cell * width) / height : Math.min(cell, (room.height - below) / height);
+      return { left, below, cell, high, upright, named, width, height, upwards };
+    };
+    const all = side({ rows: true, columns: true });
+    const named = {
+      rows: rows.numbers !== null || all.high >= line,
+      columns: columns.numbers !== null || !all.upright || all.cell >= line,
+    };
+    return named.rows && named.columns ? all : side(named);
+  }
+
+  // The ticks that do not touch the one before; `size` is what one takes along the axis.
+  function apart(ticks, place, size) {
+    let taken = -Infinity;
+    return [...ticks].sort((a, b) => place(a) - place(b)).filter((tick) => {
+      if (place(tick) - size(tick) / 2 < taken) return false;
+      taken = place(tick) + size(tick) / 2;
+      return true;
+    });
+  }
+
+  // Paints a map, in a space that is given or at the usual size.
+  function paint(canvas, found, rows, columns, gold, end, space) {
+    const room = space ?? { width: Math.min(MAP, root.clientWidth - 40), height: Infinity };
     const context = canvas.getContext("2d");
-    const type = presenting() ? LARGE : 1;
+    const type = typeSize();
     const font = `${11 * type}px system-ui, sans-serif`;
     context.font = font;
-    const measure = (axis) => Math.max(...ticksOf(axis).map((tick) => context.measureText(tick.text).width), 8);
-    const left = Math.ceil(measure(rows)) + MARGIN + 14 * type;
-    const most = 24 * type;
-    const room = Math.min(mapSize(count), root.clientWidth - 40) - left;
-    const cell = upwards ? room / width : Math.min(room / width, most);
-    const across = cell * width, down = upwards ? across : Math.min(cell, most) * height;
-    const upright = columns.numbers === null && measure(columns) > cell - 2;
-    const below = (upright ? Math.ceil(measure(columns)) : 12 * type) + MARGIN + 16 * type;
+    const { left, below, cell, high, upright, named, width, height, upwards } = laid(context, rows, columns, room, type);
+    const across = cell * width, down = high * height;
     const ratio = window.devicePixelRatio || 1;
     canvas.width = Math.round((left + across + 2) * ratio);
     canvas.height = Math.round((down + below) * ratio);
     canvas.style.width = `${left + across + 2}px`;
     context.scale(ratio, ratio);
     context.font = font;
-    const high = down / height;
     const y = (row) => (upwards ? height - 1 - row : row) * high;
     // One dot a weight, enlarged without smoothing: no seams between cells.
     const small = make("canvas", { width, height });
@@ -351,9 +418,11 @@
     context.fillStyle = ink();
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (const tick of ticksOf(rows)) context.fillText(tick.text, left - 5, y(tick.at) + high / 2);
-    for (const tick of ticksOf(columns)) {
-      const x = left + (tick.at + 0.5) * cell;
+    const toY = (tick) => y(tick.at) + high / 2, toX = (tick) => left + (tick.at + 0.5) * cell;
+    const lengthOf = (tick) => context.measureText(tick.text).width;
+    for (const tick of named.rows ? apart(ticksOf(rows), toY, () => 11 * type) : []) context.fillText(tick.text, left - 5, toY(tick));
+    for (const tick of named.columns ? apart(ticksOf(columns), toX, upright ? () => 11 * type : lengthOf) : []) {
+      const x = toX(tick);
       context.save();
       context.translate(x, down + 5);
       if (upright) context.rotate(-Math.PI / 2);
@@ -434,6 +503,7 @@
 
     function redraw() {
       const end = spec.ends[state.name];
+      const drawn = [];
       maps.replaceChildren(...spec.configurations.map((one) => {
         const kept = one.attentions[state.name];
         const caption = make("figcaption", {}, nameOf(one));
@@ -443,10 +513,11 @@
         const layer = sides(state.layer, kept.layers);
         const head = state.head === null ? null : sides(state.head, kept.heads);
         const rows = spec.axes[map.rows], columns = spec.axes[map.columns];
-        const tall = (rows.numbers || rows.symbols).length, wide = (columns.numbers || columns.symbols).length;
+        const tall = countOf(rows), wide = countOf(columns);
         const found = weights(kept, frame, map, tall, wide, layer, head);
         const canvas = make("canvas", { role: "img", "aria-label": `${nameOf(one)}: ${columns.name} that each ${rows.name} looks at` });
-        const place = paint(canvas, found, rows, columns, map.gold, end, spec.configurations.length);
+        let place = null;
+        drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found, rows, columns, map.gold, end, room); } });
         canvas.addEventListener("pointermove", (event) => {
           const box = canvas.getBoundingClientRect();
           const shrunk = parseFloat(canvas.style.width) / box.width;
@@ -465,6 +536,14 @@
         const which = told.length ? [make("p", { class: "faint" }, told.join(", "))] : [];
         return make("figure", {}, caption, ...which, canvas);
       }));
+      const area = roomIn(maps), most = (side) => Math.max(...drawn.map((one) => one[side]));
+      const room = area && divided(area, spec.configurations.length, most("wide"), most("tall"));
+      if (room) {
+        for (const figure of maps.children) figure.style.width = `${room.width}px`;
+        const above = (canvas) => canvas.getBoundingClientRect().top - canvas.parentElement.getBoundingClientRect().top;
+        room.height = Math.max(room.height - Math.max(...[...maps.querySelectorAll("canvas")].map(above)), SMALLEST);
+      }
+      drawn.forEach((one) => one.paint(room));
     }
 
     rebuild();
@@ -525,7 +604,7 @@
     return [
       ...(data.charts.length ? [make("div", { class: "charts" }, ...data.charts.map(chart))] : []),
       ...attended,
-      ...(data.computed.length ? [make("div", { class: "panel" }, make("h3", {}, "Compute"), ...computing(data.computed, content.data.indexOf(data)))] : []),
+      ...(data.computed.length ? [make("div", { class: "panel computes" }, make("h3", {}, "Compute"), ...computing(data.computed, content.data.indexOf(data)))] : []),
       ...(data.configurations.length ? [settings(data.configurations)] : []),
     ];
   }
@@ -550,7 +629,10 @@
     return found;
   }
 
-  const computing = Computing({ make, draw, paint, number, roundTicks, repaints, shade: (share) => `rgb(${colour(share).join(" ")})` });
+  const computing = Computing({
+    make, draw, paint, number, roundTicks, repaints, roomIn, typeSize, inkOn, fill: fillScreen,
+    shade: (share) => `rgb(${colour(share).join(" ")})`,
+  });
 
   // Light and dark. Paper is light, and its folds are open.
 

@@ -1,0 +1,130 @@
+"""A presentation fills the screen: each panel is measured in a real browser."""
+
+import time
+
+import pytest
+from browser import needs_browser
+
+from attnexp.cli.attend import main as attend
+from attnexp.cli.report import main
+
+pytestmark = needs_browser
+
+SCREENS = [(1920, 1080), (1280, 720)]
+
+RECORD = """
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+        const size = parseFloat(this.font), width = this.measureText(text).width, high = 0.7 * size;
+        const left = { left: 0, center: width / 2, right: width }[this.textAlign];
+        const above = { top: 0, middle: high / 2, bottom: high }[this.textBaseline] ?? high;
+        const corners = [[x - left, y - above], [x - left + width, y - above + high]]
+            .map(([a, b]) => this.getTransform().transformPoint(new DOMPoint(a, b)));
+        (this.canvas.texts ??= []).push({ text, size, xs: corners.map((c) => c.x), ys: corners.map((c) => c.y) });
+        return fillText.call(this, text, x, y);
+    };
+"""  # noqa: E501
+"""Keeps the texts of each canvas: their sizes and boxes."""
+
+MEASURE = """
+    const panel = document.querySelector("#stage .panel"), box = (one) => one.getBoundingClientRect();
+    const visible = (selector) => [...document.querySelectorAll(selector)].filter((one) => one.checkVisibility());
+    const pictures = visible("#stage .picture svg, #stage canvas, #stage .dots, #stage .matrix").map(box);
+    const least = (side) => Math.min(...pictures.map((one) => one[side]));
+    const most = (side) => Math.max(...pictures.map((one) => one[side]));
+    const [top, bottom] = [least("top"), most("bottom")];
+    const under = visible("#stage p").map(box).filter((one) => one.top >= bottom - 2);
+    const text = under.length ? Math.max(...under.map((one) => one.bottom)) - Math.min(...under.map((one) => one.top)) : 0;
+    const own = (one) => [...one.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+    const sizes = visible("#stage *").filter(own).map((one) =>
+        [parseFloat(getComputedStyle(one).fontSize) * one.currentCSSZoom, one.textContent]);
+    const canvases = visible("#stage canvas");
+    const drawn = canvases.map((one) => one.texts.map(({ text, xs, ys }) =>
+        [text, Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)]));
+    const svgs = visible("#stage .picture svg").map((svg) => [...svg.querySelectorAll("text")].map((one) => {
+        const { left, top, right, bottom } = box(one), high = bottom - top;
+        return one.hasAttribute("transform") ? [one.textContent, left, top, right, bottom]
+            : [one.textContent, left, top + 0.2 * high, right, bottom - 0.2 * high];
+    }));
+    return {
+        wide: pictures.length ? (most("right") - least("left")) / (innerWidth - 60) : 1,
+        high: pictures.length ? (bottom - top) / (innerHeight - 15 - top - text) : 1,
+        inside: !pictures.length || (most("right") <= innerWidth && bottom <= innerHeight),
+        sizes: [...sizes, ...canvases.flatMap((one) => one.texts.map((text) => [text.size, text.text]))],
+        texts: [...drawn, ...svgs],
+    };
+"""  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def pages(finished_runs, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pages")
+    runs = [str(finished_runs[name]) for name in ("rnn", "transformer", "curve", "boxcar")]
+    main([*runs, "--output", str(folder / "report.html")])
+    table = ("--queries", "1,2;3,4", "--keys", "1,0;0,1;1,1", "--values", "10;20;30")
+    attend(["model=gaussian", *table, "--output", str(folder / "attend.html")])
+    return folder
+
+
+@pytest.fixture
+def panels(browser, pages):
+    """The measures of each panel of a page on a screen."""
+    script = browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": RECORD})
+
+    def measured(name, width, height):
+        size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.get("about:blank")
+        browser.get((pages / f"{name}.html").as_uri())
+        count = browser.execute_script("return document.querySelectorAll('.panel').length")
+        press(browser, "p")
+        for _ in range(count):
+            time.sleep(0.6)  # an answer is written symbol by symbol
+            title = browser.execute_script(
+                "return document.querySelector('#stage h3, #stage .panel h2').innerText"
+            )
+            yield title, browser.execute_script(MEASURE)
+            press(browser, "ArrowRight")
+        assert browser.get_log("browser") == []
+
+    yield measured
+    browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def press(browser, key):
+    browser.execute_script(
+        "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: arguments[0],"
+        " bubbles: true}))",
+        key,
+    )
+
+
+def overlapping(texts):
+    """The pairs of texts that lie over each other by more than a pixel."""
+    return [
+        (one[0], other[0])
+        for i, one in enumerate(texts)
+        for other in texts[:i]
+        if all(min(one[k + 2], other[k + 2]) - max(one[k], other[k]) > 1 for k in (1, 2))
+    ]
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=str)
+@pytest.mark.parametrize("name", ["report", "attend"])
+def test_each_panel_fills_the_screen_and_can_be_read(panels, name, screen):
+    for title, found in panels(name, *screen):
+        assert max(found["wide"], found["high"]) >= 0.9, (title, found["wide"], found["high"])
+        assert found["inside"], title
+        assert min(found["sizes"])[0] >= 16, (title, min(found["sizes"]))
+        assert [overlapping(texts) for texts in found["texts"]] == [[] for _ in found["texts"]]
+
+
+def test_names_of_cells_that_are_too_small_are_not_drawn(panels):
+    drawn = []
+    for height in (1080, 480):
+        maps = [found for title, found in panels("report", 1280, height) if title == "Attention"]
+        texts = [texts for found in maps for texts in found["texts"]]
+        assert [overlapping(each) for each in texts] == [[] for _ in texts]
+        drawn.append(sum(map(len, texts)))
+    assert drawn[1] < drawn[0]
