@@ -170,14 +170,19 @@ def agrees_with_its_dot_product(make: ScoreMaker) -> None:
 
 
 def declares_even_parameters(make: ScoreMaker) -> None:
-    """Exactly the numbers w that are declared `even` give the same scores as -w."""
+    """A number w that has an effect is declared `even` if -w gives the same scores, and only then."""
     score = _double(make)
     queries, keys = vectors()
     scores = score(queries, keys)
     for name, parameter in score.named_parameters(recurse=False):
-        if not parameter.any() or (name not in score.even and parameter.numel() > 1):
+        if name not in score.even and parameter.numel() > 1:
             continue
-        turned = functional_call(score, {name: -parameter}, (queries, keys))
+        doubled, turned = (
+            functional_call(score, {name: factor * parameter}, (queries, keys))
+            for factor in (2, -1)
+        )
+        if torch.allclose(doubled, scores):
+            continue  # it has no effect
         same = torch.allclose(turned, scores)
         declared = f"{name} is {'' if name in score.even else 'not '}declared even"
         require(same == (name in score.even), f"{declared}, against the scores of -{name}")

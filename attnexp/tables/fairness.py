@@ -56,10 +56,7 @@ def _unfinished(table: ResultsTable) -> Iterable[str]:
         if number:
             stopped.append(f"{row_name(table, entry)} {number} of {len(runs)}")
     if stopped:
-        yield (
-            f"stopped at train.max_epochs and not converged: {listed(stopped)}; more epochs may "
-            "change these means"
-        )
+        yield (f"not converged at train.max_epochs: {listed(stopped)}")
 
 
 def _crossed(table: ResultsTable) -> Iterable[str]:
@@ -137,8 +134,8 @@ def _tuning(table: ResultsTable) -> Iterable[str]:
         yield f"the compared rows were not tuned alike: {'; '.join(found)}"
     elif ways == {None} and RATE in table.same and mechanisms > 1 and _trained(runs):
         yield (
-            f"no row was tuned: all have {RATE}={setting_text(table.same[RATE])}, which may "
-            "suit one better than another; hydra/sweeper=tuned tunes each row"
+            f"no row was tuned ({RATE}={setting_text(table.same[RATE])} in all): "
+            "hydra/sweeper=tuned tunes each"
         )
     if table.trials:
         yield f"means leave out {count_text(table.trials, 'run')} made to tune settings"

@@ -10,7 +10,7 @@ from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
-from attnexp.tables.grid import COMMON, NOTHING, Cell, Grid, Head, Report, count_text, folded
+from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, count_text, folded
 
 GAP = 3
 """Blanks between two columns."""
@@ -76,19 +76,18 @@ def _show_grid(grid: Grid, limit: int, screen: Console) -> None:
 def _named(
     heads: Sequence[Head], rows: Sequence[Sequence[Cell]], labels: int, width: int
 ) -> tuple[list[Head], list[list[Cell]]]:
-    """Return a table in which the labels are one column, cut to the width that is left."""
-    names = [
-        ", ".join(
-            cell.text if i == 0 else f"{head.title}={cell.text}"
-            for i, (head, cell) in enumerate(zip(heads[:labels], row, strict=False))
-            if cell.text != NOTHING
-        )
-        for row in rows
-    ]
+    """Return a table in which the labels are one column, cut to the width that is left.
+
+    Its head has the ends of the names of the settings, and a cell their values.
+    """
+    titles = [head.title for head in heads[:labels]]
+    ends = [title.rpartition(".")[2] for title in titles]
+    title = ", ".join(ends if len(set(ends)) == labels else titles)
+    names = [", ".join(cell.text for cell in row[:labels]) for row in rows]
     others = [row[labels:] for row in rows]
     left = width - _width(_widths(heads[labels:], others)) - GAP
     cut = [Cell(_cut(name, max(left, SHORTEST))) for name in names]
-    head = Head(_cut(heads[0].title, max(left, SHORTEST)))
+    head = Head(_cut(title, max(left, SHORTEST)))
     return [head, *heads[labels:]], [[name, *row] for name, row in zip(cut, others, strict=True)]
 
 

@@ -1,6 +1,7 @@
 """The verdict of a table in sentences, and the reasoning behind it."""
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 
 from attnexp.core.console import number_text
@@ -11,7 +12,7 @@ from attnexp.stats.intervals import LEVEL, ROUNDING
 from attnexp.stats.power import detectable
 from attnexp.stats.scaled import mean, scaled
 from attnexp.tables.entries import Entry, Request, ResultsTable
-from attnexp.tables.grid import listed
+from attnexp.tables.grid import FEW, listed
 from attnexp.tables.learning import modes_of
 
 STANDINGS = {"worse": "worse", "equal": "equal to it", "tied": "not told apart from it"}
@@ -48,7 +49,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
         several = [entry for entry in measured if entry.standing.word == "best"]
         best = pick(several or measured, key=lambda entry: entry.spread.mean or 0.0)
         own = [name for name in table.telling if name not in data] or table.telling
-        names = listed([_name(table, entry, own) for entry in several or [best]])
+        names = _listed([_name(table, entry, own) for entry in several or [best]])
         has = "have" if len(several) > 1 else "has"
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
@@ -67,18 +68,27 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in found)
             words = f"{usual} if no seed fails" if may_fail else usual
             if found:
-                parts.append(f"{words}: {listed([_named(table, entry, own) for entry in found])}")
+                parts.append(f"{words}: {_listed([_named(table, entry, own) for entry in found])}")
         few: dict[str, list[str]] = {}
         for entry in panel:
             word = entry.standing.word
             if entry.standing.difference and word and word not in ("best", *STANDINGS):
                 few.setdefault(word, []).append(_name(table, entry, own))
-        if few:
-            seen = "; ".join(f"{listed(names)} {word}" for word, names in few.items())
+        if sum(map(len, few.values())) > FEW:
+            parts.append(f"too few seeds for a verdict on {sum(map(len, few.values()))} rows")
+        elif few:
+            seen = "; ".join(f"{_listed(names)} {word}" for word, names in few.items())
             parts.append(f"too few seeds for a verdict: {seen}")
         yield ". ".join(
             part[0].upper() + part[1:] if n or of else part for n, part in enumerate(parts)
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names in a row; of several, a name with commas has its settings in brackets."""
+    if len(names) == 1:
+        return names[0]
+    return listed(re.sub("^([^,=]+), (.*?)( by [^,]+)?$", r"\1 (\2)\3", name) for name in names)
 
 
 def _named(table: ResultsTable, entry: Entry, names: Sequence[str]) -> str:

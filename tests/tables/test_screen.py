@@ -80,10 +80,10 @@ def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
     text = printed(Report([Grid(heads, rows, "sine", labels=2)], []), 30)
     assert text.splitlines() == [
         "sine",
-        "model                 test_mse",
+        "model, lr             test_mse",
         "─" * 30,
-        "gaussian_….lr=0.001        0.5",
-        "dot                       0.25",
+        "gaussian_…ed, 0.001        0.5",
+        "dot, \N{EN DASH}                    0.25",
     ]
     assert len(printed(Report([Grid(heads, rows, labels=2)], []), 40).splitlines()) == 4
 
@@ -110,3 +110,20 @@ def test_a_column_with_one_value_is_next_to_the_title():
     assert lines[1].split() == ["model", "mse", "chance"]
     alone = printed(Report([Grid(heads, rows[:1], "sine: 1 row")], []), 80).splitlines()
     assert alone[1].split() == ["model", "seeds", "mse", "chance"]
+
+
+def test_ten_rows_of_a_sweep_with_their_notes_fit_on_a_screen(frame):
+    """80 columns and 24 lines, the line with the command included."""
+    runs = frame(
+        *(
+            (
+                {"seed": s, "model.width": width, "data.num_train": 50},
+                {"choices": {"model": model}, "metrics": {"test_mse": width + s / 10}},
+            )
+            for model in ("gaussian_learned", "boxcar")
+            for width in (0.25, 0.5, 1, 2, 4)
+            for s in range(3)
+        )
+    )
+    text = printed(configurations_report(runs, Request()), 80, terminal=True)
+    assert len(text.splitlines()) < 24
