@@ -170,7 +170,7 @@ def agrees_with_its_dot_product(make: ScoreMaker) -> None:
 
 
 def declares_even_parameters(make: ScoreMaker) -> None:
-    """A number w that has an effect is declared `even` if -w gives the same scores, and only then."""
+    """A number w that has an effect is declared `even` exactly if -w gives the same scores."""
     score = _double(make)
     queries, keys = vectors()
     scores = score(queries, keys)
