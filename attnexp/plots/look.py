@@ -21,9 +21,11 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox, BboxBase, offset_copy
 
 from attnexp.core.errors import RequestError, none_of
+from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of
 from attnexp.plots.style import (
     FAINT,
+    FONTS,
     HEAD,
     HIDDEN,
     INK,
@@ -34,7 +36,6 @@ from attnexp.plots.style import (
     ROWS,
     STYLE,
     WRONG,
-    installed_fonts,
     name_by_legend,
     wrapped,
 )
@@ -118,7 +119,7 @@ class Look:
         if self.width is not None:
             settings["savefig.bbox"] = None
         if self.font is not None:
-            settings["font.family"] = [self.font, *installed_fonts()]
+            settings["font.family"] = [self.font, *FONTS]
         return settings | DARK if self.dark else settings
 
     def named(self, text: str) -> str:
@@ -144,6 +145,7 @@ class Look:
         """
         title = figure.texts[0]
         title.set_text(self.named(title.get_text()) if self.title is None else self.title)
+        add_fonts(figure)
         if self.width is not None:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", MISSING.pattern)  # `encoded` names them

@@ -22,7 +22,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
@@ -31,6 +30,7 @@ from rich.cells import cell_len
 
 from attnexp.core import console
 from attnexp.core.errors import shortened_value
+from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of, spans_powers
 from attnexp.runs.files import DRAWN, write_bytes
 from attnexp.select.configurations import Comparison, Configuration
@@ -83,8 +83,11 @@ LINE_HEIGHT, SPACE = 0.17, 0.08
 DPI = 144
 """Dots per inch of a PNG."""
 
-FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Arial Unicode MS", "Microsoft YaHei", "STIXGeneral")
-"""The fonts of text: the next one that is installed is used if one lacks a character."""
+FONTS = ("DejaVu Sans", "STIXGeneral")
+"""The fonts of text, which come with matplotlib: the second is used if the first lacks a character.
+
+Characters that both lack are drawn in a font that `add_fonts` finds.
+"""
 
 MARGIN = 0.12
 """Inches around a picture."""
@@ -416,19 +419,13 @@ def wrapped(text: str, inches: float) -> str:
     return "\n".join(lines)
 
 
-def installed_fonts() -> list[str]:
-    """Return the fonts of text that are installed, in the order in which they are tried."""
-    installed = set(fontManager.get_font_names())
-    return [name for name in FONTS if name in installed]
-
-
 @contextmanager
 def style(look: Mapping[str, Any] = PLAIN) -> Iterator[None]:
     """Draw in our style inside the block, whatever the user's matplotlibrc says.
 
     `look` are settings of matplotlib in which a look differs from it.
     """
-    fonts = {"font.family": installed_fonts()}
+    fonts = {"font.family": list(FONTS)}
     with matplotlib.style.context(["default", STYLE | fonts | dict(look)]):
         yield
 
@@ -446,6 +443,7 @@ def save(figure: Figure, paths: Sequence[Path]) -> None:
 
 def encoded(figure: Figure, kind: str = "png") -> bytes:
     """Return a figure as the content of a file: in our style, it is as large as its drawing."""
+    add_fonts(figure)
     content = io.BytesIO()
     options: dict[str, Any] = {"metadata": METADATA[kind]}
     if kind == "png":

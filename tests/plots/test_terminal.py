@@ -124,6 +124,7 @@ def cells_of(line, shade="@"):
 
 KOREAN = "가나다라마바사아자차카타파하거너더러머버서어저처커터퍼허고노"
 KANA = "ｱｲｳｴｵｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾅﾆﾇﾈﾉﾊﾋﾌﾍﾎ"
+DIGITS = "\uff10\uff11\uff12"
 MANY = "".join(chr(0x4E00 + i) for i in range(70))
 
 

@@ -90,7 +90,7 @@ def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
 
 
 @pytest.mark.parametrize(
-    "name", ["데이터=한국어문장부호", "data=温度と湿度の測定値", "三" * 40, "ｱ" * 40]
+    "name", ["데이터=한국어문장부호", "d=温度と湿度の測定値", "三" * 40, "ｱ" * 40]
 )
 @pytest.mark.parametrize("width", [20, 31, 32])
 def test_wide_characters_are_cut_to_the_columns_of_the_screen(name: str, width: int):
