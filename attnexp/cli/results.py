@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import (
+    OF_LATEX,
     Arguments,
     add_judgement,
     add_output,
@@ -13,9 +14,11 @@ from attnexp.cli.arguments import (
     asked_output,
     listed,
 )
+from attnexp.cli.candidates import names
 from attnexp.core import console
 from attnexp.tables.grid import Report
 from attnexp.tables.output import emit
+from attnexp.tables.paper import VENUES
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
@@ -29,6 +32,7 @@ EPILOG = """examples:
   attnexp results --metric exact_match_by_length@5   a detail at a place
   attnexp results --output table.tex           also .csv, .md, .json and .txt
   attnexp results --output dates.tex --label tab:dates --digits 3 --columns mean,interval
+  attnexp results --output dates.tex --venue neurips2024
 """
 
 
@@ -38,7 +42,7 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense and a file that cannot be written.
     """
     arguments = make_parser().parse_intermixed_args(argv)
-    output = asked_output(arguments)
+    output = asked_output(arguments, (*OF_LATEX, "venue"))
     from attnexp.select.collect import OUTPUTS, collect
     from attnexp.select.selection import warn_skipped
 
@@ -118,6 +122,12 @@ def make_parser() -> Arguments:
         "--costs", action="store_true", help="also parameters, steps, seconds and memory"
     )
     add_output(parser)
+    parser.add_argument(
+        "--venue",
+        completes=names(lambda: sorted(VENUES)),
+        metavar="NAME",
+        help="for LaTeX: the page of neurips2024, iclr2024, icml2024, ...",
+    )
     parser.add_argument(
         "--limit",
         type=int,
