@@ -27,6 +27,7 @@ from attnexp.plots.style import (
     FAINT,
     FONTS,
     HEAD,
+    HEADLINE,
     HIDDEN,
     INK,
     MARGIN,
@@ -34,6 +35,7 @@ from attnexp.plots.style import (
     PALETTE,
     QUIET,
     ROWS,
+    SMALLEST,
     STYLE,
     WRONG,
     name_by_legend,
@@ -83,8 +85,11 @@ LEGEND = 0.3
 DIRECT_FROM = 5.0
 """The inches from which lines are named at their ends; narrower pictures have a legend."""
 
-LEAST, LINE = 5.0, 1.3
-"""Points of the smallest type of words that do not fit, and the height of a line over its type."""
+APART = 0.2
+"""The least space between labels of ticks, as a part of the size of their type."""
+
+LINE = 1.3
+"""The height of a line over its type."""
 
 SMALLER, SHRINK = 4, 0.8
 """Sizes of type that are tried until axes fit into a picture, and each as a part of the last."""
@@ -296,7 +301,7 @@ def _fit(figure: Figure, text: Text, inches: float, side: Literal["width", "heig
     taken = float(getattr(_extent(figure, text), side))
     if taken > inches:
         size = float(text.get_fontsize())
-        text.set_fontsize(max(size * inches / taken, min(size, LEAST)))
+        text.set_fontsize(max(size * inches / taken, min(size, SMALLEST)))
 
 
 def _shrink_rows(axis: YAxis, inches: float) -> None:
@@ -335,7 +340,8 @@ def _thin(axis: XAxis | YAxis) -> None:
             ends[i] = sorted(box.intervalx if axis.axis_name == "x" else box.intervaly)
     last = -np.inf
     for i, (low, high) in sorted(ends.items(), key=lambda item: item[1]):
-        labels[i], last = (labels[i], high) if low >= last else ("", last)
+        gap = APART * float(texts[i].get_fontsize()) / 72 * axis.figure.dpi
+        labels[i], last = (labels[i], high) if low >= last + gap else ("", last)
     axis.set_ticks(axis.get_majorticklocs(), labels)
 
 
@@ -358,7 +364,7 @@ def _legend_below(figure: Figure) -> float:
 def _place_title(figure: Figure) -> float:
     """Write title and subtitle at the upper left in lines that fit, and return their inches."""
     down = MARGIN
-    for text in figure.texts[:2]:
+    for text in (each for each in figure.texts if each.get_gid() == HEADLINE):
         text.set_text(_wrapped(text, figure.get_figwidth() - 2 * MARGIN))
         place = offset_copy(figure.transFigure, figure, MARGIN, -down, units="inches")
         text.set(position=(0, 1), transform=place)
