@@ -22,7 +22,7 @@ REGULAR = (400, "normal", "regular", "book")
 
 
 def add_fonts(figure: Figure) -> None:
-    """Let each text of a figure continue in installed fonts that have what its own fonts lack."""
+    """Let each text of a figure continue in installed fonts with the characters that its own lack."""
     for axes in figure.axes:
         axes.get_xticklabels(), axes.get_yticklabels()  # brings the labels of ticks up to date
     texts = [text for text in figure.findobj(Text) if not text.get_text().isascii()]
@@ -54,7 +54,7 @@ def fonts_with(characters: Iterable[str]) -> list[str]:
 
 
 def _rank(entry: FontEntry) -> tuple[bool, ...]:
-    """Return what is False of the fonts that are tried first."""
+    """Return the sort key of a font: regular, without serifs and ordinary before others."""
     return (
         entry.style != "normal",
         entry.weight not in REGULAR,

@@ -80,8 +80,8 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
     values = np.array([value for _, sample in rows for value in sample.means])
     lows = [sample.spread.low or 0.0 for _, sample in rows if sample.spread.n > 1]
     if spans_powers(values) and all(low > 0 for low in lows):
-        ends = [end for _, sample in rows if sample.spread.n > 1 for end in sample.spread.interval]
-        log_axis(axes, "x", np.array([*values, *ends], np.float64))
+        reach = [end for _, sample in rows if sample.spread.n > 1 for end in sample.spread.interval]
+        log_axis(axes, "x", np.array([*values, *reach], np.float64))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(TICKS))
     axes.set_gid(ROWS)

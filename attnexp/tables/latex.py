@@ -32,7 +32,7 @@ MARK = 0.45
 """The width of the mark, as a part of the size of type."""
 
 LATIN = "\N{LATIN SMALL LETTER TURNED A}"
-"""The first letter that pdfLaTeX has no type for without further packages."""
+"""The first character that pdfLaTeX cannot print without further packages."""
 
 PUNCTUATION = "\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026\u20ac"
 """The characters beyond it that it has: dashes, quotes, a bullet, an ellipsis and the euro."""
