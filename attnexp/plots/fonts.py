@@ -22,7 +22,7 @@ REGULAR = (400, "normal", "regular", "book")
 
 
 def add_fonts(figure: Figure) -> None:
-    """Let each text of a figure continue in installed fonts with the characters that its own lack."""
+    """Let each text of a figure go on in installed fonts with the characters that its own lack."""
     for axes in figure.axes:
         axes.get_xticklabels(), axes.get_yticklabels()  # brings the labels of ticks up to date
     texts = [text for text in figure.findobj(Text) if not text.get_text().isascii()]
