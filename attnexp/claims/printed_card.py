@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich.cells import cell_len
 from rich.markup import escape
 
 from attnexp.claims.card import Entry, card, left_out_text
@@ -15,9 +16,9 @@ def show_card(entry: Entry) -> None:
     """Print the card of a claim: a table in a terminal, and a line for each entry in a pipe."""
     lines = list(card(entry))
     if not console.out.is_terminal:
-        width = max(len(head) for head, _ in lines)
+        width = max(cell_len(head) for head, _ in lines)
         for head, text in [(entry.name, ""), *lines]:
-            console.say(f"{head:{width}}  {text}".rstrip())
+            console.say(f"{console.aligned(head, 'left', width)}  {text}".rstrip())
         return
     table = console.plain_table([entry.name, ""])
     for head, text in lines:

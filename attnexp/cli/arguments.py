@@ -6,6 +6,7 @@ import math
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NoReturn
@@ -14,7 +15,7 @@ from attnexp.cli.candidates import Candidates, files, runs
 from attnexp.core.errors import CommandEnded, RequestError, nearest_text, none_of
 from attnexp.runs.files import SUMMARY
 from attnexp.tables.output import FORMATS, Output, chosen_format
-from attnexp.tables.paper import Paper
+from attnexp.tables.paper import Paper, of_venue
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"
 """The words for a run."""
@@ -208,6 +209,10 @@ def caption(text: str) -> str:
     return text
 
 
+OF_LATEX = ("label", "caption", "digits")
+"""The arguments of `add_output` that are for LaTeX alone."""
+
+
 def add_output(parser: Arguments) -> None:
     """Add the arguments that say in which form tables are written, and where."""
     parser.add_argument("--format", choices=FORMATS, help="default: as FILE ends, else table")
@@ -228,20 +233,25 @@ def add_output(parser: Arguments) -> None:
     )
 
 
-def asked_output(arguments: argparse.Namespace) -> Output:
+def asked_output(arguments: argparse.Namespace, of_latex: Sequence[str] = OF_LATEX) -> Output:
     """Return the output that the arguments of `add_output` ask for.
 
-    Raises RequestError for an argument that the format has no use for.
+    A table in LaTeX fits the page of a `--venue`. `of_latex` are the arguments for LaTeX alone.
+
+    Raises RequestError for an argument that the format has no use for, and for a venue whose page
+    is not known.
     """
     form = chosen_format(arguments.format, arguments.output)
     if arguments.columns and form in ("csv", "json"):
         raise RequestError(
             f"--columns is for table, markdown and latex: {form} always has every column"
         )
-    for name in ("label", "caption", "digits"):
+    for name in of_latex:
         if getattr(arguments, name) is not None and form != "latex":
             raise RequestError(f"--{name} is for LaTeX, and this is {form}: add --format latex")
     paper = Paper(arguments.label or "", arguments.caption or "", arguments.digits)
+    if arguments.venue is not None and form == "latex":
+        paper = replace(paper, page=of_venue(arguments.venue))
     return Output(form, arguments.output, arguments.columns, paper)
 
 

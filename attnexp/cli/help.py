@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import fill
 
+from rich.cells import cell_len
 from rich.markup import escape
 
 from attnexp.cli.verbs import VERBS
 from attnexp.config.groups import check_own, choices
-from attnexp.core.console import out
+from attnexp.core.console import aligned, out
 from attnexp.core.errors import RequestError, none_of
 from attnexp.runs.settings import GROUPS
 
@@ -27,7 +28,7 @@ ALL, OF_VERBS = "all", "verbs"
 """The words after --help for all pages, and for the verbs."""
 
 WIDEST = 78
-"""Characters of a line of the first page."""
+"""Columns of a line of the first page."""
 
 
 def show_help(argv: Sequence[str]) -> None:
@@ -82,9 +83,9 @@ def _show_verbs(verbs: Sequence[str]) -> None:
 def _show_group(group: str, extra: Path | None) -> None:
     out.print(f"[bold]{group}=[/]")
     listed = choices(group, extra)
-    width = max((len(choice.name) for choice in listed), default=0)
+    width = max((cell_len(choice.name) for choice in listed), default=0)
     for choice in listed:
-        out.print(f"  [name]{choice.name:<{width}}[/]  {escape(choice.line)}")
+        out.print(f"  [name]{aligned(choice.name, 'left', width)}[/]  {escape(choice.line)}")
 
 
 def _names(group: str, extra: Path | None) -> str:
@@ -93,7 +94,7 @@ def _names(group: str, extra: Path | None) -> str:
     for count in range(len(names), 0, -1):
         more = f" and {len(names) - count} more" if count < len(names) else ""
         line = ", ".join(names[:count]) + more
-        if len(line) <= WIDEST - 14:
+        if cell_len(line) <= WIDEST - 14:
             return line
     return f"{len(names)} choices"
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import (
+    OF_LATEX,
     Arguments,
     add_judgement,
     add_output,
@@ -13,10 +14,12 @@ from attnexp.cli.arguments import (
     asked_output,
     listed,
 )
+from attnexp.cli.candidates import names
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.tables.grid import Report
 from attnexp.tables.output import emit
+from attnexp.tables.paper import VENUES
 
 if TYPE_CHECKING:
     from attnexp.runs.folder import Run
@@ -34,6 +37,7 @@ EPILOG = """examples:
   attnexp results --name additive=Bahdanau     another name for a row
   attnexp results --output table.tex           also .csv, .md, .json and .txt
   attnexp results --output dates.tex --label tab:dates --digits 3 --columns mean,interval
+  attnexp results --output dates.tex --venue neurips2024
 """
 
 
@@ -43,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
     Raises RequestError for arguments that make no sense and a file that cannot be written.
     """
     arguments = make_parser().parse_intermixed_args(argv)
-    output = asked_output(arguments)
+    output = asked_output(arguments, (*OF_LATEX, "venue"))
     from attnexp.select.collect import OUTPUTS, collect
     from attnexp.select.selection import say_left_out
 
@@ -126,6 +130,12 @@ def make_parser() -> Arguments:
         "--costs", action="store_true", help="also parameters, steps, seconds and memory"
     )
     add_output(parser)
+    parser.add_argument(
+        "--venue",
+        completes=names(lambda: sorted(VENUES)),
+        metavar="NAME",
+        help="for LaTeX: the page of neurips2024, iclr2024, icml2024, ...",
+    )
     parser.add_argument(
         "--limit",
         type=int,

@@ -11,8 +11,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.segment import Segment
@@ -159,6 +161,16 @@ def setting_text(value: object) -> str:
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return number_text(value)
+
+
+def aligned(text: str, side: Literal["left", "center", "right"], width: int) -> str:
+    """Return a text with blanks up to a width in columns of a terminal.
+
+    A Chinese, Japanese or Korean character takes two columns.
+    """
+    blanks = max(width - cell_len(text), 0)
+    before = {"left": 0, "center": blanks // 2, "right": blanks}[side]
+    return " " * before + text + " " * (blanks - before)
 
 
 def relative(path: Path) -> str:

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from matplotlib import colormaps
+from matplotlib import colormaps, rcParams
 from matplotlib.axes import Axes
 from matplotlib.axis import XAxis, YAxis
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
-from matplotlib.colors import Normalize
+from matplotlib.colors import Normalize, PowerNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -18,7 +18,9 @@ from attnexp.plots.style import (
     FAINT,
     HEAD,
     HIDDEN,
+    INK,
     WRONG,
+    fitting_size,
     new_figure,
     panels,
     text_width,
@@ -47,8 +49,11 @@ WIDEST, TALLEST = 9.0, 6.6
 GAP = 0.5
 """Characters between labels below a map."""
 
-LABEL = 0.1
+LABEL = 0.14
 """Inches of the height of a label."""
+
+UNEVEN = 4.0
+"""The largest weight of all maps over that of one from which the scale is that of square roots."""
 
 BAR = 2.6
 """The most inches of the bar with the colours."""
@@ -84,6 +89,9 @@ def draw_grid(
 ) -> Figure:
     """Return maps in rows and columns, weights from 0 to one end in one colour scale.
 
+    If the largest weights of maps of numbers differ by more than UNEVEN, the colours are those of
+    their square roots, in which small weights are seen apart.
+
     `titles` are those of the maps, row by row: a first row alone names the columns. `down` names
     the rows. An empty text names nothing. The last row may be shorter than the others.
     The scale covers the maps in `scaled` too.
@@ -108,7 +116,11 @@ def draw_grid(
     grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
     weights = np.concatenate([one.weights.ravel() for one in [*maps, *scaled]])
     end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
-    norm = Normalize(0, end)
+    least = min(float(np.nanmax(one.weights, initial=0.0)) for one in maps)
+    rooted = maps[0].rows.numbers is not None and end > UNEVEN * least
+    norm = PowerNorm(0.5, 0, end) if rooted else Normalize(0, end)
+    across = _common_name([one.columns for one in maps]) if columns > 1 else ""
+    downwards = _common_name([one.rows for one in maps]) if len(cells) > 1 else ""
     for axes in grid[-1, len(cells[-1]) :]:
         axes.set_axis_off()
     for i, row in enumerate(cells):
@@ -120,15 +132,22 @@ def draw_grid(
             _tick(axes.yaxis, one.rows, heights[i], labelled=first)
             _tick(axes.xaxis, one.columns, widths[j], labelled=_is_labelled(cells, i, j))
             if j == 0:
-                axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{one.rows.name}".strip())
-            if last:
+                own = "" if downwards else one.rows.name
+                axes.set_ylabel(f"{wrapped(down[i], heights[i])}\n{own}".strip())
+            if last and not across:
                 axes.set_xlabel(one.columns.name)
             if i < len(titles) and titles[i][j]:
-                axes.set_title(wrapped(titles[i][j], widths[j]), fontsize=9, pad=4)
+                name = wrapped(titles[i][j], widths[j])
+                axes.set_title(name, fontsize=fitting_size(name, widths[j], 9), pad=4)
+    size = rcParams["axes.labelsize"]
+    if across:
+        figure.supxlabel(across, fontsize=size, color=INK)
+    if downwards:
+        figure.supylabel(downwards, fontsize=size, color=INK)
     scale = figure.colorbar(
         ScalarMappable(norm, "viridis"),
         ax=list(grid[:, -1]),
-        label="weight",
+        label="weight, root scale" if rooted else "weight",
         extend="max" if beyond else "neither",
         fraction=0.06,
         shrink=min(1.0, BAR / sum(heights)),
@@ -136,6 +155,12 @@ def draw_grid(
     )
     scale.outline.set_visible(False)
     return figure
+
+
+def _common_name(sides: Sequence[Axis]) -> str:
+    """Return the name that all sides have, nothing if they have several."""
+    names = {side.name for side in sides}
+    return names.pop() if len(names) == 1 else ""
 
 
 def draw_map(axes: Axes, one: Map, norm: Normalize) -> None:
@@ -184,7 +209,8 @@ def _tick(axis: XAxis | YAxis, side: Axis, inches: float, labelled: bool) -> Non
     """Set the ticks: a symbol at every place, or round numbers between sorted points.
 
     A symbol that was decoded wrongly is red, and the decoded one follows it. Symbols below a map
-    are turned if they are longer than its cells. Labels that would overlap are left out.
+    are turned if they are longer than its cells. Labels that would overlap are left out, with their
+    ticks.
     """
     axis.set_tick_params(length=2, pad=2)
     if side.numbers is None:
@@ -202,21 +228,21 @@ def _tick(axis: XAxis | YAxis, side: Axis, inches: float, labelled: bool) -> Non
         LABEL if turn or not below else text_width(label, 8) + GAP * text_width("m", 8)
         for turn, label in zip(turned, labels, strict=True)
     ]
-    kept = _apart((places * cell).tolist(), sizes) if labelled else set[int]()
-    axis.set_ticks(places, [name if i in kept else "" for i, name in enumerate(labels)])
-    ticks = axis.get_ticklabels()
-    for i in side.wrong:
-        ticks[i].set_color(WRONG)
-    for i in np.flatnonzero(turned):
-        ticks[i].set_rotation(90)
+    kept = _apart((places * cell).tolist(), sizes)
+    axis.set_ticks(places[kept], [labels[i] if labelled else "" for i in kept])
+    for i, tick in zip(kept, axis.get_ticklabels(), strict=True):
+        if i in side.wrong:
+            tick.set_color(WRONG)
+        if turned[i]:
+            tick.set_rotation(90)
 
 
-def _apart(places: Sequence[float], sizes: Sequence[float]) -> set[int]:
+def _apart(places: Sequence[float], sizes: Sequence[float]) -> list[int]:
     """Return which labels to keep so that none overlaps the one before it."""
-    kept, end = set[int](), -math.inf
+    kept, end = list[int](), -math.inf
     for i, (place, size) in enumerate(zip(places, sizes, strict=True)):
         if place - size / 2 >= end:
-            kept.add(i)
+            kept.append(i)
             end = place + size / 2
     return kept
 

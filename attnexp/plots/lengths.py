@@ -17,6 +17,10 @@ SHARES, TRAINED = "exact_match_by_length", "lengths_in_training"
 """The details of a summary that the picture shows."""
 
 
+MARKER = "p"
+"""The marker of lines that have none in other pictures: lengths are few, and far between."""
+
+
 def draw_lengths(comparison: Comparison, options: Options) -> Figures:
     """Yield exact match against the length of the source, with a line per configuration.
 
@@ -32,7 +36,8 @@ def draw_lengths(comparison: Comparison, options: Options) -> Figures:
     figure, axes = line_axes(comparison, "Exact match", len(measured))
     _set_axes(axes, [run for run in runs_of(comparison) if _has_lengths([run])])
     for place, (one, name, line) in enumerate(measured):
-        draw_band(axes, *_seeds_by_length(one.runs), name, line, place, len(measured))
+        marked = {**line, "marker": line.get("marker") or MARKER}
+        draw_band(axes, *_seeds_by_length(one.runs), name, marked, place, len(measured))
     name_lines(axes)
     yield "lengths", figure
 

@@ -21,10 +21,13 @@ from matplotlib.ticker import FixedLocator
 from matplotlib.transforms import Bbox, BboxBase, offset_copy
 
 from attnexp.core.errors import RequestError, none_of
+from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of
 from attnexp.plots.style import (
     FAINT,
+    FONTS,
     HEAD,
+    HEADLINE,
     HIDDEN,
     INK,
     MARGIN,
@@ -32,9 +35,9 @@ from attnexp.plots.style import (
     PALETTE,
     QUIET,
     ROWS,
+    SMALLEST,
     STYLE,
     WRONG,
-    installed_fonts,
     name_by_legend,
     wrapped,
 )
@@ -83,8 +86,11 @@ LEGEND = 0.3
 DIRECT_FROM = 5.0
 """The inches from which lines are named at their ends; narrower pictures have a legend."""
 
-LEAST, LINE = 5.0, 1.3
-"""Points of the smallest type of words that do not fit, and the height of a line over its type."""
+APART = 0.2
+"""The least space between labels of ticks, as a part of the size of their type."""
+
+LINE = 1.3
+"""The height of a line over its type."""
 
 SMALLER, SHRINK = 4, 0.8
 """Sizes of type that are tried until axes fit into a picture, and each as a part of the last."""
@@ -119,7 +125,7 @@ class Look:
         if self.width is not None:
             settings["savefig.bbox"] = None
         if self.font is not None:
-            settings["font.family"] = [self.font, *installed_fonts()]
+            settings["font.family"] = [self.font, *FONTS]
         return settings | DARK if self.dark else settings
 
     def rename(self, comparison: Comparison) -> Comparison:
@@ -137,6 +143,7 @@ class Look:
         """
         title = figure.texts[0]
         title.set_text(self.names(title.get_text()) if self.title is None else self.title)
+        add_fonts(figure)
         if self.width is not None:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", MISSING.pattern)  # `encoded` names them
@@ -287,7 +294,7 @@ def _fit(figure: Figure, text: Text, inches: float, side: Literal["width", "heig
     taken = float(getattr(_extent(figure, text), side))
     if taken > inches:
         size = float(text.get_fontsize())
-        text.set_fontsize(max(size * inches / taken, min(size, LEAST)))
+        text.set_fontsize(max(size * inches / taken, min(size, SMALLEST)))
 
 
 def _shrink_rows(axis: YAxis, inches: float) -> None:
@@ -326,7 +333,8 @@ def _thin(axis: XAxis | YAxis) -> None:
             ends[i] = sorted(box.intervalx if axis.axis_name == "x" else box.intervaly)
     last = -np.inf
     for i, (low, high) in sorted(ends.items(), key=lambda item: item[1]):
-        labels[i], last = (labels[i], high) if low >= last else ("", last)
+        gap = APART * float(texts[i].get_fontsize()) / 72 * axis.figure.dpi
+        labels[i], last = (labels[i], high) if low >= last + gap else ("", last)
     axis.set_ticks(axis.get_majorticklocs(), labels)
 
 
@@ -349,7 +357,7 @@ def _legend_below(figure: Figure) -> float:
 def _place_title(figure: Figure) -> float:
     """Write title and subtitle at the upper left in lines that fit, and return their inches."""
     down = MARGIN
-    for text in figure.texts[:2]:
+    for text in (each for each in figure.texts if each.get_gid() == HEADLINE):
         text.set_text(_wrapped(text, figure.get_figwidth() - 2 * MARGIN))
         place = offset_copy(figure.transFigure, figure, MARGIN, -down, units="inches")
         text.set(position=(0, 1), transform=place)

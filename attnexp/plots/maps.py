@@ -1,5 +1,6 @@
 """Pictures of attention: of a run, as it grows, and of configurations compared."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -12,6 +13,7 @@ from attnexp.plots.answers import with_answer
 from attnexp.plots.base import Figures, Options
 from attnexp.plots.heatmap_grid import draw_grid, draw_named
 from attnexp.plots.lines import names_of, runs_of
+from attnexp.plots.look import Look
 from attnexp.plots.style import title_of
 from attnexp.runs.attention import Attention, Map, View, same_examples
 from attnexp.runs.files import file_word
@@ -26,6 +28,9 @@ COLUMNS = 6
 
 SPACIOUS = 1.5
 """Inches of a picture for each map next to another."""
+
+BESIDE, ABOVE, NAMED = 1.2, 1.0, 0.25
+"""Inches of a slide next to its maps and above and below them, and of the name of a map."""
 
 COMPARED = 4
 """The most configurations with several examples next to each other; more have one each."""
@@ -164,7 +169,8 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     """Yield one row per configuration: the same examples and the typical seed in all rows.
 
     If the data are one example, as in regression, the columns are the seeds that all have. More
-    configurations than COMPARED have one map each, unless several examples are asked for.
+    configurations than COMPARED have one map each in a grid, unless several examples are asked
+    for, and so have settings of one score, such as several widths.
 
     Runs that were imported have no row.
 
@@ -178,7 +184,9 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
         raise RequestError(f"the configurations on {comparison.data} have no seed in common")
     one_example = all(len(run.attention.batch["keys"]) == 1 for run in runs_of(comparison))
     many = len(comparison.configurations) > (options.most or COMPARED)
-    many = many and len(options.view.examples) < 2
+    models = {run.model for run in runs_of(comparison)}
+    one_score = one_example and not options.most and len(models) == 1
+    many = (many or one_score) and len(options.view.examples) < 2
     seeds = [comparison.typical_seed]
     if one_example and not many:
         seeds = list(comparison.seeds[: _most(options, COLUMNS)])
@@ -194,11 +202,25 @@ def compare_attention(comparison: Comparison, options: Options) -> Figures:
     if many:
         which = "" if one_example else f", {across[0]}"
         alone, columns = [row[0] for row in rows], options.columns
-        if columns is None and options.look.width is not None and options.look.shape is None:
-            columns = _most(options, COLUMNS)
+        if columns is None and options.look.width is not None:
+            columns = _columns(options.look, len(alone))
         yield "attention", draw_named(alone, names, title, subtitle + which, columns)
         return
     yield "attention", _grid(rows, across, names, title, subtitle, options)
+
+
+def _columns(look: Look, count: int) -> int:
+    """Return how many maps are next to each other in a picture of a width: the largest maps win."""
+    width = float(look.width or 0.0)
+    if look.shape is None:
+        return min(COLUMNS, max(int(width / SPACIOUS), 1))
+    height = width * look.shape
+
+    def side(columns: int) -> float:
+        rows = math.ceil(count / columns)
+        return min((width - BESIDE) / columns, (height - ABOVE) / rows - NAMED)
+
+    return max(range(1, count + 1), key=side)
 
 
 def maps_of(attention: Attention, view: View, most: int = EXAMPLES) -> list[Map]:

@@ -1,5 +1,7 @@
 """The picture of a number: a dot per seed of each configuration, the mean and its interval."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
@@ -22,7 +24,7 @@ from attnexp.plots.style import (
 from attnexp.select.configurations import Comparison
 from attnexp.select.frame import make_frame
 from attnexp.select.number import numbers_of, require_number
-from attnexp.select.sample import sample_of
+from attnexp.select.sample import Sample, sample_of
 from attnexp.stats.scaled import mean
 
 ROW, AXIS = 0.3, 4.0
@@ -43,9 +45,9 @@ SEEDED = "small: a seed; large: the mean, with its 95% interval"
 def draw_metric(comparison: Comparison, options: Options) -> Figures:
     """Yield a number of each configuration: by default the primary metric.
 
-    A small dot is a seed, a large one the mean, and the line next to it the 95% interval, as in the
-    table. A single row is not drawn. Positive numbers that span a power of ten have a
-    logarithmic axis, unless an interval reaches 0.
+    Rows are in the order of the table, the best first. A small dot is a seed, a large one the mean,
+    and the line next to it the 95% interval, as in the table. A single row is not drawn. Positive
+    numbers that span a power of ten have a logarithmic axis, unless an interval reaches 0.
     """
     runs = runs_of(comparison)
     number = runs[0].summary.primary
@@ -58,6 +60,7 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
         for one, name, _ in lines_of(comparison)
         if number in numbers_of(one.runs)
     ]
+    rows = _best_first(rows)
     names = [wrapped(name, NAMES) for name, _ in rows]
     wide = max((text_width(line, 8) for name in names for line in name.splitlines()), default=0.0)
     tall = sum(ROW * max(1.0, 0.6 * (name.count("\n") + 1)) for name in names) + 0.6
@@ -77,7 +80,8 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
     values = np.array([value for _, sample in rows for value in sample.means])
     lows = [sample.spread.low or 0.0 for _, sample in rows if sample.spread.n > 1]
     if spans_powers(values) and all(low > 0 for low in lows):
-        log_axis(axes, "x", values)
+        reach = [end for _, sample in rows if sample.spread.n > 1 for end in sample.spread.interval]
+        log_axis(axes, "x", np.array([*values, *reach], np.float64))
     else:
         axes.xaxis.set_major_locator(MaxNLocator(TICKS))
     axes.set_gid(ROWS)
@@ -85,3 +89,8 @@ def draw_metric(comparison: Comparison, options: Options) -> Figures:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.set_xlabel(number)
     yield "metric", figure
+
+
+def _best_first(rows: Sequence[tuple[str, Sample]]) -> list[tuple[str, Sample]]:
+    descending = rows[0][1].better == "higher"
+    return sorted(rows, key=lambda row: mean(row[1].means), reverse=descending)

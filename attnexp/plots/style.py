@@ -22,7 +22,6 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
@@ -31,6 +30,7 @@ from rich.cells import cell_len
 
 from attnexp.core import console
 from attnexp.core.errors import shortened_value
+from attnexp.plots.fonts import add_fonts
 from attnexp.plots.lines import names_of, spans_powers
 from attnexp.runs.files import DRAWN, write_bytes
 from attnexp.select.configurations import Comparison, Configuration
@@ -71,6 +71,9 @@ OTHERS: Mapping[str, Any] = MappingProxyType(
 NAMED = "name of a line"
 """The group of the names at the ends of lines, and of the pieces of lines next to them."""
 
+HEADLINE = "title or subtitle"
+"""The group of the title and the subtitle of a picture."""
+
 ROWS = "a name per row"
 """The group of axes that name all their rows."""
 
@@ -83,8 +86,11 @@ LINE_HEIGHT, SPACE = 0.17, 0.08
 DPI = 144
 """Dots per inch of a PNG."""
 
-FONTS = ("DejaVu Sans", "Noto Sans CJK SC", "Arial Unicode MS", "Microsoft YaHei", "STIXGeneral")
-"""The fonts of text: the next one that is installed is used if one lacks a character."""
+FONTS = ("DejaVu Sans", "STIXGeneral")
+"""The fonts of text, which come with matplotlib: the second is used if the first lacks a character.
+
+Characters that both lack are drawn in a font that `add_fonts` finds.
+"""
 
 MARGIN = 0.12
 """Inches around a picture."""
@@ -135,6 +141,12 @@ HEAD = 0.62
 LONGEST = 160
 """Characters of a title or a name in a picture."""
 
+WORD = 24
+"""The longest word that no line break cuts."""
+
+SMALLEST = 5.0
+"""Points of the smallest type of words that do not fit."""
+
 EM = 0.6
 """The mean width of a character, as a part of the font size."""
 
@@ -166,9 +178,10 @@ def new_figure(width: float, height: float, title: str, subtitle: str = "") -> F
     FigureCanvasAgg(figure)
     left = 0.12 / width
     size = matplotlib.rcParams["figure.titlesize"]
-    figure.text(left, 1 - 0.1 / height, title, ha="left", va="top", fontsize=size, weight="bold")
+    place: dict[str, Any] = {"ha": "left", "va": "top", "gid": HEADLINE}
+    figure.text(left, 1 - 0.1 / height, title, fontsize=size, weight="bold", **place)
     if subtitle:
-        figure.text(left, 1 - 0.31 / height, subtitle, ha="left", va="top", color=QUIET)
+        figure.text(left, 1 - 0.31 / height, subtitle, color=QUIET, **place)
     return figure
 
 
@@ -404,22 +417,33 @@ def text_width(text: str, size: float) -> float:
 def wrapped(text: str, inches: float) -> str:
     """Return a text cut into lines of about this width, or eight characters.
 
-    A word that is too long is cut after `.`, `_` or `=` if possible. Of a very long text the middle
-    is left out.
+    A word that is too long is cut after `.`, `_` or `=`, and elsewhere only if it has more than
+    WORD characters without one. Of a very long text the middle is left out.
     """
     text = shortened_value(text, LONGEST)
     most = max(int(inches / text_width("m", STYLE["font.size"])), 8)
     lines = []
     for line in text.splitlines():
         for row in wrap(line, most, break_long_words=False):
-            lines += re.findall(rf".{{1,{most}}}$|.{{1,{most - 1}}}[._=]|.{{{most}}}", row)
+            lines += _parts_of(row, most)
     return "\n".join(lines)
 
 
-def installed_fonts() -> list[str]:
-    """Return the fonts of text that are installed, in the order in which they are tried."""
-    installed = set(fontManager.get_font_names())
-    return [name for name in FONTS if name in installed]
+def _parts_of(row: str, most: int) -> list[str]:
+    """Return a row cut into parts of at most `most` characters; no word in it is cut."""
+    lines: list[str] = []
+    for word in re.findall(rf"[^._=]{{1,{WORD}}}[._=]?|[._=]", row):
+        if lines and cell_len(lines[-1] + word) <= most:
+            lines[-1] += word
+        else:
+            lines.append(word)
+    return lines
+
+
+def fitting_size(text: str, inches: float, size: float) -> float:
+    """Return the size of type, in points, at which the longest line of a text fits."""
+    taken = max((text_width(line, size) for line in text.splitlines()), default=0.0)
+    return max(size * min(1.0, inches / taken), SMALLEST) if taken else size
 
 
 @contextmanager
@@ -428,7 +452,7 @@ def style(look: Mapping[str, Any] = PLAIN) -> Iterator[None]:
 
     `look` are settings of matplotlib in which a look differs from it.
     """
-    fonts = {"font.family": installed_fonts()}
+    fonts = {"font.family": list(FONTS)}
     with matplotlib.style.context(["default", STYLE | fonts | dict(look)]):
         yield
 
@@ -446,6 +470,7 @@ def save(figure: Figure, paths: Sequence[Path]) -> None:
 
 def encoded(figure: Figure, kind: str = "png") -> bytes:
     """Return a figure as the content of a file: in our style, it is as large as its drawing."""
+    add_fonts(figure)
     content = io.BytesIO()
     options: dict[str, Any] = {"metadata": METADATA[kind]}
     if kind == "png":

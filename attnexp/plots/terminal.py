@@ -4,17 +4,19 @@ On a terminal with colours they are those of the other pictures; elsewhere dense
 more weight.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.cells import cell_len, set_cell_size
 from rich.color import Color
 from rich.console import Console
 from rich.style import Style
 from rich.text import Text
 
 from attnexp.core import console
-from attnexp.core.console import number_text
+from attnexp.core.console import aligned, number_text
 from attnexp.plots.colours import viridis
 from attnexp.plots.lines import spans_powers
 from attnexp.runs.attention import SPACE, Attention, Axis, Map, View, scale_end
@@ -26,6 +28,9 @@ HALF = "\N{UPPER HALF BLOCK}"
 SHADES = " \N{LIGHT SHADE}\N{MEDIUM SHADE}\N{DARK SHADE}\N{FULL BLOCK}"
 PLAIN = " .:-=+*#%@"
 """The characters from the smallest to the largest weight, with Unicode and with ASCII alone."""
+
+BRACKETED = 3
+"""The columns of a cell that has brackets at the gold position."""
 
 BRIGHT = 0.6
 """The share of the scale from which black can be read on a colour."""
@@ -84,12 +89,15 @@ def draw_map(one: Map, terminal: Terminal) -> list[Text]:
     """Return a map in lines: a cell for every weight of symbols, a reduced map for numbers."""
     end, beyond = scale_end(one.weights, one.weights.shape[1])
     one = replace(one, weights=np.nan_to_num(one.weights, nan=0.0).clip(0, None))
+    gold = False
     if one.rows.symbols and one.columns.symbols:
-        lines = _symbols(one, end, terminal)
+        cell = _cell_width(one, terminal)
+        gold = one.gold is not None and cell == BRACKETED
+        lines = _symbols(one, end, terminal, cell)
     else:
         lines = _numbers(one, end, terminal)
     top = f"{number_text(end)} and more" if beyond else number_text(end)
-    return [*lines, _scale(top, one.gold is not None, terminal)]
+    return [*lines, _scale(top, gold, terminal)]
 
 
 def draw_attention(attention: Attention, view: View, terminal: Terminal) -> list[Text]:
@@ -107,10 +115,18 @@ def draw_attention(attention: Attention, view: View, terminal: Terminal) -> list
 
 
 def print_line(terminal: Terminal, text: Text) -> None:
-    """Print a line, with `?` for characters that the encoding of the console lacks."""
-    encoding = console.out.encoding
-    plain = Text(text.plain.replace(SPACE, "_").encode(encoding, "replace").decode(encoding))
-    console.out.print(text if terminal.unicode else plain, soft_wrap=True)
+    """Print a line, with `?` in each column of a character that the console cannot encode."""
+    plain = text.plain.replace(SPACE, "_")
+    shown = text if terminal.unicode else Text("".join(map(_encodable, plain)))
+    console.out.print(shown, soft_wrap=True)
+
+
+def _encodable(character: str) -> str:
+    try:
+        character.encode(console.out.encoding)
+    except UnicodeEncodeError:
+        return "?" * cell_len(character)
+    return character
 
 
 def _dots(
@@ -137,32 +153,68 @@ def _stars(dots: NDArray[np.bool_]) -> list[str]:
     return ["".join("*" if dot else " " for dot in row) for row in dots]
 
 
-def _symbols(one: Map, end: float, terminal: Terminal) -> list[Text]:
-    """Return a map with three characters per cell, or one if three do not fit.
+def _cell_width(one: Map, terminal: Terminal) -> int:
+    """Return three columns per cell, or those of the widest character if three do not fit."""
+    if BRACKETED * len(one.columns) <= _room(one, terminal):
+        return BRACKETED
+    return max(map(cell_len, ["-", *"".join(one.columns.symbols)]))
 
-    Three characters show the gold position in brackets.
+
+def _margin(one: Map) -> int:
+    """Return the columns to the left of the cells: those of the longest symbol, and a blank."""
+    return max(map(cell_len, one.rows.symbols)) + 1
+
+
+def _room(one: Map, terminal: Terminal) -> int:
+    return terminal.width - _margin(one)
+
+
+def _symbols(one: Map, end: float, terminal: Terminal, cell: int) -> list[Text]:
+    """Return a map with `cell` columns per cell; keys for which a line is too short follow below.
+
+    Cells of three columns show the gold position in brackets.
     """
-    margin = max(len(symbol) for symbol in one.rows.symbols)
-    cell = 3 if margin + 1 + 3 * len(one.columns) <= terminal.width else 1
-    lines = [Text(" " * (margin + 1) + line) for line in _head(one.columns, cell)]
-    for i, symbol in enumerate(one.rows.symbols):
-        line = Text(f"{symbol:>{margin}} ")
-        for j, weight in enumerate(one.weights[i]):
-            character, style = _cell(weight / end, terminal)
-            gold = one.gold is not None and one.gold[i] == j
-            left, right = ("[", "]") if gold and cell == 3 else (character, character)
-            line.append(left + character * (cell - 2) + right if cell == 3 else character, style)
-        lines.append(line)
+    margin, most = _margin(one), max(_room(one, terminal) // cell, 1)
+    lines = []
+    for first in range(0, len(one.columns), most):
+        part = range(first, min(first + most, len(one.columns)))
+        heads = _head([one.columns.symbols[j] for j in part], cell)
+        lines += [Text(" " * margin + line) for line in heads]
+        for i, symbol in enumerate(one.rows.symbols):
+            line = Text(aligned(symbol, "right", margin - 1) + " ")
+            for j in part:
+                character, style = _cell(one.weights[i, j] / end, terminal)
+                gold = one.gold is not None and one.gold[i] == j
+                line.append(_bracketed(character * cell) if gold else character * cell, style)
+            lines.append(line)
     return lines
 
 
-def _head(side: Axis, cell: int) -> list[str]:
+def _bracketed(cell: str) -> str:
+    return f"[{cell[1:-1]}]" if len(cell) == BRACKETED else cell
+
+
+def _head(symbols: Sequence[str], cell: int) -> list[str]:
     """Return the symbols above the columns: across if they fit, else downwards."""
-    if all(len(symbol) < cell for symbol in side.symbols):
-        return ["".join(f"{symbol:^{cell}}" for symbol in side.symbols)]
-    tall = max(map(len, side.symbols))
-    upright = [f"{symbol:>{tall}}" for symbol in side.symbols]
-    return ["".join(f"{symbol[i]:^{cell}}" for symbol in upright) for i in range(tall)]
+    if all(cell_len(symbol) < cell for symbol in symbols):
+        return ["".join(aligned(symbol, "center", cell) for symbol in symbols)]
+    upright = [_characters(symbol) for symbol in symbols]
+    tall = max(map(len, upright))
+    padded = [[""] * (tall - len(symbol)) + symbol for symbol in upright]
+    return [
+        "".join(aligned(one, "center", cell) for one in row) for row in zip(*padded, strict=True)
+    ]
+
+
+def _characters(symbol: str) -> list[str]:
+    """Return the characters of a symbol, each with the marks behind it that take no column."""
+    characters: list[str] = []
+    for each in symbol:
+        if characters and not cell_len(each):
+            characters[-1] += each
+        else:
+            characters.append(each)
+    return characters
 
 
 def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
@@ -179,7 +231,8 @@ def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
     lines = []
     for i in range(0, rows, step):
         side = high if i == 0 else low if i + step >= rows else ""
-        line = Text(f"{side[: margin - 1]:>{margin - 1}} ")
+        cut = set_cell_size(side, min(cell_len(side), margin - 1))
+        line = Text(aligned(cut, "right", margin - 1) + " ")
         for j in range(columns):
             if step == 2:
                 below = shown[i + 1, j] if i + 1 < rows else None
@@ -187,7 +240,7 @@ def _numbers(one: Map, end: float, terminal: Terminal) -> list[Text]:
             else:
                 line.append(*_cell(shown[i, j], terminal))
         lines.append(line)
-    lines.append(Text(" " * margin + first + last.rjust(columns - len(first))))
+    lines.append(Text(" " * margin + first + aligned(last, "right", columns - cell_len(first))))
     return lines
 
 

@@ -7,6 +7,9 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from rich.cells import cell_len
+
+from attnexp.core.console import aligned
 from attnexp.tables.filled import filled
 from attnexp.tables.grid import Grid, Report
 from attnexp.tables.latex import as_latex
@@ -96,7 +99,7 @@ def _markdown_table(grid: Grid) -> str:
         [f"**{markdown_text(c.text)}**" if c.strong else markdown_text(c.text) for c in row]
         for row in grid.rows
     ]
-    widths = [max(3, *(len(row[i]) for row in [heads, *rows])) for i in range(len(heads))]
+    widths = [max(3, *(cell_len(row[i]) for row in [heads, *rows])) for i in range(len(heads))]
     rules = [
         "-" * (width - 1) + ":" if column.right else "-" * width
         for column, width in zip(grid.columns, widths, strict=True)
@@ -104,7 +107,7 @@ def _markdown_table(grid: Grid) -> str:
 
     def line(row: Sequence[str]) -> str:
         cells = zip(row, grid.columns, widths, strict=True)
-        texts = (text.rjust(w) if column.right else text.ljust(w) for text, column, w in cells)
+        texts = (aligned(text, "right" if c.right else "left", w) for text, c, w in cells)
         return f"| {' | '.join(texts)} |"
 
     return "\n".join(map(line, [heads, rules, *rows]))

@@ -1,25 +1,23 @@
 """Writes a report as LaTeX: a table environment for each table, fit for a page of two columns."""
 
 import math
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from attnexp.core.console import number_text
 from attnexp.tables.filled import filled
 from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, folded
 from attnexp.tables.paper import Paper
+from attnexp.tables.type_widths import BOLD as BOLD_TYPE
+from attnexp.tables.type_widths import FORMULA, text_width
 
-CHARACTER, POINT = 4.6, 2.6
-"""The widths in pt of a digit and of a point or bracket, in `small` type on a page of 10 pt."""
-
-POINTS = ".,:;[]()' "
-"""The characters as wide as a point."""
+SIZE = 9.25
+"""The size of `small` type on a page of 10 pt: 9 pt, in which Computer Modern is a little wider."""
 
 GAP = 8.0
 """The width between two columns of a table in pt."""
-
-NARROW, PAGE = 219.0, 455.0
-"""The width of a column and of a page of the narrowest papers with two columns, in pt."""
 
 PLAIN = Paper()
 """A paper that asks for nothing."""
@@ -29,6 +27,18 @@ BOLD = r"\bfseries "
 
 DAGGER = r"$^\dagger$"
 """The mark of a row that has too few seeds for a verdict."""
+
+MARK = 0.45
+"""The width of the mark, as a part of the size of type."""
+
+LATIN = "\N{LATIN SMALL LETTER TURNED A}"
+"""The first character that pdfLaTeX cannot print without further packages."""
+
+PUNCTUATION = "\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026\u20ac"
+"""The characters beyond it that it has: dashes, quotes, a bullet, an ellipsis and the euro."""
+
+SHOWN = 8
+"""Characters beyond Latin that a comment names."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,7 @@ def as_latex(report: Report, paper: Paper = PLAIN) -> str:
     grids = [replace(grid, rows=list(grid.rows)) for grid in report.grids]
     tables = [_table(grid, place, paper) for place, grid in enumerate(grids, start=1)]
     content = {
+        "beyond": _beyond_latin(tables),
         "tables": tables,
         "labelled": bool(paper.label),
         "sentences": [*report.verdicts, *report.notes],
@@ -83,6 +94,18 @@ def latex_text(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
+def _beyond_latin(tables: Sequence[Table]) -> str:
+    """Return the first characters in print that pdfLaTeX cannot print."""
+    printed = [
+        text
+        for table in tables
+        for text in (table.caption, *table.heads, *chain(*table.rows), *table.remarks)
+    ]
+    beyond = [each for each in dict.fromkeys("".join(printed)) if each >= LATIN]
+    beyond = [each for each in beyond if each not in PUNCTUATION]
+    return "".join(beyond[:SHOWN]) + "..." * (len(beyond) > SHOWN)
+
+
 _LATEX = {
     **{character: f"\\{character}" for character in "{}&%$#_"},
     "\\": r"\textbackslash{}",
@@ -101,9 +124,9 @@ _LATEX = {
 def _table(grid: Grid, place: int, paper: Paper) -> Table:
     once = folded(grid, grid.rows)
     every = {
-        i: _label_column(head, [row[i] for row in grid.rows])
+        i: _label_column(head, [row[i] for row in grid.rows], paper)
         if i < grid.labels
-        else _value_column(head, [row[i] for row in grid.rows], paper.digits)
+        else _value_column(head, [row[i] for row in grid.rows], paper)
         for i, head in enumerate(grid.columns)
         if i not in once
     }
@@ -112,7 +135,7 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
         (i for i in every if grid.columns[i].spare), key=lambda i: (-grid.columns[i].spare, i)
     )
     left_out = []
-    while _width(every.values()) > PAGE and spare:
+    while _width(every.values()) > paper.page.text and spare:
         left_out.append(spare.pop())
         del every[left_out[-1]]
     if left_out:
@@ -120,10 +143,16 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
         choose = ": --columns chooses the columns" if any(head.word for head in heads) else ""
         comments.append(f"A page is too narrow for {', '.join(h.title for h in heads)}{choose}.")
     columns = list(every.values())
+    width = _width(columns)
+    if width > paper.page.text:
+        comments.append(
+            f"The table is about {width:.0f} pt wide, and the text {paper.page.text:.0f} pt: "
+            "--columns chooses fewer columns, and --by shorter labels."
+        )
     return Table(
         label=f"{paper.label}-{place}" if paper.label and place > 1 else paper.label,
         caption=_caption(grid, paper.caption if place == 1 else ""),
-        environment="table*" if _width(columns) > NARROW else "table",
+        environment="table*" if width > paper.page.column < paper.page.text else "table",
         columns=f"@{{}}{''.join(column.kind for column in columns)}@{{}}",
         heads=[column.head for column in columns],
         rows=list(zip(*(column.cells for column in columns), strict=True)),
@@ -135,10 +164,6 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
 def _width(columns: Collection[Column]) -> float:
     """Return about how wide a table is, in pt."""
     return sum(column.width for column in columns) + GAP * (len(columns) - 1)
-
-
-def _text_width(text: str) -> float:
-    return sum(POINT if character in POINTS else CHARACTER for character in text)
 
 
 def _caption(grid: Grid, caption: str) -> str:
@@ -163,34 +188,39 @@ def _remarks(grid: Grid, once: Sequence[int], digits: int | None) -> list[str]:
     return remarks
 
 
-def _label_column(head: Head, cells: Sequence[Cell]) -> Column:
+def _label_column(head: Head, cells: Sequence[Cell], paper: Paper) -> Column:
     texts = [latex_text(cell.text) + DAGGER * cell.unsure for cell in cells]
-    width = max(map(_text_width, (head.title, *(cell.text for cell in cells))))
+    widths = paper.page.characters
+    marked = [text_width(cell.text, widths) + MARK * cell.unsure for cell in cells]
+    width = SIZE * max(text_width(head.title, widths), *marked, 0.0)
     return Column("r" if head.right else "l", latex_text(head.title), texts, width)
 
 
-def _value_column(head: Head, cells: Sequence[Cell], digits: int | None) -> Column:
+def _value_column(head: Head, cells: Sequence[Cell], paper: Paper) -> Column:
     """Return a column of siunitx if all cells are numbers or empty, else a column of text."""
     title = head.short or head.title
-    digits = digits if head.measured else None
+    digits = paper.digits if head.measured else None
     written = [_numbers(cell, digits) for cell in cells]
-    plain = [
-        cell.form.format(*own) if own else cell.text
-        for cell, own in zip(cells, written, strict=True)
-    ]
-    width = max(map(_text_width, (title, *plain)))
+    characters = paper.page.characters
+    widths = [text_width(title, characters)]
+    for cell, own in zip(cells, written, strict=True):
+        form = cell.form.removesuffix(" *")
+        plain = text_width(form.format(*own), FORMULA) if own else text_width(cell.text, characters)
+        widths.append(plain * (BOLD_TYPE if cell.strong else 1.0))
     alone = [cell.form == "{}" and math.isfinite(cell.numbers[0]) for cell in cells]
     numbers = [own[0] for own, one in zip(written, alone, strict=True) if one]
     if not numbers or any(len(own) > 1 for own in written):
         texts = [_text(cell, digits) for cell in cells]
-        return Column("r" if head.right else "l", latex_text(title), texts, width)
+        kind = "r" if head.right else "l"
+        return Column(kind, latex_text(title), texts, SIZE * max(widths))
     texts = [
         rf"{BOLD * cell.strong}{own[0]}" if one else f"{{{latex_text(cell.text)}}}"
         for cell, own, one in zip(cells, written, alone, strict=True)
     ]
-    return Column(
-        f"S[table-format={_table_format(numbers)}]", f"{{{latex_text(title)}}}", texts, width
-    )
+    form = _table_format(numbers)
+    bold = BOLD_TYPE if any(cell.strong for cell in cells) else 1.0
+    width = SIZE * max(*widths, bold * text_width(_longest(form), FORMULA))
+    return Column(f"S[table-format={form}]", f"{{{latex_text(title)}}}", texts, width)
 
 
 def _text(cell: Cell, digits: int | None) -> str:
@@ -232,6 +262,11 @@ def _table_format(numbers: Sequence[str]) -> str:
     point = f".{after}" if after else ""
     power = f"e{_signed_length(exponents)}" if any(exponents) else ""
     return f"{whole}{point}{power}"
+
+
+def _longest(form: str) -> str:
+    """Return a number that takes all the places of a format, such as -00.0e-0 of -2.1e-1."""
+    return re.sub(r"\d+", lambda places: "0" * int(places[0]), form)
 
 
 def _signed_length(numbers: Sequence[str]) -> str:

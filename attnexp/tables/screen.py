@@ -3,7 +3,7 @@
 import io
 from collections.abc import Iterator, Sequence
 
-from rich.cells import cell_len
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.segment import Segment, Segments
 from rich.style import Style
@@ -92,11 +92,12 @@ def _named(
 
 
 def _cut(text: str, width: int) -> str:
-    """Return a text whose middle is left out if it is wider than that."""
+    """Return a text whose middle is left out if it takes more columns than that."""
     if cell_len(text) <= width:
         return text
-    first = (width - 1) // 2
-    return f"{text[:first]}\N{HORIZONTAL ELLIPSIS}{text[first + 1 - width :]}"
+    before = (width - 1) // 2
+    last = set_cell_size(text[::-1], width - 1 - before)[::-1]
+    return f"{set_cell_size(text, before)}\N{HORIZONTAL ELLIPSIS}{last}"
 
 
 def _one_line(settings: Sequence[str], width: int) -> str:
@@ -104,7 +105,7 @@ def _one_line(settings: Sequence[str], width: int) -> str:
     for count in range(len(settings), 0, -1):
         more = f" and {len(settings) - count} more" if count < len(settings) else ""
         line = f"{COMMON}{', '.join(settings[:count])}{more}."
-        if len(line) <= width:
+        if cell_len(line) <= width:
             return line
     return f"{len(settings)} settings are the same in every run."
 

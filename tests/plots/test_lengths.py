@@ -32,6 +32,7 @@ def test_a_run_has_a_line_and_the_lengths_of_training_shaded(sequence_run):
     assert line.get_xdata().tolist() == list(range(3, 11))
     assert line.get_ydata().tolist() == [1.0] * 7 + [0.5]
     assert shaded(axes) == (2.5, 5.5)
+    assert line.get_marker() not in ("", "None")
 
 
 def test_lengths_that_span_a_wide_range_have_a_logarithmic_axis(sequence_run):
@@ -72,6 +73,7 @@ def test_configurations_have_a_line_each_and_a_band_over_seeds(sequence_run, tmp
     axes = figure.axes[0]
     drawn = {str(line.get_label()): line for line in axes.lines}
     assert sorted(drawn) == ["a (2 seeds)", "b"]
+    assert len({line.get_marker() for line in drawn.values()} - {"", "None"}) == 2
     assert drawn["a (2 seeds)"].get_xdata().tolist() == [3, 4]
     assert np.allclose(drawn["a (2 seeds)"].get_ydata(), [0.8, 0.6])
     assert drawn["b"].get_xdata().tolist() == [3, 4, 5]

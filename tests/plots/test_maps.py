@@ -5,12 +5,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from matplotlib.text import Text
 
 from attnexp.core.errors import RequestError
 from attnexp.plots import style
 from attnexp.plots.base import Options
 from attnexp.plots.heatmap_grid import draw_grid
-from attnexp.plots.look import of_width
+from attnexp.plots.look import of_width, slides
 from attnexp.plots.maps import (
     compare_attention,
     draw_attention,
@@ -68,14 +69,101 @@ def test_growth_has_a_row_for_each_configuration_and_at_most_six_epochs(regressi
 
 
 def test_compared_regressions_have_their_seeds_in_columns(regression_run, tmp_path):
-    for width in (1.0, 2.0):
+    for model in ("boxcar", "gaussian"):
         for seed in (0, 1):
-            settings = {"model.width": width}
-            regression_run(f"w{width}-{seed}", seed=seed, settings=settings)
+            regression_run(f"{model}-{seed}", seed=seed, choices={"model": model})
     (comparison,) = comparisons(collect([tmp_path]).runs)
     ((_, figure),) = compare_attention(comparison, Options())
     assert titles(figure) == ["seed 0", "seed 1"]
     assert len(panels(figure)) == 2 * 2
+
+
+SIDES = ("test x", "training x")
+"""The names of the sides of a map of regression."""
+
+
+def widths(regression_run, folder, count):
+    """The comparison of some widths of one score, each with two seeds."""
+    for width in range(1, count + 1):
+        for seed in (0, 1):
+            regression_run(f"w{width}-{seed}", seed=seed, settings={"model.width": float(width)})
+    (comparison,) = comparisons(collect([folder]).runs)
+    return comparison
+
+
+def places(figure):
+    """The rows and the columns in which the maps of a drawn figure are, by their corners."""
+    figure.draw_without_rendering()
+    boxes = [axes.get_position() for axes in panels(figure)]
+    return tuple(len({round(getattr(box, side), 2) for box in boxes}) for side in ("y0", "x0"))
+
+
+def axis_names(figure):
+    """The names of the sides of maps that a figure has, each as often as it is written."""
+    texts = [text.get_text() for text in figure.findobj(Text) if text.get_visible()]
+    return sorted(line for text in texts for line in text.splitlines() if line in SIDES)
+
+
+@pytest.mark.parametrize("count", [2, 4, 6])
+def test_several_widths_of_one_score_are_a_row(regression_run, tmp_path, count):
+    ((_, figure),) = compare_attention(widths(regression_run, tmp_path, count), Options())
+    assert titles(figure) == [f"width={width}" for width in range(1, count + 1)]
+    assert places(figure) == (1, count)
+    assert axis_names(figure) == list(SIDES)
+
+
+@pytest.mark.parametrize(("count", "laid_out"), [(4, (1, 4)), (6, (2, 3)), (8, (2, 4))])
+def test_a_slide_has_maps_in_rows_and_names_each_axis_once(
+    regression_run, tmp_path, count, laid_out
+):
+    comparison = widths(regression_run, tmp_path, count)
+    options = Options(look=slides())
+    with style.style(options.look.settings):
+        ((_, figure),) = compare_attention(comparison, options)
+        options.look.finish(figure)
+        assert places(figure) == laid_out
+    assert axis_names(figure) == list(SIDES)
+    assert tuple(figure.get_size_inches()) == (6.0, 3.375)
+
+
+@pytest.mark.parametrize(
+    ("largest", "kind", "rooted"),
+    [((0.02, 0.04, 0.1, 0.47), "numbers", True), ((0.2, 0.3, 0.4), "numbers", False),
+     ((0.02, 0.4), "symbols", False)],
+)  # fmt: skip
+def test_maps_with_far_smaller_weights_are_seen_apart(largest, kind, rooted):
+    if kind == "numbers":
+        side = Axis("x", np.arange(5), numbers=np.arange(5.0))
+    else:
+        side = Axis("x", np.arange(5), symbols=tuple("abcde"))
+    maps = [Map(np.full((5, 5), each), side, side) for each in largest]
+    figure = draw_grid([maps], [["a"] * len(maps)], [""], "t", "s")
+    images = [axes.images[0] for axes in panels(figure)]
+    shown = [image.cmap(image.norm(x))[:3] for image, x in zip(images, largest, strict=True)]
+    darkest = images[0].cmap(0.0)[:3]
+    steps = [np.abs(np.subtract(*pair)).max() for pair in pairwise([darkest, *shown])]
+    assert min(steps) > 0.07 or kind == "symbols"
+    labels = [axes.get_ylabel() for axes in figure.axes]
+    assert ("weight, root scale" in labels) == rooted
+
+
+@pytest.mark.parametrize("count", [6, 20, 40, 64, 120])
+def test_labels_of_many_symbols_are_legible(count):
+    symbols = tuple(str(i % 20) for i in range(count - 1)) + ("<eos>",)
+    side = Axis("source and input", np.arange(count), symbols=symbols, parts=(count // 2,))
+    with style.style():
+        figure = draw_grid(
+            [[Map(np.eye(count), side, side)] * 4] * 2, [["h"] * 4], [""] * 2, "t", ""
+        )
+        figure.draw_without_rendering()
+        for axes in panels(figure):
+            for axis, sides in ((axes.xaxis, "intervalx"), (axes.yaxis, "intervaly")):
+                labels = [label for label in axis.get_ticklabels() if label.get_text()]
+                boxes = [sorted(getattr(label.get_window_extent(), sides)) for label in labels]
+                assert all(one[1] <= other[0] for one, other in pairwise(sorted(boxes)))
+                assert all(label.get_fontsize() >= 8 for label in labels)
+                shown = [symbols[round(place)] for place in axis.get_majorticklocs()]
+                assert [label.get_text() for label in labels] in ([], shown)
 
 
 def test_compared_sequences_have_the_same_examples_in_columns(sequence_run, tmp_path):

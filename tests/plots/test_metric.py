@@ -5,6 +5,9 @@ from attnexp.plots.base import Options
 from attnexp.plots.metric import draw_metric
 from attnexp.select.collect import collect
 from attnexp.select.configurations import comparisons
+from attnexp.select.frame import make_frame
+from attnexp.tables.entries import Request
+from attnexp.tables.reports import configurations_report
 
 T3 = 4.302653
 """The 97.5% quantile of Student's t with two degrees of freedom."""
@@ -36,6 +39,22 @@ def test_a_row_has_its_seeds_their_mean_and_its_interval(compared):
     reach = T3 / np.sqrt(3)
     assert interval.get_xdata().tolist() == pytest.approx([2 - reach, 2 + reach], rel=1e-6)
     assert axes.get_xlabel() == "test_bias"
+
+
+@pytest.mark.parametrize(
+    ("better", "order"), [("lower", ["c", "a", "b"]), ("higher", ["b", "a", "c"])]
+)
+def test_rows_are_in_the_order_of_the_table(regression_run, tmp_path, better, order):
+    for model, value in (("a", 2.0), ("b", 3.0), ("c", 1.0)):
+        for seed in range(2):
+            run = {"choices": {"model": model}, "metrics": {"test_mse": value + seed / 10}}
+            regression_run(f"{model}{seed}", seed=seed, better={"test_mse": better}, **run)
+    collected = collect([tmp_path]).runs
+    (comparison,) = comparisons(collected)
+    ((_, figure),) = draw_metric(comparison, Options(metric="test_mse"))
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    report = configurations_report(make_frame(collected), Request(metrics=("test_mse",)))
+    assert names == order == [row[0].text for row in report.grids[0].rows]
 
 
 def test_the_primary_metric_is_drawn_by_default_on_a_logarithmic_axis(compared):

@@ -134,6 +134,11 @@ def test_a_legend_beside_the_axes_is_whole(tmp_path, count):
         ("model.hidden_dim=64", 0.9, ["model.", "hidden_dim=", "64"]),
         ("example 1\nlayer 2", 2, ["example 1", "layer 2"]),
         ("", 2, []),
+        ("epanechnikov", 0.5, ["epanechnikov"]),
+        ("model=epanechnikov", 0.7, ["model=", "epanechnikov"]),
+        ("query_key_layer_norm", 0.9, ["query_key_", "layer_norm"]),
+        ("adaptive_temperature, k=8", 0.9, ["adaptive_", "temperature,", "k=8"]),
+        ("x" * 50, 0.9, ["x" * 24, "x" * 24, "xx"]),
     ],
 )
 def test_words_are_cut_where_people_would(text, inches, lines):

@@ -1,5 +1,9 @@
+import io
+import unicodedata
+
 import numpy as np
 import pytest
+from rich.console import Console
 
 from attnexp.plots.terminal import Terminal, draw_curve, draw_map
 from attnexp.runs.attention import Axis, Map
@@ -93,3 +97,108 @@ def test_the_colours_are_those_of_the_other_pictures():
         assert np.allclose(viridis(share), 255 * np.array(theirs(share)[:3]), atol=5)
     assert viridis(-1) == viridis(0)
     assert viridis(2) == viridis(1)
+
+
+def columns_of(line):
+    """Return the display columns of each character, from Unicode's own table of widths."""
+    columns, at = [], 0
+    for character in line:
+        wide = 1 + (unicodedata.east_asian_width(character) in "WF")
+        taken = 0 if unicodedata.combining(character) else wide
+        columns.append((character, range(at, at + taken)))
+        at = columns[-1][1].stop
+    return columns
+
+
+def within(line, cells):
+    """Return the characters of a line that begin in the columns of cells."""
+    return "".join(c for c, own in columns_of(line) if own.start in cells and c.strip())
+
+
+def cells_of(line, shade="@"):
+    """Return the columns of the first full cell of a line."""
+    columns = [own.start for character, own in columns_of(line) if character == shade]
+    assert columns == list(range(columns[0], columns[-1] + 1))
+    return range(columns[0], columns[-1] + 1)
+
+
+KOREAN = "가나다라마바사아자차카타파하거너더러머버서어저처커터퍼허고노"
+KANA = "ｱｲｳｴｵｶｷｸｹｺｻｼｽｾｿﾀﾁﾂﾃﾄﾅﾆﾇﾈﾉﾊﾋﾌﾍﾎ"
+DIGITS = "\uff10\uff11\uff12"
+MANY = "".join(chr(0x4E00 + i) for i in range(70))
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "三一四五",
+        KOREAN[:9],
+        KANA[:14],
+        KOREAN,
+        KANA,
+        MANY,
+        "a三bｱ가z",
+        "abcd",
+        "\uff10\uff11\uff12",
+    ],
+)
+def test_every_cell_is_below_its_symbol(text, width):
+    size = len(text)
+    one = Map(np.eye(size), symbols("target", text), symbols("source", text))
+    widest = Terminal.of(Console(file=io.StringIO(), width=width)).width
+    lines = [line.plain for line in draw_map(one, Terminal(False, False, widest))][:-1]
+    assert max(columns_of(line)[-1][1].stop for line in lines) <= min(width, 80)
+    labels = {columns_of(f"{line.split()[0]}")[-1][1].stop for line in lines[1 : size + 1]}
+    found = []
+    for top in range(0, len(lines), size + 1):
+        head, rows = lines[top], lines[top + 1 : top + 1 + size]
+        assert len({columns_of(row)[-1][1].stop for row in rows}) == 1
+        for i, row in enumerate(rows):
+            label, own = columns_of(row.rstrip())[len(row) - len(row.lstrip())]
+            assert (label, own.stop) == (text[i], max(labels))
+            if "@" in row:
+                found.append(within(head, cells_of(row)))
+    assert "".join(found) == text
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize("long", ["春夏秋冬", "안녕하세요", "ﾊﾝｶｸ", "<eos>", "cafe\u0301"])
+def test_symbols_of_several_characters_are_upright_above_their_cells(long, width):
+    columns = ["三", long, "ｱ", "가"]
+    one = Map(np.eye(4), symbols("target", columns), symbols("source", columns))
+    lines = [line.plain for line in draw_map(one, Terminal(False, False, width))][:-1]
+    heads, rows = lines[:-4], lines[-4:]
+    for j, symbol in enumerate(columns):
+        cells = cells_of(rows[j])
+        assert len(cells) == 3
+        assert "".join(within(line, cells) for line in heads) == symbol
+    assert len({columns_of(row)[-1][1].stop for row in rows}) == 1
+
+
+def test_the_gold_position_is_explained_only_if_it_has_brackets():
+    text = symbols("source", "ab" * 20)
+    one = Map(np.eye(40), text, text, np.arange(40))
+    assert "gold" not in draw_map(one, Terminal(False, False, 60))[-1].plain
+    assert "gold" in draw_map(one, Terminal(False, False, 123))[-1].plain
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "gbk", "euc-kr", "utf-8"])
+def test_a_console_that_lacks_characters_keeps_the_columns(encoding, monkeypatch):
+    from attnexp.core import console
+    from attnexp.plots.terminal import print_line
+
+    file = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
+    monkeypatch.setattr(console, "out", Console(file=file, width=80))
+    text = symbols("source", "三一가나")
+    one = Map(np.eye(4), text, text)
+    terminal = Terminal.of(console.out)
+    for line in draw_map(one, terminal):
+        print_line(terminal, line)
+    file.flush()
+    lines = file.buffer.getvalue().decode(encoding).splitlines()
+    shade = max("@█", key=lines[1].count)
+    assert [cells_of(row, shade) for row in lines[1:5]] == [
+        range(3 + 3 * i, 6 + 3 * i) for i in range(4)
+    ]
+    assert {columns_of(line)[-1][1].stop for line in lines[:5]} == {15}

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import unicodedata
 from html.parser import HTMLParser
 
 import pytest
@@ -105,6 +106,17 @@ def test_html_gives_back_any_name(name: str):
 def test_markdown_gives_back_any_name(name: str):
     page = MarkdownIt("commonmark").enable("table").render(WRITERS["markdown"](one_cell(name)))
     assert cells(page) == [name, name]
+
+
+def test_the_columns_of_markdown_are_aligned_as_they_are_read():
+    heads = [Head("模型"), Head("n", right=True)]
+    rows = [[Cell(name), Cell("1")] for name in ("dot", "三一四五", "한국어", "ｶﾅ")]
+    lines = WRITERS["markdown"](Report([Grid(heads, rows)], [])).splitlines()
+    bars = set()
+    for line in lines:
+        columns = [1 + (unicodedata.east_asian_width(each) in "WF") for each in line]
+        bars.add(tuple(sum(columns[:i]) for i, each in enumerate(line) if each == "|"))
+    assert bars == {(0, 11, 17)}
 
 
 def test_markdown_leaves_underscores_inside_words():

@@ -3,17 +3,21 @@
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from matplotlib.font_manager import FontProperties, findfont, get_font
+from matplotlib.ft2font import LoadFlags
 
 from attnexp.tables.entries import Request
 from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report, numbers_cell, with_columns
 from attnexp.tables.latex import as_latex, latex_text
-from attnexp.tables.paper import Paper
+from attnexp.tables.paper import VENUES, Page, Paper, of_venue
 from attnexp.tables.reports import configurations_report
+from attnexp.tables.type_widths import ROMAN, TIMES, text_width
 
 LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
 NEAR = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
@@ -263,3 +267,115 @@ def test_latex_compiles_it(sweep_of, tmp_path: Path):
     assert answer.returncode == 0, said
     assert "Overfull" not in said
     assert (tmp_path / "page.pdf").exists()
+
+
+def width_in(font: str, weight: int, text: str) -> float:
+    """The width of a text in a font file of matplotlib, as a part of the size of its type."""
+    file = get_font(findfont(FontProperties(family=font, weight=weight)))
+    units = sum(file.load_char(ord(c), flags=LoadFlags.NO_SCALE).horiAdvance for c in text)
+    return units / file.units_per_EM
+
+
+@pytest.mark.parametrize(("font", "widths"), [("cmr10", ROMAN), ("STIXGeneral", TIMES)])
+def test_the_widths_of_characters_are_those_of_the_fonts(font, widths):
+    ascii_characters = set(map(chr, range(32, 127)))
+    assert set(widths) >= ascii_characters
+    for character in ascii_characters:
+        assert text_width(character, widths) == pytest.approx(
+            width_in(font, 400, character), abs=0.002
+        )
+
+
+@pytest.mark.parametrize("text", ["模型三一", "한국어"])
+def test_wide_characters_are_as_wide_as_the_type(text):
+    assert text_width(text, TIMES) == len(text)
+
+
+@pytest.mark.parametrize("venue", sorted(VENUES))
+def test_the_pages_of_venues_are_those_of_tueplots(venue):
+    from tueplots import bundles
+
+    width = getattr(bundles, venue)()["figure.figsize"][0] * 72.27
+    assert of_venue(venue).column == pytest.approx(width, rel=0.001)
+
+
+def shown_columns(text: str) -> list[str]:
+    return [head.strip("{}").replace("\\_", "_") for head in rows(text)[0]]
+
+
+def drawn_width(text: str) -> float:
+    """The width of the first table in pt, measured in Times, each column by its widest cell."""
+    columns = zip(*(map(as_read, row) for row in rows(text)), strict=True)
+    widest = [9 * max(width_in("STIXGeneral", 400, cell) for cell in cells) for cells in columns]
+    return sum(widest) + 8 * (len(widest) - 1)
+
+
+def as_read(cell: str) -> str:
+    """A cell without its commands, with a minus as wide as a plus."""
+    cell = re.sub(r"\\(textless|textgreater|textbar)\{\}", "<", cell.replace(r"\times", "+"))
+    return re.sub(r"\\[a-z]+|[{}$\\]", "", cell.replace("--", "-")).replace("-", "+")
+
+
+ORDER = ["better on", "diff. to the best", "sd", "95% CI"]
+
+
+@pytest.mark.parametrize("venue", ["neurips2024", "iclr2024", "icml2024"])
+@pytest.mark.parametrize("letters", [1, 20, 30, 40, 50, 60, 70])
+def test_a_table_fits_the_text_of_a_venue(sweep_of, venue, letters):
+    """Columns go in the order of the screen until the table fits, and no sooner."""
+    names = {"model-" + "w" * letters: LOW, "b": NEAR, "c": HIGH}
+    report = configurations_report(sweep_of(names), Request())
+    page = {"neurips2024": 397.48, "iclr2024": 397.48, "icml2024": 487.82}[venue]
+    paper = Paper(page=of_venue(venue))
+    text = as_latex(report, paper).replace(r"95\%", "95%")
+    left_out = [each for each in ORDER if each not in shown_columns(text)]
+    assert left_out == ORDER[: len(left_out)]
+    fits = "--columns chooses fewer columns" not in text
+    assert fits or left_out == ORDER
+    assert (drawn_width(text) <= page) or not fits
+    assert (r"\begin{table*}" in text) == (venue == "icml2024")
+    whole = as_latex(report, Paper(page=Page(9999.0, 9999.0, TIMES))).replace(r"95\%", "95%")
+    assert set(ORDER) <= set(shown_columns(whole))
+    if left_out:
+        assert drawn_width(whole) > 0.85 * page
+
+
+def test_the_places_of_numbers_of_a_column_add_up():
+    """A column of siunitx has room for the longest part on both sides of the point."""
+    page = Page(100.0, 100.0, TIMES)
+    text = of_numbers(123456.0, 0.1234567891, digits=10)
+    assert kinds(text)[1] == "S[table-format=6.10]"
+    cells = [[Cell("a"), numbers_cell("{}", value)] for value in (123456.0, 0.1234567891)]
+    grid = Grid([Head("model"), Head("mse", right=True, measured=True, spare=1)], cells)
+    for digits, there in ((10, False), (4, True)):
+        written = as_latex(Report([grid], []), Paper(digits=digits, page=page))
+        assert ("mse" in shown_columns(written)) == there
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("三一四五", "三一四五"),
+        ("한국어", "한국어"),
+        ("ｱｲ", "ｱｲ"),
+        ("модель", "модель"),
+        ("\u03b1=1", "\u03b1"),
+        ("cafe\u0301", "\u0301"),
+        ("Größe é ± \u2013 \u2026 \u201ca\u201d", ""),
+        ("一丁丂七丄丅丆万丈三上下", "一丁丂七丄丅丆万..."),
+    ],
+)
+@pytest.mark.parametrize("place", ["label", "head", "title", "caption"])
+def test_text_beyond_latin_names_a_program_that_prints_it(text, named, place):
+    head = Head(text if place == "head" else "model")
+    grid = Grid([head], [[Cell(text if place == "label" else "a")]])
+    grid = replace(grid, title=text if place == "title" else "")
+    written = as_latex(Report([grid], []), Paper(caption=text if place == "caption" else ""))
+    (*_, line) = ["", *(each for each in written.splitlines() if "xelatex" in each)]
+    assert ("ctex" in written) == bool(named)
+    assert line.startswith(f"% Text beyond Latin, {named}:") if named else not line
+
+
+def test_comments_alone_need_no_other_program():
+    grid = Grid([Head("model")], [[Cell("a")]], common=["data.path=温度.csv"])
+    assert "xelatex" not in as_latex(Report([grid], []))

@@ -1,6 +1,7 @@
 """A report on screens of several widths."""
 
 import io
+import unicodedata
 from dataclasses import replace
 
 import pytest
@@ -86,6 +87,19 @@ def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
         "dot, \N{EN DASH}                    0.25",
     ]
     assert len(printed(Report([Grid(heads, rows, labels=2)], []), 40).splitlines()) == 4
+
+
+@pytest.mark.parametrize(
+    "name", ["데이터=한국어문장부호", "d=温度と湿度の測定値", "三" * 40, "ｱ" * 40]
+)
+@pytest.mark.parametrize("width", [20, 31, 32])
+def test_wide_characters_are_cut_to_the_columns_of_the_screen(name: str, width: int):
+    heads = [Head("model"), Head("data.path"), Head("test_mse", right=True)]
+    rows = [[Cell(name), Cell(text), Cell("0.5")] for text in ("1", name)]
+    for line in printed(Report([Grid(heads, rows, labels=2)], []), width).splitlines():
+        wide = sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in line)
+        assert wide <= width
+        assert "…" in line or name not in line
 
 
 def test_settings_in_common_are_one_line():

@@ -1,0 +1,79 @@
+"""Fonts for characters that the fonts of a text lack, found by the characters that they have."""
+
+import re
+from collections.abc import Iterable
+from functools import cache
+
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontEntry, FontProperties, findfont, fontManager, get_font
+from matplotlib.text import Text
+
+SANS = re.compile(r"sans|gothi|hei|pingfang|meiryo|arial", re.IGNORECASE)
+"""Parts of the names of fonts without serifs."""
+
+OTHERS = re.compile(r"mono|condensed|light|thin|black|bold", re.IGNORECASE)
+"""Parts of the names of fonts that are tried after others."""
+
+BOXES = re.compile(r"last ?resort", re.IGNORECASE)
+"""The names of fonts that have a box for every character."""
+
+REGULAR = (400, "normal", "regular", "book")
+"""The weights of ordinary text in matplotlib's list of fonts."""
+
+
+def add_fonts(figure: Figure) -> None:
+    """Let each text of a figure go on in installed fonts with the characters that its own lack."""
+    for axes in figure.axes:
+        axes.get_xticklabels(), axes.get_yticklabels()  # brings the labels of ticks up to date
+    texts = [text for text in figure.findobj(Text) if not text.get_text().isascii()]
+    lacking = {text: _lacking(text) for text in texts}
+    found = fonts_with(frozenset().union(*lacking.values()))
+    for text in texts:
+        if lacking[text] and found:
+            text.set_fontfamily([*text.get_fontfamily(), *found])
+
+
+def fonts_with(characters: Iterable[str]) -> list[str]:
+    """Return the names of installed fonts that together have most of the characters.
+
+    A font that has all of them is alone, one without serifs before others.
+    """
+    left = set(characters)
+    shares = []
+    for entry in sorted(fontManager.ttflist, key=_rank) if left else ():
+        own = set[str]() if BOXES.search(entry.name) else left & _characters(entry.fname)
+        shares.append((entry.name, own))
+        if own == left:
+            return [entry.name]
+    names: list[str] = []
+    for name, own in sorted(shares, key=lambda share: -len(share[1])):
+        if own & left:
+            names.append(name)
+            left -= own
+    return names
+
+
+def _rank(entry: FontEntry) -> tuple[bool, ...]:
+    """Return the sort key of a font: regular, without serifs and ordinary before others."""
+    return (
+        entry.style != "normal",
+        entry.weight not in REGULAR,
+        not SANS.search(entry.name),
+        bool(OTHERS.search(entry.name)),
+    )
+
+
+def _lacking(text: Text) -> set[str]:
+    """Return the printed characters of a text that none of its fonts has."""
+    files = (findfont(FontProperties(family=name)) for name in text.get_fontfamily())
+    beyond = {each for each in text.get_text() if not each.isascii() and each.isprintable()}
+    return beyond.difference(*map(_characters, files))
+
+
+@cache
+def _characters(file: str) -> frozenset[str]:
+    """Return the characters that a font file has, none if it cannot be read."""
+    try:
+        return frozenset(map(chr, get_font(file).get_charmap()))
+    except (OSError, RuntimeError):
+        return frozenset()
