@@ -127,7 +127,8 @@ def in_place(
     after = torch.stack([forwards, mirrored.mT], dim=-1) + 1
     steps = torch.cat([after, lengths[None, :, None].expand(1, -1, 2)])
     examples = torch.arange(batch, device=mirrored.device).unsqueeze(-1)
-    rows = (2 * steps + steps.new_tensor([0, 1])) * batch + examples
+    directions = torch.arange(2, device=mirrored.device)
+    rows = (2 * steps + directions) * batch + examples
     found = states.flatten(0, 2).index_select(0, rows.flatten()).unflatten(0, rows.shape)
     outputs, finals = found.split_with_sizes((length, 1))
     return outputs, finals.squeeze(0)

@@ -6,6 +6,7 @@ Every measure has one value for each layer and head.
 
 from dataclasses import dataclass
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
@@ -55,7 +56,8 @@ class Scorecard:
 
     def of_head(self, head: tuple[int, int]) -> dict[str, float]:
         """Return the numbers of a layer and head under their names."""
-        return {name: float(values[head]) for name, values in vars(self).items()}
+        every = torch.stack([values[head] for values in vars(self).values()])
+        return dict(zip(vars(self), every.tolist(), strict=True))
 
     def by_head(self) -> dict[str, float]:
         """Return the numbers of each head, counted from 1, as `gold_mass.layer1.head2`.

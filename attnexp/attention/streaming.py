@@ -212,9 +212,12 @@ def _parts(tensors: Sequence[Tensor | None], tile: Tile, axes: int) -> list[Tens
 
 
 def _softmax(scores: Float[Tensor, "*batch queries keys"]) -> Float[Tensor, "*batch queries keys"]:
-    """Return `Softmax`, in one operation if every row has a key left."""
+    """Return `Softmax`, in one operation if every row has a key left.
+
+    A GPU is not asked whether every row has one: the program would wait for the answer.
+    """
     weights = scores.softmax(dim=-1)
-    if weights[..., 0].isnan().any():
+    if scores.device.type != "cpu" or weights[..., 0].isnan().any():
         return cast(Tensor, Softmax(heads=1)(scores))
     return weights
 

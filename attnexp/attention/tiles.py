@@ -74,9 +74,10 @@ def logistic_of_sums(
     """Return s(q + k) = 1 / (1 + exp(-q) exp(-k)) for each pair, s the logistic function.
 
     Each query and each key takes an exponential, and a pair none. If one of them is beyond `REACH`,
-    the sums go through `sigmoid`.
+    the sums go through `sigmoid`, and on a GPU all do: the program would wait for the largest.
     """
-    if max(queries.abs().amax(), keys.abs().amax()) > REACH:
+    on_cpu = queries.device.type == "cpu"
+    if not on_cpu or max(queries.abs().amax(), keys.abs().amax()) > REACH:
         return (queries.unsqueeze(-2) + keys.unsqueeze(-3)).sigmoid_()
     decays = (queries.neg().exp_().unsqueeze(-2), keys.neg().exp_().unsqueeze(-3))
     return torch.addcmul(queries.new_ones(()), *decays).reciprocal_()

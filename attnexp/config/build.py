@@ -110,15 +110,16 @@ def assemble(config: DictConfig, opening: Summary) -> PreparedRun:
     if not 1 <= threads <= MOST_THREADS:
         raise RequestError(f"threads must be at least 1 and at most {MOST_THREADS}, got {threads}")
     prepare_processor(threads)
-    device, why_device = choose_device(plain["device"])
+    choose_device(plain["device"])  # refused before data are made
+    made = _checked_makers(config, plain, GIVEN)
+    dataset: Dataset = made["data"](generator=generator(_checked_data_seed(plain, seed), "data"))
+    device, why_device = choose_device(plain["device"], _pairs(dataset))
     precision = choose_precision(plain["precision"], device)
     if plain["batched"] and device.type == "cpu" and threads > 1:
         raise RequestError(
             f"batched=true needs threads=1 on a CPU, got threads={threads}: with more, a "
             "replica's last digits would depend on the other replicas"
         )
-    made = _checked_makers(config, plain, GIVEN)
-    dataset: Dataset = made["data"](generator=generator(_checked_data_seed(plain, seed), "data"))
     task: Task = made["task"]()
     _check_fit(plain, chosen, dataset)
     make_model = partial(
@@ -151,6 +152,12 @@ def assemble(config: DictConfig, opening: Summary) -> PreparedRun:
         order=generator(seed, "order"),
         untrained=Untrained(make_model, seed, device, precision.dtype),
     )
+
+
+def _pairs(dataset: Dataset) -> int | None:
+    """Return the pairs of query and key in a step of regression, None for other data."""
+    train = dataset.train
+    return train.queries.shape[1] * train.keys.shape[1] if isinstance(train, Points) else None
 
 
 def check_neutral(config: DictConfig) -> None:

@@ -58,7 +58,7 @@ class Entmax(Normalizer):
         if self.fixed in EXACT:
             return entmax(scores, EXACT[self.fixed])
         if self.fixed is not None:
-            alpha = scores.new_tensor(self.fixed)
+            alpha = scores.new_full((), self.fixed)
         else:
             alpha = (1 + self.u.to(scores.dtype).sigmoid()).clamp(min=LEAST)
         # the largest score is 0 in z, and tau is within -1 to 0: below -1 no key has weight

@@ -8,6 +8,7 @@ import torch
 
 from attnexp.core.errors import RequestError, suggestion
 from attnexp.core.synonyms import settings_for
+from attnexp.training.auto_device import is_small
 
 TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 """The numbers of two parameters in glibc's malloc.h."""
@@ -15,13 +16,15 @@ TRIM_THRESHOLD, MMAP_THRESHOLD = -1, -3
 FORMS = "auto, cpu, cuda, cuda:N or mps"
 
 
-def choose_device(name: str) -> tuple[torch.device, str]:
+def choose_device(name: str, pairs: int | None = None) -> tuple[torch.device, str]:
     """Return the device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and the reason.
+
+    `pairs` are those of query and key in a step of regression; `auto` takes no GPU for few.
 
     Raises RequestError for another name and for a device that is not available, without fallback.
     """
     if name == "auto":
-        return _best()
+        return _best(pairs)
     if name == "cpu":
         return torch.device("cpu"), "as asked"
     if name == "mps":
@@ -69,9 +72,14 @@ def device_name(device: torch.device) -> str:
     return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
 
 
-def _best() -> tuple[torch.device, str]:
-    if torch.cuda.is_available():
-        return torch.device("cuda", 0), "auto: the first CUDA device"
-    if torch.backends.mps.is_available():
-        return torch.device("mps"), "auto: an Apple GPU, and no CUDA device"
-    return torch.device("cpu"), "auto: no CUDA device and no Apple GPU"
+def _best(pairs: int | None) -> tuple[torch.device, str]:
+    found = {
+        "cuda": (torch.cuda.is_available(), "the first CUDA device"),
+        "mps": (torch.backends.mps.is_available(), "an Apple GPU, and no CUDA device"),
+    }
+    kind = next((kind for kind, (there, _) in found.items() if there), None)
+    if kind is None:
+        return torch.device("cpu"), "auto: no CUDA device and no Apple GPU"
+    if pairs is not None and is_small(pairs):
+        return torch.device("cpu"), f"auto: too few points for a GPU, which device={kind} takes"
+    return torch.device(kind, 0), f"auto: {found[kind][1]}"

@@ -3,9 +3,10 @@
 import logging
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from typing import Any, Protocol, Self
 
 import torch
 from jaxtyping import Float
@@ -13,7 +14,6 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from attnexp.core import console
-from attnexp.core.batch import Batch
 from attnexp.training.optimizers import Rprop
 
 log = logging.getLogger(__name__)
@@ -28,10 +28,24 @@ bfloat16 sums in another order differ by as much. A graph that lacks a kernel, r
 keeps an old learning rate differs by far more.
 """
 
-Work = Callable[[Batch], Float[Tensor, ""]]
-"""A computation on a batch. It keeps its state for the next batch in tensors, updated in place."""
+Work = Callable[[Any], Float[Tensor, "*models"]]
+"""A computation on `Parts`. It keeps its state for the next ones in tensors, updated in place."""
 
 Shapes = tuple[tuple[str, torch.Size], ...]
+
+
+class Parts(Protocol):
+    """What work is done on: a batch, or the batches of models that train together."""
+
+    def __len__(self) -> int: ...
+
+    def parts(self) -> dict[str, Tensor]:
+        """Return the tensors that it is made of, by name."""
+        ...
+
+    def with_parts(self, parts: Mapping[str, Tensor]) -> Self:
+        """Return the same, made of these tensors."""
+        ...
 
 
 class Captured:
@@ -66,7 +80,7 @@ class Captured:
         self._seen: Counter[Shapes] = Counter()
         self._recorded: dict[Shapes, tuple[dict[str, Tensor], Callable[[], Tensor]]] = {}
 
-    def __call__(self, batch: Batch) -> Float[Tensor, ""]:
+    def __call__(self, batch: Parts) -> Float[Tensor, "*models"]:
         """Return the result of the work on a batch."""
         if self._eager:
             return self._work(batch)
@@ -89,14 +103,14 @@ class Captured:
             inputs[name].copy_(tensor)
         return replay()
 
-    def _record(self, batch: Batch) -> tuple[dict[str, Tensor], Callable[[], Tensor]]:
+    def _record(self, batch: Parts) -> tuple[dict[str, Tensor], Callable[[], Tensor]]:
         """Return the tensors that a graph reads, and the function that launches it."""
         inputs = {name: tensor.clone() for name, tensor in batch.parts().items()}
         replay = self._recorder.record(partial(self._work, batch.with_parts(inputs)))
         log.info("%s is a CUDA graph for batches of %d", self._name, len(batch))
         return inputs, replay
 
-    def _compared(self, batch: Batch, replay: Callable[[], Tensor]) -> Tensor:
+    def _compared(self, batch: Parts, replay: Callable[[], Tensor]) -> Tensor:
         """Do the work on a batch eagerly, after a replay that is undone; compare both results."""
         tensors = [*self._model.parameters(), *self._model.buffers()]
         state = [*tensors, *_state_tensors(self._optimizer)]

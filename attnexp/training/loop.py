@@ -2,12 +2,12 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Shaped
 from torch import Tensor
 
 from attnexp.core.batch import Batch
@@ -79,10 +79,10 @@ class Training:
                 self._losses.add(self._update(batch, self._factor))
                 progress.step += 1
                 after_update()
-            losses, rate = self._losses.values(), self._rate * self._factor
-            norm = float(self._gradient.longest)
+            losses, rate = self._losses.values().cpu(), self._rate * self._factor
+            norm, finite = float(self._gradient.longest), is_finite(self._run.model)
             self._begin_epoch()
-            yield progress.end_epoch(losses, rate, self._motion.has_ceased()[0], norm)
+            yield progress.end_epoch(losses, rate, self._motion.has_ceased()[0], norm, finite)
             progress.require_finite(self._rate)
         progress.best.restore()
 
@@ -180,16 +180,22 @@ class RunProgress:
         self.best.load_state(state["best"])
 
     def end_epoch(
-        self, losses: Float[Tensor, " updates"], rate: float, converged: bool, norm: float
+        self,
+        losses: Float[Tensor, " updates"],
+        rate: float,
+        converged: bool,
+        norm: float,
+        finite: bool,
     ) -> Epoch:
         """Validate at the end of an epoch, and return its row; training may be over then.
 
         `losses` are those of the epoch's updates, `rate` is the learning rate of the last one and
-        `norm` the length of the longest gradient, if gradients are clipped.
+        `norm` the length of the longest gradient, if gradients are clipped. `finite` says whether
+        all parameters are.
         """
         self._epoch += 1
         loss = float(losses.mean())
-        self._fault = self._fault_of(losses)
+        self._fault = self._fault_of(losses, finite)
         validation = {} if self._fault else validate(self._run)
         if not math.isfinite(validation.get("loss", 0.0)):
             self._fault = f"the validation loss is {validation['loss']} after update {self.step}"
@@ -222,21 +228,29 @@ class RunProgress:
                 f"{rate:g} (optim.lr)"
             )
 
-    def _fault_of(self, losses: Float[Tensor, " updates"]) -> str:
+    def _fault_of(self, losses: Float[Tensor, " updates"], finite: bool) -> str:
         """Return a sentence on an infinite or NaN value of an epoch, or an empty text."""
         infinite = (~losses.isfinite()).nonzero()
         if len(infinite):
             first = int(infinite[0])
             update = self.step - len(losses) + first + 1
             return f"the loss is {float(losses[first])} at update {update}"
-        if not is_finite(self._run.model):
+        if not finite:
             return f"parameters are no longer finite after update {self.step}"
         return ""
 
 
+def are_finite(stacks: Sequence[Shaped[Tensor, "models *_"]]) -> list[bool]:
+    """Return, for each model, whether none of its parameters is infinite or NaN."""
+    sound = [stack.isfinite().reshape(len(stack), -1).all(dim=1) for stack in stacks]
+    finite: list[bool] = torch.stack(sound).all(dim=0).tolist()
+    return finite
+
+
 def is_finite(model: torch.nn.Module) -> bool:
     """Return whether no parameter is infinite or NaN."""
-    return all(bool(parameter.isfinite().all()) for parameter in model.parameters())
+    stacks = [parameter.detach().unsqueeze(0) for parameter in model.parameters()]
+    return not stacks or are_finite(stacks)[0]
 
 
 def planned_steps(dataset: Dataset, settings: TrainSettings) -> int:

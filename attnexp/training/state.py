@@ -49,12 +49,15 @@ def random_states(model: nn.Module) -> State:
 
 
 def set_random_states(model: nn.Module, states: State) -> None:
-    """Set the states of the generators, on the devices of these states."""
+    """Set the states of the generators: those of a GPU on the GPU that the model is on."""
     torch.set_rng_state(states["global"])
+    own = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
     for path, state in states["modules"].items():
         module: Any = model.get_submodule(path)
-        if module.generator.device.type != states["devices"][path]:
-            module.generator = torch.Generator(states["devices"][path])
+        kind = states["devices"][path]
+        device = own if own.type == kind else torch.device(kind)
+        if module.generator.device != device:
+            module.generator = torch.Generator(device)
         module.generator.set_state(state)
 
 

@@ -116,12 +116,14 @@ def keeps_to_the_device(optimizer: Optimizer | Rprop) -> bool:
     """Return whether an optimizer updates by tensor operations on the parameters' device alone.
 
     Its groups then have `capturable`, PyTorch's name for this. The setting is turned on here for an
-    optimizer of PyTorch that has it, before its first step, but not for a user's. In double
-    precision it is not turned on: PyTorch would compute the step's bias correction in float32.
+    fused optimizer of PyTorch that has it, before its first step, but not for a user's. Without
+    `fused` it is not turned on: PyTorch would divide by the rate, which may be 0. Nor is it in
+    double precision: PyTorch would compute the step's bias correction in float32.
     """
     groups = optimizer.param_groups
     single = all(p.dtype == torch.float32 for group in groups for p in group["params"])
     if single and type(optimizer).__module__.startswith("torch.optim."):
         for group in groups:
-            group.update(dict.fromkeys({"capturable"} & group.keys(), True))
+            if group.get("fused"):
+                group.update(dict.fromkeys({"capturable"} & group.keys(), True))
     return all(group.get("capturable", False) for group in groups)

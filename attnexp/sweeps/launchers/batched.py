@@ -10,7 +10,7 @@ from attnexp.core.errors import RequestError
 from attnexp.runs.settings import leaves
 from attnexp.sweeps.job_outcome import Outcome
 from attnexp.sweeps.launchers.base import JobOf
-from attnexp.sweeps.launchers.local import LocalExecutor, uses_gpu, visible_gpus
+from attnexp.sweeps.launchers.local import LocalExecutor
 from attnexp.sweeps.plan import PlannedJob
 
 MAY_DIFFER = ("model", "data", "optim")
@@ -27,7 +27,7 @@ class BatchedExecutor(LocalExecutor):
     """Trains jobs that differ in their seeds and in plain numbers as replicas of one program.
 
     A worker process receives up to `size` such jobs at a time, and there are `n_jobs` workers, read
-    as by `LocalExecutor`; a negative number is limited by the GPUs too, if there are any. No worker
+    as by `LocalExecutor`. No worker
     stays without a group while another could be parted. Jobs of other shapes are in other groups.
 
     Raises RequestError for a `size` below 1 and an `n_jobs` of 0.
@@ -48,11 +48,6 @@ class BatchedExecutor(LocalExecutor):
                 self._said.add(outcome.warning)
                 console.warn(outcome.warning)
             yield job, outcome
-
-    def _worker_count(self, jobs: Sequence[PlannedJob]) -> int:
-        count = super()._worker_count(jobs)
-        gpus = len(visible_gpus()) if any(map(uses_gpu, jobs)) else 0
-        return min(count, gpus) if self._limited_by_cores and gpus else count
 
     def _groups(self, jobs: Sequence[PlannedJob]) -> Sequence[Sequence[PlannedJob]]:
         kinds: dict[str, list[PlannedJob]] = {}

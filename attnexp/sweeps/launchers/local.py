@@ -16,6 +16,7 @@ from attnexp.sweeps.job_outcome import GRACE, Outcome
 from attnexp.sweeps.launchers.base import Executor, JobOf
 from attnexp.sweeps.plan import PlannedJob
 from attnexp.sweeps.pool import WorkerProcess, ended_jobs
+from attnexp.training.auto_device import may_take_gpu
 
 QUOTA = Path("/sys/fs/cgroup/cpu.max")
 """The file in which Linux shows the share of the cores that a container may use."""
@@ -26,8 +27,8 @@ class LocalExecutor(Executor):
 
     A worker has its share of the cores, and the GPUs are dealt out to the workers. `n_jobs` is read
     as joblib reads it: -1 is one job for each core, -2 one less. If it is negative, the number of
-    workers is at most the number of cores divided by the jobs' `threads`. On Windows jobs run one
-    at a time: more was never tried.
+    workers is at most the number of cores divided by the jobs' `threads` and, for jobs that may use
+    a GPU, the number of GPUs. On Windows jobs run one at a time: more was never tried.
 
     Raises RequestError for an `n_jobs` of 0.
     """
@@ -58,6 +59,10 @@ class LocalExecutor(Executor):
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
         planned = {job.folder: job for job in jobs}
+        if self._limited_by_cores and self._max_workers > 1 and (gpus := _gpus_of(jobs)):
+            console.say(
+                f"jobs at a time: {len(gpus)}, one for each GPU; hydra.launcher.n_jobs=N sets another number"
+            )
         remaining = deque(self._groups(jobs))
         following: list[Job] = []
         while True:
@@ -87,7 +92,8 @@ class LocalExecutor(Executor):
             return self._max_workers
         settings = (job.settings.get("threads") for job in jobs)
         threads = max([1, *(each for each in settings if isinstance(each, int))])
-        return max(1, min(self._max_workers, self._cores // threads))
+        count = max(1, min(self._max_workers, self._cores // threads))
+        return min(count, len(_gpus_of(jobs)) or count)
 
     def _free_worker(self, jobs: Sequence[PlannedJob]) -> WorkerProcess | None:
         """Return a worker for one of these jobs, or None while as many are busy as may be."""
@@ -99,16 +105,16 @@ class LocalExecutor(Executor):
             return free[0]
         threads = str(max(1, self._cores // count))
         environment = {"OMP_NUM_THREADS": threads, "MKL_NUM_THREADS": threads}
-        if any(map(uses_gpu, jobs)) and (gpus := visible_gpus()):
+        if gpus := _gpus_of(jobs):
             environment["CUDA_VISIBLE_DEVICES"] = gpus[len(self._workers) % len(gpus)]
         worker = WorkerProcess(environment)
         self._workers.append(worker)
         return worker
 
 
-def uses_gpu(job: PlannedJob) -> bool:
-    """Return whether a job needs a worker that may use a GPU."""
-    return job.settings.get("device") in ("auto", "cuda")
+def _gpus_of(jobs: Sequence[PlannedJob]) -> list[str]:
+    """Return the GPUs that are dealt out to the workers of these jobs."""
+    return visible_gpus() if any(may_take_gpu(job.settings) for job in jobs) else []
 
 
 def visible_gpus() -> list[str]:

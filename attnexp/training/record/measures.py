@@ -82,6 +82,12 @@ def learned_numbers(model: Architecture, spec: DataSpec) -> dict[str, float]:
     return found
 
 
+def forget_peak_memory(device: torch.device) -> None:
+    """Measure the peak memory of a GPU from now on; that of a process cannot be reset."""
+    if device.type == "cuda":
+        torch.cuda.reset_peak_memory_stats(device)
+
+
 def peak_memory_mb(device: torch.device) -> float | None:
     """Return the peak memory of the GPU, else of the process, in units of 2^20 bytes.
 

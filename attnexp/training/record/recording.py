@@ -26,6 +26,7 @@ from attnexp.training.prepared_run import PreparedRun, nothing_to_train
 from attnexp.training.record.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from attnexp.training.record.measures import (
     columns,
+    forget_peak_memory,
     learned_numbers,
     measure,
     milestones,
@@ -69,6 +70,7 @@ class Recording:
         self.notes = list(run.dataset.notes)
         self.summary = opening_summary(run)
         self._start = time.perf_counter()
+        forget_peak_memory(run.device)
         self._rows: list[Epoch] = []
         self._snapshots: dict[int, Attended] = {}
         self._metrics: files.MetricsFile | None = None

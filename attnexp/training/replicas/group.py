@@ -32,7 +32,8 @@ from attnexp.core.batch import Batch
 from attnexp.runs.summary import error_text
 from attnexp.training.base import Epoch, NotReplicableError
 from attnexp.training.early_stopping import ParameterMotion
-from attnexp.training.loop import EpochLosses, RunProgress, portions
+from attnexp.training.graphs import Captured, CudaRecorder, Work
+from attnexp.training.loop import EpochLosses, RunProgress, are_finite, portions
 from attnexp.training.optimizers import Rprop, is_elementwise
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.replicas.fused_attention import FoldedAttention
@@ -41,6 +42,24 @@ from attnexp.training.replicas.structure import attributes, registered_tensors, 
 from attnexp.training.state import State
 
 Entry = TypeVar("Entry")
+
+
+@dataclass(frozen=True)
+class StackedBatch:
+    """The tensors of a batch of each replica, with an axis of replicas before all others."""
+
+    tensors: dict[str, Tensor]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.tensors.values()))[0])
+
+    def parts(self) -> dict[str, Tensor]:
+        """Return the tensors by name."""
+        return self.tensors
+
+    def with_parts(self, parts: Mapping[str, Tensor]) -> "StackedBatch":
+        """Return the same, made of these tensors."""
+        return StackedBatch(dict(parts))
 
 
 @dataclass(frozen=True)
@@ -75,7 +94,7 @@ class Replicas:
             run.model.load_state_dict(state["model"])
             run.order.set_state(state["order"])
         self._size = self._first.settings.batch_size or len(self._first.dataset.train)
-        self._whole: tuple[Batch, dict[str, Tensor]] | None = None
+        self._whole: tuple[Batch, StackedBatch] | None = None
         self._dropped: set[int] = set()
         named = self._first.model.named_parameters()
         self._trained = [name for name, parameter in named if parameter.requires_grad]
@@ -83,7 +102,7 @@ class Replicas:
         self._replicas = sorted(replicas, key=lambda replica: replica.rules)
         tensors = _rows([state_of(replica.run.model) for replica in self._replicas])
         stacks = {name: torch.stack([each[name] for each in tensors]) for name in tensors[0]}
-        self._stacks = [stacks.pop(name).requires_grad_() for name in self._trained]
+        self._stacks = [nn.Parameter(stacks.pop(name)) for name in self._trained]
         fixed = registered_tensors(self._first.model).keys() & stacks.keys()
         self._fixed = {name: stacks.pop(name) for name in fixed}
         self._plain = stacks
@@ -122,9 +141,10 @@ class Replicas:
                     break
                 factor = self._first.schedule(progress.step / progress.planned)
                 losses.add(self._update(batch, factor))
-            ceased = self._motion.has_ceased()
+            ceased, finite = self._motion.has_ceased(), are_finite(self._values())
+            own_losses, norms = losses.values().cpu(), self._longest.tolist()
             for row, replica in enumerate(self._replicas):
-                own = losses.values()[row], factor, ceased[row], float(self._longest[row])
+                own = own_losses[row], factor, ceased[row], norms[row], finite[row]
                 for event in self._end_epoch(replica, *own):
                     yield replica.number, event
 
@@ -172,9 +192,10 @@ class Replicas:
         factor: float,
         ceased: bool,
         norm: float,
+        finite: bool,
     ) -> Iterator[Epoch | Exception | None]:
         try:
-            yield replica.progress.end_epoch(losses, replica.rate * factor, ceased, norm)
+            yield replica.progress.end_epoch(losses, replica.rate * factor, ceased, norm, finite)
             if replica.number in self._dropped:
                 return
             replica.progress.require_finite(replica.rate)
@@ -191,9 +212,9 @@ class Replicas:
         self.drop(replica.number)
         replica.progress.best.restore()
 
-    def _update(self, batch: dict[str, Tensor], factor: float) -> Float[Tensor, " rows"]:
+    def _update(self, batch: StackedBatch, factor: float) -> Float[Tensor, " rows"]:
         """Update all parameters once, and return the losses from before."""
-        losses = self._loss_and_gradient(batch)
+        losses = self._gradient(batch)
         gradients = [stack.grad for stack in self._stacks if stack.grad is not None]
         if self._first.settings.clip_norm is not None:
             norms = clip(gradients, self._first.settings.clip_norm)
@@ -204,13 +225,22 @@ class Replicas:
             replica.progress.step += 1
         return losses
 
-    def _loss_and_gradient(self, batch: dict[str, Tensor]) -> Float[Tensor, " rows"]:
+    def _gradient_of_stacks(self) -> Work:
+        """Return the work of a step before the update, on a GPU as one graph for these stacks."""
+        device = self._stacks[0].device
+        if device.type != "cuda" or not self._first.config["graphs"]:
+            return self._loss_and_gradient
+        module = nn.ParameterList(self._stacks)
+        recorder = CudaRecorder(module, device)
+        return Captured("the gradient", self._loss_and_gradient, recorder, module)
+
+    def _loss_and_gradient(self, batch: StackedBatch) -> Float[Tensor, " rows"]:
         for stack in self._stacks:
             stack.grad = None
         parameters = dict(zip(self._trained, self._stacks, strict=True))
         with torch.enable_grad(), FoldedAttention(), self._first.precision.autocast():
             mapped = vmap(self._loss)
-            losses = mapped({**parameters, **self._fixed}, self._plain, batch)
+            losses = mapped({**parameters, **self._fixed}, self._plain, batch.tensors)
             losses.sum().backward()
         return losses.detach()
 
@@ -226,7 +256,7 @@ class Replicas:
             prediction = functional_call(self._first.model, dict(registered), (batch,))
             return self._first.task.loss(prediction, batch)
 
-    def _portions(self) -> Iterator[dict[str, Tensor]]:
+    def _portions(self) -> Iterator[StackedBatch]:
         """Yield the stacked batches of an epoch, each run's own in its row."""
         wholes = [each.run.dataset.epoch(each.run.order) for each in self._replicas]
         if self._size >= len(self._first.dataset.train):
@@ -275,6 +305,7 @@ class Replicas:
         `kept` has, by the rules of each optimizer, those of its former rows that continue.
         """
         values = self._values()
+        self._gradient = self._gradient_of_stacks()
         for row, replica in enumerate(self._replicas):
             for parameter, stack in zip(self._parameters(replica), values, strict=True):
                 parameter.data = stack[row]
@@ -300,7 +331,7 @@ class Replicas:
             return False
         rows = torch.tensor(_rows(stay))
         self._whole = None
-        self._stacks = [stack.detach()[rows].requires_grad_() for stack in self._stacks]
+        self._stacks = [nn.Parameter(stack.detach()[rows]) for stack in self._stacks]
         self._fixed = {name: stack[rows] for name, stack in self._fixed.items()}
         self._plain = {name: stack[rows] for name, stack in self._plain.items()}
         self._share(kept)
@@ -308,10 +339,10 @@ class Replicas:
         return True
 
 
-def stacked(batches: Sequence[Batch]) -> dict[str, Tensor]:
+def stacked(batches: Sequence[Batch]) -> StackedBatch:
     """Return the fields of batches with an axis of replicas before all others."""
     fields = [batch.parts() for batch in batches]
-    return {name: torch.stack([each[name] for each in fields]) for name in fields[0]}
+    return StackedBatch({name: torch.stack([own[name] for own in fields]) for name in fields[0]})
 
 
 def _rows(entries: Sequence[Entry]) -> list[Entry]:

@@ -17,14 +17,15 @@ class SharedOptimizer:
 
     It is the optimizer of one of these runs, given views of the stacks for its `parameters`. If
     each number is updated by itself, each run gets the result of its own optimizer, up to rounding.
-    No update is fused: a fused update rounds the last few numbers of a tensor differently, and
-    these would belong to another run in each group.
+    On a CPU no update is fused: a fused update rounds the last few numbers of a tensor differently,
+    and these would belong to another run in each group.
     """
 
     def __init__(self, optimizer: Optimizer | Rprop, parameters: Sequence[Tensor]) -> None:
         self._optimizer = optimizer
         for group in optimizer.param_groups:
-            group.update(dict.fromkeys({"fused"} & group.keys(), False))
+            if group["params"][0].device.type == "cpu":
+                group.update(dict.fromkeys({"fused"} & group.keys(), False))
         self._parameters = list(parameters)
         self._rates = [group["lr"] for group in optimizer.param_groups]
         self._span = slice(0)

@@ -1,0 +1,31 @@
+"""The size from which `device=auto` takes a GPU, without importing PyTorch."""
+
+from collections.abc import Mapping
+from typing import Any
+
+LEAST_PAIRS = 2**18
+"""Pairs of query and key in a step of regression up to which `auto` is the CPU: 512 points.
+
+A step of regression launches some 80 kernels and waits five times an epoch, however few its points
+are.
+"""
+
+REGRESSION = "attnexp.architectures.kernel_regression.KernelRegression"
+
+
+def is_small(pairs: int) -> bool:
+    """Return whether a step of regression with these pairs is too small for a GPU."""
+    return pairs <= LEAST_PAIRS
+
+
+def may_take_gpu(settings: Mapping[str, Any]) -> bool:
+    """Return whether a run with these settings may compute on a GPU.
+
+    The rows of a table are not known before it is read, so that it may.
+    """
+    if settings.get("device") != "auto":
+        return settings.get("device") == "cuda"
+    arch, data = settings.get("arch") or {}, settings.get("data") or {}
+    points = data.get("num_train")
+    regression = arch.get("_target_") == REGRESSION
+    return not (regression and isinstance(points, int) and is_small(points**2))
