@@ -44,7 +44,9 @@ def draw_first(folder: Path) -> None:
 
 def photograph(page: Path, picture: Path, profile: Path) -> None:
     """Write the head of a page as a picture."""
-    flags = "--headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5"
+    flags = (
+        "--headless --no-sandbox --disable-gpu --hide-scrollbars --force-device-scale-factor=1.5"
+    )
     own = [f"--user-data-dir={profile}", "--window-size=760,490", f"--screenshot={picture}"]
     subprocess.run(
         [str(BROWSER), *flags.split(), *own, page.as_uri()],

@@ -13,7 +13,6 @@ from typing import Any
 from attnexp.config.documents import read_document
 from attnexp.core.errors import RequestError
 from attnexp.runs.settings import GROUPS
-from attnexp.runs.settings import GROUPS
 
 
 @dataclass(frozen=True)
@@ -76,7 +75,9 @@ def defaults() -> dict[str, str]:
     """Return the choice of each group that has one if no word chooses another."""
     listed = read_document(conf_dir() / "config.yaml", dict[str, Any])["defaults"]
     named = [each for each in listed if isinstance(each, dict)]
-    return {group: name for each in named for group, name in each.items() if group in GROUPS and name}
+    return {
+        group: name for each in named for group, name in each.items() if group in GROUPS and name
+    }
 
 
 def first_line(path: Path) -> str:

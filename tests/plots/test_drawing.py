@@ -122,7 +122,9 @@ def test_a_picture_is_drawn_as_it_was(kind, runs, snapshot):
     assert hashlib.sha256("\n".join(shown).encode()).hexdigest() == snapshot, AGAIN.format(kind)
 
 
-@pytest.mark.parametrize("change", [("xtick.labelsize", 12), ("font.size", 14), ("text.color", "red")])
+@pytest.mark.parametrize(
+    "change", [("xtick.labelsize", 12), ("font.size", 14), ("text.color", "red")]
+)
 def test_the_content_changes_with_what_is_drawn(regression_run, tmp_path, monkeypatch, change):
     regression_run()
     before = drawn_of("fit", tmp_path)
