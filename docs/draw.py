@@ -35,7 +35,7 @@ def draw_first(folder: Path) -> None:
         (drawn,) = folder.glob(f"outputs/*/figures/{name}")
         shutil.copy(drawn, DOCS / "images" / name)
     if BROWSER is None:
-        print("images/report.png is left as it was: chromium is not installed", file=sys.stderr)
+        sys.stderr.write("images/report.png is left as it was: chromium is not installed\n")
         return
     run(COMPARED, folder)
     run("attnexp report compared", folder)
