@@ -45,7 +45,8 @@ coverage: .venv/tested ## run the tests of make test, and print which lines none
 	$(PYTEST) --cov=attnexp --cov-report=term-missing:skip-covered
 
 snapshots: .venv/tested ## write the golden files of the tests anew
-	$(BIN)/python -m pytest --snapshot-update tests/tables
+	$(BIN)/python -m pytest --snapshot-update tests/tables tests/plots/test_drawing.py
+	@git diff --quiet -- tests/plots || echo "Pictures are drawn otherwise: make course draws those of the documents again."
 
 lint: .venv/linted ## check style
 	$(BIN)/ruff check .
@@ -61,7 +62,7 @@ format: .venv/linted ## put the code into its form
 docs: .venv/documented ## build the site of the documents into site/
 	$(BIN)/python docs/build.py site
 
-course: .venv/documented ## run all commands of the course, draw its pictures again, build the site
+course: .venv/documented ## run all commands of the course, draw the pictures of the documents again, build the site
 	$(BIN)/python docs/draw.py
 	$(BIN)/python docs/build.py site
 

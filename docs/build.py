@@ -89,17 +89,28 @@ def reference() -> Iterator[tuple[str, str]]:
     level = "    options:\n      heading_level: 2\n\n"
     yield "attnexp", "# attnexp\n\n" + "".join(f"::: attnexp.{name}\n{level}" for name in shown)
     for group, contract in CONTRACTS.items():
-        text = f"# {group}=\n\n## The contract\n\n::: {contract}\n"
-        for path in sorted((ROOT / "conf" / group).glob("*.yaml")):
-            target = yaml.safe_load(path.read_text())["_target_"]
-            text += f"\n## {path.stem}\n\n::: {target}\n    options:\n      members: false\n"
-        yield group, text
+        yield group, f"# {group}=\n\n## The contract\n\n::: {contract}\n" + choices(group)
+
+
+def choices(group: str) -> str:
+    """Return the classes of a group's choices, each class once."""
+    text, first = "", {}
+    for path in sorted((ROOT / "conf" / group).glob("*.yaml")):
+        target = yaml.safe_load(path.read_text())["_target_"]
+        shown = f"::: {target}\n    options:\n      members: false\n"
+        if target in first:
+            shown = f"The class of [{first[target]}](#{first[target]}), with other arguments.\n"
+        first.setdefault(target, path.stem)
+        text += f"\n## {path.stem}\n\n{shown}"
+    return text
 
 
 def stage(folder: Path) -> None:
     """Write all pages, pictures and the configuration into a folder."""
     pages = folder / "pages"
     shutil.copytree(ROOT / "docs" / "images", pages / "images")
+    for name in ("site.css", "site.js"):
+        shutil.copy(ROOT / "docs" / name, pages)
     (pages / "cards").mkdir()
     for path in (ROOT / "docs" / "cards").glob("*.json"):
         target = pages / "cards" / f"{path.stem}.html"
@@ -115,16 +126,21 @@ def stage(folder: Path) -> None:
     shutil.copy(CONFIG, folder)
 
 
+def mathml(found: re.Match) -> str:
+    """Return a formula as MathML in an element of its own, which scrolls if it is too wide."""
+    shown = convert(html.unescape(found[2]), display="block" if found[1] == "div" else "inline")
+    return f'<{found[1]} class="formula">{shown}</{found[1]}>'
+
+
 def with_mathml(page: str) -> str:
     """Return the HTML of a page with MathML in place of TeX, which browsers show by themselves."""
-    return re.sub(
-        r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>',
-        lambda found: convert(
-            html.unescape(found[2]), display="block" if found[1] == "div" else "inline"
-        ),
-        page,
-        flags=re.DOTALL,
-    )
+    formula = r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
+    return re.sub(formula, mathml, page, flags=re.DOTALL)
+
+
+def with_empty_corners(page: str) -> str:
+    """Return the HTML of a page with cells in place of empty headings, which name no column."""
+    return re.sub(r"<th( [^>]*)?></th>", r"<td\1></td>", page)
 
 
 def main(target: Path) -> None:
@@ -141,7 +157,7 @@ def main(target: Path) -> None:
         if built.returncode:
             raise SystemExit("The site was not built.")
         for path in (folder / "site").rglob("*.html"):
-            path.write_text(with_mathml(path.read_text()))
+            path.write_text(with_empty_corners(with_mathml(path.read_text())))
         if target.exists():
             shutil.rmtree(target)
         shutil.move(folder / "site", target)

@@ -1,4 +1,4 @@
-"""Writes the tables of docs/card.md from trials and cards that ship: `python docs/card.py`."""
+"""Writes the tables of docs/card.md and docs/card_numbers.md from trials and cards that ship."""
 
 import re
 from dataclasses import replace
@@ -14,7 +14,7 @@ from attnexp.config.groups import Choice, choices
 from attnexp.tables.formats import as_markdown
 from attnexp.tables.grid import Report
 
-PAGE = Path(__file__).resolve().parent / "card.md"
+PAGES = [Path(__file__).resolve().parent / name for name in ("card.md", "card_numbers.md")]
 HEAD = "| trial | asks | decided by | harder by | levels | source |\n|---|---|---|---|---|---|\n"
 TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
 CARDS = Path(__file__).resolve().parent / "cards"
@@ -75,4 +75,5 @@ def row(choice: Choice, trial: Trial) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for each in PAGES:
+        each.write_text(written(each.read_text(encoding="utf-8")), encoding="utf-8")

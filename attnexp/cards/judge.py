@@ -38,8 +38,9 @@ class Verdict:
 
     - `word` is one of SIGNS; it is `skip` if one of the two was not measured.
     - `because` gives the numbers.
-    - `size` is the difference as a share of all that could be: of the range of a share, or of the
-      larger value of a number that has no range.
+    - `size` is the difference as a share of all that could be: of the range of the metric, cut off
+      at the larger of the two values if it has no end. So it is 1 at the most, for losses as for
+      shares: 0.2 and 0.8 differ by 0.6 as shares, and by 0.75 as losses.
     """
 
     trial: str
@@ -157,11 +158,11 @@ def _learned(modes: Modes) -> str:
 
 
 def _size(sample: Sample, means: Sequence[float]) -> float:
-    least, most = sample.range
-    if math.isfinite(most - least):
-        return abs(means[0] - means[1]) / (most - least)
     larger = max(map(abs, means))
-    return abs(means[0] - means[1]) / (2 * larger) if larger else 0.0
+    least, most = (
+        end if math.isfinite(end) else math.copysign(larger, end) for end in sample.range
+    )
+    return abs(means[0] - means[1]) / (most - least) if most > least else 0.0
 
 
 def _why_not(subject: RowResult, baseline: RowResult) -> str:

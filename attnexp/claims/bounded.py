@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attnexp.claims.decision import FEWEST, Decision, Verdict
+from attnexp.claims.decision import FEWEST, Decision, Verdict, if_no_seed_fails
 from attnexp.claims.evidence import Evidence
 from attnexp.core.console import number_text
 from attnexp.stats.intervals import ROUNDING
@@ -14,7 +14,9 @@ class Bounded(Decision):
     For `number` and `where` see `Evidence.sample`. `reproduced` if the 95% interval of the mean
     lies on the side of the bound that is claimed, `not reproduced` if it lies on the other, and
     else `cannot tell`. The interval is that of the tables, by the unit of the metric (`Spread`); of
-    a computed number it is Student's.
+    a computed number it is Student's. If all seeds lie on the side of the verdict, it holds if no
+    seed fails, and says how many may: the interval of a mean knows nothing of seeds that it has not
+    seen.
 
     Raises ValueError unless exactly one bound is given.
     """
@@ -52,13 +54,15 @@ class Bounded(Decision):
         if self.at_most is not None:
             claimed = f"at most {self.at_most:g}"
             holds, fails = high <= self.at_most, low > self.at_most
+            sides = [value <= self.at_most for value in spread.values]
         else:
             assert self.at_least is not None
             claimed = f"at least {self.at_least:g}"
             holds, fails = low >= self.at_least, high < self.at_least
+            sides = [value >= self.at_least for value in spread.values]
         text = f"{named} is {measured}, and {claimed} is claimed"
-        if holds:
-            return Verdict("reproduced", text)
-        if fails:
-            return Verdict("not reproduced", text)
-        return Verdict("cannot tell", text, spread.n)
+        if not holds and not fails:
+            return Verdict("cannot tell", text, spread.n)
+        if all(side == holds for side in sides):
+            text += if_no_seed_fails(spread.n)
+        return Verdict("reproduced" if holds else "not reproduced", text)

@@ -7,6 +7,7 @@ from typing import Literal
 
 from attnexp.claims.evidence import Evidence, Point
 from attnexp.stats.compare import fewest_seeds
+from attnexp.stats.exact import most_failing
 from attnexp.stats.intervals import LEVEL
 
 Word = Literal[
@@ -47,6 +48,11 @@ class Verdict:
         if self.word != "cannot tell" or self.more_seeds is None:
             return self.word
         return f"{self.word}: {self.more_seeds} more seeds"
+
+
+def if_no_seed_fails(n: int) -> str:
+    """Return the end of a sentence on n seeds of which none failed: how many still may."""
+    return f", if no seed fails: up to {most_failing(n):.0%} may"
 
 
 class Decision(ABC):

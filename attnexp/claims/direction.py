@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from attnexp.claims.decision import Decision, Verdict
+from attnexp.claims.decision import Decision, Verdict, if_no_seed_fails
 from attnexp.claims.evidence import Evidence
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError
@@ -21,7 +21,8 @@ class Direction(Decision):
     equal. With `says` "equal" it is `reproduced` if they are equal, and `not reproduced` if either
     is worse. If "better" is claimed and both means are within `equal_within` of the best possible
     value of the metric, 1 for shares and 0 for losses, the word is `both solve it`: there is
-    nothing to tell them by. Else it is `cannot tell`.
+    nothing to tell them by. Else it is `cannot tell`. That rows are equal, or solve it, holds if no
+    seed fails, and the sentence says how many may.
     """
 
     def __init__(
@@ -67,10 +68,11 @@ class Direction(Decision):
             f"{found.pairs} seeds: {standing}"
         )
         if found.pairs >= rule.least and self.says == "better" and self._solved(samples):
-            return Verdict("both solve it", text)
+            return Verdict("both solve it", text + if_no_seed_fails(found.pairs))
         if standing in ("worse", "equal"):
             expected = ("equal", worst) if self.says == "equal" else ("worse", 1)
             claimed = (standing, worst) == expected
+            text += if_no_seed_fails(found.pairs) if standing == "equal" else ""
             return Verdict("reproduced" if claimed else "not reproduced", text)
         if found.pairs < rule.least:
             return Verdict("cannot tell", text, rule.least - found.pairs)

@@ -8,12 +8,12 @@ from rich.cells import cell_len
 from rich.markup import escape
 
 from attnexp.cli.verbs import VERBS
-from attnexp.config.groups import check_own, choices
+from attnexp.config.groups import check_own, choices, defaults
 from attnexp.core.console import aligned, out
 from attnexp.core.errors import RequestError, none_of
 from attnexp.runs.settings import GROUPS
 
-FIRST = ("results", "plot", "report", "show", "status")
+FIRST = ("results", "plot", "report", "show", "status", "docs")
 """The verbs that the first page explains; it names the others."""
 
 EXAMPLES = (
@@ -26,6 +26,9 @@ EXAMPLES = (
 
 ALL, OF_VERBS = "all", "verbs"
 """The words after --help for all pages, and for the verbs."""
+
+DEFAULT = "(default)"
+"""The mark of the choice of a group that `attnexp` makes without a word for it."""
 
 WIDEST = 78
 """Columns of a line of the first page."""
@@ -68,8 +71,10 @@ def _show_first(extra: Path | None) -> None:
     named = fill(others, WIDEST, initial_indent="  ", subsequent_indent="  ")
     out.print(f"More verbs, by `attnexp --help verbs`:\n{named}\n")
     out.print("[bold]Choices[/], each listed with its formula by `attnexp --help NAME`")
+    default = defaults()
     for group in GROUPS:
-        out.print(f"  [name]{group + '=':<12}[/]{escape(_names(group, extra))}")
+        line = _names(group, extra, default.get(group))
+        out.print(f"  [name]{group + '=':<12}[/]{escape(line)}")
     out.print("\n[bold]Examples[/]")
     for command, line in EXAMPLES:
         out.print(f"  {escape(command):<43}{escape(line)}", soft_wrap=True)
@@ -84,13 +89,19 @@ def _show_group(group: str, extra: Path | None) -> None:
     out.print(f"[bold]{group}=[/]")
     listed = choices(group, extra)
     width = max((cell_len(choice.name) for choice in listed), default=0)
+    default = defaults().get(group)
     for choice in listed:
-        out.print(f"  [name]{aligned(choice.name, 'left', width)}[/]  {escape(choice.line)}")
+        line = f"{choice.line} {DEFAULT}" if choice.name == default else choice.line
+        out.print(f"  [name]{aligned(choice.name, 'left', width)}[/]  {escape(line)}")
 
 
-def _names(group: str, extra: Path | None) -> str:
-    """Return the names of the choices in a line, the last ones counted if it is too short."""
-    names = [choice.name for choice in choices(group, extra)]
+def _names(group: str, extra: Path | None, default: str | None) -> str:
+    """Return the names of the choices in a line, the default first.
+
+    The last ones are counted if the line is too short.
+    """
+    names = [choice.name for choice in choices(group, extra) if choice.name != default]
+    names[:0] = [f"{default} {DEFAULT}"] if default else []
     for count in range(len(names), 0, -1):
         more = f" and {len(names) - count} more" if count < len(names) else ""
         line = ", ".join(names[:count]) + more

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
+from attnexp.config.documents import read_document
 from attnexp.core.errors import RequestError
 from attnexp.runs.settings import GROUPS
 
@@ -67,6 +69,15 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
         for path in (folder / group).rglob("*.yaml")
     }
     return [Choice(name, first_line(path), path) for name, path in sorted(files.items())]
+
+
+def defaults() -> dict[str, str]:
+    """Return the choice of each group that has one if no word chooses another."""
+    listed = read_document(conf_dir() / "config.yaml", dict[str, Any])["defaults"]
+    named = [each for each in listed if isinstance(each, dict)]
+    return {
+        group: name for each in named for group, name in each.items() if group in GROUPS and name
+    }
 
 
 def first_line(path: Path) -> str:

@@ -21,8 +21,8 @@ class Difference:
 
     `low` and `high` are the ends of the interval of the mean difference, which leaves out zero
     exactly if the test rejects. `better` of the `pairs` seeds are those on which the row is
-    ahead. `sd` is the standard deviation over the pairs, and `level` the one at which the row was
-    tested, which is smaller the more rows are compared.
+    ahead. `sd` is the standard deviation over the pairs, and `tests` the number of pairs of rows
+    that share the level of the table.
     """
 
     mean: float
@@ -32,7 +32,7 @@ class Difference:
     worse: int
     pairs: int
     sd: float
-    level: float
+    tests: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def compare(rows: Sequence[Values], rule: Rule) -> list[Standing]:
         if i != best:
             to_best = list(paired(rows[i], rows[best]).values())
             p = float(adjusted[min(i, best), max(i, best)])
-            found = _standing_of(to_best, p, sign, rule)
+            found = _standing_of(to_best, p, sign, rule, math.comb(len(able), 2))
             same = _same(mean(means[i]), mean(means[best]))
             standings[i] = replace(found, word="best") if same else found
     return standings
@@ -138,7 +138,7 @@ def against(reference: Values, rows: Sequence[Values], rule: Rule) -> list[Stand
     sign = 1 if rule.better == "lower" else -1
     standings = []
     for pair, p in zip(pairs, _adjusted(pairs, rule), strict=True):
-        found = _standing_of(list(pair.values()), p, sign, rule)
+        found = _standing_of(list(pair.values()), p, sign, rule, len(pairs))
         assert found.difference is not None
         ahead = sign * found.difference.mean < 0
         if found.word == "tied" and p <= rule.level and ahead:
@@ -156,7 +156,9 @@ def _adjusted(pairs: Sequence[Mapping[object, float]], rule: Rule) -> list[float
     return [float(p) for p in step_down_p(matrix)]
 
 
-def _standing_of(differences: Sequence[float], p: float, sign: int, rule: Rule) -> Standing:
+def _standing_of(
+    differences: Sequence[float], p: float, sign: int, rule: Rule, tests: int
+) -> Standing:
     """Return the verdict on a row by its differences from the best, with the adjusted p-value."""
     n, middle = len(differences), mean(differences)
     own = _corrected_p(differences, rule.overlap) if rule.overlap else flipped_p(differences)
@@ -178,7 +180,7 @@ def _standing_of(differences: Sequence[float], p: float, sign: int, rule: Rule) 
         worse=sum(sign * d > 0 for d in differences),
         pairs=n,
         sd=moments(differences)[1] if n > 1 else 0.0,
-        level=level,
+        tests=tests,
     )
     return Standing(_word(difference, p, sign, rule), p, difference)
 

@@ -1,9 +1,12 @@
 """How small a difference a number of seeds can show, and how many seeds a difference takes."""
 
 import math
+from bisect import bisect_left
 from statistics import NormalDist
 
 from attnexp.stats.compare import Difference, Rule
+from attnexp.stats.flips import EXHAUSTIVE
+from attnexp.stats.intervals import ROUNDING
 
 POWER = 0.8
 """The chance of a verdict that is asked for."""
@@ -12,41 +15,40 @@ MOST_SEEDS = 1000
 """The most seeds that are advised."""
 
 
-def detectable(seeds: int, level: float, overlap: float = 0.0) -> float:
+def detectable(seeds: int, level: float, tests: int = 1, overlap: float = 0.0) -> float:
     """Return the least difference, in standard deviations of the pairs, that is found in 80%.
 
-    It is that of the paired t test, (z_a + z_b) / sqrt(n - z_a^2 / 2), where a is half the level
-    and b is 0.8. If nothing but n equal signs is a verdict, all n have to agree: Phi(effect)^n =
-    0.8. Of splits of the same rows, 1/n + overlap takes the place of 1/n (Nadeau and Bengio 2003).
+    It is that of the paired t test, whose statistic is noncentral (Student's with the centre effect
+    / sqrt(1/n)), at the level that each of `tests` pairs of rows has (Bonferroni). The test by the
+    signs of few seeds has no more of the level than some of its 2^(n - 1) ways; if only the
+    clearest is a verdict, all n signs have to agree: Phi(effect)^n = 0.8. Of splits of the same
+    rows, 1/n + overlap takes the place of 1/n (Nadeau and Bengio 2003).
 
-    It is for as many seeds as can decide at all, n >= 1 - log2(level).
+    It is for as many seeds as can decide at all, n >= 1 - log2(level). Pairs of rows share seeds,
+    so that among many rows such a difference is found a little more often.
     """
-    normal = NormalDist()
-    z = normal.inv_cdf(1 - level / 2)
-    size = max(seeds - z**2 / 2, 1.0)
-    effect = (z + normal.inv_cdf(POWER)) * math.sqrt(1 / size + overlap)
-    if not overlap and 4 / 2**seeds > level:  # the next clearest ways to sign are too many
-        effect = max(effect, normal.inv_cdf(POWER ** (1 / seeds)))
+    from scipy.special import nctdtrinc, stdtrit  # takes 0.2 s
+
+    allowed = math.floor(level * 2 ** (seeds - 1) * (1 + ROUNDING)) if seeds <= EXHAUSTIVE else 0
+    own = allowed / 2 ** (seeds - 1) if allowed and not overlap else level
+    bound = stdtrit(seeds - 1, 1 - own / tests / 2)
+    effect = float(nctdtrinc(seeds - 1, 1 - POWER, bound)) * math.sqrt(1 / seeds + overlap)
+    if allowed == 1 and not overlap:
+        effect = max(effect, NormalDist().inv_cdf(POWER ** (1 / seeds)))
     return effect
 
 
 def seeds_needed(difference: Difference, rule: Rule) -> int | None:
     """Return the seeds, more than there are, at which such a difference is found in 80% of tables.
 
-    It is at the level at which the difference was tested. None if seeds do not differ, if
-    their mean is zero, and if more than MOST_SEEDS would be needed.
+    It is among as many tests as there were. None if seeds do not differ, if their mean is zero, and
+    if more than MOST_SEEDS would be needed.
     """
     if not difference.sd or not difference.mean:
         return None
     effect = abs(difference.mean) / difference.sd
-    normal = NormalDist()
-    z = normal.inv_cdf(1 - difference.level / 2)
-    if z + normal.inv_cdf(POWER) > effect * math.sqrt(MOST_SEEDS):
-        return None
-    least = ((z + normal.inv_cdf(POWER)) / effect) ** 2 + z**2 / 2
-    if least > MOST_SEEDS:
-        return None
-    needed = max(difference.pairs + 1, rule.least, math.ceil(least))
-    while detectable(needed, difference.level) > effect:
-        needed += 1
-    return needed
+    numbers = range(max(difference.pairs + 1, rule.least), MOST_SEEDS + 1)
+    place = bisect_left(
+        numbers, True, key=lambda n: detectable(n, rule.level, difference.tests) <= effect
+    )
+    return numbers[place] if place < len(numbers) else None

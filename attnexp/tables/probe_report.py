@@ -28,7 +28,6 @@ from attnexp.select.configurations import Comparison, Configuration
 from attnexp.select.frame import make_frame
 from attnexp.select.renaming import KEPT, Renaming
 from attnexp.stats.compare import Difference, Standing
-from attnexp.stats.intervals import LEVEL
 from attnexp.stats.scaled import mean
 from attnexp.tables.columns import difference_cell
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
@@ -116,7 +115,7 @@ class Probed:
         change, low, high = (self.mean(name, self.metric + end) for end in (CHANGE, LOW, HIGH))
         if change is None or low is None or high is None:
             return replace(entry, standing=Standing(), undecided=False)
-        difference = Difference(change, low, high, 0, 0, pairs=1, sd=0.0, level=LEVEL)
+        difference = Difference(change, low, high, 0, 0, pairs=1, sd=0.0, tests=1)
         return replace(entry, standing=Standing(difference=difference), undecided=False)
 
     @cached_property

@@ -113,8 +113,8 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
     """Yield the spread over seeds, and the smallest differences between two rows that seeds show.
 
     The spread is that of the differences from the best row. Of one row it is that of two such rows
-    whose seeds have nothing in common, sqrt(2) times its own. The level is the strictest at which a
-    row of the panel was tested, so that more rows take a larger difference.
+    whose seeds have nothing in common, sqrt(2) times its own. All pairs of rows of the panel share
+    the level, so that more rows take a larger difference.
     """
     rows = [entry for entry in panel if entry.better and entry.spread.sd is not None]
     paired = [found.sd for entry in rows if (found := entry.standing.difference) is not None]
@@ -124,12 +124,12 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
     largest = max((abs(value) for entry in rows for value in entry.spread.values), default=0.0)
     if spread <= ROUNDING * largest:
         return
-    tested = [found.level for entry in rows if (found := entry.standing.difference) is not None]
-    level = min(tested, default=LEVEL / request.looks)
+    shared = [found.tests for entry in rows if (found := entry.standing.difference) is not None]
+    tests, level = max(shared, default=1), LEVEL / request.looks
     least = fewest_seeds(level)
     overlap = max(entry.overlap for entry in rows)
     seeds = [least, 2 * least - 2, 4 * least - 4]
-    floors = [number_text(spread * detectable(n, level, overlap)) for n in seeds]
+    floors = [number_text(spread * detectable(n, level, tests, overlap)) for n in seeds]
     counts = listed([str(n) for n in seeds])
     own = "differences from the best row" if paired else "differences of two rows like this one"
     yield (

@@ -65,7 +65,7 @@ def test_intervals_over_splits_cover_the_error_on_new_rows():
 
 
 def test_seeds_that_fail_rarely_are_not_covered():
-    """What docs/results.md warns of: if no seed of ten failed, 26% of all may."""
+    """What docs/statistics.md warns of: if no seed of ten failed, 26% of all may."""
     (mean,) = honesty.NOT_COVERED.values()
     assert 0.5 < honesty.coverage(mean, 10, TRIALS) < 0.8
     assert honesty.false_equals(0.05, 6, TRIALS) > 0.4

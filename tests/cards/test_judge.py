@@ -67,6 +67,26 @@ def test_lower_is_better_if_the_metric_says_so():
     assert verdict.word == "better"
 
 
+@pytest.mark.parametrize(
+    ("unit", "ours", "theirs", "size"),
+    [
+        ("share", 0.2, 0.8, 0.6),
+        ("of 100", 20.0, 80.0, 0.6),
+        ("nats", 0.2, 0.8, 0.75),  # of all that a loss of 0.8 can fall
+        ("y^2", 8.0, 2.0, 0.75),
+        ("nats", 0.0, 5.0, 1.0),
+        ("nats", 0.0, 0.0, 0.0),
+        ("", -1.0, 3.0, 4 / 6),  # from -3 to 3
+        ("", 3.0, 3.0, 0.0),
+    ],
+)
+def test_the_size_is_the_share_of_all_that_could_be(unit, ours, theirs, size):
+    rows = (row(name, *[mean] * 6) for name, mean in (("mine", ours), ("other", theirs)))
+    (verdict,) = verdicts(trial(*rows, unit=unit, better="lower", chance=None))
+    assert verdict.size == pytest.approx(size)
+    assert 0 <= verdict.size <= 1
+
+
 def test_the_largest_differences_come_first_and_are_at_most_three():
     found = [
         verdict

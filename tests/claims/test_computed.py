@@ -2,11 +2,14 @@
 
 import math
 
+import mpmath
 import pytest
 import torch
 from shipped_claims import own_of
 
+from attnexp.attention.multihead import MultiHead
 from attnexp.normalizers.sparsemax import Sparsemax
+from attnexp.scores.scaled_dot import ScaledDot
 
 one_symbol_fades = own_of("one_symbol_fades").one_symbol_fades
 rank = own_of("rank_collapse")
@@ -41,12 +44,55 @@ def test_one_symbol_fades_by_hand():
 
 
 def test_the_residual_is_what_is_left_of_the_mean():
-    same = torch.ones(1, 3, 2)
-    assert rank.residual(same) == 0.0
+    zero, ones = torch.zeros(1, 1, 2), torch.ones(1, 1, 2)
+    assert rank.of_parts(ones, torch.zeros(1, 3, 2)) == 0.0
     # rows (1, 0) and (-1, 0): their mean is zero
-    assert rank.residual(torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]])) == 1.0
+    assert rank.of_parts(zero, torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]])) == 1.0
     # rows (3, 0) and (1, 0): the mean is (2, 0), so sqrt(2) of sqrt(10)
-    assert rank.residual(torch.tensor([[[3.0, 0.0], [1.0, 0.0]]])) == pytest.approx(math.sqrt(0.2))
+    rest = torch.tensor([[[1.0, 0.0], [-1.0, 0.0]]], dtype=torch.float64)
+    two = torch.tensor([[[2.0, 0.0]]], dtype=torch.float64)
+    assert rank.of_parts(two, rest) == pytest.approx(math.sqrt(0.2))
+    assert rank.of_parts(two, rest * 1e-200) == pytest.approx(0.5e-200)
+
+
+def exact_residuals(layers, x, heads):
+    """The residuals of a stack of attention, in 200 digits: |X - 1 m'|/|X| after each layer."""
+    with mpmath.workdps(200):
+        exact, found = mpmath.matrix(x.tolist()), []
+        for layer in layers:
+            q, k, v = (
+                exact * mpmath.matrix(w.weight.T.tolist())
+                for w in (layer.W_q, layer.W_k, layer.W_v)
+            )
+            size = q.cols // heads
+            context = mpmath.matrix(q.rows, q.cols)
+            for head in range(heads):
+                own = slice(head * size, (head + 1) * size)
+                scores = q[:, own] * k[:, own].T / mpmath.sqrt(size)
+                weights = scores.apply(mpmath.exp)
+                for i in range(q.rows):
+                    row = weights[i, :] / sum(weights[i, :])
+                    context[i, own] = row * v[:, own]
+            exact = context * mpmath.matrix(layer.W_o.weight.T.tolist())
+            means = [sum(exact[:, j]) / exact.rows for j in range(exact.cols)]
+            apart = mpmath.matrix(
+                [[exact[i, j] - means[j] for j in range(exact.cols)] for i in range(exact.rows)]
+            )
+            found.append(mpmath.mnorm(apart, "f") / mpmath.mnorm(exact, "f"))
+    return [float(each) for each in found]
+
+
+def test_the_residual_is_that_of_exact_numbers_far_below_rounding():
+    torch.manual_seed(1)
+    x = torch.randn(1, 5, 8, dtype=torch.float64)
+    layers = [MultiHead(ScaledDot, 8, heads=2).double().requires_grad_(False) for _ in range(5)]
+    mean = x.mean(dim=-2, keepdim=True)
+    rest, found = x - mean, []
+    for layer in layers:
+        mean, rest = rank.apart(layer, mean, rest)
+        found.append(rank.of_parts(mean, rest))
+    assert found == pytest.approx(exact_residuals(layers, x[0], heads=2), rel=1e-9)
+    assert found[3] < 1e-20
 
 
 def test_layers_begin_at_the_same_symbols_and_leave_the_generator():
@@ -90,9 +136,11 @@ def test_the_rate_of_a_collapse_tells_cubing_from_averaging():
     found = by_curve(rank.rank_collapse(0, depth=4, width=48, heads=4, symbols=32))
     for curve in ("attention alone", "attention alone, Xavier"):
         r = found[curve]
-        assert found[f"rate, {curve}"][2] == pytest.approx(math.log(r[3]) / math.log(r[2]))
-        assert found[f"rate, {curve}"][2] > 2
-        assert set(found[f"rate, {curve}"]) == {2}
+        assert found[f"rate, {curve}"][3] == pytest.approx(math.log(r[4]) / math.log(r[3]))
+        assert 3 < found[f"rate, {curve}"][3] < 3.5
+        assert set(found[f"rate, {curve}"]) == {3}
+    # a sum of the parts rounds at 2e-16
+    assert 1e-19 < found["attention alone"][3] < 1e-17
     assert found["attention alone, Xavier"][1] > found["attention alone"][1]
 
 

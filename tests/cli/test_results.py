@@ -247,8 +247,8 @@ def test_a_caption_is_latex(text: str):
 @pytest.mark.parametrize("how", [(), ("--runs",)])
 def test_another_name_is_in_every_format_and_the_old_one_in_none(results: Results, form, how):
     plain = results(*how, "--format", form)
-    renamed = results(*how, "--format", form, "--name", "additive=加性", "--name", "boxcar=Box")
-    for old, new in {"additive": "加性", "boxcar": "Box"}.items():
+    renamed = results(*how, "--format", form, "--name", "additive=Bahdanau", "--name", "boxcar=Box")
+    for old, new in {"additive": "Bahdanau", "boxcar": "Box"}.items():
         gone = [line for line in renamed.splitlines() if re.search(rf"\b{old}\b", line)]
         assert all("outputs" in line or "_target_" in line for line in gone), gone
         assert 0 < renamed.count(new) <= len(re.findall(rf"\b{old}\b", plain))

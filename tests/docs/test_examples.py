@@ -49,7 +49,7 @@ def test_the_page_on_python(example, tmp_path, monkeypatch, capsys):
         assert float(printed) < 1e-6
 
 
-@pytest.mark.parametrize("page", ["docs/runs.md", "docs/results.md"])
+@pytest.mark.parametrize("page", ["docs/runs.md", "docs/tables.md"])
 def test_the_pages_on_runs(page, regression_run, tmp_path, monkeypatch):
     run = regression_run("outputs/run")
     monkeypatch.chdir(tmp_path)

@@ -81,6 +81,10 @@ def test_formulas_are_mathml(pages):
     assert not [name for name, text in pages.items() if "arithmatex" in text]
 
 
+def test_headings_of_columns_have_words(pages):
+    assert not [name for name, text in pages.items() if re.search(r"<th[^>]*></th>", text)]
+
+
 def test_the_reference_has_formulas_signatures_and_examples(pages):
     text = re.sub(r"<[^>]*>", "", pages["reference/model.html"])
     assert "a(q, k) = w_v' tanh(W_q q + W_k k), without biases." in text
@@ -123,24 +127,94 @@ def test_a_link_to_nothing_is_refused():
     assert str(caught.value) == "docs/recipes.md links to nowhere.md, which is not there."
 
 
+def luminance(colour: str) -> float:
+    """The relative luminance of #rrggbb, by WCAG 2."""
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
+    ]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: str, other: str) -> float:
+    darker, lighter = sorted([luminance(one), luminance(other)])
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def test_contrast_is_that_of_the_examples_of_wcag():
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    assert contrast("#777777", "#ffffff") == pytest.approx(4.48, abs=0.005)
+
+
+@pytest.mark.parametrize("scheme", ["default", "slate"])
+def test_the_entry_of_the_current_page_in_the_menu_can_be_read(scheme):
+    sheet = (ROOT / "docs" / "site.css").read_text()
+    (rule,) = re.findall(
+        rf'\[data-md-color-scheme="{scheme}"\] \.md-nav__item \.md-nav__link--active {{(.*?)}}',
+        sheet,
+        flags=re.DOTALL,
+    )
+    said = dict(re.findall(r"([\w-]+): (#\w{6});", rule))
+    assert contrast(said["color"], said["background"]) >= 4.5
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    driver = started(tmp_path_factory.mktemp("profile"))
+    yield driver
+    driver.quit()
+
+
+def shown(browser, width: int, scheme: str) -> None:
+    """Make the window of a width, for a reader who prefers a scheme of colours."""
+    size = {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 800}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    preferred = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", preferred)
+
+
+WITHOUT_FOCUS = """
+return [...document.querySelectorAll("article *")].filter(box =>
+    ["auto", "scroll"].includes(getComputedStyle(box).overflowX)
+    && box.scrollWidth > box.clientWidth && box.getAttribute("tabindex") !== "0"
+).map(box => box.outerHTML.slice(0, 80))
+"""
+
+
+@needs_browser
+def test_on_a_phone_pages_are_as_wide_as_the_window_and_the_keyboard_scrolls_their_parts(
+    site, pages, browser
+):
+    shown(browser, 390, "light")
+    for name in sorted(pages):
+        browser.get((site / name).as_uri())
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 390, name
+        assert browser.execute_script(WITHOUT_FOCUS) == [], name
+
+
+@needs_browser
+def test_the_palette_follows_the_reader_also_when_they_change_their_mind(site, browser):
+    for scheme, dark in {"light": False, "dark": True}.items():
+        shown(browser, 1280, scheme)
+        browser.get((site / "index.html").as_uri())
+        colour = "return getComputedStyle(document.body).backgroundColor"
+        red, green, blue = map(int, re.findall(r"\d+", browser.execute_script(colour))[:3])
+        assert (max(red, green, blue) < 64) == dark, scheme
+
+
 @pytest.mark.slow
 @needs_browser
-def test_axe_finds_no_serious_fault(site, pages, tmp_path):
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_axe_finds_no_fault(site, pages, browser, width, scheme):
     """On every page."""
     from axe_core_python.selenium import Axe
 
+    shown(browser, width, scheme)
     faults = {}
-    driver = started(tmp_path)
-    try:
-        for name in sorted(pages):
-            driver.get((site / name).as_uri())
-            found = Axe().run(driver)["violations"]
-            serious = [fault for fault in found if fault["impact"] in ("serious", "critical")]
-            if serious:
-                faults[name] = [
-                    (fault["id"], [node["target"] for node in fault["nodes"]][:3])
-                    for fault in serious
-                ]
-    finally:
-        driver.quit()
+    for name in sorted(pages):
+        browser.get((site / name).as_uri())
+        for fault in Axe().run(browser)["violations"]:
+            targets = [node["target"] for node in fault["nodes"]]
+            faults[name, fault["id"]] = targets[:3]
     assert not faults

@@ -53,7 +53,7 @@ CONDITION = (
     r"|several|another)\b|\w+ (?:is|are|has|have|cannot)\b)"
 )
 IDIOMS = {
-    "where, for a condition (write: if)": (6, CONDITION),
+    "where, for a condition (write: if)": (5, CONDITION),
     "a clause with what (write a noun)": (
         0,
         r"\b(?:Returns?|Yields?|Reads?|Writes?|Holds?|Adds?) what\b"

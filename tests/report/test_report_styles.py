@@ -135,6 +135,33 @@ def test_paper_is_light_with_open_folds_and_tables_that_fit(opened):
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
+def test_on_paper_three_maps_are_in_a_row_and_what_computes_is_left_out(
+    browser, regression_run, tmp_path
+):
+    """As wide as A4 between margins of 14 mm: 182 mm are 688 pixels."""
+    for model in "abc":
+        for seed in range(6):
+            choices = {"model": model, "data": "sine", "arch": "kernel_regression"}
+            metrics = {"test_mse": 0.5 + seed}
+            regression_run(f"{model}{seed}", seed=seed, choices=choices, metrics=metrics)
+    file = tmp_path / "report.html"
+    main([str(tmp_path), "--output", str(file)])
+    size = {"width": 688, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    browser.get(file.as_uri())
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    maps = browser.execute_script(
+        "return [...document.querySelectorAll('.maps canvas')]"
+        ".map((one) => one.getBoundingClientRect().top)"
+    )
+    assert len(maps) == 3
+    assert len(set(maps)) == 1
+    added = "document.querySelector('main').insertAdjacentHTML('beforeend', arguments[0])"
+    browser.execute_script(added, "<div class='panel computes'>type a source</div>")
+    assert seen(browser, ".computes") == []
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_a_presentation_shows_one_panel_per_screen(opened):
     page = opened(1280)
     before = page.execute_script("return document.body.innerText")

@@ -1,5 +1,8 @@
 """The smallest difference that seeds show, against simulated tables of two rows."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
 
@@ -24,6 +27,36 @@ def test_the_detectable_difference_is_found_in_four_of_five_tables(seeds):
     assert found(detectable(seeds, LOWER.level), seeds) == pytest.approx(0.8, abs=0.07)
 
 
+def rejected(table: np.ndarray, level: float) -> set[int]:
+    """The rows worse than the best by Westfall and Young's largest z, over all ways to sign."""
+    best = table.mean(axis=1).argmin()
+    pairs = list(itertools.combinations(range(len(table)), 2))
+    gaps = np.array([table[i] - table[j] for i, j in pairs])
+    signs = np.array(list(itertools.product([1, -1], repeat=table.shape[1])))
+    z = np.abs(signs @ gaps.T) / np.linalg.norm(gaps, axis=1)  # ways to sign, pairs
+    order = np.argsort(-z[0])
+    worse: set[int] = set()
+    for place, pair in enumerate(order):
+        largest = z[:, order[place:]].max(axis=1)
+        if (largest >= z[0, pair] - 1e-9).mean() > level:
+            break
+        worse |= set(pairs[pair]) - {best} if best in pairs[pair] else set()
+    return worse
+
+
+@pytest.mark.parametrize(("rows", "seeds"), [(2, 6), (3, 7), (8, 6), (8, 8), (8, 10)])
+def test_among_more_rows_it_is_the_difference_that_is_found_in_four_of_five_tables(rows, seeds):
+    """One row of these is worse: a pair of 8 rows has a part of 28 of the level, not all of it."""
+    effect = detectable(seeds, 0.05, math.comb(rows, 2))
+    tables = np.random.default_rng(seeds).normal(0, math.sqrt(0.5), (200, rows, seeds))
+    tables[:, -1] += effect
+    share = np.mean([rows - 1 in rejected(table, 0.05) for table in tables])
+    assert share > 0.8 - 2.5 * math.sqrt(0.16 / 200)
+    if rows == 8:  # that of a level of one pair is found much more rarely
+        tables[:, -1] -= effect - detectable(seeds, 0.05)
+        assert np.mean([rows - 1 in rejected(table, 0.05) for table in tables]) < 0.6
+
+
 def test_it_is_found_over_splits_as_often():
     rule = Rule("lower", overlap=0.25)
     effect = detectable(10, rule.level, overlap=0.25)
@@ -38,7 +71,7 @@ def test_it_is_found_over_splits_as_often():
 
 @pytest.mark.parametrize("effect", [0.5, 0.8, 1.2, 1.7, 5.0])
 def test_seeds_needed_are_the_fewest_that_find_it(effect):
-    difference = Difference(-effect * 3, 0.0, 0.0, better=0, worse=0, pairs=2, sd=3.0, level=0.05)
+    difference = Difference(-effect * 3, 0.0, 0.0, better=0, worse=0, pairs=2, sd=3.0, tests=1)
     needed = seeds_needed(difference, LOWER)
     assert needed is not None
     assert detectable(needed, 0.05) <= effect
@@ -47,7 +80,7 @@ def test_seeds_needed_are_the_fewest_that_find_it(effect):
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.0, 1.0), (1.0, 0.0), (1e-3, 1.0)])
 def test_no_number_is_advised_for_a_difference_of_none_or_too_small_a_one(mean, sd):
-    difference = Difference(mean, 0.0, 0.0, better=0, worse=0, pairs=10, sd=sd, level=0.05)
+    difference = Difference(mean, 0.0, 0.0, better=0, worse=0, pairs=10, sd=sd, tests=1)
     assert seeds_needed(difference, LOWER) is None
     assert MOST_SEEDS == 1000
 

@@ -11,9 +11,9 @@ class SameMinimum(Decision):
     """On most seeds, the `metric` of the `learned` model is the smallest of a grid of `grid` runs.
 
     That is to within `tolerance`, relative to the smallest; what is learned may be smaller, between
-    two widths of the grid. A seed whose grid has two minima or more does not decide: another
-    minimum of the same function is a minimum of it, too. Of the seeds that decide, whether most
-    agree is decided by `verdict_on_most`.
+    two widths of the grid. A seed that ends in another minimum of the grid, to within the same
+    tolerance of its value, does not decide: it is a minimum of the same function, too. Of the seeds
+    that decide, whether most agree is decided by `verdict_on_most`.
     """
 
     def __init__(self, metric: str, learned: str, grid: str, tolerance: float) -> None:
@@ -38,7 +38,7 @@ class SameMinimum(Decision):
         seeds = sorted(learned.keys() & grids.keys())
         found = [seed for seed in seeds if learned[seed] <= self._most(grids[seed])]
         missed = [seed for seed in seeds if seed not in found]
-        other = [seed for seed in missed if minima(grids[seed]) > 1]
+        other = [seed for seed in missed if self._is_minimum(learned[seed], grids[seed])]
         deciding = len(seeds) - len(other)
         text = f"{self.metric} is the smallest of the grid on {len(found)} of {deciding} seeds"
         if other:
@@ -56,11 +56,16 @@ class SameMinimum(Decision):
     def _most(self, grid: Mapping[float, float]) -> float:
         return min(grid.values()) * (1 + self.tolerance)
 
+    def _is_minimum(self, value: float, grid: Mapping[float, float]) -> bool:
+        return any(abs(value - lowest) <= self.tolerance * lowest for lowest in minima(grid))
 
-def minima(grid: Mapping[float, float]) -> int:
-    """Return the number of places that are lower than the places next to them."""
+
+def minima(grid: Mapping[float, float]) -> list[float]:
+    """Return the values that are lower than those next to them, by the order of the widths."""
     values = [grid[width] for width in sorted(grid)]
     ends = [float("inf"), *values, float("inf")]
-    return sum(
-        before > value < after for before, value, after in zip(ends, values, ends[2:], strict=False)
-    )
+    return [
+        value
+        for before, value, after in zip(ends, values, ends[2:], strict=False)
+        if before > value < after
+    ]

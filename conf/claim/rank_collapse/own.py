@@ -18,10 +18,7 @@ Step = Callable[[Tensor], Tensor]
 ALONE = "attention alone"
 XAVIER = "attention alone, Xavier"
 
-ROUNDING = 1e-13
-"""The residual below which there is nothing but rounding."""
-
-RATED = 2
+RATED = 3
 """The number of layers after which a rate is taken."""
 
 
@@ -35,10 +32,13 @@ def rank_collapse(
     weights of variance 1 / (3 width) and with those of Xavier, of variance 1 / width; with skip
     connections, X <- X + MultiHead(X); and with feed-forward layers behind these.
 
-    The numbers that begin with `rate` are log r(3) / log r(2) of the residual r after 2 and 3
-    layers, as long as r(2) is above rounding. It is 3 if r(3) is proportional to r(2)^3, as in the
-    doubly exponential bound, and 3/2 if each layer takes away the same share, as plain averaging
-    does.
+    Of attention alone, mean and deviations are carried apart (`apart`): their sum rounds at 1e-16
+    of the mean, and the deviations are smaller than that after three layers. They are 0 below
+    1e-308, after six layers.
+
+    The numbers that begin with `rate` are log r(4) / log r(3) of the residual r after 3 and 4
+    layers. It is 3 if r(4) is proportional to r(3)^3, as in the doubly exponential bound, and 4/3
+    if each layer takes away the same share, as plain averaging does.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -53,9 +53,18 @@ def rank_collapse(
         for layer in wider:
             for matrix in layer.parameters():
                 nn.init.xavier_uniform_(matrix)
+    for name, alone in {ALONE: layers, XAVIER: wider}.items():
+        mean, rest = _parted(first)
+        residuals = [of_parts(mean, rest)]
+        for layer in alone:
+            mean, rest = apart(layer, mean, rest)
+            residuals.append(of_parts(mean, rest))
+        for layer_number, each in enumerate(residuals):
+            yield name, layer_number, each
+        if depth > RATED and residuals[RATED + 1] > 0:
+            rate = math.log(residuals[RATED + 1]) / math.log(residuals[RATED])
+            yield f"rate, {name}", RATED, rate
     stacks: dict[str, Sequence[Step]] = {
-        ALONE: [partial(_attended, layer) for layer in layers],
-        XAVIER: [partial(_attended, layer) for layer in wider],
         "with skip": [partial(_skipped, layer) for layer in layers],
         "with skip and feed-forward": [
             partial(_fed, layer, feed) for layer, feed in zip(layers, inner, strict=True)
@@ -63,20 +72,58 @@ def rank_collapse(
     }
     for name, steps in stacks.items():
         x = first
-        residuals = [residual(x)]
-        for step in steps:
+        yield name, 0, of_parts(*_parted(x))
+        for layer_number, step in enumerate(steps, start=1):
             x = step(x)
-            residuals.append(residual(x))
-        for layer_number, each in enumerate(residuals):
-            yield name, layer_number, each
-        if name in (ALONE, XAVIER) and depth > RATED and residuals[RATED] > ROUNDING:
-            rate = math.log(residuals[RATED + 1]) / math.log(residuals[RATED])
-            yield f"rate, {name}", RATED, rate
+            yield name, layer_number, of_parts(*_parted(x))
 
 
-def residual(x: Float[Tensor, "batch symbols width"]) -> float:
-    """Return |X - 1 m'|/|X|, m the mean over the symbols."""
-    return float((x - x.mean(dim=-2, keepdim=True)).norm() / x.norm())
+def of_parts(
+    mean: Float[Tensor, "batch 1 width"], rest: Float[Tensor, "batch symbols width"]
+) -> float:
+    """Return |E|/|X| of X = 1 m' + E, whose square is |E|^2 + n |m|^2."""
+    largest = rest.abs().max().clamp(min=torch.finfo(rest.dtype).tiny)
+    deviation = float((rest / largest).norm()) * float(largest)  # squares of 1e-155 are 0
+    return deviation / math.hypot(deviation, float(mean.norm()) * math.sqrt(rest.shape[-2]))
+
+
+def apart(
+    layer: MultiHead,
+    mean: Float[Tensor, "batch 1 width"],
+    rest: Float[Tensor, "batch symbols width"],
+) -> tuple[Float[Tensor, "batch 1 width"], Float[Tensor, "batch symbols width"]]:
+    """Return m and E of the context of X = 1 m' + E, each to full precision.
+
+    Of the scores (m + e_i)' M (m + e_j) the softmax over j knows c_j = m' M e_j and b_ij = e_i' M
+    e_j. With p = softmax(c), its weights are p_j (1 + u_ij), u_ij = (f_ij - p'f_i) / (1 + p'f_i)
+    and f = e^b - 1. The part of p is the same for all symbols, and goes to the mean; the deviations
+    are those of sum_j p_j u_ij V e_j.
+    """
+    heads = layer.heads
+    queries, keys, values = (
+        matrix(rest).unflatten(-1, (heads, -1)).transpose(-3, -2)
+        for matrix in (layer.W_q, layer.W_k, layer.W_v)
+    )
+    of_mean = layer.W_q(mean).unflatten(-1, (heads, -1)).transpose(-3, -2)
+    scale = math.sqrt(queries.shape[-1])
+    p = (of_mean @ keys.mT / scale).softmax(dim=-1)
+    f = (queries @ keys.mT / scale).expm1()
+    expected = (p * f).sum(dim=-1, keepdim=True)
+    u = (f - expected) / (1 + expected)
+    common, unlike = (
+        layer.W_o(heads_of.transpose(-3, -2).flatten(-2))
+        for heads_of in (p @ values, (p * u) @ values)
+    )
+    shift, deviations = _parted(unlike)
+    return layer.W_o(layer.W_v(mean)) + common + shift, deviations
+
+
+def _parted(
+    x: Float[Tensor, "batch symbols width"],
+) -> tuple[Float[Tensor, "batch 1 width"], Float[Tensor, "batch symbols width"]]:
+    """Return the mean over the symbols, and what is left."""
+    mean = x.mean(dim=-2, keepdim=True)
+    return mean, x - mean
 
 
 def _attended(
