@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Float
@@ -34,6 +34,7 @@ Work = Callable[[Any], Float[Tensor, "*models"]]
 Shapes = tuple[tuple[str, torch.Size], ...]
 
 
+@runtime_checkable
 class Parts(Protocol):
     """What work is done on: a batch, or the batches of models that train together."""
 
@@ -43,7 +44,7 @@ class Parts(Protocol):
         """Return the tensors that it is made of, by name."""
         ...
 
-    def with_parts(self, parts: Mapping[str, Tensor]) -> Self:
+    def with_parts(self, parts: Mapping[str, Tensor]) -> "Parts":
         """Return the same, made of these tensors."""
         ...
 

@@ -124,10 +124,6 @@ def indexed(device):
     return torch.device(device.type, device.index or 0) if device.type != "cpu" else CPU
 
 
-def generator_device(generator):
-    return generator.carried if hasattr(generator, "carried") else CPU
-
-
 class ToDevice(torch.autograd.Function):
     """A copy on another device, whose gradient comes back."""
 
@@ -148,7 +144,7 @@ class Devices:
         self.count, self.kind = count, kind
         self.waits = Counter()
         self.graphs = []
-        self.capturing = None
+        self.capturing = self.asked = None
         self.debug = 0
         self.generators = tuple(Generator(f"{kind}:{i}") for i in range(count))
 
@@ -160,6 +156,14 @@ class Devices:
         if self.debug == 2:
             raise RuntimeError(f"called a synchronizing CUDA operation: {what}, {place}")
         self.waits[place] += 1
+
+    def require_generator(self, generator, device):
+        """Raise RuntimeError for a generator of another device, or one that a capture lacks."""
+        own = getattr(generator, "carried", CPU)
+        if own != device:
+            raise RuntimeError(f"Expected a '{device}' generator but found '{own}'")
+        if own != CPU and self.capturing and generator not in self.capturing.registered:
+            raise RuntimeError("a generator that is not registered with the graph")
 
     def placed(self, device):
         """The device of an argument. Raises RuntimeError for one that is not there."""
@@ -191,18 +195,23 @@ class Asked(TorchFunctionMode):
         if device is not None:
             device = self.devices.placed(device)
             options["device"] = CPU
-        if isinstance(options.get("generator"), RealGenerator) and device is not None:
-            require_generator(options["generator"], device)
+        if options.get("generator") is not None:
+            on = device or next(filter(None, map(device_of, given)), CPU)
+            self.devices.require_generator(options["generator"], on)
         before = {storage_of(tensor)._cdata for tensor in given}
-        result = function(*arguments, **options)
+        self.devices.asked = device
+        try:
+            result = function(*arguments, **options)
+        finally:
+            self.devices.asked = None
         for tensor in tensors_of(result) if name != "__set__" else ():
             if device is not None and storage_of(tensor)._cdata not in before:
                 carry(tensor, device)
             elif device_of(tensor) is None:
                 carry(tensor, next(filter(None, map(device_of, given)), CPU))
-        if name in ("tensor", "as_tensor", "new_tensor") and not isinstance(arguments[-1], Tensor):
-            if any(device_of(tensor) != CPU for tensor in tensors_of(result)):
-                self.devices.wait(f"a copy of a list by {name}")
+        of_list = name in ("tensor", "as_tensor", "new_tensor") and not tensors_of(arguments[-1:])
+        if of_list and any(device_of(tensor) != CPU for tensor in tensors_of(result)):
+            self.devices.wait(f"a copy of a list by {name}")
         return result
 
     def attribute(self, function, arguments):
@@ -222,7 +231,9 @@ class Asked(TorchFunctionMode):
         return result.clone() if copy and result is tensor else result
 
     def call_cuda(self, function, tensor, device=None, non_blocking=False):
-        return self.moved(tensor, self.devices.kind if device is None else device, None, non_blocking)
+        return self.moved(
+            tensor, self.devices.kind if device is None else device, None, non_blocking
+        )
 
     def call_cpu(self, function, tensor, **options):
         return self.moved(tensor, CPU, None, False)
@@ -259,14 +270,6 @@ class Asked(TorchFunctionMode):
         return ToDevice.apply(result, after)
 
 
-def require_generator(generator, device):
-    if generator_device(generator) != device:
-        raise RuntimeError(
-            f"Expected a '{device}' device type for generator but found "
-            f"'{generator_device(generator)}'"
-        )
-
-
 class Computed(TorchDispatchMode):
     """Lets operations meet on one device only, and gives results that device."""
 
@@ -276,7 +279,7 @@ class Computed(TorchDispatchMode):
 
     def __torch_dispatch__(self, function, types, arguments=(), options=None):
         options = options or {}
-        result_on = self.device_of_result(function, arguments, options)
+        result_on = self.device_of_result(function, arguments, options) or self.devices.asked
         if result_on not in (None, CPU):
             self.count_waits(function, arguments)
         with self.random_of(function, arguments, options, result_on):
@@ -306,9 +309,9 @@ class Computed(TorchDispatchMode):
         for tensor in given:
             found[device_of(tensor)].append(tensor)
         found.pop(None, None)
-        if len(found) > 1 and CPU in found and function not in JOINED:
-            if all(tensor.dim() == 0 for tensor in found[CPU]):
-                del found[CPU]
+        on_cpu = found.get(CPU, [])
+        if len(found) > 1 and function not in JOINED and all(one.dim() == 0 for one in on_cpu):
+            found.pop(CPU, None)
         if len(found) > 1:
             names = " and ".join(map(str, found))
             raise MixedDevicesError(
@@ -319,8 +322,7 @@ class Computed(TorchDispatchMode):
 
     def count_waits(self, function, arguments):
         by_truth = function in INDEXED and any(
-            index is not None and index.dtype in (torch.bool, torch.uint8)
-            for index in arguments[1]
+            index is not None and index.dtype in (torch.bool, torch.uint8) for index in arguments[1]
         )
         if function in WAITING or by_truth:
             self.devices.wait(str(function))
@@ -332,13 +334,7 @@ class Computed(TorchDispatchMode):
             yield
             return
         leaves = tree_leaves((arguments, options))
-        named = [leaf for leaf in leaves if isinstance(leaf, RealGenerator)]
-        capturing = self.devices.capturing
-        for generator in named:
-            require_generator(generator, device)
-            if capturing is not None and generator not in capturing.registered:
-                raise RuntimeError("a generator that is not registered with the graph")
-        if named:
+        if any(isinstance(leaf, RealGenerator) for leaf in leaves):
             yield
             return
         usual, own = torch.default_generator, self.devices.generators[device.index]
@@ -357,8 +353,9 @@ class Tape(TorchDispatchMode):
     Unlike a capture it has to compute to know shapes: `rewind` makes that undone.
     """
 
-    def __init__(self):
+    def __init__(self, devices):
         super().__init__()
+        self.devices = devices
         self.calls, self.memory, self.states = [], {}, {}
 
     def __torch_dispatch__(self, function, types, arguments=(), options=None):
@@ -370,7 +367,7 @@ class Tape(TorchDispatchMode):
                 storage = value.untyped_storage()
                 self.memory.setdefault(storage.data_ptr(), (storage, storage.clone()))
         result = function(*arguments, **options)
-        self.calls.append((function, arguments, options, result))
+        self.calls.append((function, arguments, options, result, self.devices.asked))
         return result
 
     def rewind(self):
@@ -381,11 +378,14 @@ class Tape(TorchDispatchMode):
 
     @torch.no_grad()
     def replay(self):
-        for function, arguments, options, result in self.calls:
-            again = function(*arguments, **options)
-            for place, value in zip(tree_leaves(result), tree_leaves(again), strict=True):
-                if isinstance(place, Tensor) and place.data_ptr() != value.data_ptr():
-                    place.copy_(value)
+        with torch._C.DisableTorchFunction():
+            for function, arguments, options, result, asked in self.calls:
+                self.devices.asked = asked
+                again = function(*arguments, **options)
+                for place, value in zip(tree_leaves(result), tree_leaves(again), strict=True):
+                    if isinstance(place, Tensor) and place.data_ptr() != value.data_ptr():
+                        place.copy_(value)
+        self.devices.asked = None
 
 
 def cuda_of(devices):
@@ -394,7 +394,7 @@ def cuda_of(devices):
     class CUDAGraph:
         def __init__(self):
             self.registered = list(devices.generators)
-            self.tape = Tape()
+            self.tape = Tape(devices)
             devices.graphs.append(self)
 
         def register_generator_state(self, generator):
@@ -476,8 +476,7 @@ def grouped(lists, with_indices=False):
 def devices(count=1, kind="cuda"):
     """Pretend that there are GPUs within a block. Yields the `Devices`."""
     made = Devices(count, kind)
-    for parameter in (torch.Generator,):
-        assert parameter is RealGenerator, "GPUs are pretended already"
+    assert torch.Generator is RealGenerator, "GPUs are pretended already"
     with contextlib.ExitStack() as stack:
         stack.enter_context(patch.object(torch, "Generator", Generator))
         stack.enter_context(patch.object(torch, "autocast", autocast))

@@ -1,12 +1,13 @@
-"""Steps on a GPU. Without one, `test_steps.py` tests the same with a tape."""
+"""Steps on a GPU, or on one that is pretended: see `tests/devices/pretended.py`."""
 
 import copy
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 
 import pytest
 import torch
 from hydra.utils import instantiate
+from pretended import devices
 
 from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.rnn import Rnn
@@ -19,10 +20,7 @@ from attnexp.training.graphs import WARM_UPS, Captured, CudaRecorder
 from attnexp.training.precision import choose_precision
 from attnexp.training.updates import CapturedStep, EagerStep, Gradient, training_step
 
-pytestmark = [
-    pytest.mark.skipif(not torch.cuda.is_available(), reason="PyTorch finds no CUDA device"),
-    pytest.mark.filterwarnings("ignore:Synchronization debug mode"),
-]
+pytestmark = pytest.mark.filterwarnings("ignore:Synchronization debug mode")
 
 ARCHITECTURES = {
     "rnn": partial(Rnn, embed_dim=8, hidden_dim=8, heads=2),
@@ -30,11 +28,18 @@ ARCHITECTURES = {
     "transformer": partial(Transformer, layers=2, heads=2, dim=8, ff_dim=8),
     "decoder_only": partial(DecoderOnly, layers=2, heads=2, dim=8, ff_dim=8, positions="rotary"),
 }
-ADAM = partial(torch.optim.Adam, lr=0.01, betas=(0.9, 0.98))
+ADAM = partial(torch.optim.Adam, lr=0.01, betas=(0.9, 0.98), fused=True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def gpu():
+    """A GPU for the tests of this module."""
+    with nullcontext() if torch.cuda.is_available() else devices():
+        yield
 
 
 @pytest.fixture(scope="module")
-def data():
+def data(gpu):
     made = Reverse(
         torch.Generator().manual_seed(0), num_train=20, num_validation=4, num_test=30, max_length=5
     )
@@ -145,7 +150,7 @@ def test_a_failed_capture_leaves_a_gpu_that_computes(data, capsys):
 
     model = model_of(data, ARCHITECTURES["rnn"])
     recorder = Unrehearsed(model, torch.device("cuda", 0))
-    wait = lambda batch: torch.tensor(batch.keys.sum().item()).cuda()  # noqa: E731
+    wait = lambda batch: torch.tensor(float(batch.keys.sum().item())).cuda()  # noqa: E731
     work = Captured("a sum", wait, recorder, model)
     expected = data.train.keys.sum().item()
     assert [work(data.train).item() for _ in range(WARM_UPS + 4)] == [expected] * (WARM_UPS + 4)
