@@ -21,11 +21,11 @@ from attnexp.training.precision import choose_precision
 from attnexp.training.prepared_run import PreparedRun
 
 
-def composed(*words: str) -> DictConfig:
+def composed(*words: str, device: str = "cpu") -> DictConfig:
     register_resolvers()
     GlobalHydra.instance().clear()  # another test may have left its own
     with initialize_config_dir(str(conf_dir()), **VERSION_BASE):
-        return compose("config", [*words, "device=cpu"], return_hydra_config=True)
+        return compose("config", [*words, f"device={device}"], return_hydra_config=True)
 
 
 def opening_of(config: DictConfig) -> Summary:
@@ -33,8 +33,8 @@ def opening_of(config: DictConfig) -> Summary:
     return Job(config, Place(Path(), key, code)).first_summary()
 
 
-def prepared(*words: str) -> PreparedRun:
-    config = composed(*words)
+def prepared(*words: str, device: str = "cpu") -> PreparedRun:
+    config = composed(*words, device=device)
     return build.prepare(config, opening_of(config))
 
 
