@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attnexp.cli.arguments import Arguments
@@ -38,8 +38,20 @@ def asked_names(arguments: argparse.Namespace, runs: "Sequence[Run]") -> "Renami
     frame = make_frame(runs)
     known = {name: _words(frame, name) for name in frame.factors}
     words = {word for own in known.values() for word in own}
-    near = {word for name in frame.several for word in known[name]} | set(_words(frame, "model"))
-    return Renaming(dict(_asked_name(text, words, near) for text in arguments.labels))
+    differing = [name for name in frame.several if not name.endswith("_target_")]
+    near = {word for name in differing for word in known[name]} | set(_words(frame, "model"))
+    names = dict(_asked_name(text, words, near) for text in arguments.labels)
+    _require_apart(names, words)
+    return Renaming(names)
+
+
+def _require_apart(names: Mapping[str, str], words: Collection[str]) -> None:
+    """Raise RequestError for a new name that something else has, which would merge two rows."""
+    for old, new in names.items():
+        others = {kept for kept in words if kept not in names}
+        others |= {other for one, other in names.items() if one != old}
+        if new in others:
+            raise RequestError(f"--name: '{old}' and another row would both be '{new}'")
 
 
 def _asked_name(text: str, words: Collection[str], near: Collection[str]) -> tuple[str, str]:
@@ -48,11 +60,11 @@ def _asked_name(text: str, words: Collection[str], near: Collection[str]) -> tup
     for at in reversed(signs):
         old, new = text[:at], text[at + 1 :]
         if all(part in words for part in old.split(", ")):
-            if new.strip():
+            if new.strip() and new.isprintable():
                 return old, new
             signs = []
     if not signs:
-        raise RequestError(f"--name: '{text}' has no new name: write OLD=NEW")
+        raise RequestError(f"--name: '{text}' has no new name of one line: write OLD=NEW")
     raise RequestError(f"--name: {none_of(text[: signs[-1]], near)}")
 
 
@@ -63,4 +75,5 @@ def _words(frame: "Frame", name: str) -> list[str]:
         return [str(value) for value in values if value is not None]
     parts = name.split(".")
     ends = [".".join(parts[start:]) for start in reversed(range(len(parts)))]
-    return [f"{end}={setting_text(value)}" for value in values for end in ends]
+    known = [value for value in values if value is not None]
+    return [f"{end}={setting_text(value)}" for value in known for end in ends]

@@ -33,7 +33,9 @@ NORMAL = 1.96
 RANGES: Mapping[str, tuple[float, float]] = {
     "share": SHARE,
     "of 100": PERCENT,
-    **dict.fromkeys(("nats", "keys", "x", "y", "y^2", "errors per symbol"), POSITIVE),
+    **dict.fromkeys(
+        ("nats", "keys", "x", "y", "y^2", "errors per symbol", "absolute value"), POSITIVE
+    ),
 }
 """The range of each unit; one that is not here has no bounds."""
 

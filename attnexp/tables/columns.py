@@ -157,7 +157,14 @@ COLUMNS = (
     Column(name="metric", value=attrgetter("metric")),
     Column(name="better", value=attrgetter("better")),
     Column(name="n", value=attrgetter("spread.n"), title="{units}", word="seeds", folds=True),
-    Column(value=_lost_text, title="without result", short="no result", align="left", sparse=True),
+    Column(
+        value=_lost_text,
+        title="without result",
+        short="no result",
+        align="left",
+        sparse=True,
+        spare=2,
+    ),
     Column(
         name="mean",
         value=attrgetter("spread.mean"),

@@ -162,8 +162,9 @@ class ResultsTable:
     @property
     def alone(self) -> int:
         """The number of rows that are compared with nothing, if others are compared."""
-        single = sum(len(panel) == 1 for panel in self.panels)
-        return single if 0 < single < len(self.panels) else 0
+        measured = [sum(entry.spread.n > 0 for entry in panel) for panel in self.panels]
+        single = sum(number == 1 for number in measured)
+        return single if single and max(measured) > 1 else 0
 
     @property
     def of_data(self) -> list[str]:
@@ -173,7 +174,8 @@ class ResultsTable:
     @property
     def data_name(self) -> str:
         """The data set as readers see it, empty if the rows are not of one."""
-        return self.frame.renaming(self.data or "")
+        choice = self.same.get("data", "") if "data" in self.frame.choices else ""
+        return self.frame.renaming(self.data or str(choice))
 
     @property
     def firsts(self) -> list[Entry]:
@@ -194,12 +196,17 @@ class ResultsTable:
         and the others are None.
         """
         own = entry.row.labels
-        values = {name: own[name] for name in self.telling}
-        plain = replace(self.frame, renaming=KEPT)
-        whole = self.frame.renaming.whole(label(plain, values, entry.row.runs.runs[0]))
-        if whole is not None:
+        if (whole := self.whole_name(entry)) is not None:
             return own | dict.fromkeys(self.telling) | {self.telling[0]: whole}
         return {name: self.frame.shown(name, value) for name, value in own.items()}
+
+    def whole_name(self, entry: Entry) -> str | None:
+        """Return the name that replaces all labels in which a row differs, if it has one."""
+        if not self.frame.renaming:
+            return None
+        values = {name: entry.row.labels[name] for name in self.telling}
+        plain = replace(self.frame, renaming=KEPT)
+        return self.frame.renaming.whole(label(plain, values, entry.row.runs.runs[0]))
 
     @cached_property
     def seeded(self) -> bool:
@@ -254,7 +261,7 @@ def _table(
     for panel in _panels(frame, ("data", *by) if data else by, within, unit):
         by_metric = [_compared(panel, metric, request) for metric in metrics or (None,)]
         compared.append(_sorted(list(zip(*by_metric, strict=True)), request))
-    compared.sort(key=lambda panel: len(panel) == 1)
+    compared.sort(key=lambda panel: sum(own[0].spread.n > 0 for own in panel) == 1)
     entries = list(chain.from_iterable(compared))
     if request.sort is not None:
         entries = _sorted(entries, request)

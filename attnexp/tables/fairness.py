@@ -14,7 +14,7 @@ from attnexp.select.frame import Frame
 from attnexp.select.sample import diverged_in, is_finished
 from attnexp.tables.entries import ResultsTable
 from attnexp.tables.grid import count_text, listed
-from attnexp.tables.sentences import row_name
+from attnexp.tables.sentences import row_in_list
 
 CODE = {
     "results_version": "version of the results",
@@ -32,9 +32,13 @@ RATE = "optim.lr"
 """The setting that a comparison depends on most, and that suits one mechanism and not another."""
 
 
+MENDED_BY = "arch.features=16"
+"""The setting that the note of a run on a poor fit by products names."""
+
+
 def results(table: ResultsTable) -> Iterable[str]:
     """Yield a sentence per fact that changes the meaning of a mean, the weightiest first."""
-    checks = (_left_out, _unfinished, _mixed, _crossed)
+    checks = (_left_out, _unfinished, _of_products, _mixed, _crossed)
     return chain.from_iterable(check(table) for check in checks)
 
 
@@ -54,9 +58,20 @@ def _unfinished(table: ResultsTable) -> Iterable[str]:
         to_the_end = runs.column("train") == TO_THE_END
         number = int((_cut(runs) & to_the_end & (runs.column("steps") > 0)).sum())
         if number:
-            stopped.append(f"{row_name(table, entry)} {number} of {len(runs)}")
+            stopped.append(f"{row_in_list(table, entry)} {number} of {len(runs)}")
     if stopped:
-        yield (f"not converged at train.max_epochs: {listed(stopped)}")
+        yield f"not converged at train.max_epochs: {listed(stopped)}"
+
+
+def _of_products(table: ResultsTable) -> Iterable[str]:
+    """Rows whose runs were told that features of x would mend their fit."""
+    poor = [
+        row_in_list(table, entry)
+        for entry in table.firsts
+        if any(MENDED_BY in note for run in entry.row.runs.runs for note in run.summary.notes)
+    ]
+    if poor:
+        yield f"products of x do not tell which points are near: add {MENDED_BY} to {listed(poor)}"
 
 
 def _crossed(table: ResultsTable) -> Iterable[str]:

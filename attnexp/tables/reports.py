@@ -18,7 +18,7 @@ from attnexp.tables.fairness import conditions, results
 from attnexp.tables.grid import Cell, Grid, Head, Report, cell, count_text, listed
 from attnexp.tables.learning import mode_notes
 from attnexp.tables.screen import show
-from attnexp.tables.sentences import explanations, row_name, verdicts
+from attnexp.tables.sentences import explanations, row_in_list, verdicts
 
 ROWS = 40
 """Rows of a table that are printed unless more are requested."""
@@ -120,9 +120,18 @@ def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
     if request.explain:
         found += _texts(tables, partial(explanations, request=request))
 
+    every = _notes(tables, request, explain=True)
+    notes = every if request.explain else _notes(tables, request, explain=False)[:NOTES]
+    further = [note for note in every if note not in notes]
+    return Report(grids, records_of(tables), notes, found, further)
+
+
+def _notes(tables: Sequence[ResultsTable], request: Request, explain: bool) -> list[str]:
+    """Return the notes on tables, the weightiest first; with `explain` those on modes as well."""
+
     def learned(table: ResultsTable) -> Iterable[str]:
-        names = {id(entry): row_name(table, entry) for entry in table.firsts}
-        return mode_notes(table, names, request.explain)
+        names = {id(entry): row_in_list(table, entry) for entry in table.firsts}
+        return mode_notes(table, names, explain)
 
     notes = [
         *_texts(tables, learned),
@@ -130,9 +139,7 @@ def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
         *_texts(tables, partial(advice, request=request)),
         *_texts(tables, conditions),
     ]
-    notes = list(dict.fromkeys(notes))
-    shown = len(notes) if request.explain else NOTES
-    return Report(grids, records_of(tables), notes[:shown], found, notes[shown:])
+    return list(dict.fromkeys(notes))
 
 
 def grid_of(
@@ -222,7 +229,9 @@ def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
 
     def record(pair: tuple[ResultsTable, Entry]) -> dict[str, object]:
         table, entry = pair
-        shown = table.labels(entry)
+        shown = entry.row.labels | {
+            name: value for name, value in table.labels(entry).items() if value is not None
+        }
         columns = {column.name: column.value(entry) for column in kept}
         return {own: shown.get(name) for name, own in labels.items()} | columns
 
@@ -234,7 +243,7 @@ def _texts(
 ) -> list[str]:
     """Return sentences about each table, which name its data if there are several."""
     return [
-        f"{table.data_name}: {text}" if len(tables) > 1 and table.data else text
+        f"{table.data_name}: {text}" if len(tables) > 1 and table.data_name else text
         for table in tables
         for text in texts_of(table)
     ]
@@ -270,7 +279,8 @@ def _caption(table: ResultsTable) -> str:
 def _alone(table: ResultsTable) -> str:
     """Return how many rows are compared with nothing, and that they are the last if they are."""
     number, firsts = table.alone, table.firsts
-    single = [panel[0] for panel in table.panels if len(panel) == 1]
+    panels = ([entry for entry in panel if entry.spread.n > 0] for panel in table.panels)
+    single = [measured[0] for measured in panels if len(measured) == 1]
     last = "The last " if firsts[-number:] == single else ""
     be, noun = ("is", "row") if number == 1 else ("are", "rows")
     count = "" if last and number == 1 else f"{number} "

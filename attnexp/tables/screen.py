@@ -78,7 +78,8 @@ def _named(
 ) -> tuple[list[Head], list[list[Cell]]]:
     """Return a table in which the labels are one column, cut to the width that is left.
 
-    Its head has the ends of the names of the settings, and a cell their values.
+    If rows could not be told apart then, the column is wider. Its head has the ends of the names of
+    the settings, and a cell their values.
     """
     titles = [head.title for head in heads[:labels]]
     ends = [title.rpartition(".")[2] for title in titles]
@@ -86,9 +87,18 @@ def _named(
     names = [", ".join(cell.text for cell in row[:labels]) for row in rows]
     others = [row[labels:] for row in rows]
     left = width - _width(_widths(heads[labels:], others)) - GAP
-    cut = [Cell(_cut(name, max(left, SHORTEST))) for name in names]
-    head = Head(_cut(title, max(left, SHORTEST)))
+    room = _telling(names, max(left, SHORTEST))
+    cut = [Cell(_cut(name, room)) for name in names]
+    head = Head(_cut(title, room))
     return [head, *heads[labels:]], [[name, *row] for name, row in zip(cut, others, strict=True)]
+
+
+def _telling(names: Sequence[str], least: int) -> int:
+    """Return the least width, from `least` on, at which names stay apart when they are cut."""
+    longest = max(map(cell_len, names), default=least)
+    apart = len(set(names))
+    widths = range(least, max(longest, least) + 1)
+    return next(w for w in widths if w >= longest or len({_cut(n, w) for n in names}) == apart)
 
 
 def _cut(text: str, width: int) -> str:

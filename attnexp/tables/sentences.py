@@ -24,9 +24,16 @@ def row_name(table: ResultsTable, entry: Entry) -> str:
     return _name(table, entry, table.telling)
 
 
+def row_in_list(table: ResultsTable, entry: Entry) -> str:
+    """Return the name of a row among others, its settings in brackets: `gaussian (width=1)`."""
+    return _bracketed(row_name(table, entry))
+
+
 def _name(
     table: ResultsTable, entry: Entry, names: Sequence[str], without: str = "the row without"
 ) -> str:
+    if (whole := table.whole_name(entry)) is not None:
+        return whole
     values = {name: entry.row.labels[name] for name in names}
     short = listed(short_names(names).values())
     return label(table.frame, values, entry.row.runs.runs[0]) or f"{without} {short}"
@@ -37,7 +44,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
 
     It begins with the data of its rows if the table has others, and with `several seeds` if a row
     of one seed is better; it has no verdict on rows of one seed. Nothing if a metric does not rank,
-    or if there is nothing to compare.
+    if there is nothing to compare, or if no two rows with other numbers of seeds can be compared.
     """
     data = [name for name in table.telling if is_data(name)] if len(table.panels) > 1 else []
     for panel in table.panels:
@@ -46,19 +53,25 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             continue
         lower = measured[0].better == "lower"
         extreme, pick = ("lowest", min) if lower else ("highest", max)
+        one_seed = all(entry.spread.n == 1 for entry in measured)
         several = [entry for entry in measured if entry.standing.word == "best"]
-        best = pick(several or measured, key=lambda entry: entry.spread.mean or 0.0)
+        if one_seed:
+            extremum = pick(entry.spread.mean or 0.0 for entry in measured)
+            several = [entry for entry in measured if entry.spread.mean == extremum]
+        elif not several:
+            continue
+        best = pick(several, key=lambda entry: entry.spread.mean or 0.0)
         own = [name for name in table.telling if name not in data] or table.telling
-        names = _listed([_name(table, entry, own) for entry in several or [best]])
+        names = _listed([_name(table, entry, own) for entry in several])
         has = "have" if len(several) > 1 else "has"
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
         which = [_name(table, best, data, "no")] if data else []
         first = pick(measured, key=lambda entry: entry.spread.mean or 0.0)
-        if several and first.spread.mean != best.spread.mean:
+        if first.spread.mean != best.spread.mean:
             which.append(f"several {table.unit.many}")
         of += f"of the rows with {' and '.join(which)}, " if which else ""
-        if all(entry.spread.n == 1 for entry in measured):
+        if one_seed:
             of, kind = f"one seed: {of}", ""
         else:
             kind = "mean "
@@ -86,9 +99,11 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
 
 def _listed(names: Sequence[str]) -> str:
     """Return names in a row; of several, a name with commas has its settings in brackets."""
-    if len(names) == 1:
-        return names[0]
-    return listed(re.sub("^([^,=]+), (.*?)( by [^,]+)?$", r"\1 (\2)\3", name) for name in names)
+    return names[0] if len(names) == 1 else listed(map(_bracketed, names))
+
+
+def _bracketed(name: str) -> str:
+    return re.sub("^([^,=]+), (.*?)( by [^,]+)?$", r"\1 (\2)\3", name)
 
 
 def _named(table: ResultsTable, entry: Entry, names: Sequence[str]) -> str:
@@ -135,7 +150,7 @@ def _floor(panel: Sequence[Entry], request: Request) -> Iterator[str]:
     yield (
         f"{rows[0].metric}: over seeds the {own} have the standard deviation "
         f"{number_text(spread)}. The smallest difference between two rows that {counts} "
-        f"{'splits' if overlap else rows[0].row.unit.many} show in 4 of 5 tables or more is "
+        f"{'splits' if overlap else rows[0].row.unit.many} show in 7 of 10 tables or more is "
         f"{listed(floors)}."
     )
 

@@ -159,7 +159,7 @@ def test_a_run_that_failed_still_shows_its_losses(regression_run):
         (["--dpi", "0"], "--dpi: '0' is not a whole number from 50 to 1200"),
         (["--slides", "--dpi", "100"], "have less than 1,920 pixels: 320 is the least"),
         (["--name", "gausian=G"], r"--name: 'gausian' is not a choice. Did you mean 'gaussian'"),
-        (["--name", "gaussian"], "--name: 'gaussian' has no new name: write OLD=NEW"),
+        (["--name", "gaussian"], "--name: 'gaussian' has no new name of one line: write OLD=NEW"),
         (["--what"], r"unrecognized arguments: --what. .*`attnexp plot --help`"),
     ],
 )

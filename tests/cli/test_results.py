@@ -259,3 +259,29 @@ def test_a_row_of_several_labels_has_one_name(results: Results):
     text = results("--name", "additive, hidden_dim=64=Bahdanau", "--by", "model,model.hidden_dim")
     *_, row = [line.split() for line in text.splitlines() if line.startswith("Bahdanau")]
     assert row[1] == "\N{EN DASH}"
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (("additive=same", "boxcar=same"), "would both be 'same'"),
+        (("additive=boxcar",), "would both be 'boxcar'"),
+        (("additive=a\nb",), "has no new name of one line"),
+        (("additive=",), "has no new name of one line"),
+        (("addditive=a",), "Did you mean 'additive'"),
+    ],
+)
+def test_a_name_that_merges_rows_or_fits_none_is_refused(results: Results, name, said):
+    words = [word for each in name for word in ("--name", each)]
+    assert said in results(*words, code=2)
+
+
+@pytest.mark.usefixtures("sweep")
+def test_names_can_be_swapped(results: Results):
+    swapped = results("--name", "additive=boxcar", "--name", "boxcar=additive", "--format", "csv")
+    plain = results("--format", "csv")
+    assert column(swapped, "mean") == column(plain, "mean")
+    turned = {"additive": "boxcar", "boxcar": "additive"}
+    expected = [turned.get(name, name) for name in column(plain, "model")]
+    assert column(swapped, "model") == expected

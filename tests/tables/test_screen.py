@@ -141,3 +141,12 @@ def test_ten_rows_of_a_sweep_with_their_notes_fit_on_a_screen(frame):
     )
     text = printed(configurations_report(runs, Request()), 80, terminal=True)
     assert len(text.splitlines()) < 24
+
+
+@pytest.mark.parametrize("width", [30, 44, 60, 80])
+def test_rows_are_told_apart_on_every_screen(width):
+    heads = [Head("model"), Head("model.width"), Head("data.num_train"), Head("mse", right=True)]
+    labels = [("gaussian_learned", w, n) for w in ("0.25", "0.5", "12") for n in ("50", "150")]
+    rows = [[*map(Cell, label), Cell(str(i))] for i, label in enumerate(labels)]
+    lines = printed(Report([Grid(heads, rows, labels=3)], []), width).splitlines()[2:]
+    assert len({line.rsplit(maxsplit=1)[0] for line in lines}) == len(labels)

@@ -212,3 +212,50 @@ def test_at_most_three_notes_stand_below_a_table(sweep_of):
     assert [*report.notes, *report.further] == list(explained.notes)
     assert "more notes" not in as_text(explained)
     assert json.loads(as_json(report))["notes"] == list(explained.notes)
+
+
+def test_equal_rows_of_one_seed_are_named_together(sweep_of):
+    (verdict,) = told(sweep_of({"a": [0.5], "b": [0.25], "c": [0.25]})).verdicts
+    assert verdict == "One seed: b and c have the lowest test_mse, 0.25"
+
+
+def test_no_row_leads_if_none_shares_its_seeds(frame):
+    """One row has two seeds, others one: there is nothing to compare them by."""
+    rows = (("a", 1, 0.5), ("a", 2, 0.25), ("b", 3, 0.1))
+    runs = frame(
+        *(
+            (
+                {"seed": seed, "model._target_": model},
+                {"choices": {"model": model}, "metrics": {"test_mse": value}},
+            )
+            for model, seed, value in rows
+        )
+    )
+    assert not told(runs).verdicts
+
+
+def test_the_notes_that_are_left_are_those_that_explain_adds(sweep_of):
+    runs = sweep_of({"a": [0.1, 0.2], "b": [0.2, 0.3], "c": [None, 0.4]})
+    report, explained = told(runs), told(runs, explain=True)
+    assert {*report.notes, *report.further} == {*explained.notes}
+    assert not {*report.notes} & {*report.further}
+
+
+def test_rows_whose_fit_features_would_mend_are_named(frame):
+    note = "this score is made of products of x: add arch.features=16 to the command"
+    runs = frame(
+        *(
+            (
+                {"seed": seed, "model._target_": model},
+                {
+                    "choices": {"model": model},
+                    "metrics": {"test_mse": value + seed / 10},
+                    "notes": [note] * (model == "dot"),
+                },
+            )
+            for model, value in (("dot", 1.6), ("additive", 0.1))
+            for seed in range(2)
+        )
+    )
+    (found,) = [text for text in told(runs).notes if "arch.features=16" in text]
+    assert found.endswith("add arch.features=16 to dot")

@@ -2,7 +2,7 @@
 
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import torch
@@ -16,6 +16,9 @@ from attnexp.training.base import Epoch, TrainingDivergedError
 from attnexp.training.prepared_run import PreparedRun
 
 Measured = TypeVar("Measured")
+
+SIZE = "absolute value"
+"""The unit of a learned number whose sign has no effect."""
 
 
 def measure(run: PreparedRun, how: Callable[[Architecture, Dataset], Measured]) -> Measured:
@@ -62,12 +65,7 @@ def learned_numbers(model: Architecture, spec: DataSpec) -> dict[str, float]:
     A score that compares the inputs as they are may have one number for each of them: these are
     named by the input, as `pooling.score.width.age`.
     """
-    even = {
-        f"{path}.{name}"
-        for path, module in model.named_modules()
-        if isinstance(module, Score)
-        for name in module.even
-    }
+    even = _even(model)
     shown = {name: p.abs() if name in even else p for name, p in model.named_parameters()}
     found = {name: number.item() for name, number in shown.items() if number.dim() == 0}
     if not (isinstance(spec, RegressionSpec) and model.compares_inputs):
@@ -86,6 +84,23 @@ def forget_peak_memory(device: torch.device) -> None:
     """Measure the peak memory of a GPU from now on; that of a process cannot be reset."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
+
+
+def learned_units(model: Architecture, names: Iterable[str]) -> dict[str, str]:
+    """Return the unit of those learned numbers that are absolute values."""
+    even = _even(model)
+    sizes = [name for name in names if name in even or name.rpartition(".")[0] in even]
+    return dict.fromkeys(sizes, SIZE)
+
+
+def _even(model: Architecture) -> set[str]:
+    """Return the paths of the parameters whose sign has no effect."""
+    return {
+        f"{path}.{name}"
+        for path, module in model.named_modules()
+        if isinstance(module, Score)
+        for name in module.even
+    }
 
 
 def peak_memory_mb(device: torch.device) -> float | None:

@@ -28,6 +28,7 @@ from attnexp.training.record.measures import (
     columns,
     forget_peak_memory,
     learned_numbers,
+    learned_units,
     measure,
     milestones,
     peak_memory_mb,
@@ -284,6 +285,7 @@ class Recording:
 
 def opening_summary(run: PreparedRun) -> Summary:
     """Return the summary of a run before it begins."""
+    learned = learned_numbers(run.model, run.dataset.spec)
     return msgspec.structs.replace(
         run.opening,
         primary=run.task.primary,
@@ -292,9 +294,10 @@ def opening_summary(run: PreparedRun) -> Summary:
         headline=[
             *(metric.name for metric in run.task.metrics if metric.headline),
             *TRAINING_HEADLINES,
-            *learned_numbers(run.model, run.dataset.spec),
+            *learned,
         ],
-        units={metric.name: metric.unit for metric in run.task.metrics if metric.unit},
+        units={metric.name: metric.unit for metric in run.task.metrics if metric.unit}
+        | learned_units(run.model, learned),
         companions={m.name: dict(m.companions) for m in run.task.metrics if m.companions},
         overlap=run.dataset.overlap,
         parameters=sum(parameter.numel() for parameter in run.model.parameters()),
