@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import torch
@@ -65,6 +66,11 @@ class Answers:
         """Return the metrics of each head, or none if no target has a gold key."""
         return {} if self.card is None else self.card.by_head()
 
+    @cached_property
+    def of_head(self) -> dict[str, float]:
+        """The numbers of the reported head, or none if no target has a gold key."""
+        return {} if self.card is None else self.card.of_head(self.head)
+
     @property
     def exact(self) -> Bool[Tensor, " batch"]:
         """Whether each answer is the target, end symbol included."""
@@ -79,10 +85,7 @@ def _guessed(name: str, doc: str) -> Metric:
 def _alignment_metric(name: str, doc: str, **declared: Any) -> Metric:
     """Return the metric of the best head that the scorecard calls `name`, declared as `Metric`."""
 
-    def measure(answers: Answers) -> float | None:
-        return None if answers.card is None else answers.card.of_head(answers.head)[name]
-
-    return Metric(name, measure, doc, validated=True, **declared)
+    return Metric(name, lambda answers: answers.of_head.get(name), doc, validated=True, **declared)
 
 
 METRICS = (

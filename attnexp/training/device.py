@@ -82,4 +82,5 @@ def _best(pairs: int | None) -> tuple[torch.device, str]:
         return torch.device("cpu"), "auto: no CUDA device and no Apple GPU"
     if pairs is not None and is_small(pairs):
         return torch.device("cpu"), f"auto: too few points for a GPU, which device={kind} takes"
-    return torch.device(kind, 0), f"auto: {found[kind][1]}"
+    device = torch.device(kind, 0) if kind == "cuda" else torch.device(kind)
+    return device, f"auto: {found[kind][1]}"

@@ -217,11 +217,14 @@ def relative_difference(ones: Sequence[Tensor], others: Sequence[Tensor]) -> flo
     """
     if [each.shape for each in ones] != [each.shape for each in others]:
         return torch.inf
+    pairs = list(zip(ones, others, strict=True))
+    if not pairs:
+        return 0.0
     norm = partial(torch.linalg.vector_norm, dtype=torch.float64)
-    pairs = zip(ones, others, strict=True)
-    apart = sum(float(norm(one.double() - other.double())) ** 2 for one, other in pairs)
-    whole = sum(float(norm(other.double())) ** 2 for other in others)
-    return 0.0 if apart == 0 else (apart / whole) ** 0.5 if whole else torch.inf
+    gaps = [norm(one.double() - other.double()) for one, other in pairs]
+    sizes = [norm(other.double()) for _, other in pairs]
+    apart, whole = torch.stack([*gaps, *sizes]).unflatten(0, (2, -1)).norm(dim=1).tolist()
+    return 0.0 if apart == 0 else apart / whole if whole else torch.inf
 
 
 def _generators(model: nn.Module) -> list[torch.Generator]:

@@ -63,10 +63,8 @@ ARCHITECTURES: dict[str, Callable[..., Any]] = {
 }
 OPTIMIZERS = {
     "rprop": partial(Rprop, lr=0.01, scalar_lr=0.1, max_step=1.0),
-    "adam": partial(torch.optim.Adam, lr=0.01, foreach=False),
-    "adam_foreach": partial(torch.optim.Adam, lr=0.01, foreach=True, weight_decay=0.1),
-    "adam_fused": partial(torch.optim.Adam, lr=0.01, fused=True),
-    "adamw": partial(torch.optim.AdamW, lr=0.01),
+    "adam": partial(torch.optim.Adam, lr=0.01, fused=True, weight_decay=0.1),
+    "adamw": partial(torch.optim.AdamW, lr=0.01, fused=True),
 }
 
 
@@ -181,7 +179,7 @@ def test_a_training_of_captured_steps_is_that_of_eager_ones(data, monkeypatch):
         model = made(Transformer, data.spec, Additive, layers=1, heads=2, dim=4, ff_dim=3)
         settings = TrainSettings(max_epochs=4, batch_size=5, clip_norm=1.0)
         order = torch.Generator().manual_seed(1)
-        optimizer = partial(torch.optim.Adam, lr=0.03)
+        optimizer = partial(torch.optim.Adam, lr=0.03, fused=True)
         rows = list(
             training(
                 model, data, SequenceToSequence(), optimizer, Cosine(), settings, order
@@ -260,10 +258,12 @@ def with_its_gradients(gradient, recorder):
 def test_which_updates_keep_to_the_device():
     parameter = torch.nn.Parameter(torch.zeros(2))
     assert keeps_to_the_device(OPTIMIZERS["rprop"]([parameter]))
-    assert keeps_to_the_device(torch.optim.NAdam([parameter]))
+    assert keeps_to_the_device(torch.optim.Adam([parameter], fused=True))
+    assert not keeps_to_the_device(torch.optim.Adam([parameter]))
+    assert not keeps_to_the_device(torch.optim.NAdam([parameter]))
     assert not keeps_to_the_device(torch.optim.SGD([parameter], lr=0.1))
     assert not keeps_to_the_device(Counting([parameter], lr=0.1))
-    double = torch.optim.Adam([torch.nn.Parameter(parameter.data.double())])
+    double = torch.optim.Adam([torch.nn.Parameter(parameter.data.double())], fused=True)
     assert not keeps_to_the_device(double)
     assert double.param_groups[0]["capturable"] is False
 
@@ -271,7 +271,7 @@ def test_which_updates_keep_to_the_device():
 @pytest.mark.parametrize(("device", "graphs"), [("cpu", True), ("cuda", False)])
 def test_steps_are_eager_on_the_cpu_and_without_graphs(data, monkeypatch, device, graphs):
     model = made(Rnn, data.spec, Additive, embed_dim=5, hidden_dim=6)
-    optimizer = torch.optim.Adam(model.parameters())
+    optimizer = torch.optim.Adam(model.parameters(), fused=True)
     gradient = Gradient(model, SequenceToSequence(), None, FP32.autocast)
     monkeypatch.setattr(torch.nn.Parameter, "device", torch.device(device))
     assert isinstance(training_step(gradient, optimizer, graphs=graphs), EagerStep)

@@ -61,7 +61,8 @@ class LocalExecutor(Executor):
         planned = {job.folder: job for job in jobs}
         if self._limited_by_cores and self._max_workers > 1 and (gpus := _gpus_of(jobs)):
             console.say(
-                f"jobs at a time: {len(gpus)}, one for each GPU; hydra.launcher.n_jobs=N sets another number"
+                f"jobs at a time: {len(gpus)}, one for each GPU; hydra.launcher.n_jobs=N sets "
+                "another number"
             )
         remaining = deque(self._groups(jobs))
         following: list[Job] = []
