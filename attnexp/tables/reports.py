@@ -127,7 +127,7 @@ def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
     notes = [
         *_texts(tables, learned),
         *_texts(tables, results),
-        *_texts(tables, partial(advice, request=request)),
+        *advice(tables, request),
         *_texts(tables, conditions),
     ]
     notes = list(dict.fromkeys(notes))
