@@ -74,10 +74,11 @@ def _few_seeds(compared: Sequence[Panel], rule: Rule) -> Iterator[str]:
                 if few and (entry.standing.word in LEADING or _lacks_seeds(entry, rule))
             ]
         if number:
+            how = _to_share(rows, rule.least) if unit is SEEDS else ": add values of data_seed"
             yield (
                 f"{count_text(number, 'row')} {'lacks' if number == 1 else 'lack'} a verdict, "
                 f"which takes at least {rule.least} {unit.many} that a row shares with the best "
-                f"one{_to_share(rows, rule.least) if unit is SEEDS else ': add values of data_seed'}"
+                f"one{how}"
             )
 
 
@@ -88,7 +89,7 @@ def _lacks_seeds(entry: Entry, rule: Rule) -> bool:
 
 
 def _closest_tie(compared: Sequence[Panel], rule: Rule, several: bool) -> Iterator[str]:
-    """Yield how many seeds the tie takes that takes the fewest, and its data if there are others."""
+    """Yield how many seeds the tie takes that takes the fewest, with its data if others exist."""
     tied = [
         (needed, table, next(row for row in rows if row.standing.word == "best"), entry)
         for table, rows in compared

@@ -102,7 +102,7 @@ def test_tables_and_panels_have_one_line_together():
     tables = [seen(data, model, range(3)) for data, model in product(("sine", "copy"), "ab")]
     (note,) = lacking(*tables)
     assert note.startswith("2 rows lack a verdict")
-    assert "data=copy,sine seed=3,4,5" in note
+    assert "model=a,b data=sine,copy seed=3,4,5" in note
     settings = [{"data.noise": noise} for noise in (0.1, 0.2, 0.3)]
     panels = [seen("sine", model, range(3), **own) for own in settings for model in "ab"]
     (note,) = lacking(*panels)
