@@ -80,10 +80,11 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
             console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
         return None
     output = arguments.output or FOLDER / f"{file_word(rows[0].label)}-{level}.html"
-    with writable("--output", output):
-        output.parent.mkdir(parents=True, exist_ok=True)
-    for path in (output, output.with_suffix(".json")):
-        require_output("--output", path)
+    if arguments.output is not None:
+        with writable("--output", output):
+            output.parent.mkdir(parents=True, exist_ok=True)
+        for path in (output, output.with_suffix(".json")):
+            require_output("--output", path)
     card = make_card(rows, tasks, effort)
     from attnexp.cards.card_file import write_card
     from attnexp.cards.page import card_content, overview, summary_sentences
@@ -91,6 +92,7 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
     from attnexp.tables.grid import Report
     from attnexp.tables.screen import show
 
+    output.parent.mkdir(parents=True, exist_ok=True)
     write_card(output.with_suffix(".json"), card)
     write_output("--output", output, page(card_content(card)).encode("utf-8", "replace"))
     show(Report([overview(card)], [], verdicts=summary_sentences(card)), limit=0)

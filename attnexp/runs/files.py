@@ -141,7 +141,7 @@ def _aside(path: Path) -> Path:
 
 
 def require_output(option: str, path: Path) -> None:
-    """Raise RequestError if a file that an option names could not be written; leave what is there.
+    """Raise RequestError if a file that an option names could not be written; change nothing.
 
     It is for commands that work long before they write.
     """

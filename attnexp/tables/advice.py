@@ -1,4 +1,4 @@
-"""Advice next to tables: the seeds that verdicts lack, and what more seeds do not say."""
+"""Advice next to tables: the seeds that verdicts lack, and the limits of more seeds."""
 
 from collections.abc import Iterator, Sequence
 

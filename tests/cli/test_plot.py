@@ -181,7 +181,7 @@ def test_a_run_of_which_nothing_can_be_drawn_is_refused(
     for name in lost:
         (folder / name).unlink(missing_ok=True)
     arguments = [str(folder), "--output", str(tmp_path / "drawn")]
-    with pytest.raises(RequestError, match="nothing to draw: .*attention.safetensors") as found:
+    with pytest.raises(RequestError, match=r"nothing to draw: .*attention\.safetensors") as found:
         main(arguments)
     assert "predictions.csv" in str(found.value)
     assert str(folder) in str(found.value)

@@ -133,7 +133,7 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
         (["--runs", "--looks", "2"], "--looks is for rows that gather runs"),
         (["--explain", "--runs"], "--explain is for rows that gather runs: leave out --runs"),
         (["--costs", "--runs", "--format", "csv"], "--costs is for rows that gather runs"),
-        (["--runs", "--columns", "mean"], "no table has a column 'mean': choose data, model"),
+        (["--runs", "--columns", "mean"], "no table has a column 'mean': choose #, data, model"),
         (["--runs", "--columns", "test_mze"], "'test_mze'. Did you mean 'test_mse'?"),
         (["--output", "table.xls"], "table.xls ends with none of .txt, .csv"),
     ],

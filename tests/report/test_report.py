@@ -199,7 +199,7 @@ def test_a_page_that_cannot_be_written_is_refused_before_models_are_traced(
     before = sorted(tmp_path.rglob("*"))
     traced = []
     monkeypatch.setattr("attnexp.cli.report._programs", traced.append)
-    with pytest.raises(RequestError, match="--output: .* cannot be written"):
+    with pytest.raises(RequestError, match=r"--output: .* cannot be written"):
         main([str(folder), "--output", str(tmp_path / place)])
     assert traced == []
     assert sorted(tmp_path.rglob("*")) == before

@@ -112,5 +112,5 @@ def test_a_file_that_could_be_written_is_as_it_was(tmp_path):
 
 @pytest.mark.parametrize("place", ["nowhere/page.html", ".", "x" * 300])
 def test_a_file_that_could_not_be_written_is_refused(tmp_path, place):
-    with pytest.raises(RequestError, match="--output: .* cannot be written: "):
+    with pytest.raises(RequestError, match=r"--output: .* cannot be written: "):
         files.require_output("--output", tmp_path / place)
