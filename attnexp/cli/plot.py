@@ -68,9 +68,10 @@ def main(argv: Sequence[str]) -> None:
     subjects = runs if len(runs) == 1 else comparisons(runs)
     with writable("--output", folder):
         options = Options(view, arguments.metric, look, arguments.columns, arguments.most)
-        made = 0
-        for made, file in enumerate(drawn(subjects, folder, options, kinds, formats), 1):
+        made = []
+        for file in drawn(subjects, folder, options, kinds, formats):
             console.say(console.relative(file))
+            made.append(file)
     if not made:
         raise RequestError(nothing_to_draw(runs))
 

@@ -134,7 +134,7 @@ def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = la
 
 
 def _aside(path: Path) -> Path:
-    """Return a name for the content of a file until it is whole. Raises OSError as `write_bytes`."""
+    """Return a name for a file until it is whole. Raises OSError as `write_bytes`."""
     if is_special(path):
         raise OSError(errno.EINVAL, "it is not a file")
     return path.parent / f".{path.name}.{secrets.token_hex(4)}{ASIDE}"
