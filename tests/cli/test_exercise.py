@@ -413,10 +413,11 @@ def test_the_command_of_an_answer_shows_its_numbers_on_80_columns(
             metrics = {"test_mse": 0.1 + seed / 100 + place * (0.03 + seed / 1000)}
             write_run(f"{name}-{seed}-{place}", settings, choices=chosen, metrics=metrics)
     (command,) = re.findall(r"`(attnexp .*)`", (FOLDER / name / "answer.yaml").read_text())
-    screen = Screen(file=StringIO(), force_terminal=True, width=80, color_system=None)
+    text = StringIO()
+    screen = Screen(file=text, force_terminal=True, width=80, color_system=None)
     monkeypatch.setattr(console, "out", screen)
     succeeds(*shlex.split(command)[1:])
-    printed = screen.file.getvalue()
+    printed = text.getvalue()
     assert "Too narrow" not in printed
     assert re.search(r" 0\.0335 \[0\.03\d+, 0\.03\d+\]", printed), printed
 
@@ -438,8 +439,8 @@ def test_the_answer_of_a_solution_is_right_for_the_runs_of_its_commands(
         claim = folder / "conf" / "claim" / "brightest" / "claim.yaml"
         said = claim.read_text().replace('date: ""', 'date: "2026-11-23"')
         claim.write_text(said.replace('says: ""', f'says: "It is {told(name)["predicted"]}."'))
-    shown = [shlex.split(line)[1:] for line in re.findall("^ {4}(attnexp .+)$", text, re.MULTILINE)]
-    for command in shown or commands_of(folder):
+    commands = re.findall("^ {4}(attnexp .+)$", text, re.MULTILINE)
+    for command in [shlex.split(line)[1:] for line in commands] or commands_of(folder):
         answer = attnexp(*command, cwd=folder)
         assert answer.returncode == 0, answer.stderr
     fill_in(folder, **told(name))
