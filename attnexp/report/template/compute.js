@@ -55,11 +55,6 @@ const Computing = (tools) => {
     const input = make("input", { type: "text", "aria-label": "source", value: kept.get(`${id}.source`) ?? one.first, size: 40, spellcheck: "false" });
     let turn = 0, source = [], written = [], latest = null;
 
-    function split(text) {
-      if (one.characters) return [...text.normalize("NFC")];
-      return (one.commas ? text.replace(/,/g, " ") : text.normalize("NFC")).split(/\s+/).filter(Boolean);
-    }
-
     function problem(typed) {
       if (!typed.length) return "Type a source.";
       if (typed.length + 1 > one.source) return `A source has at most ${one.source - 1} symbols.`;
@@ -69,7 +64,7 @@ const Computing = (tools) => {
     }
 
     function enter() {
-      const typed = split(input.value), wrong = problem(typed);
+      const typed = Writings[one.writings.source].split(input.value), wrong = problem(typed);
       if (wrong) {
         answer.textContent = wrong;
         return false;
@@ -107,7 +102,7 @@ const Computing = (tools) => {
     }
 
     function say(ended) {
-      const text = written.filter((i) => i !== ids.eos).map((i) => one.target_vocab[i]).join(one.joined ? "" : " ");
+      const text = Writings[one.writings.target].join(written.filter((i) => i !== ids.eos).map((i) => one.target_vocab[i]));
       answer.textContent = `\u2192 ${text}${ended ? "" : " \u2026"}`;
     }
 
