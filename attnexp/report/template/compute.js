@@ -4,7 +4,7 @@
 // configuration, or the reason why it cannot be computed. The address of the page holds what was set.
 "use strict";
 const Computing = (tools) => {
-  const { make, draw, paint, number, roundTicks, roomIn, typeSize } = tools;
+  const { make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, roomIn, typeSize } = tools;
   const RUN = { learned: "learned", uniform: "uniform", hard: "hard", shuffled: "shuffled", off: "one head off" };
   const STEPS = 200, WIDE = 560, WIDEST = 640, LINE = 17;
 
@@ -222,9 +222,8 @@ const Computing = (tools) => {
     const type = typeSize(), room = roomIn(holder);
     const wide = room ? room.width : Math.min(Math.max(holder.clientWidth || WIDE, 240), WIDEST);
     const high = room ? room.height : wide * share;
-    const left = type * (26 + 6.4 * Math.max(...y.ticks.map((tick) => number(tick).length), 1));
-    const half = (tick) => 3.5 * type * number(tick).length;
-    const right = wide - Math.max(14 * type, ...x.ticks.slice(-1).map(half)), top = 8 * type, bottom = high - 36 * type;
+    const half = (tick) => widest([number(tick)], TYPE * type) / 2;
+    const left = leftOf(y.ticks, type), right = rightOf(wide, x.ticks, type), top = 8 * type, bottom = high - 36 * type;
     const along = x.log ? Math.log : (v) => v;
     const [x0, x1] = x.ends.map(along), [y0, y1] = y.ends;
     const toX = (v) => left + ((along(v) - x0) / (x1 - x0 || 1)) * (right - left);
