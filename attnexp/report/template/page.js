@@ -122,6 +122,7 @@
     };
     const lines = () => ticks.map((tick) => draw("line", { class: "grid", x1: place(tick), x2: place(tick), y1: 0, y2: "100%" }));
     const rows = spec.rows.flatMap((row) => [
+      ...(row.above ? [make("span", { class: "apart faint" }, row.above)] : []),
       make("span", { class: "name" }, row.name),
       strip(26, [...lines(),
         ...row.seeds.filter((value) => values.includes(value)).map((value) => draw("circle", { class: "seed", cx: place(value), cy: 20, r: 2.5 })),
@@ -130,7 +131,7 @@
       ]),
     ]);
     const axis = strip(20, ticks.map((tick) => draw("text", { x: place(tick), y: 14, "text-anchor": "middle" }, number(tick))));
-    const told = spec.rows.map((row) => `${row.name} ${number(row.mean)}`).join(", ");
+    const told = spec.rows.map((row) => `${row.above ? `${row.above}: ` : ""}${row.name} ${number(row.mean)}`).join(", ");
     const seeded = spec.rows.some((row) => row.seeds.length);
     const notes = [
       ...(spec.better ? [`${spec.better} is better`] : []),
@@ -472,6 +473,8 @@
     bar.style.background = `linear-gradient(to right, ${content.colours.join(",")})`;
 
     const keeping = () => spec.configurations.map((one) => one.attentions[state.name]).filter(Boolean);
+    const rooted = () => spec.rooted.includes(state.name);
+    const shade = (weight) => (rooted() ? Math.sqrt(weight) : weight);
     const most = (count) => Math.max(...keeping().map(count));
     const sides = (value, count) => Math.min(value, count - 1);
 
@@ -512,8 +515,9 @@
       if (layers > 1) parts.push(slider("layer", layers, state.layer, (i) => `${i + 1} of ${layers}`, (i) => { state.layer = i; }));
       if (heads > 1) parts.push(slider("head", heads + 1, state.head === null ? 0 : state.head + 1, (i) => (i ? `${i} of ${heads}` : "mean of all"), (i) => { state.head = i ? i - 1 : null; }));
       if (longest.length > 1) parts.push(slider("epoch", longest.length, state.frame, (i) => (longest[i].epoch === null ? "the end" : String(longest[i].epoch)), (i) => { state.frame = i; }));
-      top.textContent = number(spec.ends[state.name]);
-      parts.push(make("div", { class: "scale" }, "weight 0", bar, top));
+      const end = spec.ends[state.name];
+      top.textContent = number(end);
+      parts.push(make("div", { class: "scale" }, "weight 0", bar, top, ...(rooted() ? [`root scale: ${number(end / 4)} in the middle`] : [])));
       if (spec.configurations.length > 1) parts.push(quiz);
       controls.replaceChildren(...parts);
       redraw();
@@ -535,7 +539,7 @@
         const found = weights(kept, frame, map, tall, wide, layer, head);
         const canvas = make("canvas", { role: "img", "aria-label": `${nameOf(one)}: ${columns.name} that each ${rows.name} looks at` });
         let place = null;
-        drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found, rows, columns, map.gold, end, room); } });
+        drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found.map(shade), rows, columns, map.gold, shade(end), room); } });
         canvas.addEventListener("pointermove", (event) => {
           const box = canvas.getBoundingClientRect();
           const shrunk = parseFloat(canvas.style.width) / box.width;
@@ -595,7 +599,7 @@
     return [
       make("h4", {}, `${one.label}, ${seeds}`),
       command,
-      ...one.notes.map((note) => make("p", { class: "note" }, note)),
+      ...notes(one.notes),
       fold("settings",
         make("p", { class: "faint" }, `Computed with ${one.code.join("; ")}.`),
         make("p", { class: "faint" }, `Choices: ${choices}`),
@@ -612,9 +616,15 @@
     return [
       ...(content.live ? [make("p", { class: "live" }, content.live.text)] : []),
       ...content.results.filter((result) => result.compared).map((result) => make("p", { class: "compared" }, result.compared)),
-      ...(content.verdicts.length ? [make("div", { class: "panel verdicts" }, make("h2", {}, "Verdict"),
-        ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)))] : []),
+      ...(content.verdicts.length || content.notes.length ? [verdicts()] : []),
     ];
+  }
+
+  const notes = (texts) => texts.map((text) => make("p", { class: "note" }, text));
+
+  function verdicts() {
+    return make("div", { class: "panel verdicts" }, make("h2", {}, content.verdicts.length ? "Verdict" : "Notes"),
+      ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)), ...notes(content.notes));
   }
 
   function dataSet(data) {
@@ -643,7 +653,7 @@
       : [];
     found.push(...content.results.map((result, place) => [result.name, results(result, place)]));
     if (content.every.length) found.push(["Every run", content.every.flatMap(table)]);
-    if (content.notes.length) found.push(["Remarks", content.notes.map((note) => make("p", { class: "note" }, note))]);
+    if (content.further.length) found.push(["Remarks", notes(content.further)]);
     return found;
   }
 
