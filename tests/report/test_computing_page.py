@@ -85,7 +85,9 @@ def test_a_typed_source_is_answered_as_by_decode(opened, finished_runs, name):
 def chinese(tmp_path, succeeds):
     """A run on Chinese texts without spaces, and its page."""
     draw = random.Random(0)
-    sources = {"".join(draw.choices("一二三四五六七八九", k=draw.randint(3, 6))) for _ in range(300)}
+    sources = {
+        "".join(draw.choices("一二三四五六七八九", k=draw.randint(3, 6))) for _ in range(300)
+    }
     pairs = "".join(f"{source}\t{source[::-1]}\n" for source in sorted(sources))
     (tmp_path / "pairs.txt").write_text(pairs)
     data = ("data=pairs", f"data.path={tmp_path / 'pairs.txt'}")

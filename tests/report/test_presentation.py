@@ -130,7 +130,14 @@ def test_each_panel_fills_the_screen_and_can_be_read(panels, name, screen):
         assert found["outside"] == [], title
 
 
-ENDS = [(0.6, 1.0), (0.0, 100.0), (-2500.0, 10000.0), (0.0001, 0.0009), (1e-7, 3e6), (98765.0, 98766.0)]
+ENDS = [
+    (0.6, 1.0),
+    (0.0, 100.0),
+    (-2500.0, 10000.0),
+    (0.0001, 0.0009),
+    (1e-7, 3e6),
+    (98765.0, 98766.0),
+]
 
 
 def drawn(ends):

@@ -34,7 +34,7 @@ TEXTS = (
     " \u0301 a \u0301. \u0301",
     "",
     "  ",
-)  # fmt: skip # noqa: E501
+)  # fmt: skip
 
 UNUSED = {"Cn", "Cs"}
 """The categories of places without a character, and of halves of pairs."""
