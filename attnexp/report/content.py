@@ -59,11 +59,11 @@ def report_content(
 ) -> dict[str, Any]:
     """Return the content of a page: verdicts, results by table, pictures by data set, remarks.
 
-    `notes` have to be read with the verdicts, and `further` are the remarks that change less. A part
-    that cannot be made is such a remark, and a warning; `left_out` are those about runs that are in
-    the tables alone. `computed` gives the programs of a comparison, if any. `progress` says
-    how far runs are that have not finished; their curves so far are on the page then. `renaming` is
-    for tables and verdicts; comparisons have their names already.
+    `notes` have to be read with the verdicts, and `further` are the remarks that change less. A
+    part that cannot be made is such a remark, and a warning; `left_out` are those about runs
+    that are in the tables alone. `computed` gives the programs of a comparison, if any.
+    `progress` says how far runs are that have not finished; their curves so far are on the page
+    then. `renaming` is for tables and verdicts; comparisons have their names already.
     """
     frame = sort_runs(make_frame(runs, renaming), None)
     request = Request(costs=True)
@@ -268,9 +268,9 @@ def _attentions(run: Run, axes: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _growth(run: Run, name: str) -> list[tuple[int | None, Attention]]:
-    """Return the attention after some epochs, if it was kept, and at the end, which has no epoch."""
+    """Return the attention after some epochs, if it was kept, and at the end, without epoch."""
     kept = sorted(run.snapshots) if name == run.attention.main else []
-    few = np.unique(np.linspace(0, len(kept) - 1, EPOCHS).round().astype(int)) if kept else []
+    few = np.unique(np.linspace(0, len(kept) - 1, EPOCHS if kept else 0).round().astype(int))
     return [*((kept[i], run.snapshots[kept[i]]) for i in few), (None, run.attention)]
 
 

@@ -19,18 +19,19 @@ WRITINGS = {
 
 TEXTS = (
     "Don't panic, it's 3.14!",
-    "Où est-il… aujourd'hui ? «Là-bas», l’été",
+    "Où est-il… aujourd'hui ? «Là-bas», l\u2019été",
     "五一一一一",
-    "我喜欢猫。《红楼梦》，第3回：“好”！",
+    "我喜欢猫。《红楼梦》\uff0c第3回\uff1a“好”\uff01",
     "カタカナとひらがな、漢字を「書く」。ラーメン・寿司 〇々",
     "안녕하세요 세계. 서울에서 3시",
     "한글(漢字) mixed中文and英文 in一起 v2.0",
-    "3,1, 4 1,000.50 -7 10% 5° ½ ٣٤ １２３",
+    "3,1, 4 1,000.50 -7 10% 5° ½ ٣٤ \uff11\uff12\uff13",
     "¿Qué? ¡Sí! (a) [b] {c} snake_case a--b 'q'",
     "मैं घर जाता हूँ। مرحبا، كيف؟ שלום ไทย",
     "e\u0301a\u0308 \u00c5\u212b \u1112\u1161\u11ab \uac00\u11a8",
     "a\tb\u00a0c\u3000d\u2009e\x1cf\x85g\ufeffh\u200bi\u200dj\r\nk",
-    "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f44d\U0001f3fd\U0001f1eb\U0001f1f7\U0001f1ef\U0001f1f5 \u2764\ufe0f \U00020000\U0001d538",
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f44d\U0001f3fd\U0001f1eb\U0001f1f7\U0001f1ef\U0001f1f5"
+    " \u2764\ufe0f \U00020000\U0001d538",
     " \u0301 a \u0301. \u0301",
     "",
     "  ",
@@ -42,7 +43,8 @@ UNUSED = {"Cn", "Cs"}
 RUN = """
     const Writings = require(process.argv[1]);
     const jobs = JSON.parse(require("fs").readFileSync(0, "utf8"));
-    process.stdout.write(JSON.stringify(jobs.map(([name, way, given]) => Writings[name][way](given))));
+    const found = jobs.map(([name, way, given]) => Writings[name][way](given));
+    process.stdout.write(JSON.stringify(found));
 """
 
 

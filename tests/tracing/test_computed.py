@@ -116,8 +116,8 @@ def test_the_first_source_is_read_as_a_test_source(tmp_path, kind, level):
     run = of_pairs(tmp_path, sources, f"data.level={level}", "data.min_count=2")
     content, spec = computed(run), run.dataset.spec
     known = [ids for ids in run.dataset.test.keys.tolist() if spec.unknown not in ids]
-    sources = [[i for i in ids if i != spec.pad] for ids in known]
-    assert encode_source(content["first"], spec).tolist() in sources
+    typed = [[i for i in ids if i != spec.pad] for ids in known]
+    assert encode_source(content["first"], spec).tolist() in typed
 
 
 def test_a_source_with_a_symbol_that_no_text_has_is_not_the_first(tmp_path):
