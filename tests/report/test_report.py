@@ -212,7 +212,7 @@ def test_a_command_composes_the_same_configuration(in_process, succeeds, regress
     [
         (["nowhere"], "nowhere is not there"),
         (["."], "there are no runs below"),
-        (["--titel", "x"], r"unrecognized arguments: --titel. `attnexp report --help`"),
+        (["--titel", "x"], r"unrecognized arguments: --titel. Did you mean '--title'"),
     ],
 )
 def test_wrong_requests_are_said(arguments, message, tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Rows, what they gather, and what is missing from them."""
 
+from typing import Any
+
 import pytest
 
 from attnexp.runs import lock
@@ -282,7 +284,7 @@ def test_a_run_of_a_row_has_a_value_or_is_lost_and_never_both(
 
 
 def test_failed_and_diverged_runs_are_told_apart(frame):
-    lost = {"status": "failed", "metrics": {}}
+    lost: dict[str, Any] = {"status": "failed", "metrics": {}}
     runs = frame(
         *(run("a", seed) for seed in range(4)),
         run("b", 0, 2.0),
