@@ -17,6 +17,7 @@ FRAGILE = '''
 import os, signal, sys, time
 import torch
 from attnexp.scores.average import Average
+from attnexp.training.base import TrainingDivergedError
 
 def exhaust():
     raise MemoryError("no memory is left")
@@ -28,12 +29,17 @@ def wait():
     while not os.path.exists("go"):
         time.sleep(0.02)
 
+def diverge():
+    if os.path.exists("diverge"):
+        raise TrainingDivergedError("the loss is nan")
+
 def ignore_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     time.sleep(60)
 
 WAYS = {
     "fine": lambda: None,
+    "diverge": diverge,
     "wait": wait,
     "stubborn": ignore_interrupts,
     "raise": lambda: 1 / 0,

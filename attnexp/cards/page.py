@@ -129,7 +129,8 @@ def card_content(card: Card) -> dict[str, Any]:
             for place, trial in enumerate(card.trials, 1)
         ],
         "every": [],
-        "notes": [
+        "notes": [],
+        "further": [
             *REMARKS,
             *(
                 f"{trial.name}: {row.label} has {row.lost} seeds without a result: {row.why}"

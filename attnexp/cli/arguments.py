@@ -83,6 +83,13 @@ def count(text: str) -> int:
     return int(text)
 
 
+def limit(text: str) -> int:
+    """Return an integer that is 0 or more."""
+    if not text.strip().isdecimal():
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 0 on")
+    return int(text)
+
+
 def place(text: str) -> int:
     """Return the index, from 0, of a place that counts from 1."""
     return count(text) - 1

@@ -13,7 +13,7 @@ from attnexp.cli.candidates import chosen, files
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
-from attnexp.runs.files import PICTURES, finite
+from attnexp.runs.files import PICTURES, finite, require_output
 
 PAGE = ".html"
 """The ending of a page."""
@@ -43,6 +43,8 @@ def main(argv: Sequence[str]) -> None:
     typed = {name: text for name in TENSORS if (text := getattr(arguments, name)) is not None}
     request = read_request(arguments.words, typed, arguments.file)
     job = request.compose(arguments.config_dir)
+    if arguments.output is not None and arguments.output.suffix == PAGE:
+        require_output("--output", arguments.output)
     with console.status("loading PyTorch"):
         from attnexp.attend.display import draw, show
         from attnexp.attend.outcome import attend

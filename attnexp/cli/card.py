@@ -10,8 +10,8 @@ from attnexp.cli.arguments import Arguments, count, fraction, listed
 from attnexp.cli.candidates import chosen
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
-from attnexp.core.errors import CommandEnded, RequestError
-from attnexp.runs.files import file_word, write_output
+from attnexp.core.errors import CommandEnded, RequestError, writable
+from attnexp.runs.files import file_word, require_output, write_output
 
 if TYPE_CHECKING:
     from attnexp.cards.card_file import Card
@@ -80,6 +80,11 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
             console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
         return None
     output = arguments.output or FOLDER / f"{file_word(rows[0].label)}-{level}.html"
+    if arguments.output is not None:
+        with writable("--output", output):
+            output.parent.mkdir(parents=True, exist_ok=True)
+        for path in (output, output.with_suffix(".json")):
+            require_output("--output", path)
     card = make_card(rows, tasks, effort)
     from attnexp.cards.card_file import write_card
     from attnexp.cards.page import card_content, overview, summary_sentences

@@ -17,7 +17,7 @@ from attnexp.cli.main import FAILURE, REQUEST
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError, RunFailedError
-from attnexp.runs.files import write_output
+from attnexp.runs.files import require_output, write_output
 
 if TYPE_CHECKING:
     from attnexp.claims.card import Entry
@@ -56,6 +56,8 @@ def main(argv: Sequence[str]) -> None:
         raise RequestError("--dry-run prints no verdicts: leave out --format json")
     drawing = bool(chosen) and not arguments.dry_run
     require_drawing(arguments, drawing, "name a claim, without --dry-run")
+    if arguments.output is not None and not arguments.dry_run:
+        require_output("--output", arguments.output)
     with console.aside(is_read):
         entries = [_entry(name, arguments, name in chosen) for name in chosen or known]
     if arguments.dry_run:

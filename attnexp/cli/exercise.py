@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 from rich.markup import escape
@@ -36,6 +36,17 @@ class ActionArguments(Arguments):
     def __init__(self, prog: str, **settings: Any) -> None:
         super().__init__(prog.removeprefix("attnexp "), HELP, EPILOG, **settings)
 
+    def error(self, message: str) -> NoReturn:
+        """Raise RequestError, for a name or a folder that is missing with those that there are."""
+        if message.endswith("required: NAME"):
+            raise RequestError(f"NAME is missing: choose {choices_text(exercises.names())}")
+        if message.endswith("required: FOLDER"):
+            begun = [str(folder) for _, folder in exercises.begun()]
+            choices = f"choose {choices_text(begun)}"
+            none = "attnexp exercise start NAME begins an exercise"
+            raise RequestError(f"FOLDER is missing: {choices if begun else none}")
+        super().error(message)
+
 
 def main(argv: Sequence[str]) -> None:
     """List the exercises, begin one, or check one.
@@ -62,9 +73,10 @@ def main(argv: Sequence[str]) -> None:
     elif arguments.action == "solution":
         text = exercises.text_of(arguments.name, exercises.SOLUTION)
         if not arguments.give_up and exercises.state(arguments.name) != "done":
+            folder, *_ = [*exercises.folders_of(arguments.name), arguments.name]
             raise RequestError(
                 f"the solution is for those whose checks have passed: attnexp exercise check "
-                f"{arguments.name}, or add --give-up"
+                f"{folder}, or add --give-up"
             )
         _print(text)
     else:

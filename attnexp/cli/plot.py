@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
     """Draw the pictures that the arguments ask for, and say where they are.
 
     Raises RequestError for contradictory arguments, for missing runs, and for pictures that cannot
-    be drawn of them.
+    be drawn of them, also if there is not one.
     """
     arguments = make_parser().parse_intermixed_args(argv)
     from attnexp.plots.base import Options
@@ -68,8 +68,21 @@ def main(argv: Sequence[str]) -> None:
     subjects = runs if len(runs) == 1 else comparisons(runs)
     with writable("--output", folder):
         options = Options(view, arguments.metric, look, arguments.columns, arguments.most)
+        made = []
         for file in drawn(subjects, folder, options, kinds, formats):
             console.say(console.relative(file))
+            made.append(file)
+    if not made:
+        raise RequestError(nothing_to_draw(runs))
+
+
+def nothing_to_draw(runs: "Sequence[Run]") -> str:
+    """Return that there is nothing to draw of runs, and the files that none of them holds."""
+    drawn_from = (files.ATTENTION, files.PREDICTIONS, files.METRICS)
+    lacking = [name for name in drawn_from if not any((run.folder / name).exists() for run in runs)]
+    who = f"{runs[0].folder} holds" if len(runs) == 1 else f"the {len(runs)} runs hold"
+    why = f": {who} no {choices_text(lacking)}" if lacking else f" of what {who}"
+    return f"there is nothing to draw{why}"
 
 
 def chosen_runs(paths: Sequence[Path], where: str | None) -> "list[Run]":

@@ -12,7 +12,7 @@ from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs import files
-from attnexp.runs.files import write_output
+from attnexp.runs.files import require_output, write_output
 
 if TYPE_CHECKING:
     from attnexp.report.content import Computed
@@ -108,6 +108,7 @@ def write(arguments: argparse.Namespace, progress: str = "") -> None:
     finished = any(run.finished for run in runs)
     if not finished and not progress:
         raise RequestError(f"none of the {len(runs)} runs has finished: there is nothing to report")
+    require_output("--output", arguments.output)
     from attnexp.report.content import report_content
     from attnexp.report.render import page
     from attnexp.select.configurations import comparisons

@@ -12,12 +12,14 @@ from attnexp.cli.arguments import (
     add_runs,
     add_where,
     asked_output,
+    limit,
     listed,
 )
 from attnexp.cli.candidates import names
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
-from attnexp.tables.grid import Report
+from attnexp.core.errors import RequestError
+from attnexp.tables.grid import Report, with_columns
 from attnexp.tables.output import emit
 from attnexp.tables.paper import VENUES
 
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 LISTING = "attnexp results --runs --format csv"
 """The command that lists the metrics."""
+
+OF_ROWS = ("by", "equal_within", "looks", "explain", "costs")
+"""The arguments that a table with one row per run has no use for."""
 
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
@@ -48,6 +53,8 @@ def main(argv: Sequence[str]) -> None:
     """
     arguments = make_parser().parse_intermixed_args(argv)
     output = asked_output(arguments, (*OF_LATEX, "venue"))
+    if arguments.runs:
+        check_ungathered(arguments)
     from attnexp.select.collect import OUTPUTS, collect
     from attnexp.select.selection import say_left_out
 
@@ -86,7 +93,9 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
         resolve_name(name, frame.metrics, "metric", LISTING) for name in arguments.metric
     )
     if arguments.runs:
-        return runs_report(sort_runs(frame, arguments.sort), metrics, numbers)
+        return with_columns(
+            runs_report(sort_runs(frame, arguments.sort), metrics, numbers), arguments.columns
+        )
     frame = sort_runs(frame, None)
     by = tuple(resolve_name(name, frame.factors) for name in arguments.by)
     sort = arguments.sort and resolve_name(
@@ -104,6 +113,16 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
         costs=arguments.costs,
     )
     return configurations_report(frame, request)
+
+
+def check_ungathered(arguments: argparse.Namespace) -> None:
+    """Raise RequestError for an argument that is of rows which gather runs."""
+    parser = make_parser()
+    for name in OF_ROWS:
+        if getattr(arguments, name) != parser.get_default(name):
+            raise RequestError(
+                f"--{name.replace('_', '-')} is for rows that gather runs: leave out --runs"
+            )
 
 
 def make_parser() -> Arguments:
@@ -138,7 +157,7 @@ def make_parser() -> Arguments:
     )
     parser.add_argument(
         "--limit",
-        type=int,
+        type=limit,
         default=40,
         metavar="N",
         help="rows of a table on the screen (40); 0 for all",

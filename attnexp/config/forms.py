@@ -28,6 +28,10 @@ SHOWN = 60
 def check_forms(words: Sequence[str]) -> None:
     """Raise RequestError with the right form for the first word that has a common slip."""
     for place, word in enumerate(words):
+        if (several := _joined(word, words[place + 1 :])) != word:
+            raise RequestError(
+                f"values are separated by commas, without spaces: write {word_shown(several)}"
+            )
         if found := next(_meant(word, words[place + 1 :]), None):
             raise RequestError(
                 "a setting is written name=value, with one = and without spaces: write "
@@ -53,6 +57,17 @@ def _meant(word: str, after: Sequence[str]) -> Iterator[str]:
         yield f"{word}={following[0].lstrip('=') or following[1]}"
     elif re.fullmatch(r"[\w.-]+", following[0]) and word in {*GROUPS, *top_level()}:
         yield f"{word}={following[0]}"
+
+
+def _joined(word: str, after: Sequence[str]) -> str:
+    """Return a setting with the values behind it that only spaces next to commas part from it."""
+    if not re.fullmatch(rf"{SETTING}=[^,].*", word):
+        return word
+    for value in after:
+        if "=" in value or not (word.endswith(",") or value.startswith(",")):
+            break
+        word += value
+    return word.rstrip(",")
 
 
 def _check_value(name: str, value: str) -> None:

@@ -21,10 +21,17 @@ def nearly_synonymous(word: str) -> list[str]:
 def settings_for(word: str) -> list[str]:
     """Return attnexp's settings for a setting of another tool, with or without a value.
 
-    Neither capitals nor the sign between the parts of a name matter.
+    Neither capitals nor the sign between the parts of a name matter. N in the table is any whole
+    number.
     """
-    plain = word.lower().replace("-", "_")
-    return _table()["settings"].get(word) or _table()["settings"].get(plain, [])
+    table, plain = _table()["settings"], word.lower().replace("-", "_")
+    name, _, value = plain.partition("=")
+    counted = table.get(f"{name}=N", []) if value.isdecimal() else []
+    return (
+        table.get(word)
+        or table.get(plain)
+        or [each.replace("(N)", f"({int(value)})") for each in counted]
+    )
 
 
 def commands_for(word: str) -> list[str]:

@@ -6,7 +6,7 @@ The folder may be anywhere. `exercise.yaml` describes the checks, `answer.yaml` 
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -149,11 +149,31 @@ def read_exercise(folder: Path) -> tuple[Exercise, Answer]:
     return description, read_document(folder / ANSWER, Answer)
 
 
+def begun() -> Iterator[tuple[str, Path]]:
+    """Yield each exercise that was begun here, and its folder: the current one, or one in it.
+
+    A folder whose answer cannot be read has the exercise of its own name.
+    """
+    here = Path()
+    for file in (*here.glob(DESCRIPTION), *sorted(here.glob(f"*/{DESCRIPTION}"))):
+        folder = file.parent
+        try:
+            yield read_document(folder / ANSWER, Answer).exercise, folder
+        except RequestError:
+            yield folder.resolve().name, folder
+
+
+def folders_of(name: str) -> list[Path]:
+    """Return the folders in which an exercise was begun here."""
+    return [folder for each, folder in begun() if each == name]
+
+
 def state(name: str) -> str:
-    """Return `done`, `begun` or nothing, by the folder of this name in the current one."""
-    if (Path(name) / PASSED).is_file():
+    """Return `done`, `begun` or nothing, by the folders in which an exercise was begun here."""
+    folders = folders_of(name)
+    if any((folder / PASSED).is_file() for folder in folders):
         return "done"
-    return "begun" if (Path(name) / DESCRIPTION).is_file() else ""
+    return "begun" if folders else ""
 
 
 def text_of(name: str, file: str) -> str:

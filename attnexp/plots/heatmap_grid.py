@@ -26,7 +26,7 @@ from attnexp.plots.style import (
     text_width,
     wrapped,
 )
-from attnexp.runs.attention import Axis, Map, scale_end
+from attnexp.runs.attention import Axis, Map, is_uneven, scale_end
 
 GOLD = "#ff5f52"
 """The colour of the outline of the gold position."""
@@ -51,9 +51,6 @@ GAP = 0.5
 
 LABEL = 0.14
 """Inches of the height of a label."""
-
-UNEVEN = 4.0
-"""The largest weight of all maps over that of one from which the scale is that of square roots."""
 
 BAR = 2.6
 """The most inches of the bar with the colours."""
@@ -89,8 +86,8 @@ def draw_grid(
 ) -> Figure:
     """Return maps in rows and columns, weights from 0 to one end in one colour scale.
 
-    If the largest weights of maps of numbers differ by more than UNEVEN, the colours are those of
-    their square roots, in which small weights are seen apart.
+    If the largest weight of a map of numbers is under a quarter of the scale's end, the colours are
+    those of square roots, in which small weights are seen apart.
 
     `titles` are those of the maps, row by row: a first row alone names the columns. `down` names
     the rows. An empty text names nothing. The last row may be shorter than the others.
@@ -116,8 +113,8 @@ def draw_grid(
     grid = panels(figure, len(cells), columns, width_ratios=widths, height_ratios=heights)
     weights = np.concatenate([one.weights.ravel() for one in [*maps, *scaled]])
     end, beyond = scale_end(weights, min(one.weights.shape[1] for one in maps))
-    least = min(float(np.nanmax(one.weights, initial=0.0)) for one in maps)
-    rooted = maps[0].rows.numbers is not None and end > UNEVEN * least
+    largest = [float(np.nanmax(one.weights, initial=0.0)) for one in maps]
+    rooted = maps[0].rows.numbers is not None and is_uneven(largest, end)
     norm = PowerNorm(0.5, 0, end) if rooted else Normalize(0, end)
     across = _common_name([one.columns for one in maps]) if columns > 1 else ""
     downwards = _common_name([one.rows for one in maps]) if len(cells) > 1 else ""

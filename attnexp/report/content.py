@@ -22,7 +22,7 @@ from attnexp.plots.lines import (
     words,
 )
 from attnexp.report.results import every_run, place_of, result_content
-from attnexp.runs.attention import Attention, Axis, same_examples, scale_end
+from attnexp.runs.attention import Attention, Axis, is_uneven, same_examples, scale_end
 from attnexp.runs.folder import Run
 from attnexp.runs.origin.command_line import command
 from attnexp.runs.run_status import Status
@@ -59,16 +59,17 @@ def report_content(
 ) -> dict[str, Any]:
     """Return the content of a page: verdicts, results by table, pictures by data set, remarks.
 
-    A part that cannot be made is a note, and a warning. `left_out` are notes about runs that are in
-    the tables alone. `computed` gives the programs of a comparison, if any. `progress` says
-    how far runs are that have not finished; their curves so far are on the page then. `renaming` is
-    for tables and verdicts; comparisons have their names already.
+    `notes` have to be read with the verdicts, and `further` are the remarks that change less. A
+    part that cannot be made is such a remark, and a warning; `left_out` are those about runs
+    that are in the tables alone. `computed` gives the programs of a comparison, if any.
+    `progress` says how far runs are that have not finished; their curves so far are on the page
+    then. `renaming` is for tables and verdicts; comparisons have their names already.
     """
     frame = sort_runs(make_frame(runs, renaming), None)
     request = Request(costs=True)
     tables = divide(frame, request)
     report = tables_report(tables, request)
-    notes = [*report.notes, *(f"left out of pictures: {reason}" for reason in left_out)]
+    further = [*report.further, *(f"left out of pictures: {reason}" for reason in left_out)]
     grids = zip(tables, report.grids[::2], report.grids[1::2], strict=True)
     return {
         "title": title,
@@ -77,14 +78,15 @@ def report_content(
         "results": [result_content(*each) for each in grids],
         "data": [
             {
-                **_data(one, notes),
+                **_data(one, further),
                 "result": place_of(one, tables),
                 "computed": computed(one) if computed else [],
             }
             for one in comparisons
         ],
         "every": list(every_run(frame)),
-        "notes": notes,
+        "notes": list(report.notes),
+        "further": further,
         "live": {"text": progress, "charts": [*_running(runs)]} if progress else None,
     }
 
@@ -106,6 +108,7 @@ def tensors_content(
         "results": [{"name": chosen, "compared": "", "dots": None, "table": None}],
         "every": [],
         "notes": [],
+        "further": [],
         "live": None,
         "data": [{**data, "result": 0, "computed": [computed]}],
     }
@@ -122,9 +125,9 @@ def _running(runs: Sequence[Run]) -> Iterable[dict[str, Any]]:
             yield spec | {"title": f"{data}: {spec['y']} so far"}
 
 
-def _data(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
+def _data(comparison: Comparison, further: list[str]) -> dict[str, Any]:
     runs = runs_of(comparison)
-    made = partial(_made, comparison.data, notes)
+    made = partial(_made, comparison.data, further)
     losses = made("losses", lambda: [*_training(comparison, runs)])
     fit = made("fit", lambda: [*_fit(comparison, runs)])
     return {
@@ -135,13 +138,13 @@ def _data(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
     }
 
 
-def _made(data: str, notes: list[str], what: str, make: Callable[[], Part]) -> Part | None:
-    """Return a part of a page, or None and a note about the error of making it."""
+def _made(data: str, further: list[str], what: str, make: Callable[[], Part]) -> Part | None:
+    """Return a part of a page, or None and a remark about the error of making it."""
     try:
         return make()
     except Exception as error:  # runs that are fit to be drawn alone may not fit each other
-        notes.append(f"no {what} of {data}: {error_text(error)}")
-        console.warn_aside(notes[-1])
+        further.append(f"no {what} of {data}: {error_text(error)}")
+        console.warn_aside(further[-1])
         return None
 
 
@@ -220,16 +223,18 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
     if not comparison.seeds:
         return None
     seed = comparison.typical_seed
-    shown = [(one, one.with_seed(seed)) for one in comparison.configurations[:MAPPED]]
+    few = comparison.configurations[:MAPPED]
+    shown = [one.with_seed(seed) for one in few]
     try:
-        attentions = [run.attention for _, run in shown]
+        attentions = [run.attention for run in shown]
     except RequestError:
         return None
     if not all(same_examples(attentions[0], attention) for attention in attentions[1:]):
         return None
     axes: list[dict[str, Any]] = []
     configurations = [
-        {"label": one.label, "attentions": _attentions(run, axes)} for one, run in shown
+        {"label": one.label, "attentions": _attentions(run, axes)}
+        for one, run in zip(few, shown, strict=True)
     ]
     names = dict.fromkeys(name for one in attentions for name in _main_first(one))
     ends = {
@@ -245,6 +250,7 @@ def _attention(comparison: Comparison) -> dict[str, Any] | None:
         "omitted": len(comparison.configurations) - len(shown),
         "names": list(names),
         "ends": {name: float(f"{end:.4g}") for name, end in ends.items()},
+        "rooted": [name for name, end in ends.items() if _is_rooted(name, end, shown)],
         "axes": axes,
         "configurations": configurations,
     }
@@ -256,13 +262,34 @@ def _attentions(run: Run, axes: list[dict[str, Any]]) -> dict[str, Any]:
     found = {}
     for name in _main_first(attention):
         layers, heads = attention.weights[name].shape[1:3]
-        frames = [_frame(attention, name, None, axes)]
-        if name == attention.main and run.snapshots:
-            kept = sorted(run.snapshots)
-            few = np.unique(np.linspace(0, len(kept) - 1, EPOCHS).round().astype(int))
-            frames = [_frame(run.snapshots[kept[i]], name, kept[i], axes) for i in few] + frames
+        frames = [_frame(one, name, epoch, axes) for epoch, one in _growth(run, name)]
         found[name] = {"layers": layers, "heads": heads, "frames": frames}
     return found
+
+
+def _growth(run: Run, name: str) -> list[tuple[int | None, Attention]]:
+    """Return the attention after some epochs, if it was kept, and at the end, without epoch."""
+    kept = sorted(run.snapshots) if name == run.attention.main else []
+    few = np.unique(np.linspace(0, len(kept) - 1, EPOCHS if kept else 0).round().astype(int))
+    return [*((kept[i], run.snapshots[kept[i]]) for i in few), (None, run.attention)]
+
+
+def _is_rooted(name: str, end: float, runs: Sequence[Run]) -> bool:
+    """Return whether the colours of maps of numbers are those of the square roots of weights.
+
+    They are if the largest weight of any map is small: of a head, or of the mean of all.
+    """
+    there = [run for run in runs if name in run.attention.weights]
+    if there[0].attention.map(name, 0, 0, None).rows.numbers is None:
+        return False
+    largest = [
+        np.nanmax(weights, axis=(-2, -1), initial=0.0).min()
+        for run in there
+        for _, one in _growth(run, name)
+        for heads in [one.weights[name][:EXAMPLES].astype(np.float64)]
+        for weights in (heads, heads.mean(axis=2))
+    ]
+    return is_uneven(largest, end)
 
 
 def _frame(

@@ -16,7 +16,7 @@ LOADER = PackageLoader("attnexp.report", "template")
 """The page, its styles and its scripts."""
 
 STYLES = ("page.css", "compute.css")
-SCRIPTS = ("interpreter.js", "laws.js", "compute.js", "page.js")
+SCRIPTS = ("interpreter.js", "laws.js", "writings.js", "compute.js", "page.js")
 
 
 def page(content: Mapping[str, Any]) -> str:

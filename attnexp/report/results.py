@@ -18,6 +18,11 @@ from attnexp.tables.sentences import row_name
 ROWS = 40
 """The most configurations in a picture of a metric; a table has them all."""
 
+APART = "not compared: other data"
+EACH_APART = "not compared: each row has other data"
+OTHERS = "other data: compared with each other"
+"""The words above rows that are not compared with those before them."""
+
 FIRST = ("mean", "standing")
 """The words of the columns that follow the name of a row: they are seen without scrolling."""
 
@@ -75,8 +80,28 @@ def _dots(table: ResultsTable) -> dict[str, Any] | None:
         "better": table.frame.better.get(metric),
         "log": spans_powers(values),
         "omitted": len(rows) - len(shown),
-        "rows": [_dot(table, entry) for entry in shown],
+        "rows": [
+            {**_dot(table, entry), "above": above}
+            for entry, above in zip(shown, _above(table, shown), strict=True)
+        ],
     }
+
+
+def _above(table: ResultsTable, shown: Sequence[Entry]) -> Iterable[str]:
+    """Yield the words above each row: if it is not compared with the row before, and why."""
+    panels = {id(entry): panel for panel in table.panels for entry in panel}
+    if len(table.panels) > 1 and all(len(panel) == 1 for panel in table.panels):
+        yield from [EACH_APART, *[""] * (len(shown) - 1)]
+        return
+    before = panels[id(shown[0])]
+    for entry in shown:
+        own = panels[id(entry)]
+        alone = len(own) == 1
+        if own is before or (alone and len(before) == 1):
+            yield ""
+        else:
+            yield APART if alone else OTHERS
+        before = own
 
 
 def _dot(table: ResultsTable, entry: Entry) -> dict[str, Any]:

@@ -25,6 +25,9 @@ FEW = 0.002
 EVEN = 4
 """How many times an even weight the end of a scale is at the least."""
 
+UNEVEN = 4
+"""How many times the largest weight of a map the end of a scale is before the map is dark."""
+
 LONGEST_SYMBOL = 40
 """Characters of a symbol that are shown."""
 
@@ -298,6 +301,11 @@ def scale_end(weights: NDArray[np.float64], keys: int) -> tuple[float, bool]:
     end = (most if beyond else largest) or 1.0
     least = min(1.0, EVEN / max(keys, 1))
     return max(end, least), beyond and end >= least
+
+
+def is_uneven(largest: Sequence[float], end: float) -> bool:
+    """Return whether a map would be dark: its `largest` weight is under a quarter of the end."""
+    return end > UNEVEN * min(largest)
 
 
 def same_examples(one: Attention, other: Attention) -> bool:

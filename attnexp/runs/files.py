@@ -119,10 +119,8 @@ def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = la
     `just_before` is called just before the file is renamed; an error of it leaves the file as it
     was. Raises OSError if it cannot be written, and for a device or a folder in its place.
     """
-    aside = path.parent / f".{path.name}.{secrets.token_hex(4)}{ASIDE}"
     with writing(path):
-        if is_special(path):
-            raise OSError(errno.EINVAL, "it is not a file")
+        aside = _aside(path)
         try:
             with aside.open("xb") as file:
                 file.write(content)
@@ -133,6 +131,24 @@ def write_bytes(path: Path, content: bytes, just_before: Callable[[], None] = la
         except BaseException:
             aside.unlink(missing_ok=True)
             raise
+
+
+def _aside(path: Path) -> Path:
+    """Return a name for a file until it is whole. Raises OSError as `write_bytes`."""
+    if is_special(path):
+        raise OSError(errno.EINVAL, "it is not a file")
+    return path.parent / f".{path.name}.{secrets.token_hex(4)}{ASIDE}"
+
+
+def require_output(option: str, path: Path) -> None:
+    """Raise RequestError if a file that an option names could not be written; change nothing.
+
+    It is for commands that work long before they write.
+    """
+    with writable(option, path), writing(path):
+        aside = _aside(path)
+        aside.touch(exist_ok=False)
+        aside.unlink()
 
 
 def write_output(option: str, path: Path, content: bytes) -> None:

@@ -34,7 +34,7 @@ def show_plan(plan: Plan) -> None:
     rows = [
         (job.label, job.found.status.in_plan, console.relative(job.folder)) for job in plan.to_do
     ]
-    _show_rows(["to do", "state", "folder"], rows, "jobs")
+    _show_rows(["to do", "state", "folder"], rows, "job")
 
 
 def show_notes(plan: Plan) -> None:
@@ -58,41 +58,56 @@ def show_outcomes(jobs: Iterable[PlannedJob], outcomes: Mapping[Path, Outcome]) 
         for job, outcome in ends
         if outcome.status is Status.FAILED
     ]
-    _show_rows(["failed", "error", "log"], failed, "failed jobs")
+    _show_rows(["failed", "error", "log"], failed, "failed job")
 
 
 def show_results(composer: Composer, plan: Plan) -> None:
-    """Show the jobs that have finished: a table, their pictures and the commands to type next.
+    """Show the table of all jobs, pictures of those that have finished, and commands to type next.
 
-    The pictures compare configurations; figures=false leaves them out.
+    The table is that of `attnexp results` with their folders: a job that diverged has the worst
+    value, and one that failed otherwise has none. The pictures compare configurations;
+    figures=false leaves them out. If every job failed otherwise, there is nothing to show.
     """
     jobs = [job.refreshed() for job in plan.jobs]
-    ended = [job for job in jobs if job.found.status is Status.FINISHED]
-    if not ended:
+    if not any(map(_has_value, jobs)):
         return
     from attnexp.tables.reports import show_configurations
 
-    show_configurations([str(job.folder) for job in ended])
-    configurations = {configuration_of(job) for job in ended}
+    show_configurations([str(job.folder) for job in jobs if job.folder.is_dir()])
+    ended = [job for job in jobs if job.found.status is Status.FINISHED]
     root = Path(composer.config.hydra.sweep.dir).absolute()
-    if composer.config.figures is not False:
+    if ended and composer.config.figures is not False:
         experiment = composer.config.hydra.runtime.choices.get("experiment")
-        into = root / FIGURES / (experiment or pictures_name(composer.config.hydra.overrides.task))
-        if len(configurations) > MOST_COMPARED:
-            console.say(
-                f"{len(configurations)} configurations are too many for one picture: "
-                "attnexp plot --where draws some of them"
-            )
-        else:
-            if plan.to_do or not list(into.glob("*.png")):
-                draw_pictures([job.folder for job in ended], into)
-            for file in sorted(into.glob("*.png")):
-                console.say(console.relative(file))
-    where, run = (shlex.quote(console.relative(path)) for path in (root, ended[0].folder))
+        name = experiment or pictures_name(composer.config.hydra.overrides.task)
+        _show_pictures(ended, root / FIGURES / name, anew=bool(plan.to_do))
+    where = shlex.quote(console.relative(root))
     console.say("next:")
     console.say(f"  attnexp results {where}  # the table of all runs")
-    console.say(f"  attnexp plot {run}  # the pictures of one run")
-    console.say(f"  attnexp report {where}  # one page with tables, curves and attention")
+    if ended:
+        run = shlex.quote(console.relative(ended[0].folder))
+        console.say(f"  attnexp plot {run}  # the pictures of one run")
+        console.say(f"  attnexp report {where}  # one page with tables, curves and attention")
+
+
+def _has_value(job: PlannedJob) -> bool:
+    """Return whether a job has finished, or has diverged, which counts as the worst value."""
+    summary = job.found.summary
+    return job.found.status is Status.FINISHED or (summary is not None and summary.diverged)
+
+
+def _show_pictures(ended: Sequence[PlannedJob], into: Path, anew: bool) -> None:
+    """Draw the configurations compared into a folder, and name the files."""
+    number = len({configuration_of(job) for job in ended})
+    if number > MOST_COMPARED:
+        console.say(
+            f"{number} configurations are too many for one picture: "
+            "attnexp plot --where draws some of them"
+        )
+        return
+    if anew or not list(into.glob("*.png")):
+        draw_pictures([job.folder for job in ended], into)
+    for file in sorted(into.glob("*.png")):
+        console.say(console.relative(file))
 
 
 def pictures_name(overrides: Sequence[str]) -> str:
@@ -143,4 +158,5 @@ def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], what: str) 
             table.add_row(*map(escape, row))
         console.out.print(table)
     if len(rows) > ROWS:
-        console.say(f"and {len(rows) - ROWS} more {what}")
+        more = len(rows) - ROWS
+        console.say(f"and {more} more {what}{'' if more == 1 else 's'}")

@@ -71,7 +71,7 @@ def _mean_alone(entry: Entry) -> Cell:
 
 def _lost_text(entry: Entry) -> str | None:
     """Return the number of runs of a row without a result, by reason."""
-    return ", ".join(f"{number} {why}" for why, number in entry.row.lost.items() if number) or None
+    return ", ".join(f"{number} {why}" for why, number in entry.lost.items() if number) or None
 
 
 def _interval(entry: Entry) -> Cell:
@@ -136,7 +136,7 @@ def _difference(what: str) -> Column:
 
 
 def _lost(why: str) -> Column:
-    return Column(name=why, value=lambda entry: entry.row.lost[why])
+    return Column(name=why, value=lambda entry: entry.lost[why])
 
 
 def _cost(name: str, over_runs: Callable[[NDArray[np.float64]], float], title: str = "") -> Column:

@@ -1,5 +1,6 @@
 """The entries of tables: runs gathered into rows, each with its statistics of every metric."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,6 +28,7 @@ from attnexp.select.sample import (
     Sample,
     Unit,
     data_seeds,
+    diverged_in,
     is_finished,
     sample_of,
     standings,
@@ -67,8 +69,8 @@ class Row:
     """Runs that agree in everything that a table is divided by, which is `labels`.
 
     `blocks` numbers, for each run, its settings that differ inside rows, except for those that
-    belong to the choices that rows are labelled by. `lost` is the number of runs without a result,
-    by reason, and `unit` the unit of its averages.
+    belong to the choices that rows are labelled by. `lost` is the number of runs that did not
+    finish, by reason, and `unit` the unit of its averages.
     """
 
     labels: dict[str, Any]
@@ -93,6 +95,7 @@ class Entry:
 
     A row is `ahead` if it is the best or tied with it, and some other row is shown to be worse. It
     is `undecided` if there are rows to compare it with, and it has too few seeds for a verdict.
+    `worst` is the number of runs that diverged and count as the worst value, by status.
     """
 
     row: Row
@@ -100,6 +103,12 @@ class Entry:
     standing: Standing = field(default_factory=Standing)
     ahead: bool = False
     undecided: bool = False
+    worst: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> dict[str, int]:
+        """The number of runs without a value, by reason."""
+        return {why: number - self.worst.get(why, 0) for why, number in self.row.lost.items()}
 
     @property
     def metric(self) -> str | None:
@@ -312,7 +321,8 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
     """Return the entry of each row of a panel for a metric, compared with the other rows."""
     if metric is None:
         return [Entry(row) for row in panel]
-    samples = with_diverged([sample_of(row.runs, metric, row.unit, row.blocks) for row in panel])
+    measured = [sample_of(row.runs, metric, row.unit, row.blocks) for row in panel]
+    samples = with_diverged(measured)
     found = standings(samples, request.equal_within, request.looks, _reference(panel, request))
     shown = any(standing.word == "worse" for standing in found)
     least = fewest_seeds(LEVEL / request.looks)
@@ -324,9 +334,20 @@ def _compared(panel: Sequence[Row], metric: str | None, request: Request) -> lis
             standing,
             shown and standing.word in ("best", "tied"),
             compared and 0 < sample.spread.n < least,
+            {} if sample is own else _worst(row, own),
         )
-        for row, sample, standing in zip(panel, samples, found, strict=True)
+        for row, own, sample, standing in zip(panel, measured, samples, found, strict=True)
     ]
+
+
+def _worst(row: Row, measured: Sample) -> Counter[str]:
+    """Return the number of diverged runs whose unit and block have no measured value, by status."""
+    units, blocks = row.runs.column(row.unit.column).tolist(), row.blocks.tolist()
+    return Counter(
+        str(run.status)
+        for run, unit, block in zip(row.runs.runs, units, blocks, strict=True)
+        if diverged_in(run, measured.name) and block not in measured.values.get(unit, {})
+    )
 
 
 def _reference(panel: Sequence[Row], request: Request) -> int | None:

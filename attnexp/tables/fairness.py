@@ -11,8 +11,8 @@ from attnexp.core.console import setting_text
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import is_data
 from attnexp.select.frame import Frame
-from attnexp.select.sample import diverged_in, is_finished
-from attnexp.tables.entries import ResultsTable
+from attnexp.select.sample import is_finished
+from attnexp.tables.entries import LOST, Entry, ResultsTable
 from attnexp.tables.grid import count_text, listed
 from attnexp.tables.sentences import row_in_list
 
@@ -169,30 +169,35 @@ def _cut(runs: Frame) -> NDArray[np.bool_]:
 
 def _left_out(table: ResultsTable) -> Iterable[str]:
     """Runs that do not count in the means of their rows."""
-    status = table.frame.column("status")
-    ranking = [name for name in table.metrics if name in table.frame.better]
-    diverged = np.array(
-        [any(diverged_in(run, name) for name in ranking) for run in table.frame.runs], dtype=bool
-    )
-    if diverged.any():
+    rows = [max(own, key=_at_worst) for own in table.entries]
+    if diverged := sum(map(_at_worst, rows)):
+        count, their = ("counts", "its row") if diverged == 1 else ("count", "their rows")
         yield (
-            f"{count_text(int(diverged.sum()), 'run')} diverged and count as the worst value that "
-            "the metric can have or that a run of the table has: to leave them out would favour "
-            "their rows"
+            f"{count_text(diverged, 'run')} diverged and {count} as the worst value that the "
+            "metric can have or that a run of the table has: to leave "
+            f"{'it' if diverged == 1 else 'them'} out would favour {their}"
         )
-        status = status[~diverged]
-    early = {state: int((status == state).sum()) for state in Status if state.is_repeated}
+    early = {
+        state: sum(entry.lost[state] for entry in rows)
+        for state in Status
+        if state.is_repeated and state in LOST
+    }
     if any(early.values()):
         yield (
             "means leave out runs without a result "
             f"({listed(f'{number} {state}' for state, number in early.items() if number)}), which "
             "may make their rows look better than they are"
         )
-    for metric in table.metrics:
-        measured = is_finished(table.frame) & ~diverged
-        gone = int((measured & ~np.isfinite(table.frame.column(metric))).sum())
-        if gone:
+    for i, metric in enumerate(table.metrics):
+        values = table.frame.column(metric)[is_finished(table.frame)]
+        filled = sum(own[i].worst.get(Status.FINISHED, 0) for own in table.entries)
+        if gone := int((~np.isfinite(values)).sum()) - filled:
             yield f"means leave out {count_text(gone, 'finished run')} without a finite {metric}"
     if table.repeats:
         repeats = count_text(table.repeats, "older run")
         yield f"means leave out {repeats} of the same settings and seed"
+
+
+def _at_worst(entry: Entry) -> int:
+    """Return the number of runs of a row that diverged and count as the worst value."""
+    return sum(entry.worst.values())

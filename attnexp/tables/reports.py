@@ -136,7 +136,7 @@ def _notes(tables: Sequence[ResultsTable], request: Request, explain: bool) -> l
     notes = [
         *_texts(tables, learned),
         *_texts(tables, results),
-        *_texts(tables, partial(advice, request=request)),
+        *advice(tables, request),
         *_texts(tables, conditions),
     ]
     return list(dict.fromkeys(notes))

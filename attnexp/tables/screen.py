@@ -66,7 +66,8 @@ def _show_grid(grid: Grid, limit: int, screen: Console) -> None:
     if left:
         _say(screen, f"Too narrow for {', '.join(left)}.", "dim")
     if len(shown) < len(grid.rows):
-        _say(screen, f"{len(grid.rows) - len(shown)} more rows: --limit 0 shows all.")
+        more = count_text(len(grid.rows) - len(shown), "more row")
+        _say(screen, f"{more}: --limit 0 shows all.")
     if caption := " ".join(filter(None, [grid.caption, grid.legend])):
         _say(screen, caption, "dim")
     if grid.common:
@@ -117,7 +118,8 @@ def _one_line(settings: Sequence[str], width: int) -> str:
         line = f"{COMMON}{', '.join(settings[:count])}{more}."
         if cell_len(line) <= width:
             return line
-    return f"{len(settings)} settings are the same in every run."
+    are = "setting is" if len(settings) == 1 else "settings are"
+    return f"{len(settings)} {are} the same in every run."
 
 
 def as_text(report: Report) -> str:

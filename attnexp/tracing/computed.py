@@ -11,9 +11,9 @@ from torch import Tensor
 from attnexp.architectures.seq2seq import Seq2Seq
 from attnexp.core.batch import Batch, Column, Points, RegressionSpec, Seq2SeqSpec, in_units
 from attnexp.core.errors import RequestError
-from attnexp.core.writing import Characters, Separated
+from attnexp.core.writing import SEPARATED, Characters, Separated, Spaced, Words, Writing
 from attnexp.data.curve import Curve
-from attnexp.data.text import source_text
+from attnexp.data.text import symbols
 from attnexp.tracing.program import program_of, require_finite
 from attnexp.tracing.trace import traced
 from attnexp.training.prepared_run import PreparedRun
@@ -26,6 +26,15 @@ ALONG = 120
 
 MOST_POINTS = 200
 """Training points above which a page would compute too long."""
+
+
+WRITINGS: dict[type[Writing], str] = {
+    Separated: "separated",
+    Spaced: "spaced",
+    Characters: "characters",
+    Words: "words",
+}
+"""The writings that a page knows, by their names in writings.js."""
 
 
 def computed(run: PreparedRun) -> dict[str, Any]:
@@ -90,6 +99,9 @@ def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec) -> dict[str, Any]:
         raise RequestError("its architecture does not decode")
     if test.asked is not None:
         raise RequestError("its data give the decoder its input, so a source alone has no answer")
+    sides = {"source": spec.source_writing, "target": spec.target_writing}
+    writings = {side: _writing_name(writing) for side, writing in sides.items()}
+    place, first = _first_source(test, spec)
     source = max(spec.max_source, spec.test_max_source)
     target = max(spec.max_target, spec.test_max_target)
     program = _program(run, _padded(test, spec, source, target))
@@ -103,13 +115,38 @@ def _of_sequences(run: PreparedRun, spec: Seq2SeqSpec) -> dict[str, Any]:
         "target_vocab": list(spec.target_vocab),
         "typed": [i for i in range(len(spec.source_vocab)) if i not in special],
         "ids": {"pad": spec.pad, "bos": spec.bos, "eos": spec.eos, "unknown": spec.unknown},
-        "characters": isinstance(spec.source_writing, Characters),
-        "commas": type(spec.source_writing) is Separated,
-        "joined": isinstance(spec.target_writing, Characters),
-        "first": source_text(test.keys[0], spec),
-        "gold": None if test.alignment is None else test.alignment[0].tolist(),
+        "writings": writings,
+        "first": first,
+        "gold": None if test.alignment is None else test.alignment[place].tolist(),
         "main": model.whole,
     }
+
+
+def _writing_name(writing: Writing) -> str:
+    """Return the name of a writing. Raises RequestError for a class that a page does not know."""
+    if type(writing) not in WRITINGS:
+        known = ", ".join(each.__name__ for each in WRITINGS)
+        raise RequestError(f"its texts are made by {type(writing).__name__}, not by one of {known}")
+    return WRITINGS[type(writing)]
+
+
+def _first_source(test: Batch, spec: Seq2SeqSpec) -> tuple[int, str]:
+    """Return the place and text of the first test source whose text is read as its symbols.
+
+    Spaces are between symbols if they would run together without: Japanese words, for example. The
+    text is empty if there is no such source.
+    """
+    for place, ids in enumerate(test.keys):
+        own = symbols(ids[: _length(ids, spec)], spec.source_vocab)
+        for text in (spec.source_writing.join(own), SEPARATED.join(own)):
+            if own and tuple(spec.source_writing.split(text)) == own:
+                return place, text
+    return 0, ""
+
+
+def _length(ids: Tensor, spec: Seq2SeqSpec) -> int:
+    """Return the number of symbols before the end symbol."""
+    return int((ids != spec.eos).long().cumprod(dim=0).sum())
 
 
 def _padded(test: Batch, spec: Seq2SeqSpec, source: int, target: int) -> Batch:

@@ -83,7 +83,7 @@ def test_the_content_is_that_of_a_page(whole):
     (chart,) = content["data"][0]["charts"]
     (line,) = chart["lines"]
     assert (line["x"], line["mean"]) == ([16.0, 256.0, 4096.0], [1.0, 0.75, 0.5])
-    assert any("third has 6 seeds without a result" in note for note in content["notes"])
+    assert any("third has 6 seeds without a result" in note for note in content["further"])
     written = page(content)
     assert "<b>no" not in re.sub(r"\\u003c", "", written)
 

@@ -171,6 +171,10 @@ REFUSED = {
     "an unknown choice": (["model=cosin", *SMALL[:3]], "cosine"),
     "an unknown trial": (["model=cosine", "--trials", "nothing"], "--trials: 'nothing'"),
     "another ending": (["model=cosine", "--output", "a.txt"], "must end with .html"),
+    "a page that cannot be written": (
+        ["model=cosine", "--output", "/dev/null/a.html"],
+        "--output: /dev/null/a.html cannot be written",
+    ),
     "words and cards": (["model=dot", "--compare", "a.json"], "--compare takes cards alone"),
     "no minutes": (["model=cosine", "--minutes", "0"], "--minutes must be greater than 0"),
 }

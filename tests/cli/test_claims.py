@@ -459,3 +459,10 @@ def test_a_program_reads_verdicts_and_nothing_else(write, claims):
     assert judged["word"] == "reproduced"
     assert judged["shown"] == {"half@1": judged["shown"]["half@1"], "half@7": "skip"}
     assert judged["more_seeds"] is None
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_anything_runs(write, claims, tmp_path):
+    write(MINE)
+    said = claims("mine", "--output", "nowhere/page.md", code=2)
+    assert "--output: nowhere/page.md cannot be written" in said
+    assert not (tmp_path / "outputs").exists()

@@ -32,8 +32,8 @@ SENTENCES = [
     ("modle=dot", "There is no setting 'modle' .* Did you mean 'model=dot'"),
     ("arch.head=2", "There is no setting 'head' in 'arch'. Did you mean 'arch.heads=2'"),
     (
-        "+arch.depth=2",
-        "There is no setting 'depth' in 'arch': choose empty, features, head_dim or heads.",
+        "+arch.zzz=2",
+        "There is no setting 'zzz' in 'arch': choose empty, features, head_dim or heads.",
     ),
     (
         "model=dott",

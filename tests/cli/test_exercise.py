@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import textwrap
+from io import StringIO
 from statistics import fmean
 
 import pytest
@@ -12,8 +13,10 @@ from documented import blocks
 from scipy import stats
 
 from attnexp.cli.exercise import make_parser
+from attnexp.core import console
+from attnexp.core.console import Screen
 from attnexp.course.code import check_code
-from attnexp.course.exercise_file import FOLDER, names, read_exercise, start
+from attnexp.course.exercise_file import FOLDER, Answer, names, read_exercise, start
 from attnexp.select.collect import collect
 from attnexp.stats.flips import interval
 
@@ -114,6 +117,10 @@ def test_the_program_for_gradescope_writes_a_test_per_check(in_process, tmp_path
     ("arguments", "sentence"),
     [
         ([], "the following arguments are required: ACTION"),
+        (["check"], "FOLDER is missing: attnexp exercise start NAME"),
+        (["start"], "NAME is missing: choose additive_or_dot, bandwidth, heads, "),
+        (["hint"], "NAME is missing: choose additive_or_dot, bandwidth, heads, "),
+        (["solution"], "NAME is missing: choose additive_or_dot, bandwidth, heads, "),
         (["begin"], "Did you mean 'start'"),
         (["start", "head"], "Did you mean 'heads'"),
         (["start", "heads", "no/where"], "cannot be written"),
@@ -125,6 +132,12 @@ def test_a_wrong_request_is_refused_in_a_sentence(refused, arguments, sentence):
     said = refused("exercise", *arguments)
     assert sentence in said
     assert len(said) < 300
+
+
+def test_a_check_without_a_folder_names_those_that_were_begun(succeeds, refused):
+    succeeds("exercise", "start", "heads")
+    succeeds("exercise", "start", "bandwidth", "mine")
+    assert "FOLDER is missing: choose heads or mine" in refused("exercise", "check")
 
 
 SOLUTIONS = {
@@ -351,6 +364,88 @@ def test_each_exercise_has_a_hint_and_a_solution_that_must_be_earned(
     (tmp_path / name / ".passed").touch()
     assert succeeds("exercise", "solution", name).stdout == given
     assert "done" in succeeds("exercise", "list").stdout
+
+
+def test_a_solution_finds_the_folder_of_its_exercise(succeeds, refused, tmp_path, monkeypatch):
+    succeeds("exercise", "start", "bandwidth", "mine")
+    assert "attnexp exercise check mine, or add" in refused("exercise", "solution", "bandwidth")
+    monkeypatch.chdir(tmp_path / "mine")
+    assert "attnexp exercise check ., or add" in refused("exercise", "solution", "bandwidth")
+    (tmp_path / "mine" / ".passed").touch()
+    given = (FOLDER / "bandwidth" / "solution.md").read_text()
+    assert succeeds("exercise", "solution", "bandwidth").stdout == given
+    assert refused("exercise", "solution", "heads")
+    assert re.search("^bandwidth .* done$", succeeds("exercise", "list").stdout, re.MULTILINE)
+    monkeypatch.chdir(tmp_path)
+    assert succeeds("exercise", "solution", "bandwidth").stdout == given
+    (tmp_path / "mine" / "answer.yaml").write_text("exercise: [")
+    assert "check bandwidth, or add" in refused("exercise", "solution", "bandwidth")
+    assert "begun" not in succeeds("exercise", "list").stdout
+
+
+def told(name):
+    """The lines of `answer.yaml` that a solution shows, by their names."""
+    lines = re.findall(r"^ {4}(\w+): (.+)$", (FOLDER / name / "solution.md").read_text(), re.M)
+    return {field: value for field, value in lines if field in Answer.__struct_fields__}
+
+
+@pytest.mark.parametrize("name", names())
+def test_a_solution_has_all_of_an_answer_and_its_sign_is_that_of_its_side(name):
+    asked = re.findall(r"^(\w+): null", (FOLDER / name / "answer.yaml").read_text(), re.MULTILINE)
+    assert [*told(name)] == asked
+    low, high = (float(told(name)[field]) for field in ("low", "high"))
+    mean = float(told(name).get("difference") or told(name)["measured"])
+    assert low < mean < high
+    if comparison := read_exercise(FOLDER / name)[0].comparison:
+        first, second = comparison.labels  # the smaller error is the better one
+        assert told(name)["better"] == (first if high < 0 else second if low > 0 else "undecided")
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_the_command_of_an_answer_shows_its_numbers_on_80_columns(
+    name, write_run, succeeds, monkeypatch
+):
+    column, *sides = COLUMNS[name]
+    for seed in range(8):
+        for place, side in enumerate(sides):
+            chosen = {"model": side if column == "model" else "scaled_dot"}
+            settings = {"seed": seed} | ({} if column == "model" else {column: side})
+            metrics = {"test_mse": 0.1 + seed / 100 + place * (0.03 + seed / 1000)}
+            write_run(f"{name}-{seed}-{place}", settings, choices=chosen, metrics=metrics)
+    (command,) = re.findall(r"`(attnexp .*)`", (FOLDER / name / "answer.yaml").read_text())
+    text = StringIO()
+    screen = Screen(file=text, force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(console, "out", screen)
+    succeeds(*shlex.split(command)[1:])
+    printed = text.getvalue()
+    assert "Too narrow" not in printed
+    assert re.search(r" 0\.0335 \[0\.03\d+, 0\.03\d+\]", printed), printed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+def test_the_answer_of_a_solution_is_right_for_the_runs_of_its_commands(
+    name, attnexp, verdict, tmp_path, monkeypatch
+):
+    folder = start(name, tmp_path / name)
+    monkeypatch.chdir(folder)
+    text = (FOLDER / name / "solution.md").read_text()
+    if name in SOLUTIONS:
+        file, stub, right = SOLUTIONS[name]
+        shown = re.search(r"^ {4}(return .+)$", text, re.MULTILINE)
+        code = (folder / file).read_text().replace("range(1)", "range(8)")
+        (folder / file).write_text(code.replace(stub, shown[1] if shown else right))
+    if name == "predict_first":
+        claim = folder / "conf" / "claim" / "brightest" / "claim.yaml"
+        said = claim.read_text().replace('date: ""', 'date: "2026-11-23"')
+        claim.write_text(said.replace('says: ""', f'says: "It is {told(name)["predicted"]}."'))
+    commands = re.findall("^ {4}(attnexp .+)$", text, re.MULTILINE)
+    for command in [shlex.split(line)[1:] for line in commands] or commands_of(folder):
+        answer = attnexp(*command, cwd=folder)
+        assert answer.returncode == 0, answer.stderr
+    fill_in(folder, **told(name))
+    code, found = verdict(".", "--trust")
+    assert code == 0, [check for check in found["checks"] if not check["passed"]]
 
 
 @pytest.mark.parametrize(

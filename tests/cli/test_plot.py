@@ -169,6 +169,43 @@ def test_what_cannot_be_drawn_is_said(regression_run, arguments, message):
         main([str(folder), *arguments])
 
 
+MAIN = (files.ATTENTION, files.PREDICTIONS)
+
+
+@pytest.mark.parametrize("status", ["finished", "failed", "interrupted"])
+@pytest.mark.parametrize("lost", [MAIN, (*MAIN, files.METRICS)])
+def test_a_run_of_which_nothing_can_be_drawn_is_refused(
+    regression_run, tmp_path, capsys, status, lost
+):
+    folder = regression_run(losses=(), status=status)
+    for name in lost:
+        (folder / name).unlink(missing_ok=True)
+    arguments = [str(folder), "--output", str(tmp_path / "drawn")]
+    with pytest.raises(RequestError, match=r"nothing to draw: .*attention\.safetensors") as found:
+        main(arguments)
+    assert "predictions.csv" in str(found.value)
+    assert str(folder) in str(found.value)
+    assert capsys.readouterr().out == ""
+    assert not (tmp_path / "drawn").exists()
+
+
+def test_runs_of_which_nothing_can_be_drawn_are_refused_together(regression_run, tmp_path):
+    for seed in range(3):
+        folder = regression_run(f"run{seed}", seed=seed, losses=())
+        for name in MAIN:
+            (folder / name).unlink()
+    with pytest.raises(RequestError, match="nothing to draw: the 3 runs hold no "):
+        main([str(tmp_path)])
+
+
+def test_a_picture_of_what_is_left_is_no_error(regression_run, tmp_path):
+    folder = regression_run()
+    for name in MAIN:
+        (folder / name).unlink()
+    main([str(folder)])
+    assert names(folder / files.FIGURES) == ["loss.png"]
+
+
 def test_labels_and_titles_have_the_names_that_are_asked_for(sweep, tmp_path):
     names = ["--name", "average=Mean", "--name", "width=1=narrow", "--name", "gaussian=G"]
     main([str(sweep), *names, "--format", "svg", "--output", str(tmp_path / "out")])

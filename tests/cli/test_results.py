@@ -124,7 +124,17 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
         (["--nonsense"], "unrecognized arguments: --nonsense"),
         (["--by", "colour"], "There is no column 'colour'"),
         (["--where", "modle=a"], "There is no column 'modle'. Did you mean 'model'?"),
-        (["--limit", "some"], "invalid int value: 'some'"),
+        (["--limit", "some"], "--limit: 'some' is not a whole number from 0 on"),
+        (["--limit", "-1"], "--limit: '-1' is not a whole number from 0 on"),
+        (["--limit=-40"], "--limit: '-40' is not a whole number from 0 on"),
+        (["--limit", "1.5"], "--limit: '1.5' is not a whole number from 0 on"),
+        (["--runs", "--by", "model"], "--by is for rows that gather runs"),
+        (["--runs", "--equal-within", "0"], "--equal-within is for rows that gather runs"),
+        (["--runs", "--looks", "2"], "--looks is for rows that gather runs"),
+        (["--explain", "--runs"], "--explain is for rows that gather runs: leave out --runs"),
+        (["--costs", "--runs", "--format", "csv"], "--costs is for rows that gather runs"),
+        (["--runs", "--columns", "mean"], "no table has a column 'mean': choose #, data, model"),
+        (["--runs", "--columns", "test_mze"], "'test_mze'. Did you mean 'test_mse'?"),
         (["--output", "table.xls"], "table.xls ends with none of .txt, .csv"),
     ],
 )
@@ -166,6 +176,7 @@ def test_rows_and_columns_by_hand(results: Results):
 def test_long_tables_are_cut_on_the_screen_and_say_so(results: Results):
     text = results("--runs", "--limit", "4")
     assert text.splitlines()[-1] == "2 more rows: --limit 0 shows all."
+    assert results("--runs", "--limit", "5").endswith("\n1 more row: --limit 0 shows all.\n")
     assert len(results("--runs", "--limit", "0").splitlines()) == 8
     assert len(results("--runs", "--format", "csv").splitlines()) == 7
 
@@ -189,6 +200,12 @@ def test_columns_are_chosen_in_every_format_that_has_tables(results: Results, fo
     assert "standing" not in text
     (row,) = (line for line in text.splitlines() if re.match(r"[ |]*boxcar", line))
     assert row.index("[") < row.index("0.405")
+
+
+@pytest.mark.usefixtures("sweep")
+def test_columns_are_chosen_of_runs_too(results: Results):
+    head = results("--runs", "--columns", "neighbours").splitlines()[0]
+    assert head.split() == ["#", "model", "data", "seed", "neighbours"]
 
 
 def test_a_column_without_any_value_is_a_note(results: Results, write_run, capsys):

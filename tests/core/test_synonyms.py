@@ -55,7 +55,8 @@ def test_a_row_leads_to_something_that_there_is(section, word, ours):
     assert ours
     for target in ours:
         if section == "settings":
-            assert all(is_setting(part) for part in target.split()), target
+            parts = target.removeprefix("-m ").replace('"', "").split()
+            assert all(map(is_setting, parts)), target
             assert word != target
         elif section == "values" and target not in METRICS:
             assert target in VALUES
@@ -102,6 +103,21 @@ SENTENCES = [
     ("-m ++lr=0.1,0.2", "Did you mean 'optim.lr=0.1,0.2'?"),
     ("-m ++model.widt=1,2", "Did you mean 'model.width=1,2'?"),
     ("-m +n_heads=1,2", "Did you mean 'arch.heads=1,2'?"),
+    ("arch.depth=3", "Did you mean 'data=copy arch=transformer arch.layers=3'?"),
+    ("data=copy arch=transformer arch.depth=3", "Did you mean 'arch.layers=3'?"),
+    ("data=copy arch=transformer depth=3", "Did you mean 'arch.layers=3'?"),
+    ("seeds=3", "Did you mean '-m \"seed=range(3)\"'?"),
+    ("-m seeds=3", "Did you mean '-m \"seed=range(3)\"'?"),
+    ("n_seeds=05", "Did you mean '-m \"seed=range(5)\"'?"),
+    ("-m num-seeds=8", "Did you mean '-m \"seed=range(8)\"'?"),
+    ("-m seeds=0,1,2", "Did you mean 'seed=0,1,2'?"),
+    ("-m model=additive, dot", "by commas, without spaces: write model=additive,dot"),
+    ("-m model=additive ,dot seed=1", "by commas, without spaces: write model=additive,dot\n"),
+    ("-m model=additive , dot", "by commas, without spaces: write model=additive,dot"),
+    ("-m seed=0, 1, 2 model=dot", "by commas, without spaces: write seed=0,1,2\n"),
+    ("-m seed=0, model=dot", "by commas, without spaces: write seed=0\n"),
+    ("data=table data.x=[a, b]", "by commas, without spaces: write data.x=[a,b]"),
+    ("data=table data.separator=,", "'data.separator=,' is not a setting"),
     ("learning_rate=0.1", "Did you mean 'optim.lr=0.1'?"),
     ("normalizer.k=2", "Did you mean 'normalizer=topk normalizer.k=2'?"),
     ("k=2", "Did you mean 'normalizer=topk normalizer.k=2'?"),

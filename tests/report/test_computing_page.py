@@ -1,5 +1,7 @@
 """The page that computes, in a real browser: typed sources, laws, sliders, points and links."""
 
+import random
+import re
 import time
 
 import pytest
@@ -60,7 +62,8 @@ def decoded(run, source):
     assert isinstance(spec, Seq2SeqSpec)
     assert isinstance(built.model, Seq2Seq)
     width = max(spec.max_target, spec.test_max_target)
-    return " ".join(ask(built.model, spec, source).text.split()[:width])
+    writing, text = spec.target_writing, ask(built.model, spec, source).text
+    return writing.join(writing.split(text)[:width])
 
 
 @needs_browser
@@ -76,6 +79,36 @@ def test_a_typed_source_is_answered_as_by_decode(opened, finished_runs, name):
         opened.execute_script("document.querySelector('.answer').innerText = ''")
         opened.execute_script(SET, "source", source)
         assert answer(opened) == f"\u2192 {decoded(finished_runs[name], source)}".rstrip()
+
+
+@pytest.fixture
+def chinese(tmp_path, succeeds):
+    """A run on Chinese texts without spaces, and its page."""
+    draw = random.Random(0)
+    sources = {
+        "".join(draw.choices("一二三四五六七八九", k=draw.randint(3, 6))) for _ in range(300)
+    }
+    pairs = "".join(f"{source}\t{source[::-1]}\n" for source in sorted(sources))
+    (tmp_path / "pairs.txt").write_text(pairs)
+    data = ("data=pairs", f"data.path={tmp_path / 'pairs.txt'}")
+    trained = ("train.max_epochs=6", "optim.lr=0.01", f"hydra.run.dir={tmp_path / 'run'}")
+    succeeds("model=additive", *data, *trained)
+    main([str(tmp_path / "run"), "--output", str(tmp_path / "report.html")])
+    return tmp_path
+
+
+@needs_browser
+def test_chinese_is_read_and_written_without_spaces_as_by_decode(browser, chinese):
+    browser.get((chinese / "report.html").as_uri())
+    first = browser.execute_script("return document.querySelector('[aria-label=source]').value")
+    assert re.fullmatch("[一二三四五六七八九]{3,6}", first)
+    for source in (first, "七一五", "九 九八 一", "三,四。"):
+        browser.execute_script("document.querySelector('.answer').innerText = ''")
+        browser.execute_script(SET, "source", source)
+        found = answer(browser)
+        assert found == f"\u2192 {decoded(chinese / 'run', source)}".rstrip()
+        assert len(found) > len("\u2192 ")
+    assert browser.get_log("browser") == []
 
 
 @needs_browser

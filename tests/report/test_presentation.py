@@ -7,10 +7,11 @@ from browser import needs_browser
 
 from attnexp.cli.attend import main as attend
 from attnexp.cli.report import main
+from attnexp.report.render import page
 
 pytestmark = needs_browser
 
-SCREENS = [(1920, 1080), (1280, 720)]
+SCREENS = [(1920, 1080), (1280, 720), (1024, 768)]
 
 RECORD = """
     const { fillText } = CanvasRenderingContext2D.prototype;
@@ -41,17 +42,25 @@ MEASURE = """
     const canvases = visible("#stage canvas");
     const drawn = canvases.map((one) => one.texts.map(({ text, xs, ys }) =>
         [text, Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)]));
-    const svgs = visible("#stage .picture svg").map((svg) => [...svg.querySelectorAll("text")].map((one) => {
-        const { left, top, right, bottom } = box(one), high = bottom - top;
-        return one.hasAttribute("transform") ? [one.textContent, left, top, right, bottom]
-            : [one.textContent, left, top + 0.2 * high, right, bottom - 0.2 * high];
-    }));
+    const inked = (one) => {
+        const { left, top, right, bottom } = box(one), high = one.hasAttribute("transform") ? 0 : 0.2 * (bottom - top);
+        return [one.textContent, left, top + high, right, bottom - high];
+    };
+    const textsOf = (svg) => [...svg.querySelectorAll("text")].map(inked);
+    const framed = visible("#stage .panel svg:not(button svg)");
+    const svgs = framed.map(textsOf);
+    const outside = framed.flatMap((svg) => {
+        const frame = box(svg);
+        return textsOf(svg).filter(([, left, top, right, bottom]) => Math.max(
+            frame.left - left, frame.top - top, right - frame.right, bottom - frame.bottom) > 0.5);
+    });
     return {
         wide: pictures.length ? (most("right") - least("left")) / (innerWidth - 60) : 1,
         high: pictures.length ? (bottom - top) / (innerHeight - 15 - top - text) : 1,
         inside: !pictures.length || (most("right") <= innerWidth && bottom <= innerHeight),
         sizes: [...sizes, ...canvases.flatMap((one) => one.texts.map((text) => [text.size, text.text]))],
         texts: [...drawn, ...svgs],
+        outside,
     };
 """  # noqa: E501
 
@@ -118,6 +127,43 @@ def test_each_panel_fills_the_screen_and_can_be_read(panels, name, screen):
         assert found["inside"], title
         assert min(found["sizes"])[0] >= 16, (title, min(found["sizes"]))
         assert [overlapping(texts) for texts in found["texts"]] == [[] for _ in found["texts"]]
+        assert found["outside"] == [], title
+
+
+ENDS = [
+    (0.6, 1.0),
+    (0.0, 100.0),
+    (-2500.0, 10000.0),
+    (0.0001, 0.0009),
+    (1e-7, 3e6),
+    (98765.0, 98766.0),
+]
+
+
+def drawn(ends):
+    """The content of a page with a chart and the dots of two rows between two numbers."""
+    low, high = ends
+    line = {"label": "a", "place": 0, "seeds": 1, "x": [*ends], "mean": [*ends]}
+    chart = {"title": "Chart", "x": "x", "y": "y", "log": low > 0 and high > 1e3 * low}
+    rows = [
+        {"name": f"a longer name of row {n}", "mean": v, "low": None, "high": None, "seeds": []}
+        for n, v in enumerate(ends)
+    ]
+    dots = {"metric": "mse", "better": "lower", "log": chart["log"], "omitted": 0, "rows": rows}
+    result = {"name": "sine", "compared": "", "dots": dots, "table": None, "costs": None}
+    data = {"name": "sine", "result": 0, "charts": [chart | {"lines": [line], "points": []}]}
+    more = {"attention": None, "configurations": [], "computed": []}
+    empty = {"verdicts": [], "every": [], "notes": [], "live": None}
+    return {"title": "t", "colours": [], "results": [result], "data": [data | more], **empty}
+
+
+@pytest.mark.parametrize("ends", ENDS, ids=str)
+def test_ticks_of_any_length_are_inside(panels, pages, ends):
+    (pages / "ticks.html").write_text(page(drawn(ends)))
+    for screen in (*SCREENS, (1366, 768)):
+        for title, found in panels("ticks", *screen):
+            assert found["outside"] == [], (title, screen)
+            assert any(found["texts"]), title
 
 
 def test_names_of_cells_that_are_too_small_are_not_drawn(panels):

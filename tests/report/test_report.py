@@ -81,6 +81,46 @@ def test_what_was_compared_is_said_and_drawn_in_the_order_of_the_table(
     assert titles[:3] == ["model.width", "test_mse", "standing"]
 
 
+@pytest.mark.parametrize(
+    ("rows", "above"),
+    [
+        ([(1, 5), (2, 5)], ["", ""]),
+        ([(1, 5), (2, 5), (1, 6)], ["", "", "not compared: other data"]),
+        ([(1, 5), (2, 5), (1, 6), (1, 7)], ["", "", "not compared: other data", ""]),
+        ([(1, 5), (2, 5), (1, 6), (2, 6)], ["", "", "other data: compared with each other", ""]),
+        ([(1, 5), (1, 6)], ["not compared: each row has other data", ""]),
+    ],
+    ids=str,
+)
+def test_rows_on_other_data_are_told_apart(regression_run, tmp_path, written, rows, above):
+    for width, points in rows:
+        for seed in (0, 1):
+            settings = {"model.width": width, "data.num_train": points, "seed": seed}
+            metrics = {"test_mse": width + points + seed / 10}
+            regression_run(f"w{width}-{points}-{seed}", settings=settings, metrics=metrics)
+    (result,) = content_of(written(tmp_path))["results"]
+    assert [row["above"] for row in result["dots"]["rows"]] == above
+
+
+def test_the_notes_of_the_table_are_with_the_verdicts_and_the_further_ones_are_not(
+    regression_run, tmp_path, written, succeeds
+):
+    for seed in (0, 1):
+        for width in (1.0, 2.0):
+            settings = {"model.width": width, "seed": seed}
+            metrics = {"test_mse": width + seed / 10}
+            regression_run(
+                f"w{width}-{seed}", settings=settings, metrics=metrics, losses=(2.0, 1.0)
+            )
+    lines = succeeds("results", str(tmp_path)).stdout.splitlines()
+    told = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
+    (tmp_path / "w1.0-0" / files.ATTENTION).write_text("no tensors")
+    content = content_of(written(tmp_path))
+    assert content["notes"] == told
+    assert 0 < len(told) <= 3
+    assert any(note.startswith("left out of pictures") for note in content["further"])
+
+
 def test_every_run_has_what_differs_and_the_headline_metric_first(
     regression_run, tmp_path, written
 ):
@@ -149,7 +189,7 @@ def test_no_content_can_end_its_element():
     text = script_json({"a": HOSTILE})
     assert not set("<>&\u2028") & set(text)
     assert json.loads(text) == {"a": HOSTILE}
-    whole = page({"title": HOSTILE, "colours": [], "notes": [HOSTILE], "data": []})
+    whole = page({"title": HOSTILE, "colours": [], "further": [HOSTILE], "data": []})
     assert whole.count("<script") == 2
     assert "<script>document.title" not in whole
 
@@ -172,7 +212,7 @@ def test_a_command_composes_the_same_configuration(in_process, succeeds, regress
     [
         (["nowhere"], "nowhere is not there"),
         (["."], "there are no runs below"),
-        (["--titel", "x"], r"unrecognized arguments: --titel. `attnexp report --help`"),
+        (["--titel", "x"], r"unrecognized arguments: --titel. Did you mean '--title'"),
     ],
 )
 def test_wrong_requests_are_said(arguments, message, tmp_path, monkeypatch):
@@ -188,3 +228,18 @@ def test_runs_that_failed_are_in_the_table_alone(regression_run, tmp_path, writt
     content = content_of(written(tmp_path))
     assert len(content["every"][0]["rows"]) == 2
     assert len(content["data"][0]["configurations"]) == 1
+
+
+@pytest.mark.parametrize("place", ["nowhere/a.html", ".", "file/a.html", f"{'x' * 300}.html"])
+def test_a_page_that_cannot_be_written_is_refused_before_models_are_traced(
+    regression_run, tmp_path, monkeypatch, place
+):
+    folder = regression_run("runs/a")
+    (tmp_path / "file").touch()
+    before = sorted(tmp_path.rglob("*"))
+    traced = []
+    monkeypatch.setattr("attnexp.cli.report._programs", traced.append)
+    with pytest.raises(RequestError, match=r"--output: .* cannot be written"):
+        main([str(folder), "--output", str(tmp_path / place)])
+    assert traced == []
+    assert sorted(tmp_path.rglob("*")) == before

@@ -1,9 +1,12 @@
 """The styles of a report: dark, on a phone, on paper, and as a presentation."""
 
+import numpy as np
 import pytest
 from browser import needs_browser
+from matplotlib import colormaps
 
 from attnexp.cli.report import main
+from attnexp.runs import files
 
 pytestmark = needs_browser
 
@@ -177,6 +180,82 @@ def test_a_presentation_shows_one_panel_per_screen(opened):
     assert found == ["test_mse", "Training loss", "Fit", "Attention"]
     press(page, "Escape")
     assert page.execute_script("return document.body.innerText") == before
+
+
+NOTES = """
+    return [...document.querySelectorAll(".verdicts .note")].filter((one) => one.checkVisibility())
+        .map((one) => [one.innerText, parseFloat(getComputedStyle(one).fontSize)]);
+"""
+
+
+def test_notes_follow_the_verdicts_in_a_presentation_and_on_paper_too(opened):
+    page = opened(1280)
+    notes = [text for text, _ in page.execute_script(NOTES)]
+    assert any("6 seeds" in note for note in notes)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert [text for text, _ in page.execute_script(NOTES)] == notes
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    press(page, "p")
+    assert [text for text, _ in page.execute_script(NOTES)] == notes
+    type_of = (
+        "return parseFloat(getComputedStyle(document.querySelector('#stage .verdict')).fontSize)"
+    )
+    largest = page.execute_script(type_of)
+    assert all(16 <= size < largest for _, size in page.execute_script(NOTES))
+
+
+def test_a_line_is_above_rows_on_other_data(browser, regression_run, tmp_path):
+    for width, points in ((1, 5), (2, 5), (1, 6)):
+        settings = {"model.width": width, "data.num_train": points}
+        regression_run(
+            f"w{width}-{points}", settings=settings, metrics={"test_mse": width + points}
+        )
+    main([str(tmp_path), "--output", str(tmp_path / "report.html")])
+    browser.get((tmp_path / "report.html").as_uri())
+    script = """
+        return [...document.querySelectorAll(".dots > span")].map((one) =>
+            [one.innerText, one.getBoundingClientRect().top, getComputedStyle(one).borderTopWidth]);
+    """
+    rows = [row for row in browser.execute_script(script) if row[0]]
+    assert [row[0] for row in rows][2] == "not compared: other data"
+    assert [row[1] for row in rows] == sorted(row[1] for row in rows)
+    assert [row[2] for row in rows] == ["0px", "0px", "1px", "0px"]
+
+
+PIXEL = """
+    const canvas = document.querySelectorAll(".maps canvas")[arguments[0]];
+    const at = [canvas.width, canvas.height].map((side) => Math.round(side * 0.6));
+    return [...canvas.getContext("2d").getImageData(at[0], at[1], 1, 1).data].slice(0, 3);
+"""
+
+
+@pytest.mark.parametrize(
+    ("small", "rooted"), [(0.02, True), (0.2, True), (0.24, True), (0.26, False), (0.6, False)]
+)
+def test_small_weights_have_the_colours_of_their_roots(
+    browser, regression_run, tmp_path, small, rooted
+):
+    for model, weights in (("even", np.full((7, 5), small)), ("peaked", np.eye(7, 5))):
+        choices = {"model": model, "data": "sine", "arch": "kernel_regression"}
+        folder = regression_run(model, choices=choices)
+        arrays, more = files.read_tensors(folder / files.ATTENTION)
+        arrays["weights.pooling"] = weights[None, None, None]
+        files.write_tensors(folder / files.ATTENTION, arrays, more)
+    main([str(tmp_path), "--output", str(tmp_path / "report.html")])
+    browser.get((tmp_path / "report.html").as_uri())
+    shown = small**0.5 if rooted else small
+    expected = 255 * np.array(colormaps["viridis"](shown)[:3])
+    np.testing.assert_allclose(browser.execute_script(PIXEL, 0), expected, atol=4)
+    (scale,) = seen(browser, ".scale")
+    assert ("root scale: 0.25 in the middle" in scale) == rooted
+
+
+def test_maps_of_symbols_have_no_root_scale(browser, sequence_run, tmp_path):
+    sequence_run()
+    main([str(tmp_path), "--output", str(tmp_path / "report.html")])
+    browser.get((tmp_path / "report.html").as_uri())
+    assert [" ".join(text.split()[:2]) for text in seen(browser, ".scale")] == ["weight 0"]
+    assert "root" not in "".join(seen(browser, ".scale"))
 
 
 def test_names_of_maps_are_hidden_until_the_button_is_pressed_again(opened):

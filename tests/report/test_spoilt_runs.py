@@ -102,7 +102,7 @@ def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
 ):
     spoil(outputs / name / file)
     page, said = content()
-    (note,) = [note for note in page["notes"] if note.startswith("left out of pictures")]
+    (note,) = [note for note in page["further"] if note.startswith("left out of pictures")]
     for text in (note, said):
         assert f"outputs/{name}" in text
         assert why in text
@@ -143,7 +143,7 @@ def test_an_error_of_runs_together_costs_one_part_of_the_page(content, outputs, 
 
     monkeypatch.setattr("attnexp.report.content._fit", broken)
     page, said = content()
-    notes = [note for note in page["notes"] if "as in a bug" in note]
+    notes = [note for note in page["further"] if "as in a bug" in note]
     assert notes == [
         f"no fit of {data['name']}: ZeroDivisionError: as in a bug" for data in page["data"]
     ]

@@ -4,6 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from attnexp.core.errors import RequestError
 from attnexp.runs import files
 
 
@@ -96,3 +97,20 @@ def test_a_file_larger_than_memory_costs_a_sentence(tmp_path):
     os.truncate(tmp_path / "runs.csv", 2**42)
     with pytest.raises(files.UnreadableRunError, match="is larger than the free memory"):
         files.read_bytes(tmp_path / "runs.csv")
+
+
+def test_a_file_that_could_be_written_is_as_it_was(tmp_path):
+    path = tmp_path / "page.html"
+    files.require_output("--output", path)
+    assert list(tmp_path.iterdir()) == []
+    path.write_text("earlier")
+    files.require_output("--output", path)
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [
+        ("page.html", "earlier")
+    ]
+
+
+@pytest.mark.parametrize("place", ["nowhere/page.html", ".", "x" * 300])
+def test_a_file_that_could_not_be_written_is_refused(tmp_path, place):
+    with pytest.raises(RequestError, match=r"--output: .* cannot be written: "):
+        files.require_output("--output", tmp_path / place)

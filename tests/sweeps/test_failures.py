@@ -48,6 +48,42 @@ def test_whatever_a_job_does_the_others_finish(fragile, home):
     assert len(begun(home)) == len(WAYS) + 2
 
 
+def test_a_sweep_ends_with_the_table_of_its_diverged_and_failed_jobs_too(fragile, home, in_process):
+    assert fragile("-m", "model.how=fine,diverge", "seed=0,1").returncode == 0
+    (home / "diverge").touch()
+    answer = fragile("-m", "model.how=fine,diverge,raise", "seed=0,1,2,3")
+    assert answer.returncode == 1
+    table = answer.stdout[answer.stdout.index("sine: ") : answer.stdout.index("\nnext:")]
+    rows = {line.split()[1]: line.split() for line in table.splitlines() if line[:7] == "fragile"}
+    errors = [
+        summary["metrics"]["test_mse"]
+        for summary in summaries(home)
+        if summary["status"] == "finished"
+    ]
+    own = [
+        json.loads((folder_of(home, "diverge", seed) / "summary.json").read_text())["metrics"]
+        for seed in (0, 1)
+    ]
+    # the seeds that diverged have the largest error of any run
+    mean = (sum(metrics["test_mse"] for metrics in own) + 2 * max(errors)) / 4
+    (shown,) = (float(word) for word in rows["diverge"][2:] if word == f"{mean:.4g}")
+    assert shown == pytest.approx(mean, rel=1e-3)
+    assert "4 failed" in table
+    assert "2 runs diverged and count as the worst value" in table
+    listed = in_process("results", "outputs").stdout
+    assert " ".join(listed.split()) in " ".join(answer.stdout.split())
+
+
+def test_a_sweep_of_which_every_job_diverged_ends_with_its_table(fragile, home):
+    (home / "diverge").touch()
+    answer = fragile("-m", "model.how=diverge", "seed=0,1")
+    assert answer.returncode == 1
+    assert "2 failed" in answer.stdout.partition("sine: 1 configuration, 2 runs")[2]
+    assert "attnexp plot" not in answer.stdout
+    nothing = fragile("-m", "model.how=raise", "seed=0,1")
+    assert "configuration, 2 runs" not in nothing.stdout
+
+
 def test_a_job_that_cannot_be_built_fails_alone(fragile, home):
     answer = fragile("-m", "model.seconds=0,often", "data.num_train=50,1")
     assert answer.returncode == 1

@@ -1,5 +1,7 @@
 """Rows, what they gather, and what is missing from them."""
 
+from typing import Any
+
 import pytest
 
 from attnexp.runs import lock
@@ -25,6 +27,8 @@ def table_by(runs: Frame, *by: str) -> ResultsTable:
 def rows_by(runs: Frame, *by: str) -> list[Row]:
     return [entry.row for entry in table_by(runs, *by).firsts]
 
+
+DIVERGED = "TrainingDivergedError: the loss is nan"
 
 GAUSSIAN = ({"model": {"_target_": "a", "width": 1}}, {"choices": {"model": "gaussian"}})
 WIDE = ({"model": {"_target_": "a", "width": 2}}, {"choices": {"model": "gaussian"}})
@@ -187,7 +191,7 @@ def test_one_data_set_is_said_to_be_one(frame):
     assert sentence == (
         "Of this data set, data_seed=3, a has the lowest mean test_mse, 0.25. Worse: b by 4"
     )
-    assert list(advice(table, Request())) == [
+    assert list(advice([table], Request())) == [
         "more seeds say nothing about other data: data_seed=3 is one data set, and several values "
         "of data_seed, or none, draw others"
     ]
@@ -199,9 +203,9 @@ def test_splits_of_a_file_by_data_seed_overlap(frame):
     assert [entry.overlap for entry in table.firsts] == [0.25, 0.25]
     (few,) = divide(crossed(frame, range(3), (0, 1)), Request())
     assert few.firsts[1].standing.word == "worse on 3 of 3 data sets"
-    assert "at least 6 data sets that every row has, and there are 3: add values of data_seed" in (
-        " ".join(advice(few, Request()))
-    )
+    (note,) = advice([few], Request())
+    assert note.startswith("1 row lacks a verdict, which takes at least 6 data sets ")
+    assert note.endswith(": add values of data_seed")
 
 
 def test_runs_that_draw_their_own_data_are_not_compared_with_those_of_a_data_seed(frame):
@@ -221,7 +225,7 @@ def test_splits_overlap_but_not_one_split_at_several_seeds(frame):
 def diverging(frame, unit, better, values):
     """Rows a and b over six seeds; None is a run that diverged."""
     fields = {"units": {"test_mse": unit}, "better": {"test_mse": better}}
-    lost = {"status": "failed", "error": "TrainingDivergedError: the loss is nan", "metrics": {}}
+    lost = {"status": "failed", "error": DIVERGED, "metrics": {}}
     return frame(
         *(
             (settings, {**kept, **fields, **(lost if value is None else {})})
@@ -239,8 +243,60 @@ def test_a_run_that_diverged_counts_as_the_worst(frame):
     assert means == {"a": pytest.approx(1.25), "b": pytest.approx((4.2 + 2 * 1.5) / 6)}
     assert [entry.spread.n for entry in table.firsts] == [6, 6]
     assert "2 runs diverged and count as the worst value" in " ".join(results(table))
+    assert [entry.lost["failed"] for entry in table.firsts] == [0, 0]
     (table,) = divide(diverging(frame, "share", "higher", {"a": [0.5, None]}), Request())
     assert table.firsts[0].spread.mean == 0.25
+    assert table.firsts[0].lost["failed"] == 0
+    assert "1 run diverged and counts as the worst value" in " ".join(results(table))
+
+
+@pytest.mark.parametrize(
+    ("better", "values", "measured", "failed"),
+    [
+        ("lower", [1.0, 1.1, None, None], 4, 0),
+        ("lower", [None, None, None], 0, 3),  # no run of the table has a value
+        (None, [1.0, None], 1, 1),  # of a metric that does not rank there is no worst value
+    ],
+)
+def test_a_run_of_a_row_has_a_value_or_is_lost_and_never_both(
+    frame, better, values, measured, failed
+):
+    directions = {"other": "lower"} if better is None else {"test_mse": better}
+    (table,) = divide(
+        frame(
+            *(
+                (settings, fields | {"better": directions, "units": {"test_mse": "y^2"}})
+                for seed, value in enumerate(values)
+                for settings, fields in [
+                    run("a", seed, value)
+                    if value is not None
+                    else run("a", seed, status="failed", error=DIVERGED, metrics={})
+                ]
+            )
+        ),
+        Request(metrics=("test_mse",)),
+    )
+    (entry,) = table.firsts
+    assert (entry.spread.n, entry.lost["failed"]) == (measured, failed)
+    notes = " ".join(results(table))
+    assert ("diverged and count" in notes) == (failed == 0)
+    assert (f"({failed} failed)" in notes) == (failed > 0)
+
+
+def test_failed_and_diverged_runs_are_told_apart(frame):
+    lost: dict[str, Any] = {"status": "failed", "metrics": {}}
+    runs = frame(
+        *(run("a", seed) for seed in range(4)),
+        run("b", 0, 2.0),
+        run("b", 1, error=DIVERGED, **lost),
+        run("b", 2, error=DIVERGED, **lost),
+        run("b", 3, error="ValueError: no", **lost),
+    )
+    _, b = table_by(runs, "model").firsts
+    assert (b.spread.n, b.lost["failed"]) == (3, 1)
+    diverged, left_out, *_ = results(table_by(runs, "model"))
+    assert diverged.startswith("2 runs diverged")
+    assert "(1 failed)" in left_out
 
 
 def test_a_run_that_failed_otherwise_is_left_out(frame):

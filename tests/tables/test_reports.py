@@ -116,7 +116,7 @@ def test_one_seed_is_no_basis(sweep_of):
     report = configurations_report(sweep_of({"a": [1.0], "b": [2.0]}), Request())
     assert not {"sd", "95% interval", "standing"} & {one.title for one in report.grids[0].columns}
     assert strong(report) == [False, False]
-    assert said(report, "a verdict takes at least 6 seeds that every row has, and there is 1")
+    assert said(report, "2 rows lack a verdict, which takes at least 6 seeds")
     assert [record["standing"] for record in report.records] == ["one seed", "one seed"]
     assert all(record["low"] is None for record in report.records)
 
@@ -293,14 +293,14 @@ def test_too_few_seeds_name_the_command_that_adds_them(typed):
     runs = typed(lambda model, seed: [f"model={model}", f"seed={seed}"], a=LOW[:4], b=HIGH[:5])
     (note,) = configurations_report(make_frame(runs), Request()).notes
     assert note == (
-        "a verdict takes at least 6 seeds that every row has, and there are 4: "
+        "1 row lacks a verdict, which takes at least 6 seeds that a row shares with the best one: "
         "attnexp -m model=a,b seed=4,5"
     )
-    (note,) = configurations_report(make_frame(runs[:1]), Request()).notes
-    assert note == (
-        "a verdict takes at least 6 seeds that every row has, and there is 1: "
-        "attnexp -m model=a seed=1,2,3,4,5"
-    )
+
+
+def test_a_row_that_is_compared_with_nothing_is_not_to_have_more_seeds(typed):
+    (run,) = typed(lambda model, seed: [f"model={model}", f"seed={seed}"], a=LOW[:1])
+    assert configurations_report(make_frame([run]), Request()).notes == []
 
 
 def test_runs_that_were_typed_in_two_ways_are_continued_by_one_command(typed):

@@ -32,7 +32,7 @@ def test_too_few_seeds_are_named_with_what_was_seen(sweep_of):
     report = told(sweep_of({"a": [0.1, 0.2], "b": [0.5, 0.6], "c": [0.7, 0.9], "d": [0.3, 0.1]}))
     seen = "d worse on 1 of 2 seeds; b and c worse on 2 of 2 seeds"
     assert report.verdicts[0].endswith(f"Too few seeds for a verdict: {seen}")
-    assert any("a verdict takes at least 6 seeds" in note for note in report.notes)
+    assert any("3 rows lack a verdict, which takes at least 6" in note for note in report.notes)
 
 
 def test_the_reasoning_is_told_where_it_is_asked_for(sweep_of):

@@ -1,6 +1,8 @@
 """What a page gets to compute a run: numbers in units, the truth, and reasons why not."""
 
 import csv
+import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,6 +10,8 @@ from composed import prepared
 from interpreted import interpreted, needs_node
 
 from attnexp.core.errors import RequestError
+from attnexp.core.writing import Words
+from attnexp.data.text import encode_source
 from attnexp.tracing.computed import SPARE, computed
 
 CURVE = ("data.num_train=12", "data.num_test=5")
@@ -84,4 +88,49 @@ def test_parameters_that_a_page_cannot_hold_are_one_sentence(words, number):
     with pytest.raises(
         RequestError, match=r"^some of its parameters are NaN, infinite or above 65,504$"
     ):
+        computed(run)
+
+
+SOURCES = {
+    "Chinese": lambda draw: "".join(draw.choices("一二三四五六七八九", k=draw.randint(3, 6))),
+    "Japanese": lambda draw: " ".join(draw.choices(("カタ", "カナ", "ひら", "漢字"), k=4)),
+    "Korean": lambda draw: " ".join(draw.choices(("안녕", "세계", "서울"), k=5)),
+    "Latin": lambda draw: "I " + ", ".join(draw.choices(("don't", "3.14", "(go)"), k=3)) + "!",
+}
+
+
+def of_pairs(folder, sources, *words):
+    """The run on pairs of texts, whose targets are the sources."""
+    path = folder / "pairs.tsv"
+    path.write_text("".join(f"{source}\t{source}\n" for source in dict.fromkeys(sources)))
+    return prepared("data=pairs", f"data.path={path}", "arch=rnn", "arch.hidden_dim=4", *words)
+
+
+@pytest.mark.parametrize(
+    ("kind", "level"),
+    [*((kind, "word") for kind in SOURCES), ("Latin", "whitespace"), ("Japanese", "character")],
+)
+def test_the_first_source_is_read_as_a_test_source(tmp_path, kind, level):
+    draw = random.Random(0)
+    sources = [SOURCES[kind](draw) for _ in range(60)]
+    run = of_pairs(tmp_path, sources, f"data.level={level}", "data.min_count=2")
+    content, spec = computed(run), run.dataset.spec
+    known = [ids for ids in run.dataset.test.keys.tolist() if spec.unknown not in ids]
+    typed = [[i for i in ids if i != spec.pad] for ids in known]
+    assert encode_source(content["first"], spec).tolist() in typed
+
+
+def test_a_source_with_a_symbol_that_no_text_has_is_not_the_first(tmp_path):
+    run = of_pairs(tmp_path, [f"a {'bcd'[i % 3]} w{i}" for i in range(40)], "data.min_count=2")
+    assert computed(run)["first"] == ""
+
+
+class Backwards(Words):
+    """Words in the other order."""
+
+
+def test_a_writing_that_a_page_does_not_know_is_named(tmp_path):
+    run = of_pairs(tmp_path, [f"a b {i}" for i in range(40)])
+    run.dataset.spec = replace(run.dataset.spec, source_writing=Backwards())
+    with pytest.raises(RequestError, match=r"Backwards, not by one of .*Spaced, Characters, Words"):
         computed(run)

@@ -4,7 +4,7 @@
 // configuration, or the reason why it cannot be computed. The address of the page holds what was set.
 "use strict";
 const Computing = (tools) => {
-  const { make, draw, paint, number, roundTicks, roomIn, typeSize } = tools;
+  const { make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, roomIn, typeSize } = tools;
   const RUN = { learned: "learned", uniform: "uniform", hard: "hard", shuffled: "shuffled", off: "one head off" };
   const STEPS = 200, WIDE = 560, WIDEST = 640, LINE = 17;
 
@@ -55,11 +55,6 @@ const Computing = (tools) => {
     const input = make("input", { type: "text", "aria-label": "source", value: kept.get(`${id}.source`) ?? one.first, size: 40, spellcheck: "false" });
     let turn = 0, source = [], written = [], latest = null;
 
-    function split(text) {
-      if (one.characters) return [...text.normalize("NFC")];
-      return (one.commas ? text.replace(/,/g, " ") : text.normalize("NFC")).split(/\s+/).filter(Boolean);
-    }
-
     function problem(typed) {
       if (!typed.length) return "Type a source.";
       if (typed.length + 1 > one.source) return `A source has at most ${one.source - 1} symbols.`;
@@ -69,7 +64,7 @@ const Computing = (tools) => {
     }
 
     function enter() {
-      const typed = split(input.value), wrong = problem(typed);
+      const typed = Writings[one.writings.source].split(input.value), wrong = problem(typed);
       if (wrong) {
         answer.textContent = wrong;
         return false;
@@ -107,7 +102,7 @@ const Computing = (tools) => {
     }
 
     function say(ended) {
-      const text = written.filter((i) => i !== ids.eos).map((i) => one.target_vocab[i]).join(one.joined ? "" : " ");
+      const text = Writings[one.writings.target].join(written.filter((i) => i !== ids.eos).map((i) => one.target_vocab[i]));
       answer.textContent = `\u2192 ${text}${ended ? "" : " \u2026"}`;
     }
 
@@ -227,9 +222,8 @@ const Computing = (tools) => {
     const type = typeSize(), room = roomIn(holder);
     const wide = room ? room.width : Math.min(Math.max(holder.clientWidth || WIDE, 240), WIDEST);
     const high = room ? room.height : wide * share;
-    const left = type * (26 + 6.4 * Math.max(...y.ticks.map((tick) => number(tick).length), 1));
-    const half = (tick) => 3.5 * type * number(tick).length;
-    const right = wide - Math.max(14 * type, ...x.ticks.slice(-1).map(half)), top = 8 * type, bottom = high - 36 * type;
+    const half = (tick) => widest([number(tick)], TYPE * type) / 2;
+    const left = leftOf(y.ticks, type), right = rightOf(wide, x.ticks, type), top = 8 * type, bottom = high - 36 * type;
     const along = x.log ? Math.log : (v) => v;
     const [x0, x1] = x.ends.map(along), [y0, y1] = y.ends;
     const toX = (v) => left + ((along(v) - x0) / (x1 - x0 || 1)) * (right - left);

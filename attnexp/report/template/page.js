@@ -33,6 +33,13 @@
   let paper = false;
   const ink = () => getComputedStyle(root).getPropertyValue("--ink").trim();
 
+  // The widths of texts, in pixels.
+  const TYPE = 11, ruler = make("canvas").getContext("2d");
+  function widest(texts, size) {
+    ruler.font = `${size}px ${getComputedStyle(root).fontFamily}`;
+    return Math.max(0, ...texts.map((text) => ruler.measureText(text).width));
+  }
+
   // Tables that sort by the column whose head is pressed.
 
   function sortable(text) {
@@ -98,25 +105,33 @@
 
   // The picture of a metric: a row per configuration with its seeds, its mean and its interval.
 
+  const DOT = 4.5;
   function dotPlot(spec) {
     const scale = spec.log ? Math.log10 : (value) => value;
     const all = spec.rows.flatMap((row) => [row.mean, row.low, row.high, ...row.seeds]);
     const values = all.filter((value) => value !== null && !(spec.log && value <= 0));
     const [low, high] = [Math.min(...values), Math.max(...values)];
     const wide = scale(high) - scale(low) || 1;
-    const place = (value) => `${(4 + (92 * (scale(value) - scale(low))) / wide).toFixed(2)}%`;
+    const place = (value) => `${((100 * (scale(value) - scale(low))) / wide).toFixed(2)}%`;
     const ticks = spec.log ? logTicks(low, high) : roundTicks(low, high, 4);
+    const margin = Math.max(widest(ticks.map(number), TYPE) / 2, DOT) + 1;
+    const strip = (height, inside) => {
+      const svg = draw("svg", { height }, ...inside);
+      svg.style.paddingInline = `${margin}px`;
+      return svg;
+    };
     const lines = () => ticks.map((tick) => draw("line", { class: "grid", x1: place(tick), x2: place(tick), y1: 0, y2: "100%" }));
     const rows = spec.rows.flatMap((row) => [
+      ...(row.above ? [make("span", { class: "apart faint" }, row.above)] : []),
       make("span", { class: "name" }, row.name),
-      draw("svg", { height: 26 }, ...lines(),
+      strip(26, [...lines(),
         ...row.seeds.filter((value) => values.includes(value)).map((value) => draw("circle", { class: "seed", cx: place(value), cy: 20, r: 2.5 })),
         ...(values.includes(row.low) ? [draw("line", { class: "c0", x1: place(row.low), x2: place(row.high), y1: 11, y2: 11, "stroke-width": 2 })] : []),
-        ...(values.includes(row.mean) ? [draw("circle", { class: "c0 full", cx: place(row.mean), cy: 11, r: 4.5 })] : []),
-      ),
+        ...(values.includes(row.mean) ? [draw("circle", { class: "c0 full", cx: place(row.mean), cy: 11, r: DOT })] : []),
+      ]),
     ]);
-    const axis = draw("svg", { height: 20 }, ...ticks.map((tick) => draw("text", { x: place(tick), y: 14, "text-anchor": "middle" }, number(tick))));
-    const told = spec.rows.map((row) => `${row.name} ${number(row.mean)}`).join(", ");
+    const axis = strip(20, ticks.map((tick) => draw("text", { x: place(tick), y: 14, "text-anchor": "middle" }, number(tick))));
+    const told = spec.rows.map((row) => `${row.above ? `${row.above}: ` : ""}${row.name} ${number(row.mean)}`).join(", ");
     const seeded = spec.rows.some((row) => row.seeds.length);
     const notes = [
       ...(spec.better ? [`${spec.better} is better`] : []),
@@ -171,6 +186,10 @@
     return ticks;
   }
 
+  // The ends of an axis: on its left are the ticks and a name, on its right half of the last tick.
+  const leftOf = (ticks, type) => 24 * type + widest(ticks.map(number), TYPE * type);
+  const rightOf = (width, ticks, type) => width - Math.max(12 * type, widest(ticks.slice(-1).map(number), TYPE * type) / 2 + 1);
+
   function look(line) {
     if (line.place === null) return { class: "known", dash: "5 3", width: 1.2 };
     return {
@@ -205,19 +224,19 @@
       const width = paper ? HALF_A4 : Math.max(holder.clientWidth, 260);
       const height = roomIn(picture)?.height ?? Math.min(Math.max(width * 0.55, 220), 340);
       const yTicks = spec.log ? logTicks(...ends.y) : roundTicks(...ends.y, 6);
-      const left = type * (24 + 6.4 * Math.max(...yTicks.map((tick) => number(tick).length)));
-      const right = width - 12 * type, top = 8, bottom = height - 34 * type;
+      const whole = (tick) => spec.x !== "epoch" || Number.isInteger(tick);
+      const many = Math.max(Math.floor(width / 90 / type), 2);
+      const xTicks = spec.logX ? logTicks(...ends.x) : roundTicks(...ends.x, many).filter(whole);
+      const left = leftOf(yTicks, type);
+      const right = rightOf(width, xTicks, type), top = 8 * type, bottom = height - 34 * type;
       const [x0, x1] = ends.x.map(along), [y0, y1] = ends.y.map(scale);
       const px = (x) => left + ((along(x) - x0) / (x1 - x0)) * (right - left);
       const py = (y) => bottom - ((scale(y) - y0) / (y1 - y0)) * (bottom - top);
       const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, height, role: "img", "aria-label": spec.title });
       for (const tick of yTicks) {
         svg.append(draw("line", { x1: left, x2: right, y1: py(tick), y2: py(tick), class: "grid" }));
-        svg.append(draw("text", { x: left - 6, y: py(tick) + 4, "text-anchor": "end" }, number(tick)));
+        svg.append(draw("text", { x: left - 6, y: py(tick) + 4 * type, "text-anchor": "end" }, number(tick)));
       }
-      const whole = (tick) => spec.x !== "epoch" || Number.isInteger(tick);
-      const many = Math.max(Math.floor(width / 90 / type), 2);
-      const xTicks = spec.logX ? logTicks(...ends.x) : roundTicks(x0, x1, many).filter(whole);
       for (const tick of xTicks) {
         svg.append(draw("line", { x1: px(tick), x2: px(tick), y1: bottom, y2: bottom + 4, class: "axis" }));
         svg.append(draw("text", { x: px(tick), y: bottom + 16 * type, "text-anchor": "middle" }, number(tick)));
@@ -454,6 +473,8 @@
     bar.style.background = `linear-gradient(to right, ${content.colours.join(",")})`;
 
     const keeping = () => spec.configurations.map((one) => one.attentions[state.name]).filter(Boolean);
+    const rooted = () => spec.rooted.includes(state.name);
+    const shade = (weight) => (rooted() ? Math.sqrt(weight) : weight);
     const most = (count) => Math.max(...keeping().map(count));
     const sides = (value, count) => Math.min(value, count - 1);
 
@@ -494,8 +515,9 @@
       if (layers > 1) parts.push(slider("layer", layers, state.layer, (i) => `${i + 1} of ${layers}`, (i) => { state.layer = i; }));
       if (heads > 1) parts.push(slider("head", heads + 1, state.head === null ? 0 : state.head + 1, (i) => (i ? `${i} of ${heads}` : "mean of all"), (i) => { state.head = i ? i - 1 : null; }));
       if (longest.length > 1) parts.push(slider("epoch", longest.length, state.frame, (i) => (longest[i].epoch === null ? "the end" : String(longest[i].epoch)), (i) => { state.frame = i; }));
-      top.textContent = number(spec.ends[state.name]);
-      parts.push(make("div", { class: "scale" }, "weight 0", bar, top));
+      const end = spec.ends[state.name];
+      top.textContent = number(end);
+      parts.push(make("div", { class: "scale" }, "weight 0", bar, top, ...(rooted() ? [`root scale: ${number(end / 4)} in the middle`] : [])));
       if (spec.configurations.length > 1) parts.push(quiz);
       controls.replaceChildren(...parts);
       redraw();
@@ -517,7 +539,7 @@
         const found = weights(kept, frame, map, tall, wide, layer, head);
         const canvas = make("canvas", { role: "img", "aria-label": `${nameOf(one)}: ${columns.name} that each ${rows.name} looks at` });
         let place = null;
-        drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found, rows, columns, map.gold, end, room); } });
+        drawn.push({ wide: rows.numbers ? 1 : wide, tall: rows.numbers ? 1 : tall, paint: (room) => { place = paint(canvas, found.map(shade), rows, columns, map.gold, shade(end), room); } });
         canvas.addEventListener("pointermove", (event) => {
           const box = canvas.getBoundingClientRect();
           const shrunk = parseFloat(canvas.style.width) / box.width;
@@ -577,7 +599,7 @@
     return [
       make("h4", {}, `${one.label}, ${seeds}`),
       command,
-      ...one.notes.map((note) => make("p", { class: "note" }, note)),
+      ...notes(one.notes),
       fold("settings",
         make("p", { class: "faint" }, `Computed with ${one.code.join("; ")}.`),
         make("p", { class: "faint" }, `Choices: ${choices}`),
@@ -594,9 +616,15 @@
     return [
       ...(content.live ? [make("p", { class: "live" }, content.live.text)] : []),
       ...content.results.filter((result) => result.compared).map((result) => make("p", { class: "compared" }, result.compared)),
-      ...(content.verdicts.length ? [make("div", { class: "panel verdicts" }, make("h2", {}, "Verdict"),
-        ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)))] : []),
+      ...(content.verdicts.length || content.notes.length ? [verdicts()] : []),
     ];
+  }
+
+  const notes = (texts) => texts.map((text) => make("p", { class: "note" }, text));
+
+  function verdicts() {
+    return make("div", { class: "panel verdicts" }, make("h2", {}, content.verdicts.length ? "Verdict" : "Notes"),
+      ...content.verdicts.map((verdict) => make("p", { class: "verdict" }, verdict)), ...notes(content.notes));
   }
 
   function dataSet(data) {
@@ -625,12 +653,12 @@
       : [];
     found.push(...content.results.map((result, place) => [result.name, results(result, place)]));
     if (content.every.length) found.push(["Every run", content.every.flatMap(table)]);
-    if (content.notes.length) found.push(["Remarks", content.notes.map((note) => make("p", { class: "note" }, note))]);
+    if (content.further.length) found.push(["Remarks", notes(content.further)]);
     return found;
   }
 
   const computing = Computing({
-    make, draw, paint, number, roundTicks, repaints, roomIn, typeSize, inkOn, fill: fillScreen,
+    make, draw, paint, number, roundTicks, leftOf, rightOf, widest, TYPE, repaints, roomIn, typeSize, inkOn, fill: fillScreen,
     shade: (share) => `rgb(${colour(share).join(" ")})`,
   });
 

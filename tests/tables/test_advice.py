@@ -1,0 +1,129 @@
+"""The advice below tables: of which rows it speaks, and the command that follows it."""
+
+import re
+from itertools import product
+
+import pytest
+from stored_runs import make_summary
+
+from attnexp.runs.folder import Run
+from attnexp.select.frame import make_frame
+from attnexp.tables.entries import Request
+from attnexp.tables.reports import configurations_report
+
+NEAR = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.02, 0.98]
+
+
+def seen(data: str, model: str, seeds, value: float = 1.0, **settings) -> list[Run]:
+    """Runs of a model at seeds, whose values differ a little."""
+    return [
+        Run(
+            f"outputs/{data}-{model}-{seed}-{settings}",
+            make_summary(
+                {"seed": seed, "model._target_": model, "data._target_": data, **settings},
+                choices={"model": model, "data": data},
+                metrics={"test_mse": value + NEAR[seed % 8]},
+                overrides=[
+                    *(f"model={model}", f"data={data}", f"seed={seed}"),
+                    *(f"{name}={each}" for name, each in settings.items()),
+                ],
+            ),
+        )
+        for seed in seeds
+    ]
+
+
+def lacking(*groups: list[Run], looks: int = 1) -> list[str]:
+    runs = [run for group in groups for run in group]
+    report = configurations_report(make_frame(runs), Request(looks=looks, explain=True))
+    return [note for note in report.notes if "lack" in note and "verdict" in note]
+
+
+def seeds_of(note: str) -> tuple[set[str], set[int]]:
+    """Read the models and the seeds of a command, by rules of its own."""
+    models = set(re.search(r"model=(\S+)", note)[1].split(","))
+    if span := re.search(r"seed=range\((\d+),(\d+)\)", note):
+        return models, set(range(int(span[1]), int(span[2])))
+    return models, {int(seed) for seed in re.search(r"seed=([\d,]+)", note)[1].split(",")}
+
+
+FULL = range(8)
+
+
+@pytest.mark.parametrize(
+    ("others", "number", "models", "seeds"),
+    [
+        ({"b": FULL, "c": FULL}, 0, None, None),
+        ({"b": FULL, "c": (0, 1)}, 1, {"c"}, {2, 3, 4, 5}),  # one row has few seeds
+        ({"b": FULL, "c": (0, 1), "d": (0,)}, 2, {"c", "d"}, {1, 2, 3, 4, 5}),
+        ({"b": (0, 1, 20, 21, 22, 23)}, 1, {"b"}, {2, 3, 4, 5}),  # and other seeds
+        ({"b": (0, 1, 2)}, 1, {"b"}, {3, 4, 5}),
+        ({"b": (0,)}, 1, {"b"}, {1, 2, 3, 4, 5}),
+        ({"b": range(20, 28)}, 0, None, None),  # six pairs by place are a verdict
+    ],
+)
+def test_only_rows_that_lack_a_verdict_are_counted_and_run_again(others, number, models, seeds):
+    rows = [seen("sine", "a", FULL)]
+    rows += [seen("sine", model, own, 9.0) for model, own in others.items()]
+    notes = lacking(*rows)
+    assert len(notes) == min(number, 1)
+    if number:
+        assert notes[0].startswith(f"{number} row{'s lack' if number > 1 else ' lacks'} a verdict")
+        assert seeds_of(notes[0]) == (models, seeds)
+
+
+def test_after_the_command_every_row_has_a_verdict():
+    before = {"a": (0, 1, 2), "b": (1, 2, 3, 9), "c": (5,)}
+    rows = [seen("sine", model, own, ord(model)) for model, own in before.items()]
+    (note,) = lacking(*rows)
+    models, seeds = seeds_of(note)
+    after = {model: seeds | {*own} if model in models else own for model, own in before.items()}
+    assert lacking(*(seen("sine", model, own, ord(model)) for model, own in after.items())) == []
+    fewer = {model: [*own][:-1] for model, own in after.items()}
+    assert lacking(*(seen("sine", model, own, ord(model)) for model, own in fewer.items())) != []
+
+
+def test_rows_of_equal_means_and_few_seeds_have_no_verdict_yet():
+    (note,) = lacking(seen("sine", "a", range(3)), seen("sine", "b", range(3)))
+    assert note.startswith("1 row lacks")
+    assert seeds_of(note) == ({"a", "b"}, {3, 4, 5})
+
+
+def test_looks_take_more_seeds():
+    rows = seen("sine", "a", range(6)), seen("sine", "b", range(6), 9.0)
+    assert lacking(*rows) == []
+    (note,) = lacking(*rows, looks=4)
+    # 2 / 2^n is at most 0.05 / 4 from n = 8 on
+    assert "takes at least 8 seeds" in note
+    assert seeds_of(note)[1] == {6, 7}
+
+
+def test_tables_and_panels_have_one_line_together():
+    tables = [seen(data, model, range(3)) for data, model in product(("sine", "copy"), "ab")]
+    (note,) = lacking(*tables)
+    assert note.startswith("2 rows lack a verdict")
+    assert "model=a,b data=sine,copy seed=3,4,5" in note
+    settings = [{"data.noise": noise} for noise in (0.1, 0.2, 0.3)]
+    panels = [seen("sine", model, range(3), **own) for own in settings for model in "ab"]
+    (note,) = lacking(*panels)
+    assert note.startswith("3 rows lack a verdict")
+
+
+def test_a_row_alone_gets_no_advice_and_the_others_do():
+    alone = seen("sine", "a", (0,), **{"data.noise": 0.9})
+    assert lacking(alone) == []
+    assert lacking(alone, seen("copy", "a", FULL)) == []
+    (note,) = lacking(alone, seen("sine", "a", FULL), seen("sine", "b", (0, 1), 9.0))
+    assert note.startswith("1 row lacks")
+    assert "noise" not in note
+
+
+def test_the_closest_tie_of_all_tables_is_named_next_to_rows_that_lack_seeds(sweep_of):
+    one = [0.1, 0.2, 0.15, 0.12, 0.18, 0.11]
+    far, near = [0.13, 0.19, 0.16, 0.11, 0.21, 0.14], [0.16, 0.24, 0.1, 0.14, 0.19, 0.1]
+    report = configurations_report(
+        sweep_of({"a": one, "b": near, "c": far, "d": [5.0, 6.0]}), Request(explain=True)
+    )
+    ties = [note for note in report.notes if "80% power" in note]
+    assert len(ties) == 1
+    assert any(note.startswith("1 row lacks a verdict") for note in report.notes)
