@@ -3,6 +3,7 @@ import sys
 import gpu
 import pytest
 import torch
+from pretended import devices
 
 
 def test_without_a_gpu_it_says_so(monkeypatch, capsys):
@@ -35,3 +36,17 @@ def test_kernels_are_counted():
     kernels, busy = gpu.kernels_of(lambda: x.exp().sum())
     assert 2 <= kernels <= 4
     assert 0 < busy <= 1
+
+
+@pytest.mark.filterwarnings("ignore:PyTorch was compiled without cuDNN")
+def test_the_benchmark_runs_on_a_gpu_that_is_pretended(monkeypatch, capsys):
+    """Its code path, in two steps: it has no kernels to profile, and its times mean nothing."""
+    monkeypatch.setattr(gpu, "kernels_of", lambda step: (float(step().numel()), 1.0))
+    monkeypatch.setattr(gpu, "AGREEMENT_STEPS", 5)
+    monkeypatch.setattr(sys, "argv", ["gpu.py", "--steps", "1", "--repeats", "2"])
+    with devices():
+        assert gpu.main() in (0, 1)
+    printed = capsys.readouterr().out
+    assert "pretended GPU 0" in printed
+    assert printed.count("one CUDA graph") == 2
+    assert "runs without a CUDA graph" not in printed
