@@ -9,7 +9,7 @@ TESTS := -m pytest -n 3 --dist loadfile
 # Modules are compiled once, and not by each process of tests.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python $(TESTS)
 # The folders that are not in `testpaths`. They call what `make test` has called with checked shapes.
-OTHERS := tests/benchmarks tests/cli tests/docs tests/sweeps
+OTHERS := tests/benchmarks tests/cli tests/devices tests/docs tests/sweeps
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test check test-all test-ray test-lowest test-hydra-next coverage snapshots lint types format docs course bench clean

@@ -77,7 +77,7 @@ def run_on_gpu(tmp_path_factory):
 
 VERBS = {
     "decode": ("decode", "last", "1 2 3"),
-    "probe": ("probe", "outputs", "uniform", "hard", "adversarial"),
+    "probe": ("probe", "outputs", "uniform", "hard"),
     "report": ("report", "outputs"),
     "verify": ("verify", "outputs"),
     "plot": ("plot", "outputs", "--kind", "attention"),
