@@ -138,12 +138,13 @@ def _near_keys(
     low, high = queries.aminmax(dim=0)
     middle, distance = (low + high) / 2, (high - low) / 2
     scores = keys @ middle
-    best = scores.argmax()
-    second = scores.index_fill(0, best, -torch.inf).argmax()
-    gaps = (keys - keys[second]).abs_()
+    best = scores.argmax().unsqueeze(0)
+    second = scores.index_fill(0, best, -torch.inf).argmax().unsqueeze(0)
+    gaps = (keys - keys.index_select(0, second)).abs_()
     kind = torch.finfo(keys.dtype)
     rounding = 16 * kind.eps * scores.abs().amax()
-    least = scores[second] - gaps[best] @ distance + math.log(kind.tiny) + math.log(kind.eps / 2)
+    highest, gap = scores.index_select(0, second)[0], gaps.index_select(0, best)[0]
+    least = highest - gap @ distance + math.log(kind.tiny) + math.log(kind.eps / 2)
     least = least - rounding
     return torch.addmv(scores, gaps, distance).lt_(least).logical_not_().nonzero().squeeze(-1)
 

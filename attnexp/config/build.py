@@ -155,7 +155,7 @@ def assemble(config: DictConfig, opening: Summary) -> PreparedRun:
 
 
 def _pairs(dataset: Dataset) -> int | None:
-    """Return the pairs of query and key in a step of regression, None for other data."""
+    """Return the pairs of training points of a regression, None for other data."""
     train = dataset.train
     return train.queries.shape[1] * train.keys.shape[1] if isinstance(train, Points) else None
 

@@ -4,17 +4,16 @@ from collections.abc import Mapping
 from typing import Any
 
 LEAST_PAIRS = 2**18
-"""Pairs of query and key in a step of regression up to which `auto` is the CPU: 512 points.
+"""Pairs of training points of a regression up to which `auto` is the CPU: those of 512 points.
 
-A step of regression launches some 80 kernels and waits five times an epoch, however few its points
-are.
+A step of regression launches some 80 kernels, however few its points are.
 """
 
 REGRESSION = "attnexp.architectures.kernel_regression.KernelRegression"
 
 
 def is_small(pairs: int) -> bool:
-    """Return whether a step of regression with these pairs is too small for a GPU."""
+    """Return whether a regression with these pairs of training points is too small for a GPU."""
     return pairs <= LEAST_PAIRS
 
 

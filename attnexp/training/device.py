@@ -19,7 +19,7 @@ FORMS = "auto, cpu, cuda, cuda:N or mps"
 def choose_device(name: str, pairs: int | None = None) -> tuple[torch.device, str]:
     """Return the device for `auto`, `cpu`, `cuda`, `cuda:N` or `mps`, and the reason.
 
-    `pairs` are those of query and key in a step of regression; `auto` takes no GPU for few.
+    `pairs` are those of training points of a regression; `auto` takes no GPU for few.
 
     Raises RequestError for another name and for a device that is not available, without fallback.
     """

@@ -75,6 +75,17 @@ def test_the_normalizers_that_wait_are_those_of_the_table(normalizer):
     assert kernel_by_kernel(step) == (normalizer in named)
 
 
+def test_a_regression_by_tiles_is_no_graph_and_asks_once_a_group():
+    assert "kernel by kernel" in re.findall(r"^\| regression by tiles.*$", TEXT, re.M)[0]
+    with devices() as gpu:
+        run = prepared("data.num_train=6000", "graphs=false", device="cuda")
+        training = Training(run)
+        gpu.waits.clear()
+        training._update(run.dataset.train, 1.0)
+        assert set(gpu.waits) <= {line for line in gpu.waits if line.startswith("attention/stream")}
+        assert 0 < gpu.waits.total() <= 65
+
+
 def test_entmax_of_another_alpha_is_a_graph():
     with devices():
         assert not kernel_by_kernel(steps("normalizer=entmax", "normalizer.alpha=1.7"))

@@ -59,10 +59,11 @@ class LocalExecutor(Executor):
         self, jobs: Sequence[PlannedJob], on_wait: Callable[[], None]
     ) -> Iterator[tuple[PlannedJob, Outcome]]:
         planned = {job.folder: job for job in jobs}
-        if self._limited_by_cores and self._max_workers > 1 and (gpus := _gpus_of(jobs)):
+        gpus = len(_gpus_of(jobs))
+        if self._limited_by_cores and 0 < gpus < self._max_workers:
             console.say(
-                f"jobs at a time: {len(gpus)}, one for each GPU; hydra.launcher.n_jobs=N sets "
-                "another number"
+                f"at most {gpus} of the jobs run at a time, one for each GPU: "
+                "hydra.launcher.n_jobs=N sets another number"
             )
         remaining = deque(self._groups(jobs))
         following: list[Job] = []

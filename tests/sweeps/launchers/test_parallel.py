@@ -1,6 +1,8 @@
 """The cores and the GPUs that jobs at the same time share."""
 
 import os
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -25,3 +27,32 @@ def test_gpus_are_found_without_cuda(monkeypatch):
     assert parallel.visible_gpus() == ["2", "GPU-77"]
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     assert parallel.visible_gpus() == []
+
+
+class Idle(parallel.LocalExecutor):
+    """Says how many of the jobs would run at a time, and starts none."""
+
+    def _free_worker(self, jobs):
+        raise StopIteration
+
+
+@pytest.mark.parametrize(
+    ("cores", "gpus", "settings", "count", "said"),
+    [
+        (8, "0,1", {"device": "cuda"}, 2, True),
+        (2, "0,1,2,3", {"device": "cuda"}, 2, False),
+        (8, "0", {"device": "cuda", "threads": 2}, 1, True),
+        (8, "0", {"device": "cpu"}, 8, False),
+        (8, "", {"device": "cuda"}, 8, False),
+        (8, "0", {"device": "auto"}, 1, True),
+    ],
+)
+def test_workers_are_bound_by_cores_and_gpus(monkeypatch, capsys, cores, gpus, settings, count, said):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpus)
+    monkeypatch.setattr(parallel, "core_count", lambda: cores)
+    executor = Idle(lambda job: job, -1)
+    jobs = [SimpleNamespace(settings=settings, folder=Path("a"))]
+    assert executor._worker_count(jobs) == count
+    with pytest.raises(RuntimeError):
+        list(executor.run(jobs, lambda: None))
+    assert ("one for each GPU" in capsys.readouterr().out) is said
