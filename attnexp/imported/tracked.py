@@ -9,7 +9,7 @@ from typing import Any
 from attnexp.core.errors import RequestError
 from attnexp.imported.attempts import Point, TwoTrainingsError, last_attempt
 from attnexp.imported.outside import LARGEST, OutsideRun
-from attnexp.runs.key import NEUTRAL
+from attnexp.runs.folder import NOT_COMPARED, OF_SEED
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import Value, cell, leaves
 from attnexp.trackers.base import FINAL, PRIMARY, TRAINING
@@ -88,7 +88,7 @@ def _outside(run: Tracked, notes: list[str]) -> OutsideRun:
         source=run.source,
         identity=run.identity,
         names=run.names,
-        settings=_settings(run.config, run.source, NEUTRAL if own else frozenset()),
+        settings=_settings(run.config, run.source, NOT_COMPARED - OF_SEED if own else frozenset()),
         metrics=final if own and final else {**last, **final},
         epochs=[{**values, "epoch": step} for step, values in curve.items()][len(curve) == 1 :],
         last_step=max(curve, default=None),

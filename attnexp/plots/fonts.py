@@ -65,7 +65,7 @@ def _rank(entry: FontEntry) -> tuple[bool, ...]:
 
 def _lacking(text: Text) -> set[str]:
     """Return the printed characters of a text that none of its fonts has."""
-    files = (findfont(FontProperties(family=name)) for name in text.get_fontfamily())
+    files = (findfont(FontProperties(family=[name])) for name in text.get_fontfamily())
     beyond = {each for each in text.get_text() if not each.isascii() and each.isprintable()}
     return beyond.difference(*map(_characters, files))
 

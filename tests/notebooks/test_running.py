@@ -39,7 +39,7 @@ def test_a_sweep_returns_all_its_runs_and_repeats_none():
 def test_words_that_make_no_run_are_refused_in_a_sentence():
     with pytest.raises(RequestError, match="these words make 2 runs"):
         attnexp.run("model=gaussian,average", *SMALL)
-    with pytest.raises(RequestError, match="Did you mean 'gaussian'"):
+    with pytest.raises(RequestError, match="Did you mean 'model=gaussian'"):
         attnexp.run("model=gausian", *SMALL)
 
 

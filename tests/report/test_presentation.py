@@ -153,7 +153,7 @@ def drawn(ends):
     result = {"name": "sine", "compared": "", "dots": dots, "table": None, "costs": None}
     data = {"name": "sine", "result": 0, "charts": [chart | {"lines": [line], "points": []}]}
     more = {"attention": None, "configurations": [], "computed": []}
-    empty = {"verdicts": [], "every": [], "notes": [], "live": None}
+    empty = {"verdicts": [], "every": [], "notes": [], "further": [], "live": None}
     return {"title": "t", "colours": [], "results": [result], "data": [data | more], **empty}
 
 
