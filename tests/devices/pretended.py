@@ -14,7 +14,8 @@ import contextlib
 import re
 import sys
 from collections import Counter, defaultdict
-from types import SimpleNamespace
+from types import FrameType, SimpleNamespace
+from typing import Any
 from unittest.mock import patch
 
 import torch
@@ -25,7 +26,8 @@ from torch.utils._pytree import tree_leaves
 
 aten = torch.ops.aten
 CPU = torch.device("cpu")
-RealGenerator, real_autocast = torch.Generator, torch.autocast
+RealGenerator: Any = torch.Generator
+real_autocast = torch.autocast
 real_group = torch.utils._foreach_utils._group_tensors_by_device_and_dtype
 
 WAITING = {
@@ -81,7 +83,7 @@ def tensors_of(tree):
 
 
 def line_of_attnexp():
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         place = re.search(r"[/\\]attnexp[/\\](?!.*[/\\]attnexp[/\\])(.*)", frame.f_code.co_filename)
         if place and "site-packages" not in place[1]:
@@ -90,7 +92,7 @@ def line_of_attnexp():
     return "elsewhere"
 
 
-class Generators(type(RealGenerator)):
+class Generators(type(RealGenerator)):  # type: ignore[misc]
     def __instancecheck__(cls, instance):
         return isinstance(instance, RealGenerator)
 

@@ -48,4 +48,5 @@ def test_a_choice_runs_on_a_gpu(words):
         waited = {line.partition(":")[0] for line in gpu.waits}
         assert waited <= WAITS.keys()
         run.task.evaluate(run.model.eval(), run.dataset)
+        assert run.dataset.validation is not None
         assert run.task.validate(run.model, run.dataset.validation)

@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -47,10 +48,10 @@ class Idle(parallel.LocalExecutor):
         (8, "0", {"device": "auto"}, 1, True),
     ],
 )
-def test_workers_are_bound_by_cores_and_gpus(monkeypatch, capsys, cores, gpus, settings, count, said):
+def test_gpus_bound_the_workers(monkeypatch, capsys, cores, gpus, settings, count, said):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", gpus)
     monkeypatch.setattr(parallel, "core_count", lambda: cores)
-    executor = Idle(lambda job: job, -1)
+    executor: Any = Idle(lambda job: cast(Any, job), -1)
     jobs = [SimpleNamespace(settings=settings, folder=Path("a"))]
     assert executor._worker_count(jobs) == count
     with pytest.raises(RuntimeError):
