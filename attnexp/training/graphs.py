@@ -36,7 +36,7 @@ Shapes = tuple[tuple[str, torch.Size], ...]
 
 @runtime_checkable
 class Parts(Protocol):
-    """What work is done on: a batch, or the batches of models that train together."""
+    """The input of work: a batch, or the batches of models that train together."""
 
     def __len__(self) -> int: ...
 

@@ -391,7 +391,7 @@ class Tape(TorchDispatchMode):
 
 
 def cuda_of(devices):
-    """What stands in for parts of `torch.cuda`."""
+    """The parts of `torch.cuda` that are replaced, by name."""
 
     class CUDAGraph:
         def __init__(self):

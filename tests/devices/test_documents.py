@@ -1,4 +1,4 @@
-"""What docs/performance.md says of a GPU, on pretended ones."""
+"""The statements of docs/performance.md on GPUs, on pretended ones."""
 
 import re
 from pathlib import Path
