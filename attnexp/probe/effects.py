@@ -82,7 +82,7 @@ def _measured(
     counts = batch.target_mask
     if decoded is not None:
         assert learned.decoded is not None
-        flips = ((decoded != learned.decoded) & counts).any(dim=-1).double().mean()
+        flips = ((decoded != learned.decoded) & counts).any(dim=-1).cpu().double().mean()
         texts = run.task.of_texts(decoded, batch, run.dataset)
         return Measured(by_example, texts, {"flips": float(flips)})
     facts = {"unchanged": found.unchanged}

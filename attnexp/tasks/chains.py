@@ -38,7 +38,7 @@ def by_bigram(batch: Batch) -> Float[Tensor, "batch target vocab"]:
 
 def _indicators(batch: Batch) -> Float[Tensor, "batch target vocab"]:
     """Return the inputs as rows of 0 and 1, zeros for symbols that are never a target."""
-    rows = F.one_hot(batch.queries, int(batch.targets.max()) + 1).double()
+    rows = F.one_hot(batch.queries, int(batch.targets.max()) + 1).cpu().double()
     return rows * _can_follow(batch, rows)
 
 
@@ -52,14 +52,14 @@ def _smoothed(
 
 def _can_follow(batch: Batch, like: Float[Tensor, "batch target vocab"]) -> Bool[Tensor, " vocab"]:
     """Return whether each symbol can be a target: special symbols cannot."""
-    return torch.arange(like.shape[-1], device=like.device) >= batch.targets.min()
+    return torch.arange(like.shape[-1], device=like.device) >= int(batch.targets.min())
 
 
 def _divergence(answers: Answers, reference: Float[Tensor, "batch target vocab"]) -> float:
     """Return the mean over symbols of KL(reference || model), nats."""
-    logs = answers.outputs.double().log_softmax(dim=-1)[..., : reference.shape[-1]]
+    logs = answers.outputs.cpu().double().log_softmax(dim=-1)[..., : reference.shape[-1]]
     gaps = torch.xlogy(reference, reference) - reference * logs
-    return float(gaps.sum(dim=-1)[answers.batch.target_mask].mean())
+    return float(gaps.sum(dim=-1)[answers.batch.target_mask.cpu()].mean())
 
 
 CHAIN_METRICS = (

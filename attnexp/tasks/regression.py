@@ -209,10 +209,10 @@ class Regression(Task):
         dataset: Dataset,
         decoded: Int[Tensor, "batch queries"] | None = None,
     ) -> dict[str, Float[Tensor, " queries"]]:
-        errors = (outputs - batch.targets).double() * y_deviation(
+        errors = (outputs - batch.targets).cpu().double() * y_deviation(
             cast(RegressionSpec, dataset.spec)
         )
-        counted = errors[batch.target_mask]
+        counted = errors[batch.target_mask.cpu()]
         return {
             "test_mse": counted.square().mean(dim=-1),
             "test_mae": counted.abs().mean(dim=-1),

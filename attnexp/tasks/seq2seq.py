@@ -252,14 +252,14 @@ class SequenceToSequence(Task):
         answers = outputs.argmax(dim=-1) if decoded is None else decoded
         counts = batch.target_mask
         right = (answers == batch.targets) & counts
-        symbols = counts.sum().double() / len(batch)
+        symbols = counts.sum().cpu().double() / len(batch)
         found = {
-            "exact_match": (right | ~counts).all(dim=-1).double(),
-            "token_accuracy": right.sum(dim=-1) / symbols,
+            "exact_match": (right | ~counts).all(dim=-1).cpu().double(),
+            "token_accuracy": right.sum(dim=-1).cpu() / symbols,
         }
         if decoded is None:
             losses = -gold_log_probabilities(outputs, batch).sum(dim=-1)
-            found["test_loss"] = losses.double() / symbols
+            found["test_loss"] = losses.cpu().double() / symbols
         return found
 
     def _answers(
@@ -372,4 +372,4 @@ def _rows(answers: Answers, spec: Seq2SeqSpec) -> Iterator[dict[str, object]]:
 
 
 def _share(hits: Bool[Tensor, "*any"]) -> float:
-    return hits.to(torch.float64).mean().item()
+    return hits.cpu().to(torch.float64).mean().item()  # an Apple GPU has no float64

@@ -67,6 +67,17 @@ def test_a_sweep_trains_in_workers(tmp_path, launcher):
     assert "at most" not in text or launcher != "basic"
 
 
+@pytest.mark.parametrize(
+    "words", [("model=additive", *CURVE[:2]), (*RNN[:-1],)], ids=["curve", "rnn"]
+)
+def test_an_apple_gpu_trains_kernel_by_kernel(succeeds, tmp_path, words):
+    with devices(1, "mps") as gpu:
+        succeeds(*words, "device=mps")
+    (folder,) = (tmp_path / "outputs").iterdir()
+    assert read_summary(folder).device == "mps"
+    assert not gpu.graphs
+
+
 @pytest.fixture(scope="module")
 def run_on_gpu(tmp_path_factory):
     """The folder in which a run of reverse was trained on a GPU."""
