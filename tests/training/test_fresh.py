@@ -107,7 +107,7 @@ def test_one_portion_is_drawn_anew_too():
     """A pass in one portion is stacked once for data that stay, and each time for these."""
     runs = [prepared(*SMALL, "train.batch_size=null", f"seed={seed}") for seed in (0, 1)]
     group = Replicas(runs)
-    drawn = [next(iter(group._portions()))["targets"].clone() for _ in range(2)]
+    drawn = [next(iter(group._portions())).tensors["targets"].clone() for _ in range(2)]
     assert not torch.equal(*drawn)
     fixed = [prepared("data.num_train=9", "train.max_epochs=2", f"seed={seed}") for seed in (0, 1)]
     group = Replicas(fixed)
