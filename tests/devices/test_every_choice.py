@@ -4,6 +4,7 @@ What waits in a step is one of a few lines, each with a reason.
 """
 
 import pytest
+import torch
 from composed import prepared
 from conftest import choice_names
 from pretended import devices
@@ -47,6 +48,7 @@ def test_a_choice_runs_on_a_gpu(words):
         training._update(batch, 1.0)
         waited = {line.partition(":")[0] for line in gpu.waits}
         assert waited <= WAITS.keys()
-        run.task.evaluate(run.model.eval(), run.dataset)
-        assert run.dataset.validation is not None
-        assert run.task.validate(run.model, run.dataset.validation)
+        with torch.no_grad():
+            run.task.evaluate(run.model.eval(), run.dataset)
+            assert run.dataset.validation is not None
+            assert run.task.validate(run.model, run.dataset.validation)
