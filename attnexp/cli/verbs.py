@@ -18,7 +18,7 @@ VERBS = {
     "new": ("attnexp.cli.new", "write a score, normalizer, data set or architecture of your own"),
     "chapter": ("attnexp.cli.chapter", "run the experiments of a chapter of the course"),
     "exercise": ("attnexp.cli.exercise", "begin an exercise of the course, and check it"),
-    "docs": ("attnexp.cli.docs", "read a page of the documents, such as `attnexp docs recipes`"),
+    "docs": ("attnexp.cli.docs", "read a document: `attnexp docs recipes`"),
     "completion": ("attnexp.cli.completion", "complete command lines in bash or zsh"),
     "show": ("attnexp.cli.show", "show losses and maps in the terminal"),
 }

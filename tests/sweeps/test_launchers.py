@@ -120,7 +120,8 @@ def test_a_killed_process_of_the_launcher_costs_no_job(start, home, launcher):
 
 def test_jobs_beside_each_other_share_the_cores_and_the_gpus(start, home, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "4,7")
-    command = start("-m", *LAUNCHERS["parallel"], "model.seconds=2", "seed=range(0,4)")
+    words = ("model.seconds=2", "data.num_train=600", "seed=range(0,4)")
+    command = start("-m", *LAUNCHERS["parallel"], *words)
     command.output(timeout=240)
     cores = max(1, (os.cpu_count() or 1) // 2)
     assert {threads for *_, threads, _ in begun(home)} == {str(cores)}

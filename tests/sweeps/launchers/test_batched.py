@@ -87,7 +87,7 @@ def summaries(folder):
 )
 def test_jobs_are_dealt_out_to_all_workers(monkeypatch, count, cores, gpus, sizes):
     monkeypatch.setattr(parallel, "core_count", lambda: cores)
-    monkeypatch.setattr(batched, "visible_gpus", lambda: gpus)
+    monkeypatch.setattr(parallel, "visible_gpus", lambda: gpus)
     executor = batched.BatchedExecutor(no_job, size=16, n_jobs=-1)
     jobs = [
         PlannedJob(i, (), "", Place(Path(str(i)), ""), {"seed": i, "device": "auto"})
