@@ -16,10 +16,10 @@ TEMPLATE = Path(attnexp.report.__file__).parent / "template"
 SCRIPTS = [str(TEMPLATE / name) for name in ("interpreter.js", "laws.js")]
 
 
-def interpreted(jobs):
-    """Return the outputs of each job: tensors by name, flat."""
+def in_node(jobs, *words):
+    """Return what a program of node writes for these jobs, both as JSON."""
     answer = subprocess.run(
-        [str(NODE), Path(__file__).parent / "tracing" / "compute.js", *SCRIPTS],
+        [str(NODE), *map(str, words)],
         input=json.dumps(jobs),
         capture_output=True,
         text=True,
@@ -27,7 +27,12 @@ def interpreted(jobs):
         check=False,
     )
     assert answer.returncode == 0, answer.stderr
-    for found in json.loads(answer.stdout):
+    return json.loads(answer.stdout)
+
+
+def interpreted(jobs):
+    """Return the outputs of each job: tensors by name, flat."""
+    for found in in_node(jobs, Path(__file__).parent / "tracing" / "compute.js", *SCRIPTS):
         assert not isinstance(found, str), found
         yield {
             name: torch.tensor([float(number) for number in numbers])

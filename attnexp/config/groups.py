@@ -10,7 +10,6 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from attnexp.config.documents import read_document
 from attnexp.core.errors import RequestError
 from attnexp.runs.settings import GROUPS
 
@@ -73,8 +72,7 @@ def choices(group: str, extra: Path | None = None) -> list[Choice]:
 
 def defaults() -> dict[str, str]:
     """Return the choice of each group that has one if no word chooses another."""
-    listed = read_document(conf_dir() / "config.yaml", dict[str, Any])["defaults"]
-    named = [each for each in listed if isinstance(each, dict)]
+    named = [each for each in _config()["defaults"] if isinstance(each, dict)]
     return {
         group: name for each in named for group, name in each.items() if group in GROUPS and name
     }
@@ -101,7 +99,11 @@ def groups_with(name: str) -> list[str]:
 
 def top_level() -> dict[str, object]:
     """Return the settings that are in no group, with their defaults."""
-    from attnexp.config.documents import read_document  # a command line alone needs it
+    return {name: value for name, value in _config().items() if name not in ("defaults", "hydra")}
 
-    content: dict[str, object] = read_document(conf_dir() / "config.yaml", dict[str, object])
-    return {name: value for name, value in content.items() if name not in ("defaults", "hydra")}
+
+def _config() -> dict[str, Any]:
+    from attnexp.config.documents import read_document  # reads with a library, at need alone
+
+    content: dict[str, Any] = read_document(conf_dir() / "config.yaml", dict[str, Any])
+    return content

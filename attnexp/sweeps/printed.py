@@ -18,6 +18,7 @@ from attnexp.runs.summary import error_text
 from attnexp.runs.user_code import warn_of_reads
 from attnexp.sweeps.job_outcome import Outcome, first_line
 from attnexp.sweeps.plan import Composer, Plan, PlannedJob
+from attnexp.tables.grid import count_text
 
 log = logging.getLogger(__name__)
 
@@ -158,5 +159,4 @@ def _show_rows(titles: Sequence[str], rows: Sequence[Sequence[str]], what: str) 
             table.add_row(*map(escape, row))
         console.out.print(table)
     if len(rows) > ROWS:
-        more = len(rows) - ROWS
-        console.say(f"and {more} more {what}{'' if more == 1 else 's'}")
+        console.say(f"and {count_text(len(rows) - ROWS, f'more {what}')}")

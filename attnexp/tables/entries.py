@@ -168,12 +168,12 @@ class ResultsTable:
         found = data_seeds(self.frame)
         return f"{DATA_SEED}={found.pop()}" if len(found) == 1 else None
 
-    @property
-    def alone(self) -> int:
-        """The number of rows that are compared with nothing, if others are compared."""
-        measured = [sum(entry.spread.n > 0 for entry in panel) for panel in self.panels]
-        single = sum(number == 1 for number in measured)
-        return single if single and max(measured) > 1 else 0
+    @cached_property
+    def alone(self) -> list[Entry]:
+        """The rows that are compared with nothing, if others are compared."""
+        measured = [[entry for entry in panel if entry.spread.n > 0] for panel in self.panels]
+        several = any(len(panel) > 1 for panel in measured)
+        return [panel[0] for panel in measured if several and len(panel) == 1]
 
     @property
     def of_data(self) -> list[str]:

@@ -8,7 +8,7 @@ from attnexp.core.console import number_text
 from attnexp.select.sample import Sample
 from attnexp.stats.exact import fisher, most_failing
 from attnexp.stats.scaled import mean
-from attnexp.tables.entries import ResultsTable
+from attnexp.tables.entries import Entry, ResultsTable
 
 NEAR = 1 / 3
 """The part of the way from chance to solved that still counts as one of them."""
@@ -57,19 +57,13 @@ def modes_of(sample: Sample | None) -> Modes | None:
     return Modes(learned, failed) if len(learned) + len(failed) == len(values) > 0 else None
 
 
-def mode_notes(table: ResultsTable, name: Mapping[int, str], explain: bool) -> Iterator[str]:
+def mode_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str]:
     """Yield how many seeds learned, for each panel in which some did and some did not.
 
-    If the reasons are asked for, a line has the other panels. `name` has the name of each entry by
-    its id.
+    `name` has the name of each entry by its id.
     """
-    others: list[str] = []
-    for panel in table.panels:
-        found = [(entry, modes) for entry in panel if (modes := modes_of(entry.sample)) is not None]
-        if not any(modes.learned for _, modes in found):
-            continue
+    for panel, found in _learned(table):
         if not any(modes.are_two for _, modes in found):
-            others += [f"{name[id(entry)]} {_possible(modes)}" for entry, modes in found]
             continue
         _, best = max(found, key=lambda one: (len(one[1].learned) / one[1].n, one[1].n))
         parts = []
@@ -87,11 +81,31 @@ def mode_notes(table: ResultsTable, name: Mapping[int, str], explain: bool) -> I
             f"seeds that learned, by {panel[0].metric}: {'; '.join(parts)}. p is of Fisher's exact "
             "test against the first share; a mean over both kinds describes no run"
         )
-    if others and explain:
+
+
+def unfailed_notes(table: ResultsTable, name: Mapping[int, str]) -> Iterator[str]:
+    """Yield how many seeds learned in the other panels in which some did, in one line."""
+    others = [
+        f"{name[id(entry)]} {_possible(modes)}"
+        for _, found in _learned(table)
+        if not any(modes.are_two for _, modes in found)
+        for entry, modes in found
+    ]
+    if others:
         yield (
             f"seeds that learned, by {table.metrics[0]}: {'; '.join(others)}. Intervals and "
             "verdicts hold if no seed fails"
         )
+
+
+def _learned(
+    table: ResultsTable,
+) -> Iterator[tuple[Sequence[Entry], Sequence[tuple[Entry, Modes]]]]:
+    """Yield each panel in which some seed learned, with the modes of its rows that have them."""
+    for panel in table.panels:
+        found = [(entry, modes) for entry in panel if (modes := modes_of(entry.sample)) is not None]
+        if any(modes.learned for _, modes in found):
+            yield panel, found
 
 
 def _possible(modes: Modes) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import write_output
-from attnexp.tables.grid import Report, column_names, with_columns
+from attnexp.tables.grid import Report, column_names, count_text, with_columns
 from attnexp.tables.paper import Paper
 
 ENDINGS = {
@@ -67,8 +67,7 @@ def emit(report: Report, output: Output, limit: int) -> None:
         sys.stdout.write(text)
         return
     write_output("--output", output.path, text.encode())
-    count = len(report.records)
-    console.say(f"{count} row{'' if count == 1 else 's'} in {output.path}")
+    console.say(f"{count_text(len(report.records), 'row')} in {output.path}")
 
 
 def _with_columns(report: Report, names: Sequence[str]) -> Report:

@@ -16,7 +16,7 @@ from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
 from attnexp.tables.fairness import conditions, results
 from attnexp.tables.grid import Cell, Grid, Head, Report, cell, count_text, listed
-from attnexp.tables.learning import mode_notes
+from attnexp.tables.learning import mode_notes, unfailed_notes
 from attnexp.tables.screen import show
 from attnexp.tables.sentences import explanations, row_in_list, verdicts
 
@@ -120,26 +120,17 @@ def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
     if request.explain:
         found += _texts(tables, partial(explanations, request=request))
 
-    every = _notes(tables, request, explain=True)
-    notes = every if request.explain else _notes(tables, request, explain=False)[:NOTES]
-    further = [note for note in every if note not in notes]
-    return Report(grids, records_of(tables), notes, found, further)
-
-
-def _notes(tables: Sequence[ResultsTable], request: Request, explain: bool) -> list[str]:
-    """Return the notes on tables, the weightiest first; with `explain` those on modes as well."""
-
-    def learned(table: ResultsTable) -> Iterable[str]:
-        names = {id(entry): row_in_list(table, entry) for entry in table.firsts}
-        return mode_notes(table, names, explain)
-
-    notes = [
-        *_texts(tables, learned),
+    names = {id(entry): row_in_list(table, entry) for table in tables for entry in table.firsts}
+    modes = _texts(tables, partial(mode_notes, name=names))
+    others = [
         *_texts(tables, results),
         *advice(tables, request),
         *_texts(tables, conditions),
     ]
-    return list(dict.fromkeys(notes))
+    every = dict.fromkeys([*modes, *_texts(tables, partial(unfailed_notes, name=names)), *others])
+    notes = list(every) if request.explain else list(dict.fromkeys([*modes, *others]))[:NOTES]
+    further = [note for note in every if note not in notes]
+    return Report(grids, records_of(tables), notes, found, further)
 
 
 def grid_of(
@@ -278,10 +269,8 @@ def _caption(table: ResultsTable) -> str:
 
 def _alone(table: ResultsTable) -> str:
     """Return how many rows are compared with nothing, and that they are the last if they are."""
-    number, firsts = table.alone, table.firsts
-    panels = ([entry for entry in panel if entry.spread.n > 0] for panel in table.panels)
-    single = [measured[0] for measured in panels if len(measured) == 1]
-    last = "The last " if firsts[-number:] == single else ""
+    number = len(table.alone)
+    last = "The last " if table.firsts[-number:] == table.alone else ""
     be, noun = ("is", "row") if number == 1 else ("are", "rows")
     count = "" if last and number == 1 else f"{number} "
     return (

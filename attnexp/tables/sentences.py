@@ -62,7 +62,7 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             continue
         best = pick(several, key=lambda entry: entry.spread.mean or 0.0)
         own = [name for name in table.telling if name not in data] or table.telling
-        names = _listed([_name(table, entry, own) for entry in several])
+        names = _listed(table, several, own)
         has = "have" if len(several) > 1 else "has"
         mean = number_text(best.spread.mean or 0.0)
         of = f"of this data set, {table.only_data}, " if table.only_data else ""
@@ -81,37 +81,41 @@ def verdicts(table: ResultsTable) -> Iterator[str]:
             may_fail = standing == "equal" and any(modes_of(entry.sample) for entry in found)
             words = f"{usual} if no seed fails" if may_fail else usual
             if found:
-                parts.append(f"{words}: {_listed([_named(table, entry, own) for entry in found])}")
-        few: dict[str, list[str]] = {}
+                parts.append(f"{words}: {_listed(table, found, own)}")
+        few: dict[str, list[Entry]] = {}
         for entry in panel:
             word = entry.standing.word
             if entry.standing.difference and word and word not in ("best", *STANDINGS):
-                few.setdefault(word, []).append(_name(table, entry, own))
-        if sum(map(len, few.values())) > FEW:
-            parts.append(f"too few seeds for a verdict on {sum(map(len, few.values()))} rows")
+                few.setdefault(word, []).append(entry)
+        if (number := sum(map(len, few.values()))) > FEW:
+            parts.append(f"too few seeds for a verdict on {number} rows")
         elif few:
-            seen = "; ".join(f"{_listed(names)} {word}" for word, names in few.items())
+            seen = "; ".join(f"{_listed(table, rows, own)} {word}" for word, rows in few.items())
             parts.append(f"too few seeds for a verdict: {seen}")
         yield ". ".join(
             part[0].upper() + part[1:] if n or of else part for n, part in enumerate(parts)
         )
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Return names in a row; of several, a name with commas has its settings in brackets."""
-    return names[0] if len(names) == 1 else listed(map(_bracketed, names))
+def _listed(table: ResultsTable, rows: Sequence[Entry], names: Sequence[str]) -> str:
+    """Return the names of rows, with their distance from the best if they are worse.
+
+    Of several, a name with commas has its settings in brackets.
+    """
+    found = [_name(table, entry, names) for entry in rows]
+    shown = found if len(rows) == 1 else map(_bracketed, found)
+    return listed(f"{name}{_distance(entry)}" for name, entry in zip(shown, rows, strict=True))
+
+
+def _distance(entry: Entry) -> str:
+    found = entry.standing.difference
+    if found is None or entry.standing.word != "worse":
+        return ""
+    return f" by {number_text(abs(found.mean))}"
 
 
 def _bracketed(name: str) -> str:
-    return re.sub("^([^,=]+), (.*?)( by [^,]+)?$", r"\1 (\2)\3", name)
-
-
-def _named(table: ResultsTable, entry: Entry, names: Sequence[str]) -> str:
-    """Return the name of a row, with its distance from the best if it is worse."""
-    found = entry.standing.difference
-    if found is None or entry.standing.word != "worse":
-        return _name(table, entry, names)
-    return f"{_name(table, entry, names)} by {number_text(abs(found.mean))}"
+    return re.sub("^([^,=]+), (.*)$", r"\1 (\2)", name)
 
 
 def explanations(table: ResultsTable, request: Request) -> Iterator[str]:

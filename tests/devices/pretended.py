@@ -19,6 +19,7 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
+from operations import INDEXED, Tape, repeat, waits
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -29,26 +30,6 @@ CPU = torch.device("cpu")
 RealGenerator: Any = torch.Generator
 real_autocast = torch.autocast
 real_group = torch.utils._foreach_utils._group_tensors_by_device_and_dtype
-
-WAITING = {
-    aten._local_scalar_dense.default,
-    aten.equal.default,
-    aten.masked_select.default,
-    aten.nonzero.default,
-    aten.unique_consecutive.default,
-    aten._unique2.default,
-    aten.unique_dim.default,
-}
-"""Operations whose result a program waits for."""
-
-INDEXED = {
-    aten.index.Tensor,
-    aten.index_put.default,
-    aten.index_put_.default,
-    aten._index_put_impl_.default,
-    aten._unsafe_index.Tensor,
-}
-"""Operations whose indices may be on the CPU, from which they are copied."""
 
 JOINED = {aten.cat.default, aten.stack.default}
 """Operations that do not take single numbers of the CPU among tensors of a GPU."""
@@ -282,8 +263,8 @@ class Computed(TorchDispatchMode):
     def __torch_dispatch__(self, function, types, arguments=(), options=None):
         options = options or {}
         result_on = self.device_of_result(function, arguments, options) or self.devices.asked
-        if result_on not in (None, CPU):
-            self.count_waits(function, arguments)
+        if result_on not in (None, CPU) and waits(function, arguments):
+            self.devices.wait(str(function))
         with self.random_of(function, arguments, options, result_on):
             result = function(*arguments, **options)
         given = {storage_of(tensor)._cdata for tensor in tensors_of((arguments, options))}
@@ -322,13 +303,6 @@ class Computed(TorchDispatchMode):
             )
         return next(iter(found), None)
 
-    def count_waits(self, function, arguments):
-        by_truth = function in INDEXED and any(
-            index is not None and index.dtype in (torch.bool, torch.uint8) for index in arguments[1]
-        )
-        if function in WAITING or by_truth:
-            self.devices.wait(str(function))
-
     @contextlib.contextmanager
     def random_of(self, function, arguments, options, device):
         """Draw from the generator of the device, if an operation draws and names none."""
@@ -349,44 +323,25 @@ class Computed(TorchDispatchMode):
             usual.set_state(before)
 
 
-class Tape(TorchDispatchMode):
-    """Keeps every operation of a capture with the memory that it writes to.
-
-    Unlike a capture it has to compute to know shapes: `rewind` makes that undone.
-    """
+class DeviceTape(Tape):
+    """A tape that knows on which device each operation was asked to make tensors."""
 
     def __init__(self, devices):
         super().__init__()
         self.devices = devices
-        self.calls, self.memory, self.states = [], {}, {}
+        self.asked = []
 
     def __torch_dispatch__(self, function, types, arguments=(), options=None):
-        options = options or {}
-        for value in tree_leaves((arguments, options)):
-            if isinstance(value, RealGenerator):
-                self.states.setdefault(value, value.get_state())
-            elif isinstance(value, Tensor) and function._schema.is_mutable:
-                storage = value.untyped_storage()
-                self.memory.setdefault(storage.data_ptr(), (storage, storage.clone()))
-        result = function(*arguments, **options)
-        self.calls.append((function, arguments, options, result, self.devices.asked))
+        result = super().__torch_dispatch__(function, types, arguments, options)
+        self.asked.append(self.devices.asked)
         return result
-
-    def rewind(self):
-        for storage, before in self.memory.values():
-            storage.copy_(before)
-        for generator, state in self.states.items():
-            generator.set_state(state)
 
     @torch.no_grad()
     def replay(self):
         with torch._C.DisableTorchFunction():
-            for function, arguments, options, result, asked in self.calls:
+            for call, asked in zip(self.calls, self.asked, strict=True):
                 self.devices.asked = asked
-                again = function(*arguments, **options)
-                for place, value in zip(tree_leaves(result), tree_leaves(again), strict=True):
-                    if isinstance(place, Tensor) and place.data_ptr() != value.data_ptr():
-                        place.copy_(value)
+                repeat(*call)
         self.devices.asked = None
 
 
@@ -396,7 +351,7 @@ def cuda_of(devices):
     class CUDAGraph:
         def __init__(self):
             self.registered = list(devices.generators)
-            self.tape = Tape(devices)
+            self.tape = DeviceTape(devices)
             devices.graphs.append(self)
 
         def register_generator_state(self, generator):

@@ -1,12 +1,10 @@
 """The page takes texts apart and puts them together as Python does."""
 
-import json
 import random
-import subprocess
 import unicodedata
 
 import pytest
-from interpreted import NODE, TEMPLATE, needs_node
+from interpreted import TEMPLATE, in_node, needs_node
 
 from attnexp.core.writing import SEPARATED, Characters, Spaced, Words
 
@@ -57,16 +55,7 @@ def mixed(count):
 
 
 def by_page(jobs):
-    answer = subprocess.run(
-        [str(NODE), "-e", RUN, str(TEMPLATE / "writings.js")],
-        input=json.dumps(jobs),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout)
+    return in_node(jobs, "-e", RUN, TEMPLATE / "writings.js")
 
 
 @needs_node

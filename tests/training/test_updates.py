@@ -10,7 +10,8 @@ import pytest
 import torch
 from composed import training
 from hydra.utils import instantiate
-from tape import OnOneDevice, Tape, TapeRecorder
+from operations import OnOneDevice, Tape
+from tape import TapeRecorder
 
 from attnexp.architectures.bottleneck import Bottleneck
 from attnexp.architectures.decoder_only import DecoderOnly

@@ -116,7 +116,8 @@ class LocalExecutor(Executor):
 
 def _gpus_of(jobs: Sequence[PlannedJob]) -> list[str]:
     """Return the GPUs that are dealt out to the workers of these jobs."""
-    return visible_gpus() if any(may_take_gpu(job.settings) for job in jobs) else []
+    gpus = visible_gpus()
+    return gpus if gpus and any(may_take_gpu(job.settings) for job in jobs) else []
 
 
 def visible_gpus() -> list[str]:
