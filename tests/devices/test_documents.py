@@ -16,7 +16,7 @@ from attnexp.training.updates import CapturedStep
 TEXT = (Path(__file__).parents[2] / "docs" / "performance.md").read_text()
 SMALL = (
     *("data=reverse", "model=additive", "arch.hidden_dim=8", "arch.embed_dim=8"),
-    *("data.num_train=48", "data.num_validation=4", "data.num_test=4", "data.max_length=4"),
+    *("data.num_train=12", "data.num_validation=4", "data.num_test=4", "data.max_length=3"),
     *("train.batch_size=12", "train.max_epochs=2"),
 )
 

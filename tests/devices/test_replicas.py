@@ -8,7 +8,7 @@ from attnexp.training.replicas.group import Replicas
 
 SMALL = (
     *("data=copy", "arch=transformer", "arch.dim=8", "arch.heads=2", "arch.ff_dim=8"),
-    *("data.num_train=48", "data.num_validation=4", "data.num_test=4", "data.max_length=4"),
+    *("data.num_train=24", "data.num_validation=4", "data.num_test=4", "data.max_length=3"),
     *("train.batch_size=12", "train.max_epochs=3", "train.clip_norm=1.0", "batched=true"),
 )
 

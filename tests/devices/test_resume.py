@@ -8,10 +8,11 @@ from torch.utils._pytree import tree_map
 
 from attnexp.training.loop import Training
 
-SMALL = (
+CURVE = ("model=additive", "optim=adam", "threads=1", "train.batch_size=20", "train.max_epochs=4")
+REVERSE = (
     *("data=reverse", "model=additive", "arch.hidden_dim=8", "arch.embed_dim=8", "threads=1"),
-    *("data.num_train=48", "data.num_validation=4", "data.num_test=4", "data.max_length=4"),
-    *("train.batch_size=16", "train.max_epochs=4"),
+    *("data.num_train=24", "data.num_validation=2", "data.num_test=2", "data.max_length=3"),
+    *("train.batch_size=8", "train.max_epochs=3"),
 )
 OPTIMIZERS = {
     "fused": (),
@@ -33,7 +34,7 @@ def on_cpu(state):
 
 def trained(words, device, state=None):
     """The parameters of a training, its losses, and its state after some updates."""
-    run = prepared(*SMALL, *words, device=device)
+    run = prepared(*words, device=device)
     training, states = Training(run, state), []
 
     def after_update():
@@ -47,8 +48,8 @@ def trained(words, device, state=None):
 @pytest.mark.parametrize("words", OPTIMIZERS.values(), ids=OPTIMIZERS)
 def test_every_optimizer_goes_on(words):
     with devices():
-        whole, losses, (state,) = trained(words, "cuda")
-        again, rest, _ = trained(words, "cuda", state)
+        whole, losses, (state,) = trained((*CURVE, *words), "cuda")
+        again, rest, _ = trained((*CURVE, *words), "cuda", state)
     assert again == whole
     assert rest == losses[1:]
     assert all(loss == loss for loss in losses)
@@ -56,7 +57,7 @@ def test_every_optimizer_goes_on(words):
 
 @pytest.mark.parametrize("device", ["cuda:0", "cuda:1"])
 def test_dropout_goes_on_with_the_masks_of_its_gpu(device):
-    words = ("arch.dropout=0.3", "arch.attention_dropout=0.1")
+    words = (*REVERSE, "arch.dropout=0.3", "arch.attention_dropout=0.1")
     with devices(2):
         whole, losses, (state,) = trained(words, device)
         again, rest, _ = trained(words, device, state)
@@ -65,7 +66,10 @@ def test_dropout_goes_on_with_the_masks_of_its_gpu(device):
 
 
 def test_a_training_goes_on_with_the_same_masks_on_another_gpu():
-    words = ("arch.dropout=0.3",)
+    words = (
+        *REVERSE,
+        "arch.dropout=0.3",
+    )
     with devices(2):
         whole, _, (state,) = trained(words, "cuda:0")
         assert trained(words, "cuda:1", state)[0] == whole
