@@ -54,7 +54,10 @@ def test_an_architecture_trains_with_its_step_as_a_graph(succeeds, tmp_path, wor
     log = (folder / "attnexp.log").read_text()
     assert f"{captured or 'the training step'} is a CUDA graph" in log
     assert "runs without a CUDA graph" not in log
-    assert read_summary(folder).device == "pretended GPU 0"
+    summary = read_summary(folder)
+    assert summary.device == "pretended GPU 0"
+    assert summary.peak_memory_mb > 0
+    assert 0 < summary.metrics["test_loss"] < 10
     assert gpu.graphs
 
 

@@ -48,6 +48,7 @@ WHOLE, GRADIENT = "the whole step is a graph", "the gradient is a graph, the upd
 OPTIMIZERS = {
     "`optim=adam`": (("optim=adam",), WHOLE),
     "`optim=rprop`": (("optim=rprop", "schedule=constant"), WHOLE),
+    "`precision=bf16`": (("precision=bf16",), WHOLE),
     "AdamW": (("optim._target_=torch.optim.AdamW",), WHOLE),
     "`optim=sgd`": (("optim=sgd",), GRADIENT),
     "without `fused`": (("optim.fused=false",), GRADIENT),

@@ -11,7 +11,11 @@ from attnexp.report.render import page
 
 pytestmark = needs_browser
 
-SCREENS = [(1920, 1080), (1280, 720), (1024, 768)]
+SCREENS = [
+    (1280, 720),
+    pytest.param((1920, 1080), marks=pytest.mark.slow),
+    pytest.param((1024, 768), marks=pytest.mark.slow),
+]
 
 RECORD = """
     const { fillText } = CanvasRenderingContext2D.prototype;
@@ -160,12 +164,13 @@ def drawn(ends):
 @pytest.mark.parametrize("ends", ENDS, ids=str)
 def test_ticks_of_any_length_are_inside(panels, pages, ends):
     (pages / "ticks.html").write_text(page(drawn(ends)))
-    for screen in (*SCREENS, (1366, 768)):
+    for screen in ((1920, 1080), (1366, 768), (1024, 768)):
         for title, found in panels("ticks", *screen):
             assert found["outside"] == [], (title, screen)
             assert any(found["texts"]), title
 
 
+@pytest.mark.slow
 def test_names_of_cells_that_are_too_small_are_not_drawn(panels):
     drawn = []
     for height in (1080, 480):

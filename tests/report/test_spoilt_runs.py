@@ -59,6 +59,9 @@ SPOILT = {
 }
 """The run, its file, what is done to it, and what is said."""
 
+LESS = ("half of the keys", "an unknown tensor", "no epochs")
+"""Those that are read by the code of the others."""
+
 
 @pytest.fixture
 def outputs(finished_runs, tmp_path):
@@ -96,7 +99,13 @@ def without() -> dict[str, dict]:
     return {}
 
 
-@pytest.mark.parametrize(("name", "file", "spoil", "why"), SPOILT.values(), ids=SPOILT)
+@pytest.mark.parametrize(
+    ("name", "file", "spoil", "why"),
+    [
+        pytest.param(*case, id=name, marks=pytest.mark.slow if name in LESS else ())
+        for name, case in SPOILT.items()
+    ],
+)
 def test_a_spoilt_run_is_a_note_and_the_others_are_on_the_page(
     content, without, succeeds, outputs, tmp_path, name, file, spoil, why
 ):

@@ -14,7 +14,6 @@ from attnexp.architectures.decoder_only import DecoderOnly
 from attnexp.architectures.rnn import Rnn
 from attnexp.architectures.transformer import Transformer
 from attnexp.data.reverse import Reverse
-from attnexp.runs.summary import read_summary
 from attnexp.scores.additive import Additive
 from attnexp.tasks.seq2seq import SequenceToSequence
 from attnexp.training.graphs import WARM_UPS, Captured, CudaRecorder
@@ -177,25 +176,3 @@ def test_a_gpu_decodes_what_the_cpu_decodes(data, arch):
     answers = model.greedy(keys, mask, width).cpu()
     on_cpu = copy.deepcopy(model).cpu().greedy(keys.cpu(), mask.cpu(), width)
     assert answers.equal(on_cpu)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("optim=adam",), "the training step is a CUDA graph for batches of 20"),
-        (("optim=sgd",), "the gradient is a CUDA graph for batches of 20"),
-        (("precision=bf16",), "the training step is a CUDA graph for batches of 20"),
-        (("precision=fp64",), "the gradient is a CUDA graph for batches of 20"),
-    ],
-    ids=lambda value: value[0] if isinstance(value, tuple) else "",
-)
-def test_a_run_says_what_is_captured(succeeds, tmp_path, words, said):
-    small = ("data.num_train=90", "data.num_validation=5", "data.num_test=5", "data.max_length=3")
-    succeeds(
-        "data=reverse", *small, "train.batch_size=20", "train.max_epochs=2", "device=cuda", *words
-    )
-    (folder,) = (tmp_path / "outputs").iterdir()
-    assert said in (folder / "attnexp.log").read_text()
-    summary = read_summary(folder)
-    assert summary.peak_memory_mb > 0
-    assert 0 < summary.metrics["test_loss"] < 10

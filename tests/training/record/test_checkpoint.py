@@ -276,7 +276,14 @@ def test_a_damaged_checkpoint_is_said_and_not_used(damage, why, undisturbed, tmp
     assert numbers(tmp_path / "cut") == undisturbed("snapshots, dropout, a target")[0]
 
 
-@pytest.mark.parametrize("damage", [{"model": {}}, {"step": "many"}, {"optimizer": []}])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"step": "many"},
+        pytest.param({"model": {}}, marks=pytest.mark.slow),
+        pytest.param({"optimizer": []}, marks=pytest.mark.slow),
+    ],
+)
 def test_in_a_group_a_bad_checkpoint_costs_its_own_run_a_new_beginning(
     damage, default_handlers, tmp_path, monkeypatch
 ):
