@@ -14,7 +14,6 @@ from attnexp.core.errors import nearest_text
 from attnexp.d2l.devices import cpu, gpu, num_gpus, try_all_gpus, try_gpu
 from attnexp.d2l.figures import plot, set_axes, set_figsize, show_heatmaps, use_svg_display
 from attnexp.d2l.functions import ALIASES, add_to_class, check_len, check_shape
-from attnexp.d2l.images import FashionMNIST
 from attnexp.d2l.layers import (
     AdditiveAttention,
     AddNorm,
@@ -58,7 +57,6 @@ __all__ = [
     "DotProductAttention",
     "Encoder",
     "EncoderDecoder",
-    "FashionMNIST",
     "HyperParameters",
     "MTFraEng",
     "Module",
@@ -112,7 +110,10 @@ INSTEAD = {
         ("train_ch3", "train_epoch_ch3", "train_ch6", "train_ch8"),
         "Trainer(max_epochs).fit(model, data) trains",
     ),
-    "load_data_fashion_mnist": "FashionMNIST(batch_size) has the images",
+    **dict.fromkeys(
+        ("FashionMNIST", "load_data_fashion_mnist"),
+        "torchvision.datasets.FashionMNIST has the images, and a DataModule of yours their batches",
+    ),
     "load_data_time_machine": "`attnexp data=pairs` has text, and MTFraEng is here",
     "load_array": "torch.utils.data.DataLoader over a TensorDataset is it",
     "synthetic_data": "`attnexp data=sine_v1` has curves of numbers",
