@@ -1,11 +1,12 @@
-"""The tables of docs/choices.md list every choice, and say of each what it does."""
+"""The tables of docs/choices.md are what docs/choices.py writes, and true."""
 
 import re
+import runpy
 
 import pytest
 import torch
 import yaml
-from conftest import CONF, ROOT, choice_names
+from conftest import CONF, ROOT
 from hydra.utils import get_object
 
 from attnexp.architectures.positions import KINDS
@@ -16,21 +17,21 @@ TABLES = {
         [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()
     ]
     for heads, table in re.findall(
-        r"^\| `([\w.]+)=` .*\n\|[-|]+\|\n((?:\|.*\n)+)", PAGE, flags=re.MULTILINE
+        r"^\| `([\w.]+)=` .*\n\|[-| ]+\|\n((?:\|.*\n)+)", PAGE, flags=re.MULTILINE
     )
 }
 """The rows of each table, cut into cells, by the setting at its head."""
 
 
 def rows(group):
-    """Each choice of a table with the cells of its row, without the row on per_dimension."""
-    cut = {cells[0]: cells for cells in TABLES[group] if "per_dimension" not in cells[0]}
-    return [(name, cells) for first, cells in cut.items() for name in re.findall(r"`(\w+)`", first)]
+    """Each choice of a table with the cells of its row."""
+    return [(cells[0].strip("`"), cells) for cells in TABLES[group]]
 
 
-@pytest.mark.parametrize("group", ["model", "normalizer", "data", "arch"])
-def test_every_choice_has_its_row(group):
-    assert sorted(name for name, _ in rows(group)) == choice_names(group)
+def test_the_tables_are_as_the_choices_say():
+    assert {"model", "normalizer", "data", "arch"} == {*re.findall(r"<!-- conf/(\w+) -->", PAGE)}
+    written = runpy.run_path(str(ROOT / "docs" / "choices.py"))["written"]
+    assert written(PAGE) == PAGE, "run `python docs/choices.py`"
 
 
 def test_every_kind_of_positions_has_its_row():
@@ -56,14 +57,10 @@ def test_weights_sum_to_one_where_the_table_says_so(name, cells, settings_of):
 SIZES = {
     "sine": "{num_train} points",
     "sine_v1": "{num_train} points",
-    "copy": "{min_length} to {max_length} symbols out of {vocab_size}",
-    "reverse": "{min_length} to {max_length} symbols out of {vocab_size}",
-    "sort": "{min_length} to {max_length} symbols out of {vocab_size}",
     "mqar": "{length} symbols of {vocab_size:,}, {min_pairs} to {max_pairs} pairs",
-    "mqmtar": "{key_size} symbols out of {alphabet} in a context of {min_length} to {max_length}",
-    "flip_flop": "{min_length} to {max_length} instructions",
-    "nback": "{min_length} to {max_length} symbols: at each of the last {num_answers}",
-    "local_count": "{min_length} to {max_length} symbols in runs",
+    "nback": "{num_answers} of {min_length} to {max_length} symbols",
+    "local_count": "{num_answers} of {min_length} to {max_length} symbols",
+    "selective_copying": "{num_symbols} symbols at random places among blanks, {length} in all",
     "max": "{min_items} to {max_items} items",
     "first": "of {min_length} bits",
 }
