@@ -1,4 +1,4 @@
-"""Writes the tables of docs/choices.md from the YAML files of the choices: `python docs/choices.py`.
+"""Writes the tables of docs/choices.md from the choices: `python docs/choices.py`.
 
 A table follows the comment that names its group: `<!-- conf/model -->`. A row has the first line of
 the file, and a fact of the class.
