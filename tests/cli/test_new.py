@@ -2,11 +2,13 @@
 
 import csv
 import json
+import math
 import runpy
 import shutil
 import sys
 
 import pytest
+import torch
 from documented import blocks
 from imported import python
 
@@ -102,6 +104,16 @@ def test_an_order_of_ones_own_is_one_method(succeeds, tmp_path):
     for row in rows:
         first, *others = row["source"].split()
         assert row["target"].split() == [*others, first]
+
+
+def test_a_score_of_the_document_adapts_to_the_keys_that_are_left():
+    (code,) = (code for code in blocks("docs/own_code.md", "python") if "PerKeys" in code)
+    names = {}
+    exec(code, names)
+    queries, keys = torch.randn(3, 2, 4), torch.randn(3, 5, 4)
+    scores = names["PerKeys"](4, 4)(queries, keys, torch.tensor([1, 3, 5]))
+    for scored, q, k, n in zip(scores, queries, keys, (1, 3, 5), strict=True):
+        torch.testing.assert_close(scored, q @ k.T / 2 * math.log(n))
 
 
 @pytest.mark.parametrize("kind", KINDS)
