@@ -36,7 +36,7 @@ test-ray: .venv-ray/tested ## run the tests of Ray's launcher, in an environment
 	.venv-ray/bin/python -m pytest -m "" tests/sweeps/test_launchers.py -k ray
 
 test-lowest: .venv-lowest/tested ## run make test with the lowest versions that pyproject.toml allows
-	.venv-lowest/bin/python $(TESTS)
+	.venv-lowest/bin/python $(TESTS) --jaxtyping-packages=
 
 test-hydra-next: .venv-hydra-next/tested ## run the tests of configurations with the next version of Hydra
 	.venv-hydra-next/bin/python $(TESTS) tests/config tests/test_verbs.py tests/sweeps/test_plan.py

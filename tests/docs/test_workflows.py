@@ -24,9 +24,19 @@ def test_every_python_that_the_package_names_is_tested():
 
 def test_targets_of_make_are_there():
     made = [line.split()[1:] for job in CI.values() for line in lines(job) if line[:5] == "make "]
-    assert made == [["lint", "types", "docs"]]
+    assert made == [["lint", "types", "docs"], ["${{", "matrix.target", "}}"]]
+    scheduled = CI["versions"]["strategy"]["matrix"]["target"]
     makefile = (ROOT / "Makefile").read_text()
-    assert all(re.search(f"^{name}:", makefile, re.MULTILINE) for name in made[0])
+    names = [*made[0], *scheduled]
+    assert all(re.search(f"^{name}:", makefile, re.MULTILINE) for name in names)
+
+
+def test_every_environment_of_its_own_is_tested_each_week():
+    makefile = (ROOT / "Makefile").read_text()
+    own = re.findall(r"^\t\.venv-([\w-]+)/bin/python .*(?:pytest|TESTS)", makefile, re.MULTILINE)
+    scheduled = CI["versions"]["strategy"]["matrix"]["target"]
+    assert sorted(scheduled) == sorted(f"test-{name}" for name in own)
+    assert CI["versions"]["if"] == "github.event_name == 'schedule'"
 
 
 def test_the_wheel_is_built_once_and_tested_before_it_is_published():
