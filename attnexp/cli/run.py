@@ -64,7 +64,7 @@ def run_once(line: CommandLine, job: Job) -> None:
         console.say(f"This is one run of an experiment; -m runs it for all values of {axes}.")
     say_unused_alone(config)
     if finished_before(job) is not None:
-        check_unused(config)
+        check_unused(job)
         _shown_before(job)
         return
 
@@ -72,7 +72,7 @@ def run_once(line: CommandLine, job: Job) -> None:
         from attnexp.config import build
 
     try:
-        prepared = build.prepare(config, job.first_summary())
+        prepared = build.prepare(job)
     except ValueError as error:
         raise RequestError(str(error)) from error
     with (

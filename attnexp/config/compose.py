@@ -132,7 +132,7 @@ class CommandLine:
         config.hydra.mode = RunMode.RUN
         settings, key, code = identified(config)
         place = Place(Path(config.hydra.run.dir).absolute(), key, code)
-        return Job(config, place.refreshed(settings), self.command)
+        return Job(config, settings, place.first_found(settings), self.command)
 
     def composed_sweep(self) -> tuple[HydraContext, DictConfig]:
         """Return the configuration of the sweep as a whole, and the composer of its jobs."""

@@ -4,6 +4,7 @@ from collections.abc import Collection
 
 from omegaconf import DictConfig
 
+from attnexp.config.job import Job
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs.key import NEUTRAL
@@ -29,19 +30,19 @@ def say_unused_alone(config: DictConfig) -> None:
         console.say(f"no effect without -m: {', '.join(words)}")
 
 
-def check_unused(config: DictConfig) -> None:
+def check_unused(job: Job) -> None:
     """Check and name the settings that a run which has finished does not use.
 
     Raises RequestError if it would be refused if it ran again.
     """
-    words = _typed(config, OF_TRAINING)
+    words = _typed(job.config, OF_TRAINING)
     if not words:
         return
     if any(word not in ("device=cpu", "device=auto") for word in words):
         with console.status("loading PyTorch"):
             from attnexp.config import build
         try:
-            build.check_neutral(config)
+            build.check_neutral(job)
         except ValueError as error:
             raise RequestError(str(error)) from error
     console.say(f"no effect on finished runs: {', '.join(words)}")

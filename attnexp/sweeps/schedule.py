@@ -56,7 +56,7 @@ def sweep(
             show_plan(plan)
             return
         if plan.jobs and not plan.to_do:
-            check_unused(composer.job(axes, plan.jobs[0]).config)
+            check_unused(composer.job(axes, plan.jobs[0]))
         require_places(plan)
         run_compared(composer, plan, executor)
     finally:

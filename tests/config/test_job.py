@@ -1,6 +1,9 @@
-"""Settings of a job that are resolved when it is composed."""
+"""A job: its settings are resolved when it is composed, and nothing about it is made twice."""
 
 import hashlib
+import inspect
+import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -8,9 +11,41 @@ from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from attnexp.config.messages import explanation
-from attnexp.config.resolved import register_resolvers
+from attnexp.config.resolved import recorded, register_resolvers, resolved
+from attnexp.runs.files import stamp
+from attnexp.runs.key import identity, run_key
+from attnexp.runs.user_code import user_code
 
 FILE = {"path": "???", "sha256": "${sha256:${.path}}"}
+
+MADE = (resolved, recorded, identity, run_key, user_code)
+"""The functions that make the parts of a job."""
+
+
+def test_the_parts_of_a_job_are_made_once_in_a_run(succeeds, tmp_path):
+    """The code is found once more when the run is built, which refuses code that has changed."""
+    made: Counter[str] = Counter()
+    stamps: Counter[str] = Counter()
+    names = {inspect.unwrap(function).__code__: function.__name__ for function in MADE}
+    stamped = inspect.unwrap(stamp).__code__
+
+    def count(frame, event, _):
+        if event == "call" and frame.f_code in names:
+            made[names[frame.f_code]] += 1
+        elif event == "call" and frame.f_code is stamped:
+            stamps[str(frame.f_locals["path"])] += 1
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        succeeds("model=additive", "train.max_epochs=1", "figures=false", f"output_dir={tmp_path}")
+    finally:
+        sys.setprofile(before)
+    assert made == {"resolved": 1, "recorded": 1, "identity": 1, "run_key": 1, "user_code": 2}
+    (folder,) = tmp_path.iterdir()
+    under_lock = stamps.pop(str(folder / "summary.json"))
+    assert under_lock == 2  # when the job is composed, and when its folder is locked
+    assert set(stamps.values()) == {1}
 
 
 def test_a_setting_holds_the_digest_of_the_file_that_another_names(tmp_path):
