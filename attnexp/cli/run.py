@@ -63,9 +63,9 @@ def run_once(line: CommandLine, job: Job) -> None:
         axes = ", ".join(config.hydra.sweeper.params)
         console.say(f"This is one run of an experiment; -m runs it for all values of {axes}.")
     say_unused_alone(config)
-    if finished_before(job) is not None:
+    if summary := finished_before(job):
         check_unused(job)
-        _shown_before(job)
+        _show_again(job, summary)
         return
 
     with console.status("loading PyTorch"):
@@ -79,7 +79,8 @@ def run_once(line: CommandLine, job: Job) -> None:
         writable("output_dir", job.folder),
         hold(job.folder, on_busy=_waiting),
     ):
-        if _shown_before(job.refreshed()):
+        if summary := finished_before(job.refreshed()):
+            _show_again(job, summary)
             return
         summary = run_in_context(job, lambda: _executed(prepared, job.folder))
     show_run(job.folder, summary)
@@ -96,17 +97,14 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
         raise RunFailedError(_failure(folder, error)) from error
 
 
-def _shown_before(job: Job) -> bool:
-    """Show the run of a job if it has finished before, and return whether it has."""
-    summary = finished_before(job)
-    if summary is not None:
-        console.say("This run has finished before; rerun=true runs it again.")
-        if job.config.figures is not False:
-            from attnexp.training.record.pictures import draw_missing
+def _show_again(job: Job, summary: Summary) -> None:
+    """Show a run that has finished before."""
+    console.say("This run has finished before; rerun=true runs it again.")
+    if job.config.figures is not False:
+        from attnexp.training.record.pictures import draw_missing
 
-            summary = draw_missing(summary, job.folder)
-        show_run(job.folder, summary)
-    return summary is not None
+        summary = draw_missing(summary, job.folder)
+    show_run(job.folder, summary)
 
 
 def _waiting(holder: str) -> None:

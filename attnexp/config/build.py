@@ -105,13 +105,14 @@ def assemble(job: Job) -> PreparedRun:
     plain, opening = job.settings, job.first_summary()
     chosen = opening.choices
     seed = _checked_seed(plain)
+    data_seed = _checked_data_seed(plain, seed)
     threads = plain["threads"]
     if not 1 <= threads <= MOST_THREADS:
         raise RequestError(f"threads must be at least 1 and at most {MOST_THREADS}, got {threads}")
     prepare_processor(threads)
     choose_device(plain["device"])  # refused before data are made
     made = _checked_makers(job, GIVEN)
-    dataset: Dataset = made["data"](generator=generator(_checked_data_seed(plain, seed), "data"))
+    dataset: Dataset = made["data"](generator=generator(data_seed, "data"))
     device, why_device = choose_device(plain["device"], _pairs(dataset))
     precision = choose_precision(plain["precision"], device)
     if plain["batched"] and device.type == "cpu" and threads > 1:
@@ -120,10 +121,11 @@ def assemble(job: Job) -> PreparedRun:
             "replica's last digits would depend on the other replicas"
         )
     task: Task = made["task"]()
-    _check_fit(plain, chosen, dataset)
-    make_model = partial(
-        made["arch"], spec=dataset.spec, score=made["model"], **_normalizer(plain, chosen, made)
-    )
+    architecture = import_target(plain["arch"], "arch")
+    _check_fit(architecture, chosen, dataset)
+    make_model = partial(made["arch"], spec=dataset.spec, score=made["model"])
+    if _takes_normalizer(architecture, plain, chosen):
+        make_model = partial(make_model, normalizer=made["normalizer"])
     schedule = made["schedule"]()
     _check_schedule(schedule, plain["schedule"])
     with seeded(seed, "sizes"):
@@ -300,9 +302,10 @@ def _targets(value: Any) -> Iterator[str]:
             yield from _targets(each)
 
 
-def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:
-    needed = spec_type(import_target(plain["arch"], "arch"))
-    if isinstance(dataset.spec, needed):
+def _check_fit(
+    architecture: Callable[..., Any], chosen: Mapping[str, str], dataset: Dataset
+) -> None:
+    if isinstance(dataset.spec, spec_type(architecture)):
         return
     nodes = {c.name: cast(DictConfig, OmegaConf.load(c.path)) for c in choices("arch")}
     fitting = [
@@ -344,22 +347,22 @@ def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
         )
 
 
-def _normalizer(
-    plain: Mapping[str, Any], chosen: Mapping[str, str], made: Mapping[str, Callable[..., Any]]
-) -> dict[str, Callable[..., Any]]:
-    """Return the argument `normalizer` of the architecture, if it has one.
+def _takes_normalizer(
+    architecture: Callable[..., Any], plain: Mapping[str, Any], chosen: Mapping[str, str]
+) -> bool:
+    """Return whether an architecture has an argument `normalizer`.
 
     Raises RequestError if it has none and the softmax, which it computes, was not chosen.
     """
-    parameters = inspect.signature(import_target(plain["arch"], "arch")).parameters
+    parameters = inspect.signature(architecture).parameters
     if "normalizer" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return {"normalizer": made["normalizer"]}
+        return True
     if plain["normalizer"]["_target_"] != SOFTMAX:
         raise RequestError(
             f"arch={chosen['arch']} has no argument normalizer, so it cannot use "
             f"normalizer={chosen['normalizer']}: choose normalizer=softmax"
         )
-    return {}
+    return False
 
 
 def spec_type(architecture: Callable[..., Any]) -> type:
