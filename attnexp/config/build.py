@@ -18,8 +18,7 @@ from attnexp.config.groups import choices
 from attnexp.config.hydra_internals import make_partial
 from attnexp.config.job import Job
 from attnexp.config.model_memory import check_model_memory
-from attnexp.config.schema import check_finite, check_settings
-from attnexp.config.target import TARGET, import_target
+from attnexp.config.schema import TARGET, check_finite, check_settings, import_target
 from attnexp.core.batch import Points
 from attnexp.core.errors import RequestError, choices_text, message
 from attnexp.core.seeds import generator, seeded
@@ -355,14 +354,14 @@ def _takes_normalizer(
     Raises RequestError if it has none and the softmax, which it computes, was not chosen.
     """
     parameters = inspect.signature(architecture).parameters
-    if "normalizer" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return True
-    if plain["normalizer"]["_target_"] != SOFTMAX:
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    takes = takes_any or "normalizer" in parameters
+    if not takes and plain["normalizer"]["_target_"] != SOFTMAX:
         raise RequestError(
             f"arch={chosen['arch']} has no argument normalizer, so it cannot use "
             f"normalizer={chosen['normalizer']}: choose normalizer=softmax"
         )
-    return False
+    return takes
 
 
 def spec_type(architecture: Callable[..., Any]) -> type:

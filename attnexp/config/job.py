@@ -13,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp.config.hydra_internals import configure_logging
 from attnexp.config.resolved import chosen_of, recorded, resolved
+from attnexp.config.unknown import override_name
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import CHECKPOINT
 from attnexp.runs.key import run_key
@@ -170,3 +171,24 @@ def set_key(config: DictConfig, key: str) -> None:
     runtime = config.hydra.runtime
     with read_write(runtime), open_dict(runtime):
         runtime.run_key = key
+
+
+def override_dirname(hydra: DictConfig) -> str:
+    """Return the overrides of a job as the name of a folder.
+
+    They are as Hydra joins them, but without secrets, and interpolations are not resolved.
+    """
+    return _dirname(hydra, hydra.job.config.override_dirname)
+
+
+def dirname_as(form: Mapping[str, Any] | None = None, *, _root_: DictConfig) -> str:
+    """Return the value of `${hydra_override_dirname:}`, which Hydra 1.4 has for the above."""
+    hydra = _root_.hydra
+    return _dirname(hydra, OmegaConf.merge(hydra.job.config.override_dirname, form or {}))
+
+
+def _dirname(hydra: DictConfig, form: Any) -> str:
+    typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
+    words = [word for word in typed if override_name(word) not in form.exclude_keys]
+    dirname: str = form.item_sep.join(sorted(masked(words))).replace("=", form.kv_sep)
+    return dirname.replace("${", "{")

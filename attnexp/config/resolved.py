@@ -117,8 +117,9 @@ def recorded(config: DictConfig, plain: Mapping[str, Any]) -> dict[str, Any]:
         ) from error
     finally:
         _variables_by_name.reset(names)
+    named = _by_name(plain, by_name)
     masked(plain)  # learns secrets that another process has resolved
-    settings: dict[str, Any] = masked(_by_name(plain, by_name))
+    settings: dict[str, Any] = masked(named)
     return settings
 
 

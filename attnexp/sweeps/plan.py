@@ -22,9 +22,9 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from attnexp.config.compose import Loader, override_dirname
+from attnexp.config.compose import Loader
 from attnexp.config.hydra_internals import CachingConfigRepository
-from attnexp.config.job import Job, identified, set_key
+from attnexp.config.job import Job, identified, override_dirname, set_key
 from attnexp.config.resolved import chosen_of
 from attnexp.config.words import readable
 from attnexp.core.errors import RequestError, writable

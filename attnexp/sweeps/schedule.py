@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
-from attnexp.config.without_effect import check_unused
+from attnexp.config.words import check_unused
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, writable
 from attnexp.runs import lock

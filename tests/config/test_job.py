@@ -18,34 +18,30 @@ from attnexp.runs.user_code import user_code
 
 FILE = {"path": "???", "sha256": "${sha256:${.path}}"}
 
-MADE = (resolved, recorded, identity, run_key, user_code)
-"""The functions that make the parts of a job."""
+MADE = (resolved, recorded, identity, run_key, user_code, stamp)
+"""The functions that make the parts of a job. The last is of a path."""
 
 
 def test_the_parts_of_a_job_are_made_once_in_a_run(succeeds, tmp_path):
     """The code is found once more when the run is built, which refuses code that has changed."""
     made: Counter[str] = Counter()
-    stamps: Counter[str] = Counter()
-    names = {inspect.unwrap(function).__code__: function.__name__ for function in MADE}
-    stamped = inspect.unwrap(stamp).__code__
+    names = {inspect.unwrap(each).__code__: each.__name__ for each in MADE}
 
     def count(frame, event, _):
         if event == "call" and frame.f_code in names:
-            made[names[frame.f_code]] += 1
-        elif event == "call" and frame.f_code is stamped:
-            stamps[str(frame.f_locals["path"])] += 1
+            made[str(frame.f_locals.get("path", names[frame.f_code]))] += 1
 
-    before = sys.getprofile()
-    sys.setprofile(count)
     try:
+        sys.setprofile(count)
         succeeds("model=additive", "train.max_epochs=1", "figures=false", f"output_dir={tmp_path}")
     finally:
-        sys.setprofile(before)
-    assert made == {"resolved": 1, "recorded": 1, "identity": 1, "run_key": 1, "user_code": 2}
+        sys.setprofile(None)
     (folder,) = tmp_path.iterdir()
-    under_lock = stamps.pop(str(folder / "summary.json"))
-    assert under_lock == 2  # when the job is composed, and when its folder is locked
-    assert set(stamps.values()) == {1}
+    looked_at_under_the_lock = str(folder / "summary.json")
+    twice = {"user_code", looked_at_under_the_lock}
+    assert {name for name, times in made.items() if times > 1} == twice
+    assert {made[name] for name in twice} == {2}
+    assert {made[each.__name__] for each in MADE[:4]} == {1}
 
 
 def test_a_setting_holds_the_digest_of_the_file_that_another_names(tmp_path):
