@@ -21,6 +21,7 @@ def code(tmp_path, monkeypatch):
         "seed": 0,
         "model": {"_target_": "scored.Mine"},
         "optim": {"_target_": "torch.optim.SGD"},
+        "tracker": {"_target_": "tracked.Mine"},  # it decides no number
     }
 
     def write(**modules):
@@ -33,6 +34,7 @@ def code(tmp_path, monkeypatch):
 
     write(
         scored=SCORE,
+        tracked="class Mine: pass\n",
         helper="def twice(x):\n    return 2 * x\n",
         pack____init__="",
         pack__inner="from . import deep\nfrom .deep import *\nthree = 3\n",
