@@ -54,9 +54,8 @@ def prepared(words: tuple[str, ...], seeds: int) -> list[PreparedRun]:
     runs = []
     for seed in range(seeds):
         config.seed = seed
-        _, key, code = identified(config)
-        opening = Job(config, Place(Path(), key, code)).first_summary()
-        runs.append(build.prepare(config, opening))
+        settings, key, code = identified(config)
+        runs.append(build.prepare(Job(config, settings, Place(Path(), key, code))))
     return runs
 
 

@@ -28,18 +28,22 @@ STOCK = """
 from pathlib import Path
 import hydra
 from hydra.core.hydra_config import HydraConfig
+from omegaconf import OmegaConf
 from attnexp.config import build
 from attnexp.training import execute
-from attnexp.config.resolved import chosen_of, register_resolvers, resolved
-from attnexp.runs.summary import first_summary
+from attnexp.config.job import Job
+from attnexp.config.resolved import register_resolvers, resolved
+from attnexp.runs.place import Place
 
 register_resolvers()
 
 @hydra.main(version_base="1.3", config_path={conf!r}, config_name="config")
 def main(config):
-    node = HydraConfig.get().runtime
-    opening = first_summary('key', resolved(config), chosen_of(node.choices))
-    execute.execute(build.prepare(config, opening), Path(node.output_dir))
+    folder = Path(HydraConfig.get().runtime.output_dir)
+    OmegaConf.set_struct(config, False)
+    config.merge_with(HydraConfig.instance().cfg)
+    job = Job(config, resolved(config), Place(folder, 'key'))
+    execute.execute(build.prepare(job), job.folder)
 
 main()
 """

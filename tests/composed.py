@@ -28,19 +28,18 @@ def composed(*words: str, device: str = "cpu") -> DictConfig:
         return compose("config", [*words, f"device={device}"], return_hydra_config=True)
 
 
-def opening_of(config: DictConfig) -> Summary:
-    _, key, code = identified(config)
-    return Job(config, Place(Path(), key, code)).first_summary()
+def job_of(config: DictConfig, folder: Path = Path()) -> Job:
+    settings, key, code = identified(config)
+    return Job(config, settings, Place(folder, key, code))
 
 
 def prepared(*words: str, device: str = "cpu") -> PreparedRun:
-    config = composed(*words, device=device)
-    return build.prepare(config, opening_of(config))
+    return build.prepare(job_of(composed(*words, device=device)))
 
 
 @cache
 def _opening() -> Summary:
-    return opening_of(composed())
+    return job_of(composed()).first_summary()
 
 
 def training(model, dataset, task, optimizer, schedule, settings, order) -> Training:

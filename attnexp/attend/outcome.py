@@ -60,13 +60,13 @@ def attend(job: "Job", request: Request) -> Outcome:
         make = described.lengths if name == "valid_lens" else described.tensor
         made[name] = make(generator(seed, f"attend {name}"))
     given = fitted(made)
-    normalizer = make_normalizer(job.config)
+    normalizer = make_normalizer(job)
     parameters = dict(normalizer.named_parameters())
     if "scores" in given:
         score, scores = None, given["scores"]
     else:
         sizes = given["queries"].shape[-1], given["keys"].shape[-1]
-        score = make_score(job.config, *sizes)
+        score = make_score(job, *sizes)
         with torch.no_grad():
             scores = score(given["queries"], given["keys"], given.get("valid_lens"))
         parameters = {**dict(score.named_parameters()), **parameters}

@@ -51,8 +51,8 @@ def measure(line: Sequence[str], lengths: Sequence[int], times: int) -> Costs:
     assert job is not None
     prepare_processor(threads=1)
     device, _ = choose_device(job.config.device)
-    score = make_score(job.config, DIM, DIM)
-    normalizer = make_normalizer(job.config)
+    score = make_score(job, DIM, DIM)
+    normalizer = make_normalizer(job)
     attention = AttentionPooling(score, DIM, lambda heads: normalizer).to(device)
     generator = torch.Generator().manual_seed(0)
     found: Costs = {}

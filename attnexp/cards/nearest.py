@@ -67,10 +67,10 @@ def nearest(
         assert job is not None
         module: torch.nn.Module
         if group == "normalizer":
-            module = make_normalizer(job.config)
+            module = make_normalizer(job)
             weights = module(scores)
         else:
-            module = make_score(job.config, DIM, DIM)
+            module = make_score(job, DIM, DIM)
             weights = torch.softmax(module(queries, keys), dim=-1)
         return weights, sum(parameter.numel() for parameter in module.parameters())
 

@@ -11,7 +11,7 @@ from attnexp.config.compose import CommandLine
 from attnexp.config.job import Job, finished_before, run_in_context
 from attnexp.config.messages import ComposeErrors
 from attnexp.config.unknown import UnknownSettingError
-from attnexp.config.without_effect import check_unused, say_unused_alone
+from attnexp.config.words import check_unused, say_unused_alone
 from attnexp.core import console
 from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
 from attnexp.core.secrets import MASK
@@ -62,24 +62,25 @@ def run_once(line: CommandLine, job: Job) -> None:
     if config.hydra.sweeper.get("params"):
         axes = ", ".join(config.hydra.sweeper.params)
         console.say(f"This is one run of an experiment; -m runs it for all values of {axes}.")
-    say_unused_alone(config)
-    if finished_before(job) is not None:
-        check_unused(config)
-        _shown_before(job)
+    say_unused_alone(job)
+    if summary := finished_before(job):
+        check_unused(job)
+        _show_again(job, summary)
         return
 
     with console.status("loading PyTorch"):
         from attnexp.config import build
 
     try:
-        prepared = build.prepare(config, job.first_summary())
+        prepared = build.prepare(job)
     except ValueError as error:
         raise RequestError(str(error)) from error
     with (
         writable("output_dir", job.folder),
         hold(job.folder, on_busy=_waiting),
     ):
-        if _shown_before(job.refreshed()):
+        if summary := finished_before(job.refreshed()):
+            _show_again(job, summary)
             return
         summary = run_in_context(job, lambda: _executed(prepared, job.folder))
     show_run(job.folder, summary)
@@ -96,17 +97,14 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
         raise RunFailedError(_failure(folder, error)) from error
 
 
-def _shown_before(job: Job) -> bool:
-    """Show the run of a job if it has finished before, and return whether it has."""
-    summary = finished_before(job)
-    if summary is not None:
-        console.say("This run has finished before; rerun=true runs it again.")
-        if job.config.figures is not False:
-            from attnexp.training.record.pictures import draw_missing
+def _show_again(job: Job, summary: Summary) -> None:
+    """Show a run that has finished before."""
+    console.say("This run has finished before; rerun=true runs it again.")
+    if job.config.figures is not False:
+        from attnexp.training.record.pictures import draw_missing
 
-            summary = draw_missing(summary, job.folder)
-        show_run(job.folder, summary)
-    return summary is not None
+        summary = draw_missing(summary, job.folder)
+    show_run(job.folder, summary)
 
 
 def _waiting(holder: str) -> None:

@@ -16,17 +16,15 @@ from omegaconf import DictConfig, OmegaConf
 from attnexp.architectures.base import Architecture
 from attnexp.config.groups import choices
 from attnexp.config.hydra_internals import make_partial
+from attnexp.config.job import Job
 from attnexp.config.model_memory import check_model_memory
-from attnexp.config.resolved import resolved
-from attnexp.config.schema import check_finite, check_settings
-from attnexp.config.target import TARGET, import_target
+from attnexp.config.schema import TARGET, check_finite, check_settings, import_target
 from attnexp.core.batch import Points
 from attnexp.core.errors import RequestError, choices_text, message
 from attnexp.core.seeds import generator, seeded
 from attnexp.data.base import Dataset
 from attnexp.normalizers.base import Normalizer
-from attnexp.runs.key import identity
-from attnexp.runs.summary import Summary, error_text
+from attnexp.runs.summary import error_text
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.scores.base import Score
 from attnexp.tasks.base import Task
@@ -78,13 +76,13 @@ FINITE = ("model", "normalizer", "arch", "data")
 """Groups in whose formulas an infinite number has no meaning."""
 
 
-def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
+def prepare(job: Job) -> PreparedRun:
     """Build everything that training needs, and write nothing.
 
-    `opening` is the summary of the run before it is built. Raises RequestError or ValueError for a
-    configuration that cannot work, and if the user's code has changed since it was composed.
+    Raises RequestError or ValueError for a configuration that cannot work, and if the user's code
+    has changed since the job was composed.
     """
-    run = assemble(config, opening)
+    run = assemble(job)
     Target(run.settings, run.task, run.dataset)  # a target that cannot be reached is refused now
     if trainable(run.model):
         _check_pairs(run.settings, run.dataset)
@@ -98,21 +96,22 @@ def prepare(config: DictConfig, opening: Summary) -> PreparedRun:
     return run
 
 
-def assemble(config: DictConfig, opening: Summary) -> PreparedRun:
+def assemble(job: Job) -> PreparedRun:
     """Build a run as `prepare` does, for what needs no training: no optimizer is made.
 
     Making one imports PyTorch's compiler, which takes seconds.
     """
-    plain = resolved(config)
+    plain, opening = job.settings, job.first_summary()
     chosen = opening.choices
     seed = _checked_seed(plain)
+    data_seed = _checked_data_seed(plain, seed)
     threads = plain["threads"]
     if not 1 <= threads <= MOST_THREADS:
         raise RequestError(f"threads must be at least 1 and at most {MOST_THREADS}, got {threads}")
     prepare_processor(threads)
     choose_device(plain["device"])  # refused before data are made
-    made = _checked_makers(config, plain, GIVEN)
-    dataset: Dataset = made["data"](generator=generator(_checked_data_seed(plain, seed), "data"))
+    made = _checked_makers(job, GIVEN)
+    dataset: Dataset = made["data"](generator=generator(data_seed, "data"))
     device, why_device = choose_device(plain["device"], _pairs(dataset))
     precision = choose_precision(plain["precision"], device)
     if plain["batched"] and device.type == "cpu" and threads > 1:
@@ -121,17 +120,18 @@ def assemble(config: DictConfig, opening: Summary) -> PreparedRun:
             "replica's last digits would depend on the other replicas"
         )
     task: Task = made["task"]()
-    _check_fit(plain, chosen, dataset)
-    make_model = partial(
-        made["arch"], spec=dataset.spec, score=made["model"], **_normalizer(plain, chosen, made)
-    )
+    architecture = import_target(plain["arch"], "arch")
+    _check_fit(architecture, chosen, dataset)
+    make_model = partial(made["arch"], spec=dataset.spec, score=made["model"])
+    if _takes_normalizer(architecture, plain, chosen):
+        make_model = partial(make_model, normalizer=made["normalizer"])
     schedule = made["schedule"]()
     _check_schedule(schedule, plain["schedule"])
     with seeded(seed, "sizes"):
         check_model_memory(make_model, precision.dtype)
     with seeded(seed, "initialisation"):
         model = make_model().to(device, precision.dtype)
-    if edited := changed_modules(opening.code, user_code(identity(plain))):
+    if edited := changed_modules(job.place.code, user_code(plain)):
         raise RequestError(
             f"{', '.join(edited)}: the code was edited after the command began; the same command "
             "runs it as it is now"
@@ -160,34 +160,32 @@ def _pairs(dataset: Dataset) -> int | None:
     return train.queries.shape[1] * train.keys.shape[1] if isinstance(train, Points) else None
 
 
-def check_neutral(config: DictConfig) -> None:
+def check_neutral(job: Job) -> None:
     """Check the device, the tracker and the settings of training, without building a run.
 
     Raises RequestError or ValueError as `prepare` does.
     """
-    plain = resolved(config)
-    choose_device(plain["device"])
-    for make in _checked_makers(config, plain, ["tracker", "train"]).values():
+    choose_device(job.settings["device"])
+    for make in _checked_makers(job, ["tracker", "train"]).values():
         make()
 
 
-def make_score(config: DictConfig, query_dim: int, key_dim: int) -> Score:
-    """Build the score of a configuration alone, untrained, for queries and keys of these sizes.
+def make_score(job: Job, query_dim: int, key_dim: int) -> Score:
+    """Build the score of a job alone, untrained, for queries and keys of these sizes.
 
     Raises RequestError or ValueError for settings that cannot work.
     """
-    return _make_alone(config, "model", query_dim=query_dim, key_dim=key_dim)
+    return _make_alone(job, "model", query_dim=query_dim, key_dim=key_dim)
 
 
-def make_normalizer(config: DictConfig) -> Normalizer:
-    """Build the normalizer of a configuration alone, for one head. Raises as `make_score`."""
-    return _make_alone(config, "normalizer", heads=1)
+def make_normalizer(job: Job) -> Normalizer:
+    """Build the normalizer of a job alone, for one head. Raises as `make_score`."""
+    return _make_alone(job, "normalizer", heads=1)
 
 
-def _make_alone(config: DictConfig, group: str, **given: int) -> Any:
-    plain = resolved(config)
-    seed = _checked_seed(plain)
-    make = partial(_checked_makers(config, plain, [group])[group], **given)
+def _make_alone(job: Job, group: str, **given: int) -> Any:
+    seed = _checked_seed(job.settings)
+    make = partial(_checked_makers(job, [group])[group], **given)
     with seeded(seed, "sizes"):
         check_model_memory(make, torch.float32)
     with seeded(seed, "initialisation"):
@@ -211,19 +209,18 @@ def _checked_data_seed(plain: Mapping[str, Any], seed: int) -> int:
     return own
 
 
-def _checked_makers(
-    config: DictConfig, plain: Mapping[str, Any], groups: Collection[str]
-) -> dict[str, Callable[..., Any]]:
+def _checked_makers(job: Job, groups: Collection[str]) -> dict[str, Callable[..., Any]]:
     """Return the maker of each group's object, after a check of its settings.
 
     Raises RequestError for settings that its target does not take.
     """
+    plain = job.settings
     for group in groups:
         check_settings(plain[group], import_target(plain[group], group), group, GIVEN[group])
     for group in FINITE:
         if group in groups:
             check_finite(plain[group], group)
-    return {group: partial(_made, group, config[group], plain[group]) for group in groups}
+    return {group: partial(_made, group, job.config[group], plain[group]) for group in groups}
 
 
 @dataclass(frozen=True)
@@ -304,9 +301,10 @@ def _targets(value: Any) -> Iterator[str]:
             yield from _targets(each)
 
 
-def _check_fit(plain: Mapping[str, Any], chosen: Mapping[str, str], dataset: Dataset) -> None:
-    needed = spec_type(import_target(plain["arch"], "arch"))
-    if isinstance(dataset.spec, needed):
+def _check_fit(
+    architecture: Callable[..., Any], chosen: Mapping[str, str], dataset: Dataset
+) -> None:
+    if isinstance(dataset.spec, spec_type(architecture)):
         return
     nodes = {c.name: cast(DictConfig, OmegaConf.load(c.path)) for c in choices("arch")}
     fitting = [
@@ -348,22 +346,22 @@ def _check_pairs(settings: TrainSettings, dataset: Dataset) -> None:
         )
 
 
-def _normalizer(
-    plain: Mapping[str, Any], chosen: Mapping[str, str], made: Mapping[str, Callable[..., Any]]
-) -> dict[str, Callable[..., Any]]:
-    """Return the argument `normalizer` of the architecture, if it has one.
+def _takes_normalizer(
+    architecture: Callable[..., Any], plain: Mapping[str, Any], chosen: Mapping[str, str]
+) -> bool:
+    """Return whether an architecture has an argument `normalizer`.
 
     Raises RequestError if it has none and the softmax, which it computes, was not chosen.
     """
-    parameters = inspect.signature(import_target(plain["arch"], "arch")).parameters
-    if "normalizer" in parameters or any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
-        return {"normalizer": made["normalizer"]}
-    if plain["normalizer"]["_target_"] != SOFTMAX:
+    parameters = inspect.signature(architecture).parameters
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    takes = takes_any or "normalizer" in parameters
+    if not takes and plain["normalizer"]["_target_"] != SOFTMAX:
         raise RequestError(
             f"arch={chosen['arch']} has no argument normalizer, so it cannot use "
             f"normalizer={chosen['normalizer']}: choose normalizer=softmax"
         )
-    return {}
+    return takes
 
 
 def spec_type(architecture: Callable[..., Any]) -> type:

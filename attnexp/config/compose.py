@@ -28,9 +28,7 @@ from hydra.types import HydraContext, RunMode
 from omegaconf import DictConfig, OmegaConf, flag_override
 from omegaconf.errors import InterpolationValidationError
 
-from attnexp.config.apart import Variants, apart, merged, swept_groups
 from attnexp.config.documents import read_bounded
-from attnexp.config.forms import NAME, VALUE, check_forms, check_option, setting_of, word_shown
 from attnexp.config.groups import conf_dir, top_level
 from attnexp.config.hydra_internals import (
     CachingConfigRepository,
@@ -45,13 +43,28 @@ from attnexp.config.hydra_internals import (
     register_resolver,
     take_messages,
 )
-from attnexp.config.job import Job, identified
-from attnexp.config.messages import ComposeErrors, explanation, override_name
+from attnexp.config.job import Job, dirname_as, identified, override_dirname
+from attnexp.config.messages import ComposeErrors, explanation
 from attnexp.config.resolved import HYDRA, register_resolvers
 from attnexp.config.schema import check_type
 from attnexp.config.trust import search_user_modules
-from attnexp.config.unknown import UnknownSettingError
-from attnexp.config.words import readable
+from attnexp.config.unknown import (
+    UnknownSettingError,
+    Variants,
+    apart,
+    merged,
+    override_name,
+    word_shown,
+)
+from attnexp.config.words import (
+    NAME,
+    VALUE,
+    check_forms,
+    check_option,
+    readable,
+    setting_of,
+    swept_groups,
+)
 from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.core.secrets import MASK
 from attnexp.runs.files import stamp
@@ -132,7 +145,7 @@ class CommandLine:
         config.hydra.mode = RunMode.RUN
         settings, key, code = identified(config)
         place = Place(Path(config.hydra.run.dir).absolute(), key, code)
-        return Job(config, place.refreshed(settings), self.command)
+        return Job(config, settings, place.first_found(settings), self.command)
 
     def composed_sweep(self) -> tuple[HydraContext, DictConfig]:
         """Return the configuration of the sweep as a whole, and the composer of its jobs."""
@@ -302,7 +315,7 @@ def start(config_dir: str | None, command: str | None = None) -> "ComposingHydra
     register_resolvers()
     GlobalHydra.instance().clear()
     hydra = ComposingHydra(task_name="attnexp", config_loader=Loader(search_path, command))
-    register_resolver("hydra_override_dirname", _override_dirname)  # Hydra 1.4's shows secrets
+    register_resolver("hydra_override_dirname", dirname_as)  # Hydra 1.4's shows secrets
     GlobalHydra.instance().initialize(hydra)
     return hydra
 
@@ -363,27 +376,6 @@ class Loader(ConfigLoaderImpl):
             found: CachingConfigRepository
             _, found = self._parse_overrides_and_create_caching_repo(config_name, overrides)
             return found
-
-
-def override_dirname(hydra: DictConfig) -> str:
-    """Return the overrides of a job as the name of a folder.
-
-    They are as Hydra joins them, but without secrets, and interpolations are not resolved.
-    """
-    return _dirname(hydra, hydra.job.config.override_dirname)
-
-
-def _override_dirname(form: Mapping[str, Any] | None = None, *, _root_: DictConfig) -> str:
-    """Return the value of `${hydra_override_dirname:}`, which Hydra 1.4 has for the above."""
-    hydra = _root_.hydra
-    return _dirname(hydra, OmegaConf.merge(hydra.job.config.override_dirname, form or {}))
-
-
-def _dirname(hydra: DictConfig, form: Any) -> str:
-    typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
-    words = [word for word in typed if override_name(word) not in form.exclude_keys]
-    dirname: str = form.item_sep.join(sorted(masked(words))).replace("=", form.kv_sep)
-    return dirname.replace("${", "{")
 
 
 class ComposingHydra(Hydra):

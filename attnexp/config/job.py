@@ -1,10 +1,9 @@
 """A job: the configuration of one run, its place, and its surroundings from Hydra."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,9 +13,10 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 
 from attnexp.config.hydra_internals import configure_logging
 from attnexp.config.resolved import chosen_of, recorded, resolved
+from attnexp.config.unknown import override_name
 from attnexp.core.errors import RequestError
 from attnexp.runs.files import CHECKPOINT
-from attnexp.runs.key import identity, run_key
+from attnexp.runs.key import run_key
 from attnexp.runs.place import Place
 from attnexp.runs.redaction import masked
 from attnexp.runs.summary import Summary, first_summary
@@ -29,10 +29,12 @@ Result = TypeVar("Result")
 class Job:
     """A composed configuration, Hydra's node included, and the place of the run.
 
-    `command` is the command line as it was typed.
+    `settings` is the configuration of the run as plain values, `command` the command line as it was
+    typed. Both, and the key and the code of the place, are made once, when the job is composed.
     """
 
     config: DictConfig
+    settings: Mapping[str, Any]
     place: Place
     command: str | None = None
 
@@ -41,18 +43,13 @@ class Job:
         """The folder of the run."""
         return self.place.folder
 
-    @cached_property
-    def settings(self) -> dict[str, Any]:
-        """The configuration of the run as plain values."""
-        return resolved(self.config)
-
     def first_summary(self) -> Summary:
         """Return the summary of the run before anything of it is built, without secrets."""
         hydra = self.config.hydra
         folders = (s.path for s in hydra.runtime.config_sources if s.provider == "command-line")
         return first_summary(
             self.place.key,
-            recorded(self.config),
+            recorded(self.config, self.settings),
             self.chosen,
             code=dict(self.place.code),
             command=self.command,
@@ -163,7 +160,7 @@ def identified(config: DictConfig) -> tuple[dict[str, Any], str, dict[str, str]]
     `${run_name:}` has the key from then on. Raises as `resolved`.
     """
     settings = resolved(config)
-    code = user_code(identity(settings))
+    code = user_code(settings)
     key = run_key(settings, code)
     set_key(config, key)
     return settings, key, code
@@ -174,3 +171,24 @@ def set_key(config: DictConfig, key: str) -> None:
     runtime = config.hydra.runtime
     with read_write(runtime), open_dict(runtime):
         runtime.run_key = key
+
+
+def override_dirname(hydra: DictConfig) -> str:
+    """Return the overrides of a job as the name of a folder.
+
+    They are as Hydra joins them, but without secrets, and interpolations are not resolved.
+    """
+    return _dirname(hydra, hydra.job.config.override_dirname)
+
+
+def dirname_as(form: Mapping[str, Any] | None = None, *, _root_: DictConfig) -> str:
+    """Return the value of `${hydra_override_dirname:}`, which Hydra 1.4 has for the above."""
+    hydra = _root_.hydra
+    return _dirname(hydra, OmegaConf.merge(hydra.job.config.override_dirname, form or {}))
+
+
+def _dirname(hydra: DictConfig, form: Any) -> str:
+    typed: Any = OmegaConf.to_container(hydra.overrides.task, resolve=False)
+    words = [word for word in typed if override_name(word) not in form.exclude_keys]
+    dirname: str = form.item_sep.join(sorted(masked(words))).replace("=", form.kv_sep)
+    return dirname.replace("${", "{")

@@ -10,8 +10,7 @@ from typing import Any
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices
-from attnexp.config.schema import check_settings
-from attnexp.config.target import TARGET, import_target
+from attnexp.config.schema import TARGET, check_settings, import_target
 from attnexp.core.errors import RequestError, message
 from attnexp.probe.interventions import NamedLaw
 from attnexp.probe.laws.base import Law

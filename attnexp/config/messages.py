@@ -9,7 +9,14 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from yaml import MarkedYAMLError, YAMLError
 
 from attnexp.config.groups import choices, groups_with, top_level
-from attnexp.config.unknown import SHOWN, UnknownSettingError, choosing, unknown_setting
+from attnexp.config.unknown import (
+    SHOWN,
+    UnknownSettingError,
+    choosing,
+    override_name,
+    unknown_setting,
+    word_shown,
+)
 from attnexp.config.words import closed
 from attnexp.core.errors import (
     MOST_NEAR,
@@ -22,7 +29,6 @@ from attnexp.core.errors import (
     with_choices,
 )
 from attnexp.core.synonyms import settings_for, synonyms
-from attnexp.runs.redaction import masked
 from attnexp.runs.settings import GROUPS, leaves
 from attnexp.runs.sources import SourceError
 
@@ -77,10 +83,7 @@ def explanation(
     text = " ".join(str(cause) for cause in causes(error))
     unknown = re.search(r"Could not (?:override|delete from config\.) '([^']+)'", text)
     if unknown:
-        path = unknown[1]
-        if sentence := apart(path):
-            return sentence
-        return _unknown(path, settings_of, overrides)
+        return apart(unknown[1]) or _unknown(unknown[1], settings_of, overrides)
     if re.search(r"Config group override (deletion )?(value )?must be a", text):
         return _bad_choice(overrides)
     group = re.search(r"config group '([^']+)' does not", text)
@@ -102,8 +105,7 @@ def _unreadable(word: str) -> str:
     if signs := re.findall(r"[^\w.@/:$~+-]", name, re.ASCII):
         return f"{problem}: a name has a-z, A-Z, 0-9, _ and -, got '{signs[0]}'"
     if (whole := closed(word)) != word:
-        (shown,) = masked([whole])
-        return f"{problem}: write '{shortened_value(shown, SHOWN)}', with each bracket closed"
+        return f"{problem}: write '{word_shown(whole)}', with each bracket closed"
     return (
         f"{problem}: write name=value, and quote a value that holds brackets, quotes or an equals "
         "sign, as in 'name=\"f(x)\"'"
@@ -197,8 +199,3 @@ def _first_words(error: BaseException) -> str:
             named = next((line[9:].strip() for line in lines if line.startswith("full_key:")), "")
             return f"{named}: {lines[0]}" if named else lines[0]
     return type(error).__name__
-
-
-def override_name(override: str) -> str:
-    """Return the setting or group that an override is for."""
-    return override.lstrip("+~").partition("=")[0].partition("@")[0]

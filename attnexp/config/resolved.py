@@ -15,7 +15,7 @@ from attnexp.config.hydra_internals import register_resolver
 from attnexp.config.schema import check_settings
 from attnexp.core.errors import RequestError
 from attnexp.core.secrets import learn
-from attnexp.runs.key import NEUTRAL, identity, run_key, run_name
+from attnexp.runs.key import NEUTRAL, run_key, run_name
 from attnexp.runs.redaction import holds_mask, is_secret, masked
 from attnexp.runs.settings import leaves
 from attnexp.runs.sources import digest
@@ -100,8 +100,8 @@ def _require_no_mask(settings: Mapping[str, Any]) -> None:
             )
 
 
-def recorded(config: DictConfig) -> dict[str, Any]:
-    """Return attnexp's part of a configuration as a run folder records it.
+def recorded(config: DictConfig, plain: Mapping[str, Any]) -> dict[str, Any]:
+    """Return attnexp's part of a configuration, resolved as `plain`, as a run folder records it.
 
     Text that depends on the environment has `${oc.env:NAME}` in place of the variable's value, and
     the values of secrets are masked. Raises RequestError if a variable decides which setting
@@ -117,9 +117,9 @@ def recorded(config: DictConfig) -> dict[str, Any]:
         ) from error
     finally:
         _variables_by_name.reset(names)
-    plain = _plain(config)
-    masked(plain)  # learns secrets that come from the environment
-    settings: dict[str, Any] = masked(_by_name(plain, by_name))
+    named = _by_name(plain, by_name)
+    masked(plain)  # learns secrets that another process has resolved
+    settings: dict[str, Any] = masked(named)
     return settings
 
 
@@ -134,9 +134,11 @@ def chosen_of(choices: Mapping[str, Any]) -> dict[str, str]:
 
 def _run_name(*, _root_: DictConfig) -> str:
     runtime = _root_.hydra.runtime
-    settings = _plain(_root_)
-    key = runtime.get("run_key") or run_key(settings, user_code(identity(settings)))
-    return run_name(settings, chosen_of(runtime.choices), key)
+    key = runtime.get("run_key")
+    if key is None:
+        settings = _plain(_root_)
+        key = run_key(settings, user_code(settings))
+    return run_name(_root_, chosen_of(runtime.choices), key)
 
 
 _variables_by_name = ContextVar("_variables_by_name", default=False)
@@ -150,12 +152,10 @@ _MARK = re.compile("\0([^\0]+)\0")
 
 
 def _environment(name: str, *default: Any) -> str | None:
-    if _variables_by_name.get() and name in os.environ:
-        return f"\0{name}\0"
     value: str | None = oc.env(name, *default)
     if value is not None and name != WORKING and is_secret(name, value):
         learn(value)
-    return value
+    return f"\0{name}\0" if _variables_by_name.get() and name in os.environ else value
 
 
 def _decode(text: str | None, *, _parent_: Any, _node_: Any) -> Any:

@@ -5,18 +5,20 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from attnexp.config.build import assemble, prepare
 from attnexp.config.documents import read_bounded
 from attnexp.config.groups import choices
-from attnexp.config.resolved import recorded, register_resolvers, resolved
+from attnexp.config.job import Job
+from attnexp.config.resolved import HYDRA, register_resolvers, resolved
 from attnexp.config.trust import VARIABLE, Trust, checked_config
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text
 from attnexp.runs.files import UnreadableRunError
-from attnexp.runs.key import identity, run_key
-from attnexp.runs.summary import Summary, error_text, first_summary, require_computed
+from attnexp.runs.key import run_key
+from attnexp.runs.place import Place
+from attnexp.runs.summary import Summary, error_text, require_computed
 from attnexp.runs.user_code import changed_modules, user_code
 from attnexp.training.prepared_run import PreparedRun
 from attnexp.training.record.stored_tensors import read_parameters
@@ -77,7 +79,7 @@ def rebuild(
     folder: Path,
     trust: Trust,
     instead: Mapping[str, Any] = REPEATED,
-    make: Callable[[DictConfig, Summary], PreparedRun] = prepare,
+    make: Callable[[Job], PreparedRun] = prepare,
 ) -> PreparedRun:
     """Build the run of a folder anew by `make`, with some settings in place of its own.
 
@@ -89,14 +91,16 @@ def rebuild(
     register_resolvers()
     try:
         checked = checked_config(stored, trust)
-        code = user_code(identity(checked))
+        code = user_code(checked)
         if changed := changed_modules(summary.code, code):
             console.warn(f"{', '.join(changed)}: the code has changed since {folder} was computed")
         if variables := sorted(set(VARIABLE.findall(str(checked)))):
             _check_variables(variables, {**checked, **REPEATED}, summary)
-        config = OmegaConf.create({**checked, **instead})
-        key = run_key(resolved(config), code)
-        return make(config, first_summary(key, recorded(config), summary.choices, code=code))
+        runtime = {"choices": summary.choices, "config_sources": []}
+        hydra = {"runtime": runtime, "overrides": {"task": []}}
+        config = OmegaConf.create({**checked, **instead, HYDRA: hydra})
+        settings = resolved(config)
+        return make(Job(config, settings, Place(folder, run_key(settings, code), code)))
     except RequestError:
         raise
     except (Exception, SystemExit) as error:  # what is in the folder may be of any kind

@@ -1,4 +1,4 @@
-"""Checks settings against the signature of the class or function that they configure.
+"""The class or function that settings configure, and the check of settings against its signature.
 
 A plain constructor signature is the schema of its YAML: a name that is not a parameter, a value of
 another type and a parameter without a value are refused before anything runs.
@@ -7,20 +7,17 @@ another type and a parameter without a value are refused before anything runs.
 import inspect
 import math
 import re
+import sys
 import types
 from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
+from importlib import import_module
 from typing import Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
-from attnexp.config.unknown import UnknownSettingError
-from attnexp.core.errors import (
-    RequestError,
-    choices_text,
-    nearest_text,
-    shortened_value,
-)
+from attnexp.config.unknown import SHOWN, UnknownSettingError
+from attnexp.core.errors import RequestError, choices_text, message, nearest_text, shortened_value
 from attnexp.core.secrets import MASK
 from attnexp.runs.redaction import is_secret
 
@@ -41,8 +38,30 @@ OF_HYDRA = {"_target_": str, "_recursive_": bool, "_convert_": str}
 LARGEST = 2**63 - 1
 """The largest whole number that tensors and files of a run can hold."""
 
-SHOWN = 60
-"""Characters of a value in a message."""
+TARGET = "_target_"
+"""The key whose value is imported and called."""
+
+
+def import_target(settings: Mapping[str, Any], path: str) -> Callable[..., Any]:
+    """Return the class or function that settings are for.
+
+    `path` is that of the settings, such as `model`. Raises RequestError if they name none, or one
+    that cannot be imported or called.
+    """
+    name = settings.get(TARGET)
+    if name is None:
+        raise RequestError(f"{path} has no {TARGET}: it names the class or function to call")
+    module, _, attribute = str(name).rpartition(".")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (Exception, SystemExit) as error:  # a module of the user's may raise anything
+        near = nearest_text(attribute, vars(sys.modules[module])) if module in sys.modules else ""
+        problem = f"{path}.{TARGET}: '{name}' cannot be imported: {message(error)}"
+        raise RequestError(f"{problem}.{near}" if near else problem) from error
+    if not callable(found):
+        raise RequestError(f"{path}.{TARGET}: '{name}' is not a class or a function")
+    made: Callable[..., Any] = found
+    return made
 
 
 def check_settings(

@@ -17,7 +17,7 @@ from typing import Any
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import check_own, conf_dir
-from attnexp.config.target import TARGET
+from attnexp.config.schema import TARGET
 from attnexp.core.errors import message
 from attnexp.runs.redaction import holds_mask
 from attnexp.runs.settings import GROUPS

@@ -1,11 +1,14 @@
-"""The sentence for a setting that does not exist, with the settings that may have been meant."""
+"""The sentence for a setting that does not exist, or not with every choice of a sweep."""
 
-from collections.abc import Collection, Iterator, Sequence
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
+from typing import Any
 
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices
 from attnexp.core.errors import (
+    LONGEST,
     MOST_NEAR,
     RequestError,
     choose,
@@ -25,6 +28,12 @@ FOR_SEQUENCES = ("bottleneck", "decoder_only", "pooling", "rnn", "transformer")
 
 TOP = "attnexp --cfg job"
 """The command that prints all settings."""
+
+Variants = Mapping[str, Mapping[str, Mapping[str, Any]]]
+"""The nested settings at each choice of each group that a sweep varies."""
+
+FEW = 3
+"""The choices that are named of many."""
 
 
 class UnknownSettingError(RequestError):
@@ -131,7 +140,7 @@ def _written(word: str, known: Collection[str], value: str) -> str:
     if "=" in last:
         return word
     if value:
-        last = _shown(f"{last}={value}")
+        last = word_shown(f"{last}={value}")
     having = choices_with(group, name) if group in GROUPS and name else []
     if not before and word not in known and having:
         before = list(choosing(group, having))
@@ -146,6 +155,66 @@ def choosing(group: str, having: Sequence[str]) -> Iterator[str]:
     yield f"{group}={best}"
 
 
-def _shown(setting: str) -> str:
+def word_shown(setting: str) -> str:
+    """Return a setting without its secret, and shortened."""
     (shown,) = masked([setting])
     return shortened_value(shown, SHOWN)
+
+
+def override_name(override: str) -> str:
+    """Return the setting or group that an override is for."""
+    return override.lstrip("+~").partition("=")[0].partition("@")[0]
+
+
+def apart(path: str, variants: Variants, flags: Sequence[str], words: Sequence[str]) -> str | None:
+    """Return the sentence for an unknown setting that some choices have, or None if all lack it.
+
+    `flags` and `words` are those of the command line, from which its two commands are made.
+    """
+    for group, settings in variants.items():
+        having = [name for name, each in settings.items() if _has(each, path)]
+        lacking = [name for name in settings if name not in having]
+        if having and lacking:
+            rest = [word for word in words if override_name(word) != group]
+            others = [word for word in rest if override_name(word) != path]
+            with_it, without = f"{group}={','.join(having)}", f"{group}={','.join(lacking)}"
+            lines = [with_it, *rest], [without, *others]
+            both = " and ".join(
+                f"`{shlex.join(masked(['attnexp', '-m', *flags, *line]))}`" for line in lines
+            )
+            sentence = f"{path} is a setting of {with_it}, not of {without}: write {both}"
+            if len(others) < len(rest) and len(sentence) <= LONGEST:
+                return sentence
+            return (
+                f"{path} is a setting of {group}={_few(having)}, not of {group}="
+                f"{_few(lacking)}: write a sweep of the former with {path}, and one of the others"
+            )
+    return None
+
+
+def merged(several: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return nested settings with all that any of several have."""
+    found: dict[str, Any] = {}
+    for settings in several:
+        for name, value in settings.items():
+            before = found.get(name)
+            if isinstance(before, Mapping) and isinstance(value, Mapping):
+                found[name] = merged([before, value])
+            else:
+                found[name] = value
+    return found
+
+
+def _few(names: Sequence[str]) -> str:
+    few = names[:FEW]
+    more = f" and {len(names) - len(few)} more" if len(names) > len(few) else ""
+    return ",".join(few) + more
+
+
+def _has(settings: Mapping[str, Any], path: str) -> bool:
+    node: Any = settings
+    for name in path.split("."):
+        if not isinstance(node, Mapping) or name not in node:
+            return False
+        node = node[name]
+    return True

@@ -1,16 +1,30 @@
-"""The words of a command line as Hydra's grammar reads them.
+"""The words of a command line: as Hydra's grammar reads them, their slips, those without effect.
 
 Outside of quotes the grammar knows a-z, A-Z, 0-9 and a few signs. Other text needs quotes that the
 shell leaves in place, which nobody expects of `data.path=été.csv`.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser, create_functions
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
+
+from attnexp.config.groups import top_level
+from attnexp.config.unknown import SHOWN, word_shown
+from attnexp.core import console
+from attnexp.core.errors import RequestError, shortened_value, suggestion
+from attnexp.core.synonyms import options_for
+from attnexp.runs.key import NEUTRAL
+from attnexp.runs.redaction import masked
+from attnexp.runs.settings import GROUPS
+
+if TYPE_CHECKING:
+    from attnexp.config.job import Job
 
 BLANK = " \t"
 """The characters that the grammar ignores around a value."""
@@ -28,6 +42,30 @@ CALL = re.compile(r"([A-Za-z_][\w-]*)([ \t]*)\((.*)\)", re.ASCII | re.DOTALL)
 ARGUMENT = re.compile(r"([ \t]*(?:[A-Za-z_][\w-]*[ \t]*=)?)(.*)", re.ASCII | re.DOTALL)
 
 FUNCTIONS = create_functions()
+
+SETTING = r"[+~]{0,2}[A-Za-z_][\w./]*"
+"""A setting or a group, as it begins a word of the command line."""
+
+NAME, VALUE = "NAME", "VALUE"
+"""The words for the value of a group and of a setting in a message, if none was given."""
+
+ONE_VALUE = {*GROUPS, "seed", "data_seed"} - {"experiment"}
+"""The names for which a list is a mistake."""
+
+SEEDS = ("seed", "data_seed")
+
+OF_SWEEPS = (
+    "hydra/launcher",
+    "hydra.launcher",
+    "hydra/sweeper",
+    "hydra.sweeper",
+    "hydra.sweep",
+    "fail_fast",
+)
+"""Settings that have no effect on a single run."""
+
+OF_TRAINING = NEUTRAL - {"figures", "output_dir", "rerun", "fail_fast"}
+"""Settings that have no effect on a run that has finished."""
 
 
 @lru_cache(maxsize=4096)
@@ -142,3 +180,144 @@ def _split(text: str, separator: str) -> Iterator[str]:
     if len(expected) > 1:
         raise _UnclearError
     yield part
+
+
+def swept_groups(words: Iterable[str], loader: Any) -> dict[str, list[str]]:
+    """Return the choices of each group that words vary, by the group. A later word counts.
+
+    `loader` finds the choices of `glob`. Raises HydraException for a word that cannot be parsed.
+    """
+    parsed = OverridesParser.create(loader).parse_overrides([readable(word) for word in words])
+    named = {each.key_or_group: each for each in parsed if each.key_or_group in GROUPS}
+    several = {
+        group: [str(getattr(name, "text", name)) for name in each.sweep_iterator()]
+        for group, each in named.items()
+        if each.is_choice_sweep()
+    }
+    return {group: names for group, names in several.items() if names}
+
+
+def check_forms(words: Sequence[str]) -> None:
+    """Raise RequestError with the right form for the first word that has a common slip."""
+    for place, word in enumerate(words):
+        if (several := _with_values(word, words[place + 1 :])) != word:
+            raise RequestError(
+                f"values are separated by commas, without spaces: write {word_shown(several)}"
+            )
+        if found := next(_meant(word, words[place + 1 :]), None):
+            raise RequestError(
+                "a setting is written name=value, with one = and without spaces: write "
+                f"{word_shown(found)}"
+            )
+        _check_value(*word.partition("=")[::2])
+
+
+def _meant(word: str, after: Sequence[str]) -> Iterator[str]:
+    """Yield the setting that was meant by `name==value`, `name:value`, or parts of one as words.
+
+    Without any sign between them, the first must be a group or a setting that is in none.
+    """
+    if slip := re.fullmatch(rf"({SETTING})(?:==|: ?)([^=].*)", word):
+        if "=" not in slip[2]:
+            yield f"{slip[1]}={slip[2]}"
+        return
+    following = [*after, "", ""]
+    begun = re.fullmatch(rf"({SETTING})(?:==?|:)", word)
+    if begun and following[0] and not re.match(r"[+~]|.*=", following[0]):
+        yield f"{begun[1]}={following[0]}"
+    if re.fullmatch(SETTING, word) and following[0].startswith("="):
+        yield f"{word}={following[0].lstrip('=') or following[1]}"
+    elif re.fullmatch(r"[\w.-]+", following[0]) and word in {*GROUPS, *top_level()}:
+        yield f"{word}={following[0]}"
+
+
+def _with_values(word: str, after: Sequence[str]) -> str:
+    """Return a setting with the values behind it that only spaces next to commas part from it."""
+    if not re.fullmatch(rf"{SETTING}=[^,].*", word):
+        return word
+    for value in after:
+        if "=" in value or not (word.endswith(",") or value.startswith(",")):
+            break
+        word += value
+    return word.rstrip(",")
+
+
+def _check_value(name: str, value: str) -> None:
+    """Raise RequestError for several values in a form that Hydra reads as one value."""
+    if name in GROUPS and "*" in value and "(" not in value:
+        raise RequestError(
+            f"{name} takes the name of a choice, got '{shortened_value(value, SHOWN)}': for a run "
+            f"with each choice, write -m '{name}=glob({value})'"
+        )
+    listed = re.fullmatch(r"\[(.*)\]", value)
+    if listed and name in ONE_VALUE:
+        every = ",".join(part.strip() for part in listed[1].split(","))
+        raise RequestError(
+            f"{name} takes one value, got '{shortened_value(value, SHOWN)}': for a run with each, "
+            f"write -m {shortened_value(f'{name}={every}', SHOWN)}"
+        )
+    bounds = re.fullmatch(r"(\d{1,9})(?:-|\.{2,3}|:)(\d{1,9})", value)
+    if bounds and name in SEEDS:
+        first, last = int(bounds[1]), int(bounds[2])
+        numbers = f"{first},{last + 1}" if first else f"{last + 1}"
+        raise RequestError(
+            f"{name} must be a whole number, got '{shortened_value(value, SHOWN)}': for a run with "
+            f"each, write -m '{name}=range({numbers})'"
+        )
+
+
+def check_option(option: str, options: Sequence[str]) -> None:
+    """Raise RequestError for an unknown option that is similar to one that there is."""
+    plain = option.lower().replace("_", "-")
+    near = options_for(option) or get_close_matches(plain, options, n=1, cutoff=0.85)
+    if near:
+        raise RequestError(f"{option} is not an option.{suggestion(near)}")
+
+
+def setting_of(option: str, after: Sequence[str]) -> str:
+    """Return the setting that an option such as `--seed 3` means, with the words after it.
+
+    An option without a value sets a setting that is true or false to true.
+    """
+    name, sign, value = option.lstrip("-").partition("=")
+    name = name.replace("-", "_")
+    if not sign and after and not re.match(r"[+~]|-\D|.*=", after[0]):
+        value = after[0]
+    default = "true" if isinstance(top_level().get(name), bool) else VALUE
+    return f"{name}={value or (NAME if name in GROUPS else default)}"
+
+
+def say_unused_alone(job: "Job") -> None:
+    """Name the settings that have an effect only with -m."""
+    if words := _typed(job, OF_SWEEPS):
+        console.say(f"no effect without -m: {', '.join(words)}")
+
+
+def check_unused(job: "Job") -> None:
+    """Check and name the settings that a run which has finished does not use.
+
+    Raises RequestError if it would be refused if it ran again.
+    """
+    words = _typed(job, OF_TRAINING)
+    if not words:
+        return
+    if any(word not in ("device=cpu", "device=auto") for word in words):
+        with console.status("loading PyTorch"):
+            from attnexp.config import build
+        try:
+            build.check_neutral(job)
+        except ValueError as error:
+            raise RequestError(str(error)) from error
+    console.say(f"no effect on finished runs: {', '.join(words)}")
+
+
+def _typed(job: "Job", names: Collection[str]) -> list[str]:
+    """Return the words of the command line that set one of these, or a setting inside of one."""
+    overrides = job.config.hydra.overrides
+    words = masked([*overrides.hydra, *overrides.task])
+    by_word = {word: word.partition("=")[0].lstrip("+~") for word in words}
+    return [
+        word
+        for word, name in by_word.items()
+        if any(name == each or name.startswith(f"{each}.") for each in names)
+    ]

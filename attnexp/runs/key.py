@@ -53,7 +53,7 @@ def run_key(config: Mapping[str, Any], code: Mapping[str, str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:10]
 
 
-def run_name(config: Mapping[str, Any], choices: Mapping[str, str | None], key: str) -> str:
+def run_name(config: Mapping[Any, Any], choices: Mapping[str, str | None], key: str) -> str:
     """Return the name of the run folder: model, data, architecture, seed, key."""
     words = [str(choices.get(group)).replace("/", "_") for group in ("model", "data", "arch")]
     return "-".join([*words, f"seed{config['seed']}", key])

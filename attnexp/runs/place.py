@@ -47,6 +47,14 @@ class Place:
     code: Mapping[str, str] = field(default_factory=dict)
     found: Found = Found()
 
+    def first_found(self, settings: Mapping[str, Any]) -> "Place":
+        """Return the place as `refreshed` does, when the job is composed.
+
+        It also raises OccupiedError for a folder inside that of a run.
+        """
+        require_no_run_around(self.folder)
+        return self.refreshed(settings)
+
     def refreshed(self, settings: Mapping[str, Any]) -> "Place":
         """Return the place as the folder is now. `settings` are the run's, resolved.
 
@@ -60,7 +68,6 @@ class Place:
     def _find(self, settings: Mapping[str, Any]) -> Found:
         folder = self.folder
         named_by_key = self.key in folder.name
-        require_no_run_around(folder)
         if not stamp(folder):
             if not named_by_key:
                 _require_free(folder)

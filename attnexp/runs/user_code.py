@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 from attnexp.core import console
 from attnexp.runs.code_reads import Read, reads_in
 from attnexp.runs.files import stamp
-from attnexp.runs.settings import leaves
+from attnexp.runs.key import NEUTRAL
+from attnexp.runs.settings import leaves, without
 
 DIGITS = 12
 """Hexadecimal digits of the digest of a module."""
@@ -45,11 +46,13 @@ class _Module(NamedTuple):
 
 
 def user_code(config: Mapping[str, Any]) -> dict[str, str]:
-    """Return a digest of each module of the user's that a configuration needs, by its name.
+    """Return a digest of each module of the user's that decides the numbers, by its name.
 
-    These are the modules of all `_target_`, and those that they import, in alphabetical order.
+    These are the modules of each `_target_` that is part of the key, and those that they import, in
+    alphabetical order.
     """
-    targets = (value for path, value in leaves(config) if path.rpartition(".")[2] == "_target_")
+    settings = leaves(without(config, NEUTRAL))
+    targets = (value for path, value in settings if path.rpartition(".")[2] == "_target_")
     return _with_imports({str(target).rpartition(".")[0] for target in targets})
 
 

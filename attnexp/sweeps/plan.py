@@ -22,9 +22,9 @@ from hydra.types import HydraContext
 from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from omegaconf.errors import OmegaConfBaseException
 
-from attnexp.config.compose import Loader, override_dirname
+from attnexp.config.compose import Loader
 from attnexp.config.hydra_internals import CachingConfigRepository
-from attnexp.config.job import Job, identified, set_key
+from attnexp.config.job import Job, identified, override_dirname, set_key
 from attnexp.config.resolved import chosen_of
 from attnexp.config.words import readable
 from attnexp.core.errors import RequestError, writable
@@ -190,7 +190,8 @@ class Composer:
         _set_job(config, planned.overrides, planned.number)
         copied = pickle.loads(pickle.dumps(config))  # faster than deepcopy
         set_key(copied, planned.place.key)
-        return Job(copied, replace(planned.place, found=Found()), self.command)
+        place = replace(planned.place, found=Found())
+        return Job(copied, planned.settings, place, self.command)
 
     def _compose(
         self, axes: Sequence[Axis], overrides: Sequence[Override], number: int
@@ -259,8 +260,8 @@ def plan_of(planned: Iterable[PlannedJob], rerun: bool) -> Plan:
     Raises ComposeErrors if a job cannot be composed, and RequestError if two different jobs would
     share a folder or a folder holds the run of another configuration.
     """
-    refreshed = [(job, job.refreshed()) for job in distinct(planned)]
-    return Plan(tuple(job if rerun else found for job, found in refreshed))
+    places = [(job, job.place.first_found(job.settings)) for job in distinct(planned)]
+    return Plan(tuple(job if rerun else replace(job, place=place) for job, place in places))
 
 
 def require_places(plan: Plan) -> None:

@@ -49,11 +49,10 @@ def build(job: Job) -> "PreparedRun":
     from attnexp.training.record.recording import record_end
 
     try:
-        return build.prepare(job.config, job.first_summary())
+        return build.prepare(job)
     except BaseException as error:
         lock.confirm(job.folder)
-        opening = job.first_summary()
-        record_end(job.folder, opening, error)
+        record_end(job.folder, job.first_summary(), error)
         files.clear(job.folder, keep={files.SUMMARY})
         raise
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from attnexp.config.hydra_internals import BASIC_LAUNCHER
 from attnexp.config.schema import check_settings
-from attnexp.config.without_effect import check_unused
+from attnexp.config.words import check_unused
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, writable
 from attnexp.runs import lock
@@ -56,7 +56,7 @@ def sweep(
             show_plan(plan)
             return
         if plan.jobs and not plan.to_do:
-            check_unused(composer.job(axes, plan.jobs[0]).config)
+            check_unused(composer.job(axes, plan.jobs[0]))
         require_places(plan)
         run_compared(composer, plan, executor)
     finally:

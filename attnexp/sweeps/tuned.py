@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 from rich.markup import escape
 
-from attnexp.config.target import import_target
+from attnexp.config.schema import import_target
 from attnexp.core import console
 from attnexp.core.errors import RequestError, RunFailedError, refusal
 from attnexp.runs import lock

@@ -1,4 +1,4 @@
-"""Any text is a value, and what Hydra reads by itself stays as it is."""
+"""Any text is a value, what Hydra reads by itself stays as it is, and slips are told from it."""
 
 import random
 
@@ -7,7 +7,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import ChoiceSweep, QuotedString
 from hydra.errors import HydraException
 
-from attnexp.config.words import readable
+from attnexp.config.words import check_forms, readable
+from attnexp.core.errors import RequestError
 
 REFUSED = object()
 
@@ -140,3 +141,29 @@ def text(draw):
     """Return text without quotes, in which no character has a meaning but by its backslash."""
     middle = [*"abQQ/.-+*|?@%:", "\\b", " ", "\\,", "\\=", "\\(", "\\]", "\\:", "\\\\", "${a:Q}"]
     return "x" + "".join(draw.choices(middle, k=draw.randrange(6))) + draw.choice("Qz")
+
+
+FINE = [
+    ["model=dot", "seed=0"],
+    ["model=dot,cosine", "seed=range(5)", "data_seed=0,1"],
+    ["model=glob(*)", "model=glob([d*,c*])"],
+    ["experiment=[mine,yours]", "optim.betas=[0.9,0.98]"],
+    ["output_dir=2020-2021", "data.path=a:b", "data.path='C:x'"],
+    ["tracker.name=", "seed=1"],
+    ["tracker.name=", "~optim.lr"],
+    ["arch@other:here=rnn"],
+    ["~optim.lr", "+a.b=c==d"],
+    ["train", "model=dot"],
+    ["seed=" + "1" * 5000 + "-" + "2" * 5000],
+]
+
+
+@pytest.mark.parametrize("words", FINE, ids=str)
+def test_what_hydra_reads_or_refuses_itself_is_left_to_it(words):
+    check_forms(words)
+
+
+def test_a_long_value_is_shortened():
+    with pytest.raises(RequestError) as refused:
+        check_forms(["model==" + "x" * 5000])
+    assert len(str(refused.value)) < 200

@@ -10,7 +10,7 @@ import pytest
 import torch
 from conftest import choice_names
 
-from attnexp.config.target import import_target
+from attnexp.config.schema import import_target
 from attnexp.normalizers import functional
 
 LEARNS = {"asentmax": "b, g", "sink": "s", "ssmax": "s"}

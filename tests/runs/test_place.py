@@ -17,7 +17,7 @@ CONFIG = {"seed": 0, "model": {"_target_": "a.B", "width": 1.0}, "train": {"clip
 
 
 def look(folder: Path, settings: dict) -> Found:
-    return Place(folder, run_key(settings, {})).refreshed(settings).found
+    return Place(folder, run_key(settings, {})).first_found(settings).found
 
 
 @pytest.fixture

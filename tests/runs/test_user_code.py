@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from composed import composed, opening_of
+from composed import composed, job_of
 
 from attnexp.config import build
 from attnexp.core.errors import RequestError
@@ -21,6 +21,7 @@ def code(tmp_path, monkeypatch):
         "seed": 0,
         "model": {"_target_": "scored.Mine"},
         "optim": {"_target_": "torch.optim.SGD"},
+        "tracker": {"_target_": "tracked.Mine"},  # it decides no number
     }
 
     def write(**modules):
@@ -33,6 +34,7 @@ def code(tmp_path, monkeypatch):
 
     write(
         scored=SCORE,
+        tracked="class Mine: pass\n",
         helper="def twice(x):\n    return 2 * x\n",
         pack____init__="",
         pack__inner="from . import deep\nfrom .deep import *\nthree = 3\n",
@@ -119,9 +121,8 @@ def test_code_that_is_edited_after_composing_is_not_run(code):
     """What was computed with it would be stored under the key of the code before."""
     text = "from attnexp.scores.dot import Dot\nclass Mine(Dot):\n    pass\n"
     code(scored=text)
-    config = composed("model=dot", "model._target_=scored.Mine")
-    opening = opening_of(config)
-    assert list(opening.code) == ["scored"]
+    job = job_of(composed("model=dot", "model._target_=scored.Mine"))
+    assert list(job.place.code) == ["scored"]
     code(scored=text.replace("pass", "scale = 2"))
     with pytest.raises(RequestError, match="scored: the code was edited after the command began"):
-        build.prepare(config, opening)
+        build.prepare(job)

@@ -90,7 +90,7 @@ def test_a_process_that_was_killed_without_a_job_fails_no_job(worker, tmp_path):
     first = worker._process
     first.kill()
     first.join()
-    worker.submit([Job(OmegaConf.create(), Place(tmp_path, "key"))])
+    worker.submit([Job(OmegaConf.create(), {"batched": False}, Place(tmp_path, "key"))])
     assert worker._process is not first
     assert worker._process.exitcode is None
 
@@ -103,7 +103,7 @@ def test_the_server_imports_the_compiler_for_optimizers_that_need_it(
 ):
     pool._kill_server(pool._running_server())
     config = OmegaConf.create({"optim": {"_target_": optimizer}})
-    worker.submit([Job(config, Place(tmp_path, "key"))])
+    worker.submit([Job(config, {"batched": False}, Place(tmp_path, "key"))])
     context = multiprocessing.get_context("forkserver")
     ours, theirs = context.Pipe()
     fork = context.Process(target=report_modules, args=(theirs,))

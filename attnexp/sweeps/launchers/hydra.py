@@ -29,11 +29,12 @@ from omegaconf import DictConfig, OmegaConf, open_dict, read_write
 from attnexp.config.compose import require_plugin
 from attnexp.config.hydra_internals import ConfigLoaderImpl, logging_allowed
 from attnexp.config.job import Job
-from attnexp.config.resolved import register_resolvers
+from attnexp.config.resolved import register_resolvers, resolved
 from attnexp.config.trust import without_user_modules
 from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.runs import lock
+from attnexp.runs.place import Place
 from attnexp.runs.redaction import masked
 from attnexp.runs.run_status import Status
 from attnexp.runs.settings import leaves
@@ -140,7 +141,7 @@ class JobLoader(ConfigLoaderImpl):
 
         It would write into the run folder without holding its lock. The encoded job is in `JOB`.
         """
-        config = decoded(sweep_overrides[0]).config
+        config = _parts(sweep_overrides[0])[0]
         hydra = config.hydra
         with read_write(config), open_dict(config):
             config[JOB] = sweep_overrides[0]
@@ -158,8 +159,14 @@ def encoded(job: Job) -> str:
 
 
 def decoded(text: str) -> Job:
-    """Return the job that a process of this sweep has encoded."""
-    return Job(*pickle.loads(base64.b64decode(text)))
+    """Return the job that a process of this sweep has encoded, resolved in this one."""
+    config, place, command = _parts(text)
+    return Job(config, resolved(config), place, command)
+
+
+def _parts(text: str) -> tuple[DictConfig, Place, str | None]:
+    parts: tuple[DictConfig, Place, str | None] = pickle.loads(base64.b64decode(text))
+    return parts
 
 
 def require_no_secrets(job: Job) -> None:

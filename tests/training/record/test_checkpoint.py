@@ -15,14 +15,10 @@ from typing import Any
 
 import pytest
 import torch
-from composed import composed, prepared
+from composed import composed, job_of, prepared
 
-from attnexp.config.job import Job
-from attnexp.config.resolved import resolved
 from attnexp.runs import files
 from attnexp.runs.files import UnreadableRunError
-from attnexp.runs.key import identity, run_key
-from attnexp.runs.place import Place
 from attnexp.runs.summary import Summary, read_summary
 from attnexp.sweeps.job_outcome import Outcome
 from attnexp.sweeps.replicas import run_group
@@ -288,12 +284,7 @@ def test_in_a_group_a_bad_checkpoint_costs_its_own_run_a_new_beginning(
     damage, default_handlers, tmp_path, monkeypatch
 ):
     words = (*CASES["replicas"], "train.attention_every=1")
-    configs = [composed(*words, f"seed={seed}") for seed in (0, 1)]
-    places = [
-        Place(tmp_path / str(seed), run_key(identity(resolved(configs[seed])), {}))
-        for seed in (0, 1)
-    ]
-    jobs = {seed: Job(configs[seed], place) for seed, place in enumerate(places)}
+    jobs = {seed: job_of(composed(*words, f"seed={seed}"), tmp_path / str(seed)) for seed in (0, 1)}
     outcomes: dict[int, Outcome] = {}
     with monkeypatch.context() as patch:
         Interrupting(patch, 4, signal.SIGTERM)
