@@ -95,7 +95,7 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
     output.parent.mkdir(parents=True, exist_ok=True)
     write_card(output.with_suffix(".json"), card)
     write_output("--output", output, page(card_content(card)).encode("utf-8", "replace"))
-    show(Report([overview(card)], [], verdicts=summary_sentences(card)), limit=0)
+    show(Report([overview(card)], verdicts=summary_sentences(card)))
     console.say(f"{console.relative(output)}  {console.relative(output.with_suffix('.json'))}")
     return card
 
@@ -124,7 +124,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     cards = [read_card(path) for path in arguments.compare]
     trials = merged(cards, [str(path) for path in arguments.compare])
     form = chosen_format(arguments.format, arguments.output)
-    emit(leaderboard(trials), Output(form, arguments.output), limit=0)
+    emit(leaderboard(trials), Output(form, arguments.output))
 
 
 def _command(words: Sequence[str]) -> None:

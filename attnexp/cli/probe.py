@@ -93,7 +93,7 @@ def main(argv: Sequence[str]) -> None:
     report = interventions_report(
         compared, arguments.metric, arguments.equal_within, arguments.looks, names
     )
-    emit(report, output, limit=0)
+    emit(report, output)
     if output.on_screen:
         _draw(compared, runs, folder, look)
 

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 
 from attnexp.core.console import number_text
@@ -70,8 +70,7 @@ def as_latex(report: Report, paper: Paper = PLAIN) -> str:
 
     Rules are those of booktabs, and numbers are in the columns `S` of siunitx.
     """
-    grids = [replace(grid, rows=list(grid.rows)) for grid in report.grids]
-    tables = [_table(grid, place, paper) for place, grid in enumerate(grids, start=1)]
+    tables = [_table(grid, place, paper) for place, grid in enumerate(report.grids, start=1)]
     content = {
         "beyond": _beyond_latin(tables),
         "tables": tables,
@@ -130,7 +129,9 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
         for i, head in enumerate(grid.columns)
         if i not in once
     }
-    comments = [f"{COMMON}{', '.join(grid.common)}."] if grid.common else []
+    comments = [grid.more] if grid.more else []
+    if grid.common:
+        comments.append(f"{COMMON}{', '.join(grid.common)}.")
     spare = sorted(
         (i for i in every if grid.columns[i].spare), key=lambda i: (-grid.columns[i].spare, i)
     )

@@ -53,14 +53,14 @@ class Output:
         return self.form == "table" and self.path is None
 
 
-def emit(report: Report, output: Output, limit: int) -> None:
+def emit(report: Report, output: Output) -> None:
     """Print a report or write it to a file. Raises RequestError for a column that it lacks."""
     if output.columns:
         report = _with_columns(report, output.columns)
     if output.on_screen:
         from attnexp.tables.screen import show
 
-        show(report, limit)
+        show(report)
         return
     text = _text(report, output)
     if output.path is None:
