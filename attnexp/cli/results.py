@@ -36,6 +36,7 @@ OF_ROWS = ("by", "equal_within", "looks", "explain", "costs")
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
   attnexp results --runs --sort test_mse       one row per run, the best first
+  attnexp results --top 5                      the five best rows, verdicts of all
   attnexp results --by model                   one row per model, whatever else was set
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
   attnexp results --metric probe.hard.exact_match    stored by `attnexp probe`

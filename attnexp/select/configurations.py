@@ -14,7 +14,7 @@ from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.select.names import short_names
-from attnexp.select.order import ranking, sort_runs
+from attnexp.select.order import UNRANKED, ranking, sort_runs
 
 DATA_SEED = "data_seed"
 """The setting that is the seed of the data alone."""
@@ -122,7 +122,7 @@ def best_runs(frame: Frame, metrics: Sequence[str], sort: str | None, number: in
         if by := asked or [name for name in own.column("primary")[:1] if name]:
             best += sort_runs(own, ranking(by, None, frame.better)).rows[:number].tolist()
     if not best:
-        raise RequestError("--top: no run has a result")
+        raise RequestError(UNRANKED)
     return frame.only(np.isin(frame.rows, best))
 
 

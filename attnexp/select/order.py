@@ -11,6 +11,9 @@ from attnexp.core.errors import RequestError, choices_text
 from attnexp.select.frame import Frame
 from attnexp.select.names import resolve_name
 
+UNRANKED = "--top: no run has a result"
+"""The message if nothing has a value to rank by."""
+
 
 def sort_runs(frame: Frame, by: str | None) -> Frame:
     """Return the runs in order of a column: a metric that ranks best first, others ascending.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.core.errors import RequestError
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import (
     DATA_SEED,
@@ -19,7 +20,7 @@ from attnexp.select.configurations import (
     without_trials,
 )
 from attnexp.select.frame import FACTS, Frame, varying
-from attnexp.select.order import natural, ranking
+from attnexp.select.order import UNRANKED, natural, ranking
 from attnexp.select.renaming import KEPT
 from attnexp.select.sample import (
     DATA_SETS,
@@ -236,6 +237,8 @@ class ResultsTable:
 def divide(frame: Frame, request: Request) -> list[ResultsTable]:
     """Return the tables of a request.
 
+    Raises RequestError if rows that are to be ranked cannot be.
+
     Unless `by` is given there is one per data set, and its rows are told apart by the model and by
     every setting that differs. Runs that ended before they recorded a primary metric belong to that
     of the other runs on the same data.
@@ -247,10 +250,13 @@ def divide(frame: Frame, request: Request) -> list[ResultsTable]:
     for place, (name, primary) in enumerate(found):
         metric = None if request.metrics else primary or usual.get(name)
         tables.setdefault((None if request.by else name, metric), []).append(place)
-    return [
+    made = [
         _table(frame.only(np.array(places)), name, request.metrics or (metric,), request)
         for (name, metric), places in tables.items()
     ]
+    if request.top and not any(table.metrics for table in made):
+        raise RequestError(UNRANKED)
+    return made
 
 
 def _table(

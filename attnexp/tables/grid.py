@@ -57,13 +57,14 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of a table: its cells, and its records, one per metric.
+    """A row of a table: the value of each cell, and its records, one per metric.
 
-    A record is a mapping of plain values; all of a report have the same keys. A line without cells
-    is for programs alone, and one without records for readers.
+    A value is a cell if its text is not that of `cell`. A record is a mapping of plain values; all
+    of a report have the same keys. A line without values is for programs alone, and one without
+    records for readers.
     """
 
-    cells: Sequence[Cell] = ()
+    values: Sequence[object] = ()
     records: Sequence[dict[str, object]] = ()
 
 
@@ -89,12 +90,13 @@ class Grid:
     @cached_property
     def rows(self) -> Sequence[Sequence[Cell]]:
         """The cells of each line that has some."""
-        return [line.cells for line in self.lines if line.cells]
+        return [[*map(cell, line.values)] for line in self.lines if line.values]
 
     def chosen(self, columns: Sequence[Head], kept: Sequence[int]) -> "Grid":
-        """Return the table with the cells at the `kept` places, under these heads."""
+        """Return the table with the columns at the `kept` places, under these heads."""
         lines = [
-            replace(line, cells=[line.cells[i] for i in kept if line.cells]) for line in self.lines
+            replace(line, values=[line.values[i] for i in kept if line.values])
+            for line in self.lines
         ]
         return replace(self, columns=columns, lines=lines)
 

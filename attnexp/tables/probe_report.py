@@ -219,9 +219,9 @@ def _grid(probed: Probed, table: ResultsTable, record: Recorder) -> Grid:
         caption.append(f"Nothing changed without these heads: {', '.join(heads)}.")
     own = {"configuration": probed.renaming(probed.label), "data": probed.renaming(probed.data)}
     grid = grid_of(replace(table, shown=kept), "results", probed.title, "\n".join(caption))
-    cells = {id(entries): line.cells for entries, line in zip(kept, grid.lines, strict=True)}
+    values = {id(entries): line.values for entries, line in zip(kept, grid.lines, strict=True)}
     lines = [
-        Line(cells.get(id(entries), ()), [own | record(table, entry) for entry in entries])
+        Line(values.get(id(entries), ()), [own | record(table, entry) for entry in entries])
         for entries in table.entries
     ]
     return replace(grid, lines=lines)

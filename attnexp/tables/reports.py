@@ -87,8 +87,8 @@ def runs_report(
 
     def line(run: Run, values: Sequence[Any]) -> Line:
         record = dict(zip(frame.columns, values, strict=True))
-        first = [cell(number[run.path])] if number else []
-        return Line([*first, *(cell(record[name]) for name in (*shown, *ordered))], [record])
+        first = [number[run.path]] if number else []
+        return Line([*first, *map(record.__getitem__, (*shown, *ordered))], [record])
 
     first_runs = frame.only(np.arange(min(len(frame), limit or len(frame))))
     columns = map(first_runs.shown_column, frame.columns)
@@ -172,7 +172,7 @@ def grid_of(
             )
         )
 
-    def row(entries: Sequence[Entry]) -> list[Cell]:
+    def row(entries: Sequence[Entry]) -> list[object]:
         labels = table.labels(entries[0])
         undecided = kind == "results" and any(entry.undecided for entry in entries)
         return [
@@ -180,7 +180,7 @@ def grid_of(
                 _label_cell(entries[0], name, labels[name], undecided and name == table.by[0])
                 for name in table.by
             ),
-            *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
+            *((column.text or column.value)(entries[i]) for column, i in chosen),
         ]
 
     ahead = any(entry.ahead for own in table.shown for entry in own)
@@ -268,7 +268,7 @@ def _caption(table: ResultsTable, request: Request) -> str:
         by = ranking(table.metrics, request.sort, table.frame.better)
         of = " of rows on the same data" if len(table.panels) > 1 else ""
         sentences.append(
-            f"The {request.top} best{of} by {by}; verdicts and notes are of all "
+            f"Top {request.top}{of} by {by}; verdicts and notes are of all "
             f"{len(table.entries)} rows."
         )
     if table.alone:
