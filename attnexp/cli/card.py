@@ -117,7 +117,7 @@ def _baselines(arguments: argparse.Namespace) -> list[list[str]]:
 def _compare(arguments: argparse.Namespace) -> None:
     from attnexp.cards.card_file import merged, read_card
     from attnexp.cards.page import leaderboard
-    from attnexp.tables.output import Output, chosen_format, emit
+    from attnexp.tables.formats import Output, chosen_format, emit
 
     if arguments.words:
         raise RequestError(f"--compare takes cards alone, got {' '.join(arguments.words)}")

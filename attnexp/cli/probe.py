@@ -26,7 +26,7 @@ from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, writable
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
-from attnexp.tables.output import emit
+from attnexp.tables.formats import emit
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust

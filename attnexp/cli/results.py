@@ -20,8 +20,8 @@ from attnexp.cli.candidates import names
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
+from attnexp.tables.formats import emit
 from attnexp.tables.grid import ROWS, Report, with_columns
-from attnexp.tables.output import emit
 from attnexp.tables.paper import VENUES
 
 if TYPE_CHECKING:

@@ -5,13 +5,15 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
 from attnexp.core.console import number_text
-from attnexp.tables.filled import filled
 from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, folded
-from attnexp.tables.paper import Paper
-from attnexp.tables.type_widths import BOLD as BOLD_TYPE
-from attnexp.tables.type_widths import FORMULA, text_width
+from attnexp.tables.paper import BOLD_TYPE, FORMULA, Paper, text_width
+
+TEMPLATES = Path(__file__).parent / "templates"
+"""The templates of the HTML and of the LaTeX tables."""
 
 SIZE = 9.25
 """The size of `small` type on a page of 10 pt: 9 pt, in which Computer Modern is a little wider."""
@@ -86,6 +88,21 @@ def as_latex(report: Report, paper: Paper = PLAIN) -> str:
         variable_start_string="<<",
         variable_end_string=">>",
     )
+
+
+def filled(name: str, content: dict[str, Any], **syntax: Any) -> str:
+    """Return a template filled with the content, in the syntax of its format."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        **syntax,
+    )
+    return environment.get_template(name).render(content)
 
 
 def latex_text(text: str) -> str:

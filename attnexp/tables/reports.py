@@ -14,12 +14,11 @@ from attnexp.select.frame import IGNORED_CHOICES, Frame, apart, depends_only_on,
 from attnexp.select.names import short_names
 from attnexp.select.order import ranking, sort_runs
 from attnexp.select.sample import SEEDS
-from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
-from attnexp.tables.fairness import conditions, results
 from attnexp.tables.grid import ROWS, Cell, Grid, Head, Line, Report, cell, count_text, listed
 from attnexp.tables.learning import mode_notes, unfailed_notes
+from attnexp.tables.notes import advice, conditions, results
 from attnexp.tables.screen import show
 from attnexp.tables.sentences import explanations, row_in_list, verdicts
 

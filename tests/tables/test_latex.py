@@ -15,9 +15,8 @@ from matplotlib.ft2font import LoadFlags
 from attnexp.tables.entries import Request
 from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report, numbers_cell, with_columns
 from attnexp.tables.latex import as_latex, latex_text
-from attnexp.tables.paper import VENUES, Page, Paper, of_venue
+from attnexp.tables.paper import ROMAN, TIMES, VENUES, Page, Paper, of_venue, text_width
 from attnexp.tables.reports import configurations_report
-from attnexp.tables.type_widths import ROMAN, TIMES, text_width
 
 LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
 NEAR = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
