@@ -53,7 +53,7 @@ def compared() -> str:
     names = [path.name for path in shipped()]
     (grid,) = leaderboard(merged([read_card(path) for path in shipped()], names)).grids
     bare = replace(grid, title="", caption="", legend="")
-    return as_markdown(Report([bare], []))
+    return as_markdown(Report([bare]))
 
 
 def rows() -> list[str]:

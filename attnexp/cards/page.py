@@ -10,7 +10,7 @@ from attnexp.core.console import number_text
 from attnexp.report.results import grid_content
 from attnexp.select.number import AT
 from attnexp.stats.scaled import mean
-from attnexp.tables.grid import Cell, Grid, Head, Report
+from attnexp.tables.grid import Cell, Grid, Head, Line, Report
 
 SKIP = "skip"
 """The text of a number that was not measured."""
@@ -62,7 +62,7 @@ def overview(card: Card) -> Grid:
             cells[row.label] = _mean(trial, row, SIGNS[word], strong=word in TOLD_APART)
         rows.append(_cells(trial, cells, labels))
     heads = [Head("trial"), Head("metric", spare=1), *(Head(label, right=True) for label in labels)]
-    return Grid(heads, rows, card.subject, f"{MEANS} {VERDICTS}.")
+    return Grid(heads, [*map(Line, rows)], card.subject, f"{MEANS} {VERDICTS}.")
 
 
 def _labels(trials: Sequence[TrialResult]) -> list[str]:
@@ -102,8 +102,9 @@ def leaderboard(trials: Sequence[TrialResult]) -> Report:
     heads = [Head("trial"), Head("metric", spare=1)]
     heads += [Head(label, right=True, spare=2 * (i > 0)) for i, label in enumerate(labels)]
     bold = "rows that may be the best of a trial, by seeds that learned and by means"
-    grid = Grid(heads, rows, "cards", MEANS, legend=f"*: {bold}.", bold=bold)
-    return Report([grid], [*records.values()], REMARKS)
+    lines = [*map(Line, rows), *(Line(records=[record]) for record in records.values())]
+    grid = Grid(heads, lines, "cards", MEANS, legend=f"*: {bold}.", bold=bold)
+    return Report([grid], REMARKS)
 
 
 def card_content(card: Card) -> dict[str, Any]:
@@ -172,7 +173,7 @@ def _trial_content(trial: TrialResult) -> dict[str, Any]:
         "name": trial.name,
         "compared": "",
         "dots": _dots(trial),
-        "table": grid_content(Grid(heads, rows, trial.asks, caption)),
+        "table": grid_content(Grid(heads, [*map(Line, rows)], trial.asks, caption)),
         "costs": None,
     }
 

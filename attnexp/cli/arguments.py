@@ -14,7 +14,7 @@ from typing import Any, Literal, NoReturn
 from attnexp.cli.candidates import Candidates, files, runs
 from attnexp.core.errors import CommandEnded, RequestError, nearest_text, none_of
 from attnexp.runs.files import SUMMARY
-from attnexp.tables.output import FORMATS, Output, chosen_format
+from attnexp.tables.formats import FORMATS, Output, chosen_format
 from attnexp.tables.paper import Paper, of_venue
 
 NAMING = "the folder, the beginning of its name, a number from `results --runs`, or last"

@@ -95,7 +95,7 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
     output.parent.mkdir(parents=True, exist_ok=True)
     write_card(output.with_suffix(".json"), card)
     write_output("--output", output, page(card_content(card)).encode("utf-8", "replace"))
-    show(Report([overview(card)], [], verdicts=summary_sentences(card)), limit=0)
+    show(Report([overview(card)], verdicts=summary_sentences(card)))
     console.say(f"{console.relative(output)}  {console.relative(output.with_suffix('.json'))}")
     return card
 
@@ -117,14 +117,14 @@ def _baselines(arguments: argparse.Namespace) -> list[list[str]]:
 def _compare(arguments: argparse.Namespace) -> None:
     from attnexp.cards.card_file import merged, read_card
     from attnexp.cards.page import leaderboard
-    from attnexp.tables.output import Output, chosen_format, emit
+    from attnexp.tables.formats import Output, chosen_format, emit
 
     if arguments.words:
         raise RequestError(f"--compare takes cards alone, got {' '.join(arguments.words)}")
     cards = [read_card(path) for path in arguments.compare]
     trials = merged(cards, [str(path) for path in arguments.compare])
     form = chosen_format(arguments.format, arguments.output)
-    emit(leaderboard(trials), Output(form, arguments.output), limit=0)
+    emit(leaderboard(trials), Output(form, arguments.output))
 
 
 def _command(words: Sequence[str]) -> None:

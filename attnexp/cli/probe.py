@@ -26,7 +26,7 @@ from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, writable
 from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
-from attnexp.tables.output import emit
+from attnexp.tables.formats import emit
 
 if TYPE_CHECKING:
     from attnexp.config.trust import Trust
@@ -93,7 +93,7 @@ def main(argv: Sequence[str]) -> None:
     report = interventions_report(
         compared, arguments.metric, arguments.equal_within, arguments.looks, names
     )
-    emit(report, output, limit=0)
+    emit(report, output)
     if output.on_screen:
         _draw(compared, runs, folder, look)
 

@@ -12,6 +12,7 @@ from attnexp.cli.arguments import (
     add_runs,
     add_where,
     asked_output,
+    count,
     limit,
     listed,
 )
@@ -19,8 +20,8 @@ from attnexp.cli.candidates import names
 from attnexp.cli.renaming import add_names, asked_names
 from attnexp.core import console
 from attnexp.core.errors import RequestError
-from attnexp.tables.grid import Report, with_columns
-from attnexp.tables.output import emit
+from attnexp.tables.formats import emit
+from attnexp.tables.grid import ROWS, Report, with_columns
 from attnexp.tables.paper import VENUES
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ OF_ROWS = ("by", "equal_within", "looks", "explain", "costs")
 EPILOG = """examples:
   attnexp results                              all runs below outputs/, seeds gathered
   attnexp results --runs --sort test_mse       one row per run, the best first
+  attnexp results --top 5                      the five best rows, verdicts of all
   attnexp results --by model                   one row per model, whatever else was set
   attnexp results --where "data=sine and model in [gaussian, boxcar]"
   attnexp results --metric probe.hard.exact_match    stored by `attnexp probe`
@@ -66,15 +68,18 @@ def main(argv: Sequence[str]) -> None:
         sentence = f"There are no runs below {places} yet: `attnexp` makes one."
         if output.form == "json":
             console.warn_aside(sentence)
-            emit(Report([], []), output, arguments.limit)
+            emit(Report(), output)
         else:
             console.say(sentence)
         return
-    emit(report(collected.runs, arguments), output, arguments.limit)
+    if arguments.limit is None:
+        arguments.limit = ROWS if output.on_screen else 0
+    emit(report(collected.runs, arguments), output)
 
 
 def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
     """Return the tables that the arguments ask for. Raises RequestError for unknown names."""
+    from attnexp.select.configurations import best_runs
     from attnexp.select.frame import make_frame
     from attnexp.select.names import resolve_name
     from attnexp.select.number import with_numbers
@@ -85,34 +90,36 @@ def report(runs: "Sequence[Run]", arguments: argparse.Namespace) -> Report:
     from attnexp.tables.reports import configurations_report, runs_report
 
     frame = make_frame(runs, asked_names(arguments, runs))
-    numbers = [] if arguments.paths else [run.path for run in numbered(runs)]
     if arguments.where:
         frame = fitting(frame, arguments.where)
     frame = with_numbers(frame, [*arguments.metric, (arguments.sort or "").removeprefix("-")])
     metrics = tuple(
         resolve_name(name, frame.metrics, "metric", LISTING) for name in arguments.metric
     )
+    known = list(frame.columns) if arguments.runs else [*frame.metrics, *frame.factors]
+    sort = arguments.sort and resolve_name(arguments.sort.removeprefix("-"), known)
     if arguments.runs:
-        return with_columns(
-            runs_report(sort_runs(frame, arguments.sort), metrics, numbers), arguments.columns
-        )
-    frame = sort_runs(frame, None)
-    by = tuple(resolve_name(name, frame.factors) for name in arguments.by)
-    sort = arguments.sort and resolve_name(
-        arguments.sort.removeprefix("-"), [*frame.metrics, *frame.factors]
-    )
-    reverse = bool(arguments.sort) and arguments.sort.startswith("-")
+        numbers = [] if arguments.paths else [run.path for run in numbered(runs)]
+        every, caption = len(frame), ""
+        if arguments.top:
+            frame = best_runs(frame, metrics, sort, arguments.top)
+            caption = f"The best of runs on the same data: {len(frame)} of {every}."
+        frame = sort_runs(frame, arguments.sort)
+        found = runs_report(frame, metrics, numbers, arguments.limit, caption)
+        return with_columns(found, arguments.columns)
     request = Request(
-        by,
+        tuple(resolve_name(name, frame.factors) for name in arguments.by),
         metrics,
         sort=sort,
-        reverse=reverse,
+        reverse=bool(sort) and arguments.sort.startswith("-"),
         equal_within=arguments.equal_within,
         looks=arguments.looks,
         explain=arguments.explain,
         costs=arguments.costs,
+        top=arguments.top,
+        limit=arguments.limit,
     )
-    return configurations_report(frame, request)
+    return configurations_report(sort_runs(frame, None), request)
 
 
 def check_ungathered(arguments: argparse.Namespace) -> None:
@@ -158,8 +165,14 @@ def make_parser() -> Arguments:
     parser.add_argument(
         "--limit",
         type=limit,
-        default=40,
         metavar="N",
-        help="rows of a table on the screen (40); 0 for all",
+        help="the first rows of each table; 0 for all (default: 40 on the screen, else all)",
+    )
+    parser.add_argument(
+        "--top",
+        type=count,
+        default=0,
+        metavar="N",
+        help="the best rows by the metric, of those on the same data",
     )
     return parser

@@ -73,13 +73,13 @@ class NotebookRun(Run):
     def _repr_html_(self) -> str:
         """Return the metrics, and the pictures of `SHOWN` that there are."""
         from attnexp.notebooks.html import html
-        from attnexp.tables.grid import Grid, Head, Report, cell
+        from attnexp.tables.grid import Grid, Head, Line, Report
 
         headline = [name for name in self.metrics if self.is_headline(name)]
-        rows = [[cell(name), cell(self.metrics[name])] for name in headline]
+        lines = [Line([name, self.metrics[name]]) for name in headline]
         status = [] if self.finished else [f"status: {self.status}"]
         heads = [Head("metric"), Head("value", right=True)]
-        report = Report([Grid(heads, rows, self.title)], [], notes=[*status, *self.summary.notes])
+        report = Report([Grid(heads, lines, self.title)], [*status, *self.summary.notes])
         return html(report, self, SHOWN)
 
 

@@ -11,7 +11,7 @@ from attnexp.runs.files import finite
 from attnexp.select.configurations import Comparison
 from attnexp.select.frame import Frame
 from attnexp.tables.entries import Entry, ResultsTable
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, listed
+from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, listed
 from attnexp.tables.reports import runs_report
 from attnexp.tables.sentences import row_name
 
@@ -128,18 +128,12 @@ def _named(table: ResultsTable, grid: Grid) -> Grid:
     several = telling if len(telling) > 1 else []
     title = grid.columns[telling[0]].title if len(telling) == 1 else "configuration"
     order = [*first, *others, *several]
-    return Grid(
-        [Head(title), *(grid.columns[i] for i in order)],
-        [
-            [Cell(row_name(table, entry)), *(row[i] for i in order)]
-            for entry, row in zip(table.firsts, grid.rows, strict=True)
-        ],
-        grid.title,
-        grid.caption,
-        grid.common,
-        1,
-        grid.legend,
-    )
+    lines = [
+        Line([Cell(row_name(table, entry)), *(row[i] for i in order)])
+        for entry, row in zip(table.firsts, grid.rows, strict=True)
+    ]
+    heads = [Head(title), *(grid.columns[i] for i in order)]
+    return replace(grid, columns=heads, lines=lines, labels=1)
 
 
 def grid_content(grid: Grid, spare: Sequence[int] = ()) -> dict[str, Any]:
@@ -176,14 +170,12 @@ def every_run(frame: Frame) -> Iterable[dict[str, Any]]:
 
 def _without_gaps(grid: Grid) -> Grid:
     """Return a grid without the columns of metrics that no row has."""
-    rows = list(grid.rows)
     kept = [
         i
         for i, head in enumerate(grid.columns)
-        if not head.measured or any(row[i].text != NOTHING for row in rows)
+        if not head.measured or any(row[i].text != NOTHING for row in grid.rows)
     ]
-    columns = [grid.columns[i] for i in kept]
-    return replace(grid, columns=columns, rows=[[row[i] for i in kept] for row in rows])
+    return grid.chosen([grid.columns[i] for i in kept], kept)
 
 
 def _is_common(grid: Grid, column: int) -> bool:

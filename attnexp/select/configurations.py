@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from attnexp.core.console import setting_text
+from attnexp.core.errors import RequestError
 from attnexp.runs.folder import Run
 from attnexp.select.frame import Frame, make_frame, varying
 from attnexp.select.names import short_names
-from attnexp.select.order import sort_runs
+from attnexp.select.order import UNRANKED, ranking, sort_runs
 
 DATA_SEED = "data_seed"
 """The setting that is the seed of the data alone."""
@@ -104,6 +105,25 @@ def seeds_by_epoch(
     values = np.stack(rows)
     measured = ~np.isnan(values).any(axis=0)
     return epochs[measured], values[:, measured]
+
+
+def best_runs(frame: Frame, metrics: Sequence[str], sort: str | None, number: int) -> Frame:
+    """Return the best runs of those on the same data, in the order of the frame.
+
+    They are ranked by `ranking`, of all metrics if `sort` is one; without metrics by the primary
+    one. Raises RequestError if that does not rank, and if no run has one.
+    """
+    asked = [sort] if sort in frame.better else metrics[:1]
+    data = [name for name in frame.differing if is_data(name) and name != DATA_SEED]
+    groups = frame.codes([*data, *([] if asked else ["primary"])])
+    best: list[int] = []
+    for group in range(groups.max(initial=-1) + 1):
+        own = frame.only(groups == group)
+        if by := asked or [name for name in own.column("primary")[:1] if name]:
+            best += sort_runs(own, ranking(by, None, frame.better)).rows[:number].tolist()
+    if not best:
+        raise RequestError(UNRANKED)
+    return frame.only(np.isin(frame.rows, best))
 
 
 def without_repeats(frame: Frame) -> tuple[Frame, int]:

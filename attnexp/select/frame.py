@@ -147,6 +147,13 @@ class Frame:
         renamed = self.renaming(text)
         return value if renamed == text else renamed
 
+    def shown_column(self, name: str) -> list[Any]:
+        """Return the values of a column as readers see them."""
+        values = self.column(name).tolist()
+        if not self.renaming or name not in self.factors:
+            return values
+        return [self.shown(name, value) for value in values]
+
     def only(self, chosen: NDArray[Any]) -> "Frame":
         """Return the frame of the chosen rows, a mask or places; it has the same columns."""
         return replace(self, rows=self.rows[chosen])

@@ -1,14 +1,18 @@
 """The order of rows."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.core.errors import RequestError, choices_text
 from attnexp.select.frame import Frame
 from attnexp.select.names import resolve_name
+
+UNRANKED = "--top: no run has a result"
+"""The message if nothing has a value to rank by."""
 
 
 def sort_runs(frame: Frame, by: str | None) -> Frame:
@@ -27,6 +31,18 @@ def sort_runs(frame: Frame, by: str | None) -> Frame:
     column = frame.column(name)
     values = column if name in frame.metrics else natural_ranks(column.tolist())
     return frame.only(np.argsort(-values if descending else values, kind="stable"))
+
+
+def ranking(metrics: Sequence[str], sort: str | None, better: Collection[str]) -> str:
+    """Return the metric by which `--top` ranks: that of `--sort`, or else the first.
+
+    Raises RequestError if it is not `better` in any direction.
+    """
+    chosen = sort if sort and sort in metrics and sort in better else metrics[0]
+    if chosen not in better:
+        others = f": choose {choices_text(better)}" if better else ""
+        raise RequestError(f"--top: {chosen} describes and does not rank{others}")
+    return chosen
 
 
 def natural_ranks(values: Sequence[Any]) -> NDArray[np.float64]:

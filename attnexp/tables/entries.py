@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from attnexp.core.errors import RequestError
 from attnexp.runs.run_status import Status
 from attnexp.select.configurations import (
     DATA_SEED,
@@ -19,7 +20,7 @@ from attnexp.select.configurations import (
     without_trials,
 )
 from attnexp.select.frame import FACTS, Frame, varying
-from attnexp.select.order import natural
+from attnexp.select.order import UNRANKED, natural, ranking
 from attnexp.select.renaming import KEPT
 from attnexp.select.sample import (
     DATA_SETS,
@@ -50,7 +51,8 @@ class Request:
     default the ones that runs are compared by first. `sort` is a metric or a column of `by`, best
     or smallest first. Rows are compared with the best one, or with the one whose label is
     `reference`, in which case they keep their order. `equal_within` and `looks` are those of
-    `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of the costs.
+    `Rule`; `explain` adds the reasoning behind each verdict, `costs` a table of the costs. Tables
+    show the `top` best rows of those on the same data, or all, and at most `limit` lines, or all.
     """
 
     by: tuple[str, ...] = ()
@@ -62,6 +64,8 @@ class Request:
     looks: int = 1
     explain: bool = False
     costs: bool = False
+    top: int = 0
+    limit: int = 0
 
 
 @dataclass(frozen=True)
@@ -146,7 +150,8 @@ class ResultsTable:
     each other, those of one row last; `metrics` are those that some run has measured, if any.
     Rows are labelled by the columns in `by`; `within` is what differs inside rows apart from the
     seeds, `unit` the unit of the averages, `reference` the row that they are compared with if it
-    is not the best one, and `same` the settings requested alike for all runs.
+    is not the best one, and `same` the settings requested alike for all runs. `shown` are the
+    rows of `entries` that a table has.
     """
 
     frame: Frame
@@ -156,6 +161,7 @@ class ResultsTable:
     same: Mapping[str, Any]
     metrics: tuple[str, ...]
     entries: list[tuple[Entry, ...]]
+    shown: list[tuple[Entry, ...]]
     panels: list[list[Entry]]
     trials: int
     repeats: int
@@ -231,6 +237,8 @@ class ResultsTable:
 def divide(frame: Frame, request: Request) -> list[ResultsTable]:
     """Return the tables of a request.
 
+    Raises RequestError if rows that are to be ranked cannot be.
+
     Unless `by` is given there is one per data set, and its rows are told apart by the model and by
     every setting that differs. Runs that ended before they recorded a primary metric belong to that
     of the other runs on the same data.
@@ -242,10 +250,13 @@ def divide(frame: Frame, request: Request) -> list[ResultsTable]:
     for place, (name, primary) in enumerate(found):
         metric = None if request.metrics else primary or usual.get(name)
         tables.setdefault((None if request.by else name, metric), []).append(place)
-    return [
+    made = [
         _table(frame.only(np.array(places)), name, request.metrics or (metric,), request)
         for (name, metric), places in tables.items()
     ]
+    if request.top and not any(table.metrics for table in made):
+        raise RequestError(UNRANKED)
+    return made
 
 
 def _table(
@@ -274,6 +285,8 @@ def _table(
     entries = list(chain.from_iterable(compared))
     if request.sort is not None:
         entries = _sorted(entries, request)
+    best = {id(own) for panel in compared for own in _best(panel, request)}
+    shown = [own for own in entries if id(own) in best]
     firsts = [[own[0] for own in panel] for panel in compared]
     return ResultsTable(
         frame,
@@ -283,6 +296,7 @@ def _table(
         same,
         metrics,
         entries,
+        shown,
         firsts,
         trials,
         repeats,
@@ -355,6 +369,18 @@ def _reference(panel: Sequence[Row], request: Request) -> int | None:
     if request.reference is None:
         return None
     return next(i for i, row in enumerate(panel) if request.reference in row.labels.values())
+
+
+def _best(panel: Sequence[tuple[Entry, ...]], request: Request) -> Sequence[tuple[Entry, ...]]:
+    """Return the best rows of a panel by `--sort`, or by the first metric, if only these are shown.
+
+    Raises RequestError for a metric that does not rank.
+    """
+    if not request.top or panel[0][0].metric is None:
+        return panel[: request.top or None]
+    better = panel[0][0].row.runs.better
+    by = ranking([entry.metric or "" for entry in panel[0]], request.sort, better)
+    return _sorted(panel, replace(request, sort=by, reverse=False))[: request.top]
 
 
 def _sorted(entries: Sequence[tuple[Entry, ...]], request: Request) -> list[tuple[Entry, ...]]:

@@ -2,12 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from attnexp.core.console import number_text
 from attnexp.core.errors import RequestError, choices_text, nearest_text, with_choices
 
 NOTHING = "\N{EN DASH}"
 """The text of a cell without a value."""
+
+ROWS = 40
+"""Rows of a table on the screen unless more are requested."""
 
 COMMON = "The same in every run: "
 """The beginning of the line with the settings in common."""
@@ -51,45 +55,84 @@ class Head:
     measured: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A row of a table: the value of each cell, and its records, one per metric.
+
+    A value is a cell if its text is not that of `cell`. A record is a mapping of plain values; all
+    of a report have the same keys. A line without values is for programs alone, and one without
+    records for readers.
+    """
+
+    values: Sequence[object] = ()
+    records: Sequence[dict[str, object]] = ()
+
+
 @dataclass(frozen=True)
 class Grid:
-    """A table of texts with its title and its caption.
+    """A table with its title and its caption: each format is a view of its lines.
 
     The first `labels` columns name the row. `common` are the settings that all runs share. `legend`
     explains the marks of cells to readers who see no bold type, and `bold` names the bold cells.
+    `omitted` is the number of rows that a limit leaves out.
     """
 
     columns: Sequence[Head]
-    rows: Sequence[Sequence[Cell]]
+    lines: Sequence[Line]
     title: str = ""
     caption: str = ""
     common: Sequence[str] = ()
     labels: int = 1
     legend: str = ""
     bold: str = "the best, or tied with it"
+    omitted: int = 0
+
+    @cached_property
+    def rows(self) -> Sequence[Sequence[Cell]]:
+        """The cells of each line that has some."""
+        return [[*map(cell, line.values)] for line in self.lines if line.values]
+
+    def chosen(self, columns: Sequence[Head], kept: Sequence[int]) -> "Grid":
+        """Return the table with the columns at the `kept` places, under these heads."""
+        lines = [
+            replace(line, values=[line.values[i] for i in kept if line.values])
+            for line in self.lines
+        ]
+        return replace(self, columns=columns, lines=lines)
+
+    @property
+    def more(self) -> str:
+        """The number of omitted rows in words, if there are any."""
+        if not self.omitted:
+            return ""
+        return f"{count_text(self.omitted, 'more row')}: --limit 0 shows all."
 
     @property
     def full_caption(self) -> str:
         """The caption and the legend, followed by the settings in common."""
-        caption = " ".join(filter(None, [self.caption, self.legend]))
+        caption = " ".join(filter(None, [self.more, self.caption, self.legend]))
         same = f"{COMMON}{', '.join(self.common)}." if self.common else ""
         return "\n".join(filter(None, [caption, same]))
 
 
 @dataclass(frozen=True)
 class Report:
-    """The answer to a request: tables for readers, and the same as records for programs.
+    """The answer to a request: tables, and sentences about them.
 
-    A record is a mapping of plain values; all have the same keys. `verdicts` are the sentences that
-    answer what was compared, `notes` those that have to be read with the numbers. `further` are
-    notes that change less; readers see them only if they ask for the reasons.
+    `verdicts` are the sentences that answer what was compared, `notes` those that have to be read
+    with the numbers. `further` are notes that change less; readers see them only if they ask for
+    the reasons.
     """
 
-    grids: Sequence[Grid]
-    records: Sequence[dict[str, object]]
+    grids: Sequence[Grid] = ()
     notes: Sequence[str] = ()
     verdicts: Sequence[str] = ()
     further: Sequence[str] = ()
+
+    @cached_property
+    def records(self) -> Sequence[dict[str, object]]:
+        """The records of all lines."""
+        return [record for grid in self.grids for line in grid.lines for record in line.records]
 
 
 def cell(value: object) -> Cell:
@@ -150,7 +193,7 @@ def _with_columns(grid: Grid, names: Sequence[str]) -> Grid:
         return grid
     kept = list(dict.fromkeys([*range(grid.labels), *named]))
     heads = [replace(grid.columns[i], folds=False, spare=0) for i in kept]
-    return replace(grid, columns=heads, rows=[[row[i] for i in kept] for row in grid.rows])
+    return grid.chosen(heads, kept)
 
 
 def listed(values: Iterable[object]) -> str:

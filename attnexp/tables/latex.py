@@ -3,15 +3,17 @@
 import math
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
+from pathlib import Path
+from typing import Any
 
 from attnexp.core.console import number_text
-from attnexp.tables.filled import filled
 from attnexp.tables.grid import COMMON, Cell, Grid, Head, Report, folded
-from attnexp.tables.paper import Paper
-from attnexp.tables.type_widths import BOLD as BOLD_TYPE
-from attnexp.tables.type_widths import FORMULA, text_width
+from attnexp.tables.paper import BOLD_TYPE, FORMULA, Paper, text_width
+
+TEMPLATES = Path(__file__).parent / "templates"
+"""The templates of the HTML and of the LaTeX tables."""
 
 SIZE = 9.25
 """The size of `small` type on a page of 10 pt: 9 pt, in which Computer Modern is a little wider."""
@@ -70,8 +72,7 @@ def as_latex(report: Report, paper: Paper = PLAIN) -> str:
 
     Rules are those of booktabs, and numbers are in the columns `S` of siunitx.
     """
-    grids = [replace(grid, rows=list(grid.rows)) for grid in report.grids]
-    tables = [_table(grid, place, paper) for place, grid in enumerate(grids, start=1)]
+    tables = [_table(grid, place, paper) for place, grid in enumerate(report.grids, start=1)]
     content = {
         "beyond": _beyond_latin(tables),
         "tables": tables,
@@ -87,6 +88,21 @@ def as_latex(report: Report, paper: Paper = PLAIN) -> str:
         variable_start_string="<<",
         variable_end_string=">>",
     )
+
+
+def filled(name: str, content: dict[str, Any], **syntax: Any) -> str:
+    """Return a template filled with the content, in the syntax of its format."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        undefined=jinja2.StrictUndefined,
+        **syntax,
+    )
+    return environment.get_template(name).render(content)
 
 
 def latex_text(text: str) -> str:
@@ -130,7 +146,9 @@ def _table(grid: Grid, place: int, paper: Paper) -> Table:
         for i, head in enumerate(grid.columns)
         if i not in once
     }
-    comments = [f"{COMMON}{', '.join(grid.common)}."] if grid.common else []
+    comments = [grid.more] if grid.more else []
+    if grid.common:
+        comments.append(f"{COMMON}{', '.join(grid.common)}.")
     spare = sorted(
         (i for i in every if grid.columns[i].spare), key=lambda i: (-grid.columns[i].spare, i)
     )

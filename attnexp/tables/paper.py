@@ -1,10 +1,47 @@
-"""The parts of a LaTeX table that a paper chooses."""
+"""The parts of a LaTeX table that a paper chooses, and the widths of text in its type."""
 
+import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from attnexp.core.errors import RequestError, none_of
-from attnexp.tables.type_widths import ROMAN, TIMES
+
+WIDTHS = json.loads((Path(__file__).parent / "templates" / "type_widths.json").read_text("utf-8"))
+"""The characters of each type by their width in thousandths of its size."""
+
+
+def by_character(font: str) -> dict[str, int]:
+    """Return the width of each character of a type."""
+    return {character: int(width) for width, own in WIDTHS[font].items() for character in own}
+
+
+ROMAN = by_character("roman")
+"""The widths of characters of Computer Modern (cmr10), in thousandths of the size of type."""
+
+TIMES = by_character("times")
+"""The same of Times: STIXGeneral."""
+
+FORMULA = by_character("formula")
+"""The same of a formula, with the space around signs; `e` is a cross and 10 before an exponent."""
+
+WIDEST, NARROW = 1000, 800
+"""The widths of characters that no font here has, such as Chinese ones and others."""
+
+BOLD_TYPE = 1.15
+"""The width of bold type over that of ordinary type."""
+
+
+def text_width(text: str, widths: Mapping[str, int]) -> float:
+    """Return the width of a line as a part of the size of its type."""
+    return sum(widths[each] if each in widths else _unknown(each) for each in text) / 1000
+
+
+def _unknown(character: str) -> int:
+    wide = unicodedata.east_asian_width(character) in "WF"
+    return WIDEST if wide else 0 if unicodedata.combining(character) else NARROW
+
 
 INCH = 72.27
 """Points of TeX in an inch."""

@@ -31,8 +31,8 @@ from attnexp.stats.compare import Difference, Standing
 from attnexp.stats.scaled import mean
 from attnexp.tables.columns import difference_cell
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
-from attnexp.tables.grid import Grid, Report, listed
-from attnexp.tables.reports import grid_of, records_of
+from attnexp.tables.grid import Grid, Line, Report, listed
+from attnexp.tables.reports import Recorder, grid_of, recorder
 
 COLUMN = "intervention"
 """The label of the rows."""
@@ -102,7 +102,8 @@ class Probed:
         if len(self.runs) > 1:
             return table
         firsts = [self._over_examples(entry) for entry in table.firsts]
-        return replace(table, entries=[(entry,) for entry in firsts], panels=[firsts])
+        entries: list[tuple[Entry, ...]] = [(entry,) for entry in firsts]
+        return replace(table, entries=entries, shown=entries, panels=[firsts])
 
     def mean(self, name: str, column: str) -> float | None:
         """Return the mean of a number over runs, None if it was not measured."""
@@ -164,15 +165,9 @@ def interventions_report(
     ]
     tables = [probed.table(equal_within, looks) for probed in found]
     pairs = list(zip(found, tables, strict=True))
-    records = [
-        {"configuration": renaming(probed.label), "data": renaming(probed.data), **record}
-        for probed, table in pairs
-        for record in records_of([table])
-    ]
-    columns = dict.fromkeys(name for record in records for name in record)
+    record = recorder(tables)
     return Report(
-        [_grid(*pair) for pair in pairs],
-        [{name: record.get(name) for name in columns} for record in records],
+        [_grid(*pair, record) for pair in pairs],
         verdicts=[text for pair in pairs for text in _sentences(*pair)],
     )
 
@@ -213,8 +208,8 @@ def _under(run: Run, name: str, numbers: Mapping[str, float], metric: str) -> Ru
     return Run(run.path, summary)
 
 
-def _grid(probed: Probed, table: ResultsTable) -> Grid:
-    """Return the table for readers, in which heads that changed nothing are one line below it."""
+def _grid(probed: Probed, table: ResultsTable, record: Recorder) -> Grid:
+    """Return the table, in which heads that changed nothing are for programs and in its caption."""
     idle = [entry.row.labels[COLUMN] for entry in table.firsts if _is_idle_head(entry)]
     kept = [own for own in table.entries if own[0].row.labels[COLUMN] not in idle]
     how = "paired by seed" if len(probed.runs) > 1 else "and its 95% interval is over examples"
@@ -222,7 +217,14 @@ def _grid(probed: Probed, table: ResultsTable) -> Grid:
     if idle:
         heads = [".".join(map(str, found)) for name in idle if (found := head_of(name))]
         caption.append(f"Nothing changed without these heads: {', '.join(heads)}.")
-    return grid_of(replace(table, entries=kept), "results", probed.title, "\n".join(caption))
+    own = {"configuration": probed.renaming(probed.label), "data": probed.renaming(probed.data)}
+    grid = grid_of(replace(table, shown=kept), "results", probed.title, "\n".join(caption))
+    values = {id(entries): line.values for entries, line in zip(kept, grid.lines, strict=True)}
+    lines = [
+        Line(values.get(id(entries), ()), [own | record(table, entry) for entry in entries])
+        for entries in table.entries
+    ]
+    return replace(grid, lines=lines)
 
 
 def _is_idle_head(entry: Entry) -> bool:

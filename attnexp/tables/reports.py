@@ -5,23 +5,22 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+
+from attnexp.runs.folder import Run
 from attnexp.runs.run_status import Status
 from attnexp.select.collect import collect
 from attnexp.select.frame import IGNORED_CHOICES, Frame, apart, depends_only_on, make_frame, varying
 from attnexp.select.names import short_names
-from attnexp.select.order import sort_runs
+from attnexp.select.order import ranking, sort_runs
 from attnexp.select.sample import SEEDS
-from attnexp.tables.advice import advice
 from attnexp.tables.columns import COLUMNS
 from attnexp.tables.entries import Entry, Request, ResultsTable, divide
-from attnexp.tables.fairness import conditions, results
-from attnexp.tables.grid import Cell, Grid, Head, Report, cell, count_text, listed
+from attnexp.tables.grid import ROWS, Cell, Grid, Head, Line, Report, cell, count_text, listed
 from attnexp.tables.learning import mode_notes, unfailed_notes
+from attnexp.tables.notes import advice, conditions, results
 from attnexp.tables.screen import show
 from attnexp.tables.sentences import explanations, row_in_list, verdicts
-
-ROWS = 40
-"""Rows of a table that are printed unless more are requested."""
 
 NOTES = 3
 """Notes below a table unless the reasons are asked for."""
@@ -36,34 +35,29 @@ OVER_SPLITS = "verdicts by t tests over splits of this file"
 COSTS = "The costs of a run: seconds on average, everything else at most."
 
 
-class LazyRows(Sequence[Any]):
-    """Rows that are made when they are read: the screen shows only a few of them."""
-
-    def __init__(self, items: Sequence[Any], make: Callable[[Any], Any]) -> None:
-        self._items = items
-        self._make = make
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __getitem__(self, place: Any) -> Any:
-        if isinstance(place, slice):
-            return [self._make(each) for each in self._items[place]]
-        return self._make(self._items[place])
+Recorder = Callable[[ResultsTable, Entry], dict[str, object]]
+"""Returns the record of an entry of a table."""
 
 
 def show_configurations(folders: Sequence[str]) -> None:
     """Print the tables of the runs in the folders."""
     frame = sort_runs(make_frame(collect(folders).runs), None)
-    show(configurations_report(frame, Request()), ROWS)
+    show(configurations_report(frame, Request(limit=ROWS)))
 
 
-def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = ()) -> Report:
+def runs_report(
+    frame: Frame,
+    metrics: Sequence[str],
+    numbers: Sequence[str] = (),
+    limit: int = 0,
+    caption: str = "",
+) -> Report:
     """Return a table with one row per run.
 
     It shows model, data, seed, the name of an imported run, what differs between the runs and does
     not follow from the choice of data, and the metrics (by default all). If `numbers` has the paths
     of runs, each has its place there as its number. The records have every column of the frame.
+    There are at most `limit` rows, or all.
     """
     data = [name for name in frame.choices if name == "data"]  # imported runs may have none
     differing = [
@@ -79,9 +73,8 @@ def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = (
     names = short_names(shown)
     primary = [name for name in dict.fromkeys(frame.column("primary")) if name in frame.metrics]
     ordered = list(metrics) or list(dict.fromkeys([*primary, *frame.better, *frame.metrics]))
-    number = {path: i for i, path in enumerate(numbers, 1)}
     heads = [
-        *([Head("#", right=True)] if number else []),
+        *([Head("#", right=True)] if numbers else []),
         *(Head(names[name], right=_is_number(frame.column(name))) for name in shown),
         *(
             Head(name, right=True, spare=int(i > 0), measured=True)
@@ -89,19 +82,18 @@ def runs_report(frame: Frame, metrics: Sequence[str], numbers: Sequence[str] = (
         ),
     ]
 
-    def row(place: int) -> list[Cell]:
-        first = [cell(number[frame.loaded[place].path])] if number else []
-        return [
-            *first,
-            *(cell(frame.shown(name, frame.columns[name][place])) for name in (*shown, *ordered)),
-        ]
+    number = {path: i for i, path in enumerate(numbers, 1)}
 
-    def record(place: int) -> dict[str, object]:
-        return {name: frame.shown(name, column[place]) for name, column in frame.columns.items()}
+    def line(run: Run, values: Sequence[Any]) -> Line:
+        record = dict(zip(frame.columns, values, strict=True))
+        first = [number[run.path]] if number else []
+        return Line([*first, *map(record.__getitem__, (*shown, *ordered))], [record])
 
-    places = frame.rows.tolist()
-    grid = Grid(heads, LazyRows(places, row), labels=len(shown) + bool(number))
-    return Report([grid], LazyRows(places, record))
+    first_runs = frame.only(np.arange(min(len(frame), limit or len(frame))))
+    columns = map(first_runs.shown_column, frame.columns)
+    lines = list(map(line, first_runs.runs, zip(*columns, strict=True)))
+    labels, omitted = len(shown) + bool(numbers), len(frame) - len(lines)
+    return Report([Grid(heads, lines, caption=caption, labels=labels, omitted=omitted)])
 
 
 def configurations_report(frame: Frame, request: Request) -> Report:
@@ -111,11 +103,13 @@ def configurations_report(frame: Frame, request: Request) -> Report:
 
 def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
     """Return the tables that a request was divided into, as `configurations_report` does."""
+    record, limit = recorder(tables), request.limit
     grids = []
     for table in tables:
-        grids.append(grid_of(table, "results", _title(table), _caption(table), _common(table)))
+        title, caption, common = _title(table), _caption(table, request), _common(table)
+        grids.append(grid_of(table, "results", title, caption, common, limit, record))
         if request.costs:
-            grids.append(grid_of(table, "costs", "", COSTS))
+            grids.append(grid_of(table, "costs", "", COSTS, limit=limit))
     found = _texts(tables, verdicts)
     if request.explain:
         found += _texts(tables, partial(explanations, request=request))
@@ -130,7 +124,7 @@ def tables_report(tables: Sequence[ResultsTable], request: Request) -> Report:
     every = dict.fromkeys([*modes, *_texts(tables, partial(unfailed_notes, name=names)), *others])
     notes = list(every) if request.explain else list(dict.fromkeys([*modes, *others]))[:NOTES]
     further = [note for note in every if note not in notes]
-    return Report(grids, records_of(tables), notes, found, further)
+    return Report(grids, notes, found, further)
 
 
 def grid_of(
@@ -139,11 +133,16 @@ def grid_of(
     title: str,
     caption: str,
     common: Sequence[str] = (),
+    limit: int = 0,
+    record: Recorder | None = None,
 ) -> Grid:
-    """Return a table with one row per configuration: its labels, and the columns of its kind."""
+    """Return a table with one row per configuration: its labels, and the columns of its kind.
+
+    There are at most `limit` rows, or all. `record` gives the records of its entries.
+    """
     short = short_names(table.by)
     heads = [
-        Head(short[name], _is_number(own[0].row.labels[name] for own in table.entries))
+        Head(short[name], _is_number(own[0].row.labels[name] for own in table.shown))
         for name in table.by
     ]
     shown = [one for one in COLUMNS if one.table == kind and one.title and one.shown(table)]
@@ -152,7 +151,7 @@ def grid_of(
         for i in range(max(1, len(table.metrics)))
         for column in shown
         if (column.each or i == 0)
-        and not (column.sparse and all(column.value(own[i]) is None for own in table.entries))
+        and not (column.sparse and all(column.value(own[i]) is None for own in table.shown))
     ]
     for column, i in chosen:
         named = {
@@ -172,7 +171,7 @@ def grid_of(
             )
         )
 
-    def row(entries: Sequence[Entry]) -> list[Cell]:
+    def row(entries: Sequence[Entry]) -> list[object]:
         labels = table.labels(entries[0])
         undecided = kind == "results" and any(entry.undecided for entry in entries)
         return [
@@ -180,12 +179,17 @@ def grid_of(
                 _label_cell(entries[0], name, labels[name], undecided and name == table.by[0])
                 for name in table.by
             ),
-            *(cell((column.text or column.value)(entries[i])) for column, i in chosen),
+            *((column.text or column.value)(entries[i]) for column, i in chosen),
         ]
 
-    ahead = any(entry.ahead for own in table.entries for entry in own)
+    ahead = any(entry.ahead for own in table.shown for entry in own)
     legend = STAR if kind == "results" and _starred(table) and ahead else ""
-    return Grid(heads, LazyRows(table.entries, row), title, caption, common, len(table.by), legend)
+    lines = [
+        Line(row(entries), [record(table, entry) for entry in entries] if record else ())
+        for entries in table.shown[: limit or None]
+    ]
+    labels, omitted = len(table.by), len(table.shown) - len(lines)
+    return Grid(heads, lines, title, caption, common, labels, legend, omitted=omitted)
 
 
 def _filled(title: str, named: Mapping[str, str]) -> str:
@@ -202,13 +206,12 @@ def _label_cell(entry: Entry, name: str, value: object, unsure: bool) -> Cell:
     return replace(cell("null" if asked else value), unsure=unsure)
 
 
-def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
-    """Return the entries for programs: a mapping per row and metric.
+def recorder(tables: Sequence[ResultsTable]) -> Recorder:
+    """Return the function that makes the records of the tables, which have the same columns.
 
     A label that is called like a column is `config.NAME`.
     """
-    pairs = [(table, entry) for table in tables for own in table.entries for entry in own]
-    entries = [entry for _, entry in pairs]
+    entries = [entry for table in tables for own in table.entries for entry in own]
     names = dict.fromkeys(name for entry in entries for name in entry.row.labels)
     labels = apart("config", names, [column.name for column in COLUMNS])
     kept = [
@@ -218,15 +221,14 @@ def records_of(tables: Sequence[ResultsTable]) -> Sequence[dict[str, object]]:
         and not (column.rare and all(column.value(entry) is None for entry in entries))
     ]
 
-    def record(pair: tuple[ResultsTable, Entry]) -> dict[str, object]:
-        table, entry = pair
+    def record(table: ResultsTable, entry: Entry) -> dict[str, object]:
         shown = entry.row.labels | {
             name: value for name, value in table.labels(entry).items() if value is not None
         }
         columns = {column.name: column.value(entry) for column in kept}
         return {own: shown.get(name) for name, own in labels.items()} | columns
 
-    return LazyRows(pairs, record)
+    return record
 
 
 def _texts(
@@ -249,16 +251,25 @@ def _is_number(column: Iterable[Any]) -> bool:
 def _title(table: ResultsTable) -> str:
     noun = "configuration" if table.data else "row"
     data = f"{table.data_name}: " if table.data else ""
-    return f"{data}{count_text(len(table.entries), noun)}, {count_text(len(table.frame), 'run')}"
+    part = f"{len(table.shown)} of " if len(table.shown) < len(table.entries) else ""
+    rows, runs = count_text(len(table.entries), noun), count_text(len(table.frame), "run")
+    return f"{data}{part}{rows}, {runs}"
 
 
-def _caption(table: ResultsTable) -> str:
+def _caption(table: ResultsTable, request: Request) -> str:
     sentences = [f"{_reading(table)}." if table.metrics else "No run has a result."]
     if table.only_data:
         sentences.append(f"All runs saw one data set: verdicts are of {table.only_data}.")
     elif table.unit is not SEEDS:
         sentences.append(f"Means over seeds within each of the {table.unit.many}, by data_seed.")
     sentences += [SHORT] * _starred(table)
+    if len(table.shown) < len(table.entries) and table.metrics:
+        by = ranking(table.metrics, request.sort, table.frame.better)
+        of = " of rows on the same data" if len(table.panels) > 1 else ""
+        sentences.append(
+            f"Top {request.top}{of} by {by}; verdicts and notes are of all "
+            f"{len(table.entries)} rows."
+        )
     if table.alone:
         sentences.append(_alone(table))
     tuned = set(table.frame.column("tuned"))

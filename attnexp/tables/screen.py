@@ -21,8 +21,8 @@ SHORTEST = 8
 BOLD = Style(bold=True)
 
 
-def show(report: Report, limit: int, screen: Console | None = None) -> None:
-    """Print a report, at most `limit` rows a table; 0 prints all.
+def show(report: Report, screen: Console | None = None) -> None:
+    """Print a report.
 
     The verdicts are above the tables. A row is one line: if a table is too wide, spare columns are
     left out, then the labels of a row become one name that is cut in its middle. No number is cut,
@@ -32,7 +32,7 @@ def show(report: Report, limit: int, screen: Console | None = None) -> None:
     for verdict in report.verdicts:
         _say(screen, verdict, "bold")
     for grid in report.grids:
-        _show_grid(grid, limit, screen)
+        _show_grid(grid, screen)
     for note in report.notes:
         sentence, command = note, ""
         if screen.is_terminal:
@@ -44,8 +44,8 @@ def show(report: Report, limit: int, screen: Console | None = None) -> None:
         _say(screen, f"{count_text(len(report.further), 'more note')}: --explain", "dim")
 
 
-def _show_grid(grid: Grid, limit: int, screen: Console) -> None:
-    shown = grid.rows[: limit or None]
+def _show_grid(grid: Grid, screen: Console) -> None:
+    shown = grid.rows
     once = folded(grid, shown)
     if grid.title:
         same = [f"{grid.columns[i].title} {shown[0][i].text}" for i in once]
@@ -65,9 +65,8 @@ def _show_grid(grid: Grid, limit: int, screen: Console) -> None:
     screen.print(_table(screen, heads, rows, _widths(heads, rows)), soft_wrap=True)
     if left:
         _say(screen, f"Too narrow for {', '.join(left)}.", "dim")
-    if len(shown) < len(grid.rows):
-        more = count_text(len(grid.rows) - len(shown), "more row")
-        _say(screen, f"{more}: --limit 0 shows all.")
+    if grid.more:
+        _say(screen, grid.more)
     if caption := " ".join(filter(None, [grid.caption, grid.legend])):
         _say(screen, caption, "dim")
     if grid.common:
@@ -126,7 +125,7 @@ def as_text(report: Report) -> str:
     """Return the text on the screen, without colours and as wide as necessary."""
     text = io.StringIO()
     page = Console(file=text, width=console.WIDE, highlight=False, emoji=False, color_system=None)
-    show(report, 0, page)
+    show(report, page)
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 

@@ -119,10 +119,11 @@ def _bracketed(name: str) -> str:
 
 
 def explanations(table: ResultsTable, request: Request) -> Iterator[str]:
-    """Yield the reasoning behind the verdict on each row, in plain words."""
+    """Yield the reasoning behind the verdict on each row that is shown, in plain words."""
+    shown = {id(own[0]) for own in table.shown}
     for panel in table.panels:
         best = next((entry for entry in panel if entry.standing.word == "best"), None)
-        for entry in panel:
+        for entry in (entry for entry in panel if id(entry) in shown):
             if best is not None and entry.standing.difference is not None:
                 yield " ".join(_reasons(table, entry, best, panel, request))
         yield from _floor(panel, request)

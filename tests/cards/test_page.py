@@ -59,10 +59,10 @@ def test_a_card_of_four_rows_fits_a_terminal(width):
         for name in ("reverse", "selective_copying")
     ]
     found = card(*trials, subject=names[0])
-    for report in (Report([overview(found)], []), leaderboard(trials)):
+    for report in (Report([overview(found)]), leaderboard(trials)):
         text = io.StringIO()
         screen = Console(file=text, width=width, force_terminal=True, color_system=None)
-        show(report, 0, screen)
+        show(report, screen)
         lines = text.getvalue().splitlines()
         assert max(map(len, lines)) <= width
         assert any("selective_copying" in line and "0.5" in line for line in lines)

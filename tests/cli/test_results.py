@@ -128,6 +128,12 @@ def test_a_file_that_cannot_be_written_is_one_sentence(results: Results, tmp_pat
         (["--limit", "-1"], "--limit: '-1' is not a whole number from 0 on"),
         (["--limit=-40"], "--limit: '-40' is not a whole number from 0 on"),
         (["--limit", "1.5"], "--limit: '1.5' is not a whole number from 0 on"),
+        (["--top", "0"], "--top: '0' is not a positive integer"),
+        (
+            ["--top", "2", "--metric", "neighbours"],
+            "neighbours describes and does not rank: choose",
+        ),
+        (["--runs", "--top", "2", "--metric", "neighbours"], "does not rank: choose test_mse"),
         (["--runs", "--by", "model"], "--by is for rows that gather runs"),
         (["--runs", "--equal-within", "0"], "--equal-within is for rows that gather runs"),
         (["--runs", "--looks", "2"], "--looks is for rows that gather runs"),
@@ -179,6 +185,60 @@ def test_long_tables_are_cut_on_the_screen_and_say_so(results: Results):
     assert results("--runs", "--limit", "5").endswith("\n1 more row: --limit 0 shows all.\n")
     assert len(results("--runs", "--limit", "0").splitlines()) == 8
     assert len(results("--runs", "--format", "csv").splitlines()) == 7
+
+
+def models(text: str) -> list[str]:
+    """Return the model of each row of a table in any format."""
+    before = r'[\d ]*|\| +(?:\d+ \| )?| *(?:\d+ & )?| *"model": "|sine,'
+    row = rf'^(?:{before})(additive|boxcar|gaussian)[ ,"$]'
+    table = re.sub(r"^.* (has|have) the (low|high)est .*$", "", text, flags=re.MULTILINE)
+    return re.findall(row, table, flags=re.MULTILINE)
+
+
+@pytest.mark.usefixtures("sweep")
+@pytest.mark.parametrize("form", ["table", "markdown", "latex", "csv", "json"])
+@pytest.mark.parametrize(
+    ("words", "rows"),
+    [
+        (["--top", "2"], ["additive", "boxcar"]),
+        (["--top", "2", "--sort=-test_mse"], ["boxcar", "additive"]),
+        (["--top", "9"], ["additive", "boxcar", "gaussian"]),
+        (["--top", "2", "--where", "model!=additive"], ["boxcar", "gaussian"]),
+        (["--top", "2", "--limit", "1"], ["additive"]),
+        (["--limit", "2", "--sort=-test_mse"], ["gaussian", "boxcar"]),
+        (["--runs", "--top", "3"], ["additive", "additive", "boxcar"]),
+        (["--runs", "--limit", "3", "--sort=test_mse"], ["additive", "additive", "boxcar"]),
+    ],
+)
+def test_the_best_and_the_first_rows_are_those_of_every_format(results, form, words, rows):
+    assert models(results(*words, "--format", form)) == rows
+
+
+@pytest.mark.usefixtures("sweep")
+def test_the_best_rows_keep_the_verdicts_and_numbers_that_they_have_among_all(results: Results):
+    every, best = (json.loads(results(*top, "--format", "json")) for top in ((), ("--top", "2")))
+    assert best["rows"] == every["rows"][:2]
+    assert (best["verdicts"], best["notes"]) == (every["verdicts"], every["notes"])
+    assert "sine: 2 of 3 configurations, 6 runs" in results("--top", "2")
+
+
+@pytest.mark.parametrize("how", [(), ("--runs",)])
+def test_rows_on_other_data_are_ranked_apart(results: Results, write_run, how):
+    for points, values in ((50, (0.5, 0.4, 0.6)), (500, (0.3, 0.1, 0.2))):
+        for model, value in zip("abc", values, strict=True):
+            settings = {"model._target_": model, "data.num_train": points}
+            choices = {"model": model}
+            write_run(f"{model}{points}", settings, choices=choices, metrics={"test_mse": value})
+    text = results(*how, "--top", "1", "--format", "csv")
+    assert sorted(column(text, "model" if how else "mean")) == (
+        ["b", "b"] if how else ["0.1", "0.4"]
+    )
+
+
+@pytest.mark.parametrize("how", [(), ("--runs",)])
+def test_runs_without_a_result_have_no_best(results: Results, write_run, how):
+    write_run("a", status="failed", primary=None, metrics={}, better={})
+    assert "--top: no run has a result" in results(*how, "--top", "1", code=2)
 
 
 def test_skipped_folders_are_one_line_apart_from_the_output(write_run, results: Results, capsys):

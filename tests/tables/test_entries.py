@@ -7,9 +7,8 @@ import pytest
 from attnexp.runs import lock
 from attnexp.runs.folder import load_run
 from attnexp.select.frame import Frame, make_frame, varying
-from attnexp.tables.advice import advice
 from attnexp.tables.entries import Request, ResultsTable, Row, divide
-from attnexp.tables.fairness import results
+from attnexp.tables.notes import advice, results
 from attnexp.tables.sentences import verdicts
 
 

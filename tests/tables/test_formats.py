@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from attnexp.tables.formats import WRITERS, as_html, markdown_text
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report, numbers_cell
+from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report, numbers_cell
 
 HOSTILE = (
     "plain",
@@ -37,18 +37,19 @@ def report() -> Report:
         ],
         [Cell(HOSTILE[1]), numbers_cell("{} ± {}", 0.3155, 0.1), Cell(NOTHING)],
         [Cell(HOSTILE[2]), Cell(NOTHING), Cell(NOTHING)],
+        [],
     ]
     means, deviations = (0.1285, 0.3155, None, 1e-9), (0.00245, NAN, None, INF)
     records: list[dict[str, object]] = [
         {"model": name, "n": 2, "mean": mean, "sd": sd, "trial": False}
         for name, mean, sd in zip((*HOSTILE, "=1+1"), means, deviations, strict=True)
     ]
+    lines = [Line(cells, [record]) for cells, record in zip(rows, records, strict=True)]
     return Report(
         [
-            Grid(heads, rows, "sine: 3 configurations", "test_mse: lower is better, in [0, 1]."),
-            Grid([Head("data"), Head("seconds", right=True)], [[Cell("a_b"), Cell("1.5")]]),
+            Grid(heads, lines, "sine: 3 configurations", "test_mse: lower is better, in [0, 1]."),
+            Grid([Head("data"), Head("seconds", right=True)], [Line([Cell("a_b"), Cell("1.5")])]),
         ],
-        records,
         ["means leave out 1 failed run: attnexp -m 'model=a_b,c' seed=<1>"],
     )
 
@@ -84,7 +85,7 @@ def cells(page: str) -> list[str]:
 
 
 def one_cell(text: str) -> Report:
-    return Report([Grid([Head(text)], [[Cell(text, strong=True)]])], [])
+    return Report([Grid([Head(text)], [Line([Cell(text, strong=True)])])])
 
 
 def test_html_shows_names_and_runs_none_of_them(report: Report):
@@ -111,7 +112,7 @@ def test_markdown_gives_back_any_name(name: str):
 def test_the_columns_of_markdown_are_aligned_as_they_are_read():
     heads = [Head("模型"), Head("n", right=True)]
     rows = [[Cell(name), Cell("1")] for name in ("dot", "三一四五", "한국어", "ｶﾅ")]
-    lines = WRITERS["markdown"](Report([Grid(heads, rows)], [])).splitlines()
+    lines = WRITERS["markdown"](Report([Grid(heads, [*map(Line, rows)])])).splitlines()
     bars = set()
     for line in lines:
         columns = [1 + (unicodedata.east_asian_width(each) in "WF") for each in line]
@@ -137,4 +138,4 @@ def test_csv_and_json_give_back_names_and_numbers(report: Report):
 
 def test_no_rows_are_no_error():
     for write in WRITERS.values():
-        write(Report([], []))
+        write(Report([]))

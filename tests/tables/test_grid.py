@@ -3,7 +3,17 @@
 import pytest
 
 from attnexp.core.errors import RequestError
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report, cell, numbers_cell, with_columns
+from attnexp.tables.grid import (
+    NOTHING,
+    Cell,
+    Grid,
+    Head,
+    Line,
+    Report,
+    cell,
+    numbers_cell,
+    with_columns,
+)
 
 
 @pytest.mark.parametrize(
@@ -36,9 +46,10 @@ def report() -> Report:
         Head("95% interval", word="interval"),
         Head("better on"),
     ]
-    results = Grid(heads, [[Cell("a"), Cell("0.5"), Cell("[0, 1]"), Cell("1 of 2")]])
-    costs = Grid([Head("model"), Head("steps")], [[Cell("a"), Cell("100")]])
-    return Report([results, costs], [{"model": "a"}])
+    cells = [Cell("a"), Cell("0.5"), Cell("[0, 1]"), Cell("1 of 2")]
+    results = Grid(heads, [Line(cells, [{"model": "a"}])])
+    costs = Grid([Head("model"), Head("steps")], [Line([Cell("a"), Cell("100")])])
+    return Report([results, costs])
 
 
 def titles(report: Report) -> list[list[str]]:

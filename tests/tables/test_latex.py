@@ -13,11 +13,10 @@ from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ft2font import LoadFlags
 
 from attnexp.tables.entries import Request
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report, numbers_cell, with_columns
+from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report, numbers_cell, with_columns
 from attnexp.tables.latex import as_latex, latex_text
-from attnexp.tables.paper import VENUES, Page, Paper, of_venue
+from attnexp.tables.paper import ROMAN, TIMES, VENUES, Page, Paper, of_venue, text_width
 from attnexp.tables.reports import configurations_report
-from attnexp.tables.type_widths import ROMAN, TIMES, text_width
 
 LOW = [1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.0, 1.0]
 NEAR = [0.9, 1.2, 1.0, 1.1, 1.0, 1.0, 0.95, 1.1]
@@ -62,8 +61,8 @@ def of_numbers(*values: float, digits: int | None = None, strong: int = -1) -> s
     cells = [
         [Cell("a"), numbers_cell("{}", value, strong=i == strong)] for i, value in enumerate(values)
     ]
-    grid = Grid([Head("model"), Head("mse", right=True, measured=True)], cells)
-    return as_latex(Report([grid], []), Paper(digits=digits))
+    grid = Grid([Head("model"), Head("mse", right=True, measured=True)], [*map(Line, cells)])
+    return as_latex(Report([grid]), Paper(digits=digits))
 
 
 @given(PRINTABLE)
@@ -76,8 +75,8 @@ def test_no_special_character_is_left(name: str):
 @given(PRINTABLE)
 @settings(deadline=None, derandomize=True)
 def test_any_name_leaves_everything_closed(name: str):
-    grid = Grid([Head(name)], [[Cell(name, unsure=True)]], name, name, [name])
-    text = as_latex(Report([grid], [], [f"{name}\n{name}"]))
+    grid = Grid([Head(name)], [Line([Cell(name, unsure=True)])], name, name, [name])
+    text = as_latex(Report([grid], [f"{name}\n{name}"]))
     assert is_balanced(text)
     assert rows(text) == [[latex_text(name)], [latex_text(name) + r"$^\dagger$"]]
 
@@ -119,7 +118,7 @@ def test_digits_are_those_after_the_decimal_point(digits, cells):
 def test_whole_numbers_and_columns_without_a_metric_keep_their_digits():
     heads = [Head("width", right=True), Head("mse", measured=True), Head("seconds")]
     cells = [[numbers_cell("{}", 0.25), numbers_cell("{}", 8), numbers_cell("{}", 1.5)]]
-    text = as_latex(Report([Grid(heads, cells)], []), Paper(digits=3))
+    text = as_latex(Report([Grid(heads, [*map(Line, cells)])]), Paper(digits=3))
     assert rows(text)[1] == ["0.25", "8", "1.5"]
 
 
@@ -131,7 +130,7 @@ def test_two_numbers_in_a_cell_are_mathematics():
         numbers_cell("{} [{}, {}]", 0.25, 0.125, 0.5),
         numbers_cell("{} ± {} *", 0.25, 0.125, strong=True),
     ]
-    text = as_latex(Report([Grid(heads, [cells])], []))
+    text = as_latex(Report([Grid(heads, [Line(cells)])]))
     assert rows(text)[1] == [
         "x",
         r"$[-0.5, 1 \times 10^{-7}]$",
@@ -142,7 +141,7 @@ def test_two_numbers_in_a_cell_are_mathematics():
 
 def test_a_missing_number_is_a_dash_in_braces():
     cells = [[Cell("a"), numbers_cell("{}", 0.5)], [Cell("b"), Cell(NOTHING)]]
-    text = as_latex(Report([Grid([Head("model"), Head("mse")], cells)], []))
+    text = as_latex(Report([Grid([Head("model"), Head("mse")], [*map(Line, cells)])]))
     assert [row[1] for row in rows(text)] == ["{mse}", "0.5", "{--}"]
 
 
@@ -170,7 +169,7 @@ def test_rows_with_too_few_seeds_have_a_dagger_that_is_explained(sweep_of):
     assert [row[0] for row in rows(text)[1:]] == [r"a$^\dagger$", "b"]
     assert [row[2] for row in rows(text)] == ["no result", "5 missing", "--"]
     assert r"$^\dagger$Too few seeds for a verdict." in text
-    assert "dagger" not in as_latex(Report(report.grids[1:], []))
+    assert "dagger" not in as_latex(Report(report.grids[1:]))
     alone = as_latex(configurations_report(sweep_of({"a": LOW[:3]}), Request()))
     enough = as_latex(configurations_report(sweep_of({"a": LOW, "b": HIGH}), Request()))
     assert "dagger" not in alone + enough
@@ -346,9 +345,10 @@ def test_the_places_of_numbers_of_a_column_add_up():
     text = of_numbers(123456.0, 0.1234567891, digits=10)
     assert kinds(text)[1] == "S[table-format=6.10]"
     cells = [[Cell("a"), numbers_cell("{}", value)] for value in (123456.0, 0.1234567891)]
-    grid = Grid([Head("model"), Head("mse", right=True, measured=True, spare=1)], cells)
+    heads = [Head("model"), Head("mse", right=True, measured=True, spare=1)]
+    grid = Grid(heads, [*map(Line, cells)])
     for digits, there in ((10, False), (4, True)):
-        written = as_latex(Report([grid], []), Paper(digits=digits, page=page))
+        written = as_latex(Report([grid]), Paper(digits=digits, page=page))
         assert ("mse" in shown_columns(written)) == there
 
 
@@ -368,14 +368,14 @@ def test_the_places_of_numbers_of_a_column_add_up():
 @pytest.mark.parametrize("place", ["label", "head", "title", "caption"])
 def test_text_beyond_latin_names_a_program_that_prints_it(text, named, place):
     head = Head(text if place == "head" else "model")
-    grid = Grid([head], [[Cell(text if place == "label" else "a")]])
+    grid = Grid([head], [Line([Cell(text if place == "label" else "a")])])
     grid = replace(grid, title=text if place == "title" else "")
-    written = as_latex(Report([grid], []), Paper(caption=text if place == "caption" else ""))
+    written = as_latex(Report([grid]), Paper(caption=text if place == "caption" else ""))
     (*_, line) = ["", *(each for each in written.splitlines() if "xelatex" in each)]
     assert ("ctex" in written) == bool(named)
     assert line.startswith(f"% Text beyond Latin, {named}:") if named else not line
 
 
 def test_comments_alone_need_no_other_program():
-    grid = Grid([Head("model")], [[Cell("a")]], common=["data.path=温度.csv"])
-    assert "xelatex" not in as_latex(Report([grid], []))
+    grid = Grid([Head("model")], [Line([Cell("a")])], common=["data.path=温度.csv"])
+    assert "xelatex" not in as_latex(Report([grid]))

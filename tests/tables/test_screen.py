@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from attnexp.tables.entries import Request
-from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Report
+from attnexp.tables.grid import NOTHING, Cell, Grid, Head, Line, Report
 from attnexp.tables.reports import configurations_report
 from attnexp.tables.screen import fitting, show
 
@@ -19,7 +19,7 @@ def printed(report: Report, width: int, terminal: bool = False) -> str:
     screen = Console(
         file=text, width=width, highlight=False, color_system=None, force_terminal=terminal
     )
-    show(report, 0, screen)
+    show(report, screen)
     return text.getvalue()
 
 
@@ -61,7 +61,7 @@ def test_a_table_takes_six_lines_more_than_its_rows(sweep_of, width: int):
 
 
 def test_sentences_break_between_words_on_a_terminal_alone():
-    report = Report([], [], ["more seeds: attnexp -m model=dot seed=1"], ["the best is " * 5])
+    report = Report([], ["more seeds: attnexp -m model=dot seed=1"], ["the best is " * 5])
     assert printed(report, 30, terminal=True).splitlines() == [
         "the best is the best is the ",
         "best is the best is the best ",
@@ -78,7 +78,7 @@ def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
         [Cell("gaussian_learned"), Cell("0.001"), Cell("0.5", strong=True)],
         [Cell("dot"), Cell(NOTHING), Cell("0.25")],
     ]
-    text = printed(Report([Grid(heads, rows, "sine", labels=2)], []), 30)
+    text = printed(Report([Grid(heads, [*map(Line, rows)], "sine", labels=2)]), 30)
     assert text.splitlines() == [
         "sine",
         "model, lr             test_mse",
@@ -86,7 +86,7 @@ def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
         "gaussian_…ed, 0.001        0.5",
         "dot, \N{EN DASH}                    0.25",
     ]
-    assert len(printed(Report([Grid(heads, rows, labels=2)], []), 40).splitlines()) == 4
+    assert len(printed(Report([Grid(heads, [*map(Line, rows)], labels=2)]), 40).splitlines()) == 4
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_labels_without_room_become_one_name_that_is_cut_in_its_middle():
 def test_wide_characters_are_cut_to_the_columns_of_the_screen(name: str, width: int):
     heads = [Head("model"), Head("data.path"), Head("test_mse", right=True)]
     rows = [[Cell(name), Cell(text), Cell("0.5")] for text in ("1", name)]
-    for line in printed(Report([Grid(heads, rows, labels=2)], []), width).splitlines():
+    for line in printed(Report([Grid(heads, [*map(Line, rows)], labels=2)]), width).splitlines():
         wide = sum(1 + (unicodedata.east_asian_width(each) in "WF") for each in line)
         assert wide <= width
         assert "…" in line or name not in line
@@ -104,7 +104,7 @@ def test_wide_characters_are_cut_to_the_columns_of_the_screen(name: str, width: 
 
 def test_settings_in_common_are_one_line():
     common = ("normalizer=softmax", "arch=kernel_regression", "optim=rprop")
-    report = Report([Grid([Head("model")], [[Cell("dot")]], "sine", common=common)], [])
+    report = Report([Grid([Head("model")], [Line([Cell("dot")])], "sine", common=common)])
     for width, line in (
         (200, "The same in every run: normalizer=softmax, arch=kernel_regression, optim=rprop."),
         (60, "The same in every run: normalizer=softmax and 2 more."),
@@ -119,10 +119,10 @@ def test_a_column_with_one_value_is_next_to_the_title():
         [Cell(name), Cell("6"), Cell("0.5"), Cell(chance)]
         for name, chance in (("a", "1"), ("b", "2"))
     ]
-    lines = printed(Report([Grid(heads, rows, "sine: 2 rows")], []), 80).splitlines()
+    lines = printed(Report([Grid(heads, [*map(Line, rows)], "sine: 2 rows")]), 80).splitlines()
     assert lines[0] == "sine: 2 rows; seeds 6"
     assert lines[1].split() == ["model", "mse", "chance"]
-    alone = printed(Report([Grid(heads, rows[:1], "sine: 1 row")], []), 80).splitlines()
+    alone = printed(Report([Grid(heads, [*map(Line, rows[:1])], "sine: 1 row")]), 80).splitlines()
     assert alone[1].split() == ["model", "seeds", "mse", "chance"]
 
 
@@ -148,5 +148,5 @@ def test_rows_are_told_apart_on_every_screen(width):
     heads = [Head("model"), Head("model.width"), Head("data.num_train"), Head("mse", right=True)]
     labels = [("gaussian_learned", w, n) for w in ("0.25", "0.5", "12") for n in ("50", "150")]
     rows = [[*map(Cell, label), Cell(str(i))] for i, label in enumerate(labels)]
-    lines = printed(Report([Grid(heads, rows, labels=3)], []), width).splitlines()[2:]
+    lines = printed(Report([Grid(heads, [*map(Line, rows)], labels=3)]), width).splitlines()[2:]
     assert len({line.rsplit(maxsplit=1)[0] for line in lines}) == len(labels)
