@@ -99,7 +99,7 @@ def _executed(prepared: "PreparedRun", folder: Path) -> "Summary":
 
 def _show_again(job: Job, summary: Summary) -> None:
     """Show a run that has finished before."""
-    console.say("This run has finished before; rerun=true runs it again.")
+    console.say(f"This run has finished before on {summary.device}; rerun=true runs it again.")
     if job.config.figures is not False:
         from attnexp.training.record.pictures import draw_missing
 

@@ -89,7 +89,7 @@ def test_a_finished_run_is_not_repeated(in_process, succeeds, tmp_path):
     in_process("figures=false")
     stamp = (only_folder(tmp_path) / "summary.json").stat().st_mtime_ns
     again = succeeds("figures=false", "device=cpu")
-    assert "has finished before; rerun=true runs it again" in again.stdout
+    assert "has finished before on cpu; rerun=true runs it again" in again.stdout
     assert "test_mse" in again.stdout
     assert (only_folder(tmp_path) / "summary.json").stat().st_mtime_ns == stamp
     in_process("figures=false", "rerun=true")
