@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,11 +14,16 @@ from attnexp.cards.card_file import Card, RowResult, TrialResult
 from attnexp.cards.cost import costs_of
 from attnexp.cards.rows import CardRow
 from attnexp.cards.trial import STEPS, Escapes, LevelName, Task, Works
+from attnexp.config.laws import read_laws
+from attnexp.config.probing import probe_missing
+from attnexp.config.trust import read_trust
 from attnexp.core import console
-from attnexp.core.errors import CommandEnded, RequestError, RunFailedError, shortened
+from attnexp.core.errors import RequestError, RunFailedError, shortened
 from attnexp.core.time_limit import time_limit
 from attnexp.runs.folder import Run
+from attnexp.runs.origin.command_line import own_words
 from attnexp.runs.origin.provenance import processor, versions
+from attnexp.select.configurations import comparisons
 from attnexp.select.frame import make_frame
 from attnexp.select.number import number_of, require_number
 from attnexp.select.sample import Sample, sample_of
@@ -37,27 +42,20 @@ LATE = "stopped"
 NOTHING = Sample("", {})
 """The sample of a row without a result."""
 
-Command = Callable[[Sequence[str]], None]
-"""Runs `attnexp` with arguments, and raises CommandEnded if it fails."""
-
 
 @dataclass(frozen=True)
 class Effort:
-    """How a card is made: its level, seeds, device, the most `minutes` of a row, and own code.
-
-    `command` runs `attnexp` with other arguments.
-    """
+    """How a card is made: its level, seeds, device, the most `minutes` of a row, and own code."""
 
     level: LevelName
     seeds: int
     minutes: float
     device: str
     config_dir: Path | None
-    command: Command
 
     def line(self, words: Sequence[str]) -> list[str]:
         """Return words with those that are the same in every trial."""
-        own = ["--config-dir", str(self.config_dir)] if self.config_dir else []
+        own = own_words(self.config_dir)
         return [*own, *words, f"device={self.device}", "figures=false", f"output_dir={FOLDER}"]
 
 
@@ -131,7 +129,8 @@ def _measure(task: Task, row: CardRow, effort: Effort) -> tuple[RowResult, Sampl
                     jobs = _compared(line)
         except (RequestError, RunFailedError) as error:
             why = str(error)
-        _probe([run for run in _runs(jobs) if run.finished], task.trial.probe, effort)
+        if task.trial.probe:
+            _probe(_runs(jobs), task.trial.probe, effort.config_dir)
     runs = _runs(jobs)  # anew, with their interventions
     errors = [job.found.error for job in jobs if job.found.error and why != late]
     numbers, sample = _numbers(task, runs)
@@ -166,15 +165,13 @@ def _runs(jobs: Sequence[PlannedJob]) -> list[Run]:
     return [Run(str(job.folder), job.found.summary) for job in jobs if job.found.summary]
 
 
-def _probe(runs: Sequence[Run], names: Sequence[str], effort: Effort) -> None:
+def _probe(runs: Sequence[Run], names: Sequence[str], config_dir: Path | None) -> None:
     """Make the interventions that runs lack. One that cannot be made leaves its numbers out."""
-    own = ["--config-dir", str(effort.config_dir)] if effort.config_dir else []
-    lacking = [
-        run.path for run in runs if set(names) - {row.intervention for row in run.interventions}
-    ]
-    if lacking:
-        with suppress(CommandEnded):
-            effort.command(["probe", *lacking, *names, *own])
+    with suppress(Exception, SystemExit):  # code of one's own may raise anything
+        laws, trust = read_laws(config_dir), read_trust([], config_dir)
+        for comparison in comparisons(runs):
+            for configuration in comparison.configurations:
+                probe_missing(configuration.runs, names, laws, trust)
 
 
 def _numbers(task: Task, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float]], Sample]:

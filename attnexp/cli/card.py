@@ -10,8 +10,9 @@ from attnexp.cli.arguments import Arguments, count, fraction, listed
 from attnexp.cli.candidates import chosen
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
-from attnexp.core.errors import CommandEnded, RequestError, writable
+from attnexp.core.errors import RequestError, writable
 from attnexp.runs.files import file_word, require_output, write_output
+from attnexp.runs.origin.command_line import own_words
 
 if TYPE_CHECKING:
     from attnexp.cards.card_file import Card
@@ -73,7 +74,6 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
         arguments.minutes or MINUTES[level],
         arguments.device,
         arguments.config_dir,
-        _command,
     )
     if arguments.dry_run:
         for task in tasks:
@@ -108,9 +108,8 @@ def _baselines(arguments: argparse.Namespace) -> list[list[str]]:
     from attnexp.cards.rows import BASELINES, row_of
 
     usual = [list(words) for words in BASELINES]
-    own = ["--config-dir", str(arguments.config_dir)] if arguments.config_dir else []
     with console.status("seeking the nearest relative"):
-        nearest = nearest_relative(row_of(arguments.words), own)
+        nearest = nearest_relative(row_of(arguments.words), own_words(arguments.config_dir))
     return [*usual, nearest] if nearest else usual
 
 
@@ -125,13 +124,6 @@ def _compare(arguments: argparse.Namespace) -> None:
     trials = merged(cards, [str(path) for path in arguments.compare])
     form = chosen_format(arguments.format, arguments.output)
     emit(leaderboard(trials), Output(form, arguments.output), limit=0)
-
-
-def _command(words: Sequence[str]) -> None:
-    from attnexp.cli.main import run  # which imports the modules of verbs
-
-    if code := run(words):
-        raise CommandEnded(code)
 
 
 def make_parser() -> Arguments:

@@ -35,7 +35,7 @@ def test_each_trial_composes_and_says_what_it_asks(level, task):
     assert task.trial.cost == bool(task.level.lengths)
     if task.trial.cost:
         return
-    effort = Effort(level, 2, 1, "cpu", None, lambda words: None)
+    effort = Effort(level, 2, 1, "cpu", None)
     line = effort.line([*task.words, *row_of(["model=scaled_dot"]).words, "seed=1,2"])
     jobs = jobs_of(line)
     assert {job.settings["seed"] for job in jobs} == {1, 2}

@@ -169,7 +169,7 @@ def test_the_example_is_a_trial(level, tmp_path):
     (tmp_path / "trial" / "mine.yaml").write_text(content)
     (task,) = read_tasks(level, ["mine"], tmp_path)
     assert task.asks.endswith("?")
-    effort = Effort(level, 2, 1, "cpu", None, lambda words: None)
+    effort = Effort(level, 2, 1, "cpu", None)
     jobs = jobs_of(effort.line([*task.words, *row_of(["model=cosine"]).words, "seed=1,2"]))
     assert [job.settings["seed"] for job in jobs] == [1, 2]
 
