@@ -51,7 +51,8 @@ def main(argv: Sequence[str]) -> None:
 
 def _card(arguments: argparse.Namespace) -> "Card | None":
     """Write a card and return it, None after --dry-run."""
-    from attnexp.cards.carry_out import FOLDER, Effort, make_card
+    from attnexp.cards.carry_out import make_card
+    from attnexp.cards.lines import FOLDER, Effort
     from attnexp.cards.rows import rows_of
     from attnexp.cards.trial import MINUTES, SEEDS, read_tasks
 

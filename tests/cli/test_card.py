@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from imported import IMPORTED, python
 
-from attnexp.runs.folder import load_run
-
 SMALL = ("--quick", "--seeds", "2", "--trials", "mine", "--device", "cpu")
 
 TRIAL = """# Does it fit a curve?
@@ -93,27 +91,6 @@ def test_more_seeds_repeat_none(own, succeeds):
     there = {path: path.read_bytes() for path in Path("outputs/cards").glob("*/metrics.csv")}
     assert len(there) == len(runs) + 2
     assert there.items() >= runs.items()
-
-
-def test_values_of_a_setting_that_work_are_counted_and_the_largest_gradient_shown(
-    own, succeeds, tmp_path
-):
-    words = own(GOOD)
-    works = TRIAL.replace('tune: ["optim.lr=0.01,0.1"]', "launcher: batched")
-    works += "works: {setting: data.num_train, at_least: 0}\n"
-    works = works.replace("data.num_train=10", '"data.num_train=10,20", train.clip_norm=1')
-    works = works.replace("columns: [", "columns: [largest_gradient, ")
-    (tmp_path / "my_conf" / "trial" / "mine.yaml").write_text(works)
-    succeeds("card", *words)
-    (trial,) = content()["trials"]
-    assert trial["metric"] == "values of data.num_train that work"
-    assert [row["numbers"][trial["metric"]] for row in trial["rows"]] == [{"1": 2.0, "2": 2.0}] * 2
-    for row in trial["rows"]:
-        runs = [load_run(p) for p in Path("outputs/cards").glob(f"{row['label']}-*seed*")]
-        assert len(runs) == 4
-        for seed, found in row["numbers"]["largest_gradient"].items():
-            own = [run.metrics["largest_gradient"] for run in runs if run.seed == int(seed)]
-            assert found == max(own) > min(own) > 0
 
 
 BROKEN = {

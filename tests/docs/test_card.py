@@ -12,7 +12,7 @@ from conftest import ROOT, choice_names
 from documented import blocks, script
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult, merged, read_card
-from attnexp.cards.carry_out import Effort
+from attnexp.cards.lines import Effort
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import LevelName, Trial, read_tasks
 from attnexp.sweeps.line import jobs_of
@@ -170,8 +170,8 @@ def test_the_example_is_a_trial(level, tmp_path):
     (task,) = read_tasks(level, ["mine"], tmp_path)
     assert task.asks.endswith("?")
     effort = Effort(level, 2, 1, "cpu", None)
-    jobs = jobs_of(effort.line([*task.words, *row_of(["model=cosine"]).words, "seed=1,2"]))
-    assert [job.settings["seed"] for job in jobs] == [1, 2]
+    jobs = jobs_of(effort.sweep(task, row_of(["model=cosine"])))
+    assert {job.settings["seed"] for job in jobs} == {1, 2}
 
 
 def test_every_field_of_a_trial_is_told():
