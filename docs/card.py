@@ -1,4 +1,4 @@
-"""Writes the tables of trials and of cards that ship in the documents, and their count in README."""
+"""Writes the tables of trials and shipped cards in the documents, and their count in README."""
 
 import re
 from dataclasses import replace

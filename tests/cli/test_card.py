@@ -142,6 +142,26 @@ def test_cards_are_compared_without_their_runs(own, succeeds, refused):
     assert "b.json is of level full" in refused("card", "--compare", "a.json", "b.json")
 
 
+def test_a_trial_is_added_to_a_card_that_is_there(own, succeeds, refused, tmp_path):
+    succeeds("card", *own(GOOD))
+    Path("outputs/cards/mine-quick.json").rename("a.json")
+    (before,) = content("a.json")["trials"]
+    (tmp_path / "my_conf" / "trial" / "other.yaml").write_text(TRIAL)
+    into = ("card", "--into", "a.json", "--config-dir", "my_conf", "--device", "cpu")
+    for words in (["--seeds", "3"], ["--full"], ["--baseline", "model=dot"], ["model=dot"]):
+        assert "--into: a.json has " in refused(*into, "--trials", "copy", *words)
+    Path("b.json").write_text(json.dumps(content("a.json") | {"trials": []}))
+    for words in (["--into", "b.json"], ["--output", "c.html"]):
+        assert "--into takes a CARD.json" in refused(*into, *words)
+    for _ in range(2):
+        succeeds(*into, "--trials", "other,mine")
+        first, second = content("a.json")["trials"]
+        assert first == before
+        assert second["name"] == "other"
+        assert [row["numbers"] for row in second["rows"]] == [r["numbers"] for r in first["rows"]]
+        assert "other" in Path("a.html").read_text()
+
+
 REFUSED = {
     "nothing": ([], "name what the card is of"),
     "a word": (["cosine"], "'cosine' is not a setting such as model=cosine"),
