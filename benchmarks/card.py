@@ -23,7 +23,7 @@ from rows import Row, clock_seconds
 from sweep import BASIC, STOCK
 
 from attnexp.cards.card_file import Card, read_card
-from attnexp.cards.carry_out import TUNED_AT
+from attnexp.cards.lines import TUNED_AT
 from attnexp.config.groups import conf_dir
 from attnexp.core.console import out, plain_table
 from attnexp.sweeps.launchers.local import core_count

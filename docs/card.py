@@ -1,4 +1,4 @@
-"""Writes the tables of docs/card.md and docs/card_numbers.md from trials and cards that ship."""
+"""Writes the tables of trials and shipped cards in the documents, and their count in README."""
 
 import re
 from dataclasses import replace
@@ -8,18 +8,20 @@ from typing import get_args
 from attnexp.cards.card_file import Card, merged, read_card
 from attnexp.cards.judge import counts, verdicts
 from attnexp.cards.page import leaderboard
-from attnexp.cards.trial import GROUP, LevelName, Trial
+from attnexp.cards.trial import GROUP, LevelName, Trial, read_tasks
 from attnexp.config.documents import read_document
 from attnexp.config.groups import Choice, choices
 from attnexp.tables.formats import as_markdown
 from attnexp.tables.grid import Report
 
-PAGES = [Path(__file__).resolve().parent / name for name in ("card.md", "card_numbers.md")]
+DOCS = Path(__file__).resolve().parent
+PAGES = [DOCS / "card.md", DOCS / "card_numbers.md", DOCS.parent / "README.md"]
 HEAD = "| trial | asks | decided by | harder by | levels | source |\n|---|---|---|---|---|---|\n"
 TABLE = re.compile(r"<!-- conf/trial -->\n\n(?:\|.*\n)*")
-CARDS = Path(__file__).resolve().parent / "cards"
+CARDS = DOCS / "cards"
 SHIPPED = re.compile(r"<!-- docs/cards -->\n\n(?:\|.*\n)*")
 SHIPPED_HEAD = "| card | made on | next to | verdicts |\n|---|---|---|---|\n"
+COUNT = re.compile(r"\[\d+ small tasks\]")
 COMPARED = re.compile(r"<!-- attnexp card --compare -->\n\n(?:\|.*\n)*")
 
 
@@ -27,6 +29,7 @@ def written(page: str) -> str:
     """Return a page with its tables written anew."""
     page = TABLE.sub(lambda _: f"<!-- conf/trial -->\n\n{HEAD}{''.join(rows())}", page)
     found = "".join(line for path in shipped() for line in verdict_rows(path.stem, read_card(path)))
+    page = COUNT.sub(f"[{len(read_tasks('quick'))} small tasks]", page)
     page = SHIPPED.sub(lambda _: f"<!-- docs/cards -->\n\n{SHIPPED_HEAD}{found}", page)
     return COMPARED.sub(lambda _: f"<!-- attnexp card --compare -->\n\n{compared()}", page)
 

@@ -97,6 +97,38 @@ def test_shapes_are_checked_wherever_they_are_annotated(pytestconfig):
             assert any(f"{module}.".startswith(f"{each}.") for each in checked), module
 
 
+LINES = r"(collections\.abc\.)?Callable\[(\.\.\.|\[[\w.]+\[str(, \.\.\.)?\]\]), (None|int)\]"
+"""The type of a function that runs a command line: of words, with an exit code or nothing."""
+
+
+def ways_up(tree: ast.Module) -> list[str]:
+    """The types in a file of functions that run command lines, and what it calls in cli by name."""
+    expressions = [ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.expr)]
+    unquoted = [text.strip("'\"") for text in expressions]
+    return [x for x in unquoted if re.fullmatch(rf"{LINES}|Command|attnexp\.cli\b[\w.]*", x)]
+
+
+def test_only_cli_runs_command_lines():
+    below = [path for path in FILES if part_of(path) != "cli"]
+    assert {path: up for path in below if (up := ways_up(ast.parse(path.read_text())))} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Command = Callable[[Sequence[str]], None]",
+        "def f(run: 'Callable[[list[str]], int]'): ...",
+        "def f(*, run: Callable[[tuple[str, ...]], int] | None = None): ...",
+        "def f(run: collections.abc.Callable[..., None]): ...",
+        "class Effort:\n    command: Command",
+        "import_module('attnexp.cli.main').run(['probe', 'outputs'])",
+    ],
+)
+def test_a_way_up_to_the_command_line_is_seen(line):
+    assert ways_up(ast.parse(line))
+    assert not ways_up(ast.parse("command: str\nsettings: Callable[[Sequence[str]], Mapping]"))
+
+
 @pytest.mark.parametrize("module", sorted(module for module, _ in VERBS.values()))
 def test_no_verb_imports_another(module):
     found = imports(PACKAGE.parent.joinpath(*module.split(".")).with_suffix(".py"))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from attnexp.config.documents import read_document
 from attnexp.config.groups import choices, first_line
 from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, with_choices
+from attnexp.runs.origin.command_line import own_words
 
 if TYPE_CHECKING:
     from attnexp.attend.tensors import Description
@@ -42,8 +43,7 @@ class Request:
         from attnexp.config.messages import ComposeErrors
 
         words = [f"{name}={value}" for name, value in self.settings.items()]
-        extra = [] if config_dir is None else ["--config-dir", str(config_dir)]
-        line = CommandLine.read([*extra, *words])
+        line = CommandLine.read([*own_words(config_dir), *words])
         try:
             job = line.compose()
         except ComposeErrors as error:

@@ -1,6 +1,8 @@
 """Runs the missing parts of a claim or lists them, and draws it."""
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +17,21 @@ from attnexp.claims.stored import (
 )
 from attnexp.claims.words import IS
 from attnexp.core import console
-from attnexp.core.errors import writable
+from attnexp.core.errors import CommandEnded, writable
 from attnexp.runs.folder import Run
+from attnexp.runs.origin.command_line import own_words
 from attnexp.select.configurations import comparisons
 
 if TYPE_CHECKING:
     from attnexp.plots.look import Look
 
-Command = Callable[[Sequence[str]], None]
-"""Runs `attnexp` with arguments, and raises CommandEnded if it fails."""
+
+class StepFailedError(Exception):
+    """The command of a claim that was said last has ended in an error."""
+
+    def __init__(self, error: Exception | KeyboardInterrupt | SystemExit) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def figures_folder(name: str) -> Path:
@@ -31,13 +39,12 @@ def figures_folder(name: str) -> Path:
     return FOLDER / name / "figures"
 
 
-def run_claim(
-    name: str, claim: Claim, seeds: range, config_dir: Path | None, command: Command
-) -> None:
+def run_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) -> None:
     """Run the missing parts of a claim: points, sweeps and interventions.
 
-    The first job of each sweep runs alone, and decides whether the claim can be judged at all.
-    `command` runs `attnexp` with other arguments.
+    The first job of each sweep runs alone, and decides whether the claim can be judged at all. Each
+    sweep and each run that is probed is said as the command that does the same. Raises
+    StepFailedError if one of these fails.
     """
     console.say(f"{name}: this takes about {claim.minutes:g} minutes of one core from nothing.")
     folder = FOLDER / name
@@ -49,19 +56,19 @@ def run_claim(
     evidence = evidence_of(name, claim, config_dir, trusted=True)
     if claim.sweeps and not evidence.runs:
         for words in claim.sweeps:
-            command(["-m", *first_words(words, seeds[0], folder, config_dir)])
+            _sweep(first_words(words, seeds[0], folder, config_dir))
         evidence = evidence_of(name, claim, config_dir, trusted=True)
     if claim.probe:
-        _probe(claim, evidence.runs[: len(claim.sweeps)], config_dir, command)
+        _probe(claim, evidence.runs[: len(claim.sweeps)], config_dir)
         evidence = evidence_of(name, claim, config_dir, trusted=True)
     claim.require_numbers(evidence)
     if claim.computes:
         _compute(folder, claim, seeds)
     for words in claim.sweeps:
         span = f"range({seeds.start},{seeds.stop})"
-        command(["-m", *sweep_words(words, span, folder, config_dir)])
+        _sweep(sweep_words(words, span, folder, config_dir))
     if claim.probe:
-        _probe(claim, evidence_of(name, claim, config_dir, trusted=True).runs, config_dir, command)
+        _probe(claim, evidence_of(name, claim, config_dir, trusted=True).runs, config_dir)
 
 
 def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -> None:
@@ -81,13 +88,35 @@ def draw_claim(name: str, claim: Claim, config_dir: Path | None, look: "Look") -
         console.say(str(into / "claim.png"))
 
 
-def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None, command: Command) -> None:
+def _sweep(words: Sequence[str]) -> None:
+    from attnexp.sweeps.line import run_sweep  # which imports Hydra
+
+    with _step(["-m", *words]):
+        run_sweep(words)
+
+
+def _probe(claim: Claim, runs: Sequence[Run], config_dir: Path | None) -> None:
     """Make the interventions of a claim that runs lack."""
-    own = ["--config-dir", str(config_dir)] if config_dir else []
-    for run in runs:
-        there = {row.intervention for row in run.interventions}
-        if not set(claim.probe) <= there:
-            command(["probe", run.path, *claim.probe, *own])
+    from attnexp.config.laws import read_laws  # which imports torch
+    from attnexp.config.probing import lacking, probe_missing
+    from attnexp.config.trust import read_trust
+
+    for run in lacking(runs, claim.probe):
+        with _step(["probe", run.path, *claim.probe, *own_words(config_dir)]):
+            laws, trust = read_laws(config_dir), read_trust([], config_dir)
+            probe_missing([run], claim.probe, laws, trust)
+
+
+@contextmanager
+def _step(words: Sequence[str]) -> Iterator[None]:
+    """Say the command that does the same as a block. Raises StepFailedError for its errors."""
+    console.say(shlex.join(["attnexp", *words]))
+    try:
+        yield
+    except CommandEnded:
+        raise
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        raise StepFailedError(error) from error
 
 
 def _compute(folder: Path, claim: Claim, seeds: Sequence[int]) -> None:
@@ -102,9 +131,7 @@ def _compute(folder: Path, claim: Claim, seeds: Sequence[int]) -> None:
         write_points(folder, origin, points)
 
 
-def plan_claim(
-    name: str, claim: Claim, seeds: range, config_dir: Path | None, command: Command
-) -> None:
+def plan_claim(name: str, claim: Claim, seeds: range, config_dir: Path | None) -> None:
     """Say what a claim would run, and run nothing of it. See `run_claim`."""
     console.say(f"{name}: this takes about {claim.minutes:g} minutes of one core from nothing.")
     if claim.computes:
@@ -114,6 +141,6 @@ def plan_claim(
         console.say(f"{claim.computes.get(IS)}: {missing} of {len(seeds)} seeds to compute")
     for words in claim.sweeps:
         span = f"range({seeds.start},{seeds.stop})"
-        command(["-m", *sweep_words(words, span, FOLDER / name, config_dir), "--dry-run"])
+        _sweep([*sweep_words(words, span, FOLDER / name, config_dir), "--dry-run"])
     if claim.probe:
         console.say(f"then on each run: attnexp probe RUN {' '.join(claim.probe)}")

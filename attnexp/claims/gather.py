@@ -7,6 +7,7 @@ from attnexp.claims.claim import FOLDER, Claim
 from attnexp.claims.evidence import Evidence
 from attnexp.claims.stored import origin_of, read_points
 from attnexp.runs.folder import Run
+from attnexp.runs.origin.command_line import own_words
 from attnexp.select.collect import collect
 
 
@@ -14,11 +15,10 @@ def sweep_words(
     words: Sequence[str], seeds: str, folder: Path, config_dir: Path | None
 ) -> list[str]:
     """Return the arguments of `attnexp -m` that run a sweep of a claim at these seeds."""
-    own = ["--config-dir", str(config_dir)] if config_dir else []
     given = [f"seed={seeds}", "figures=false", f"output_dir={folder}"]
     if not any(word.startswith("hydra/launcher=") for word in words):
         given.append("hydra/launcher=parallel")
-    return [*own, *words, *given]
+    return [*own_words(config_dir), *words, *given]
 
 
 def first_words(
@@ -28,9 +28,8 @@ def first_words(
     from attnexp.sweeps.line import jobs_of  # which imports Hydra
 
     first = jobs_of(sweep_words(words, str(seed), folder, config_dir))[0]
-    own = ["--config-dir", str(config_dir)] if config_dir else []
     of_hydra = [word for word in words if word.startswith("hydra/launcher=")]
-    return [*own, *of_hydra, *(override.text for override in first.overrides)]
+    return [*own_words(config_dir), *of_hydra, *(override.text for override in first.overrides)]
 
 
 def finished_runs(folder: Path) -> list[Run]:

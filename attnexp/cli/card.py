@@ -10,8 +10,9 @@ from attnexp.cli.arguments import Arguments, count, fraction, listed
 from attnexp.cli.candidates import chosen
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
-from attnexp.core.errors import CommandEnded, RequestError, writable
+from attnexp.core.errors import RequestError, writable
 from attnexp.runs.files import file_word, require_output, write_output
+from attnexp.runs.origin.command_line import own_words
 
 if TYPE_CHECKING:
     from attnexp.cards.card_file import Card
@@ -21,6 +22,7 @@ EPILOG = """examples:
   attnexp card normalizer=sparsemax                  ten seeds; --full: twenty, published sizes
   attnexp card --quick model=mine --config-dir conf  a score of your own
   attnexp card --quick model=cosine --trials reverse,needle
+  attnexp card --into a.json --trials sort           a trial that the card lacks
   attnexp card --compare a.json b.json               a table of cards, without their runs
   attnexp card --quick model=cosine --format json    for programs: the card, as in its file
 `attnexp docs card` says what each trial asks.
@@ -50,43 +52,58 @@ def main(argv: Sequence[str]) -> None:
 
 def _card(arguments: argparse.Namespace) -> "Card | None":
     """Write a card and return it, None after --dry-run."""
-    from attnexp.cards.carry_out import FOLDER, Effort, make_card
+    from attnexp.cards.card_file import extended, read_card, require_same, write_card
+    from attnexp.cards.carry_out import make_card
+    from attnexp.cards.lines import FOLDER, Effort
     from attnexp.cards.rows import rows_of
-    from attnexp.cards.trial import MINUTES, SEEDS, read_tasks
+    from attnexp.cards.trial import MINUTES, SEEDS, LevelName, read_tasks
 
+    there = read_card(arguments.into) if arguments.into else None
+    if there is not None:
+        if not there.trials or arguments.output is not None or arguments.into.suffix != ".json":
+            raise RequestError("--into takes a CARD.json with trials, and no --output")
+        arguments.words = arguments.words or there.trials[0].rows[0].words
+        arguments.seeds = arguments.seeds or there.seeds
     if not arguments.words:
         raise RequestError("name what the card is of, such as model=cosine or normalizer=sparsemax")
     if arguments.minutes == 0:
         raise RequestError("--minutes must be greater than 0")
     if arguments.output is not None and arguments.output.suffix != ".html":
         raise RequestError(f"--output: {arguments.output} must end with .html, next to its JSON")
-    level = arguments.level
+    stored = next((name for name in SEEDS if there is not None and name == there.level), None)
+    level: LevelName = arguments.level or stored or "default"
     if arguments.config_dir is not None:
         search_user_modules(arguments.config_dir)
     tasks = read_tasks(level, arguments.trials, arguments.config_dir)
-    rows = rows_of(arguments.words, _baselines(arguments))
+    rows = rows_of(arguments.words, _baselines(arguments, there))
     for row in rows:
         console.say(f"{'baseline' if row is not rows[0] else 'subject'}: {row.label}")
+    seeds = arguments.seeds or SEEDS[level]
+    if there is not None:
+        require_same(there, str(arguments.into), level, seeds, rows)
+        tasks = [task for task in tasks if task.name not in {each.name for each in there.trials}]
     effort = Effort(
         level,
-        arguments.seeds or SEEDS[level],
+        seeds,
         arguments.minutes or MINUTES[level],
         arguments.device,
         arguments.config_dir,
-        _command,
     )
     if arguments.dry_run:
         for task in tasks:
             console.say(f"{task.name}: {task.asks} {' '.join(task.words)}".rstrip())
         return None
-    output = arguments.output or FOLDER / f"{file_word(rows[0].label)}-{level}.html"
-    if arguments.output is not None:
-        with writable("--output", output):
+    output = FOLDER / f"{file_word(rows[0].label)}-{level}.html"
+    named = arguments.output or arguments.into
+    if named is not None:
+        output, option = named.with_suffix(".html"), "--into" if arguments.into else "--output"
+        with writable(option, output):
             output.parent.mkdir(parents=True, exist_ok=True)
         for path in (output, output.with_suffix(".json")):
-            require_output("--output", path)
+            require_output(option, path)
     card = make_card(rows, tasks, effort)
-    from attnexp.cards.card_file import write_card
+    if there is not None:
+        card = extended(there, card)
     from attnexp.cards.page import card_content, overview, summary_sentences
     from attnexp.report.render import page
     from attnexp.tables.grid import Report
@@ -100,17 +117,18 @@ def _card(arguments: argparse.Namespace) -> "Card | None":
     return card
 
 
-def _baselines(arguments: argparse.Namespace) -> list[list[str]]:
-    """Return the words of each baseline: those that were named, or the usual and the nearest."""
+def _baselines(arguments: argparse.Namespace, there: "Card | None") -> list[list[str]]:
+    """Return the words of the named baselines, of those there, or of the usual and the nearest."""
     if arguments.baseline:
         return [word.split() for word in arguments.baseline]
+    if there is not None:
+        return [row.words for row in there.trials[0].rows[1:]]
     from attnexp.cards.nearest import nearest_relative
     from attnexp.cards.rows import BASELINES, row_of
 
     usual = [list(words) for words in BASELINES]
-    own = ["--config-dir", str(arguments.config_dir)] if arguments.config_dir else []
     with console.status("seeking the nearest relative"):
-        nearest = nearest_relative(row_of(arguments.words), own)
+        nearest = nearest_relative(row_of(arguments.words), own_words(arguments.config_dir))
     return [*usual, nearest] if nearest else usual
 
 
@@ -125,13 +143,6 @@ def _compare(arguments: argparse.Namespace) -> None:
     trials = merged(cards, [str(path) for path in arguments.compare])
     form = chosen_format(arguments.format, arguments.output)
     emit(leaderboard(trials), Output(form, arguments.output))
-
-
-def _command(words: Sequence[str]) -> None:
-    from attnexp.cli.main import run  # which imports the modules of verbs
-
-    if code := run(words):
-        raise CommandEnded(code)
 
 
 def make_parser() -> Arguments:
@@ -149,7 +160,6 @@ def make_parser() -> Arguments:
         dest="level",
         action="store_const",
         const="quick",
-        default="default",
         help="small tasks and 6 seeds",
     )
     parser.add_argument(
@@ -167,6 +177,9 @@ def make_parser() -> Arguments:
     )
     parser.add_argument(
         "--trials", type=listed, default=[], metavar="NAME,...", help="only these trials"
+    )
+    parser.add_argument(
+        "--into", type=Path, metavar="CARD.json", help="add the missing trials to this card"
     )
     parser.add_argument("--seeds", type=count, metavar="N", help="seeds of each row")
     parser.add_argument(

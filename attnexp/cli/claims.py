@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from attnexp.claims.folders import names
 from attnexp.cli.arguments import Arguments, count
 from attnexp.cli.candidates import claims
 from attnexp.cli.drawing import add_look, asked_look, require_drawing
-from attnexp.cli.main import FAILURE, REQUEST
+from attnexp.cli.main import FAILURE, REQUEST, report
 from attnexp.config.trust import search_user_modules
 from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError, RunFailedError
@@ -95,7 +94,7 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
     its own verdict.
     """
     from attnexp.claims.card import Entry, judged
-    from attnexp.claims.carry_out import draw_claim, plan_claim, run_claim
+    from attnexp.claims.carry_out import StepFailedError, draw_claim, plan_claim, run_claim
     from attnexp.claims.claim import read_claim
     from attnexp.claims.decision import Verdict
 
@@ -107,7 +106,7 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
             first = claim.first_seed
             seeds = range(first, first + (arguments.seeds or claim.seeds))
             work = plan_claim if arguments.dry_run else run_claim
-            work(name, claim, seeds, arguments.config_dir, _command)
+            work(name, claim, seeds, arguments.config_dir)
             if not arguments.dry_run:
                 draw_claim(name, claim, arguments.config_dir, asked_look(arguments))
         return judged(name, claim, arguments.config_dir, chosen)
@@ -115,9 +114,11 @@ def _entry(name: str, arguments: argparse.Namespace, chosen: bool) -> "Entry":
         if arguments.name is not None:
             raise
         return Entry(name, claim, Verdict("failed", str(error)))
-    except CommandEnded as error:
-        if arguments.name is not None or error.code not in (REQUEST, FAILURE):
-            raise
+    except StepFailedError as failed:
+        code = report(failed.error)
+        console.warn_aside("the claim stops here; the same command goes on from there")
+        if arguments.name is not None or code not in (REQUEST, FAILURE):
+            raise CommandEnded(code) from failed
         return Entry(name, claim, Verdict("failed", "a command of it failed, and has said why"))
 
 
@@ -147,12 +148,3 @@ def make_parser() -> Arguments:
     )
     add_look(parser)
     return parser
-
-
-def _command(words: Sequence[str]) -> None:
-    from attnexp.cli.main import run  # which imports the modules of verbs
-
-    console.say(shlex.join(["attnexp", *words]))
-    if code := run(words):
-        console.warn_aside("the claim stops here; the same command goes on from there")
-        raise CommandEnded(code)

@@ -68,12 +68,23 @@ def run(argv: Sequence[str]) -> int:
     lost = _flush()
     if lost is not None and code == 0:
         code, sentence = _ending(lost)
+    _complain(sentence)
+    return code
+
+
+def report(error: Exception | KeyboardInterrupt | SystemExit) -> int:
+    """Say why a command ended in an error, and return its exit code."""
+    code, sentence = _ending(error)
+    _complain(sentence)
+    return code
+
+
+def _complain(sentence: str) -> None:
     if sentence:
         from attnexp.core.console import complain
 
         with suppress(OSError):
             complain(sentence)
-    return code
 
 
 def _open_streams() -> None:

@@ -1,7 +1,6 @@
 """`attnexp probe`: replaces the attention weights of trained runs, and measures the effects."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,16 +24,13 @@ from attnexp.cli.renaming import add_names, asked_names
 from attnexp.config.groups import choices
 from attnexp.core import console
 from attnexp.core.errors import RequestError, choices_text, nearest_text, none_of, writable
-from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS, write_probed
+from attnexp.runs.probed import ADVERSARIAL, LEARNED, SEEDS
 from attnexp.tables.formats import emit
 
 if TYPE_CHECKING:
-    from attnexp.config.trust import Trust
     from attnexp.plots.look import Look
-    from attnexp.probe.measure import Probe
     from attnexp.runs.folder import Run
     from attnexp.select.configurations import Comparison
-    from attnexp.training.prepared_run import PreparedRun
 
 EPILOG = """examples:
   attnexp probe outputs/RUN                           uniform, gold, hard, shuffled, each head out
@@ -58,9 +54,9 @@ def main(argv: Sequence[str]) -> None:
     require_drawing(arguments, output.on_screen, "none is drawn with --format or --output")
     with console.status("loading PyTorch"):
         from attnexp.config.laws import read_laws
+        from attnexp.config.probing import probe_runs
         from attnexp.config.trust import read_trust
         from attnexp.probe.interventions import forms, is_intervention
-        from attnexp.probe.measure import Probe
     laws = read_laws(arguments.config_dir)
     words = [word for word in arguments.names if is_intervention(word, laws)]
     paths = [word for word in arguments.names if not is_intervention(word, laws)]
@@ -88,7 +84,7 @@ def main(argv: Sequence[str]) -> None:
     is_read = output.form != "table" and output.path is None
     with console.aside(is_read):
         for own in several:
-            _probe(own, partial(Probe, words=words, laws=laws), trust)
+            probe_runs(own, words, laws, trust)
     compared = comparisons([load_run(run.path) for run in runs])
     report = interventions_report(
         compared, arguments.metric, arguments.equal_within, arguments.looks, names
@@ -96,27 +92,6 @@ def main(argv: Sequence[str]) -> None:
     emit(report, output)
     if output.on_screen:
         _draw(compared, runs, folder, look)
-
-
-def _probe(
-    runs: "Sequence[Run]",
-    make: "Callable[[PreparedRun], Probe]",
-    trust: "Trust",
-) -> None:
-    """Measure the runs of a configuration, and store the numbers in their folders."""
-    from attnexp.config.restore import restore
-
-    prepared = [restore(run.summary, run.folder, trust) for run in runs]
-    probes = [make(each) for each in prepared]
-    for run, own, probe in zip(runs, prepared, probes, strict=True):
-        others = [
-            other.model
-            for other in prepared
-            if other is not own and other.dataset.spec == own.dataset.spec
-        ]
-        with console.progress(f"probe {run.title}", probe.passes) as advance:
-            rows = probe.measure(advance, others)
-        write_probed(run.folder, rows)
 
 
 def _draw(

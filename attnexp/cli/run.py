@@ -14,7 +14,6 @@ from attnexp.config.unknown import UnknownSettingError
 from attnexp.config.words import check_unused, say_unused_alone
 from attnexp.core import console
 from attnexp.core.errors import FULL, LONGEST, RequestError, RunFailedError, shortened, writable
-from attnexp.core.secrets import MASK
 from attnexp.runs.files import FIGURES, SUMMARY
 from attnexp.runs.lock import TakenOverError, hold
 from attnexp.runs.run_status import Status
@@ -34,11 +33,7 @@ def main(argv: Sequence[str]) -> None:
     try:
         if line.answer_question():
             return
-        if named := ", ".join(line.secrets):
-            console.warn(
-                f"{named} is written as {MASK} wherever this run is recorded; ${{oc.env:NAME}} "
-                "takes it from the environment instead"
-            )
+        line.note_secrets()
         job = None if line.arguments.multirun else line.compose()
         if job is None:
             line.sweep()

@@ -65,9 +65,11 @@ from attnexp.config.words import (
     setting_of,
     swept_groups,
 )
+from attnexp.core import console
 from attnexp.core.errors import CommandEnded, RequestError
 from attnexp.core.secrets import MASK
 from attnexp.runs.files import stamp
+from attnexp.runs.origin.command_line import own_words
 from attnexp.runs.place import Place
 from attnexp.runs.redaction import is_secret, masked
 from attnexp.runs.settings import GROUPS
@@ -111,10 +113,14 @@ class CommandLine:
         """The words that are settings, as Hydra reads them."""
         return [readable(word) for word in self.arguments.overrides]
 
-    @property
-    def secrets(self) -> list[str]:
-        """The names of the settings that are given a secret."""
-        return [word.partition("=")[0] for word in self.overrides if masked(word) != word]
+    def note_secrets(self) -> None:
+        """Print a note that names the settings that are given a secret."""
+        secret = [word.partition("=")[0] for word in self.overrides if masked(word) != word]
+        if secret:
+            console.warn(
+                f"{', '.join(secret)} is written as {MASK} wherever this run is recorded; "
+                "${oc.env:NAME} takes it from the environment instead"
+            )
 
     def answer_question(self) -> bool:
         """Answer a question to Hydra that needs no run, and return whether there was one."""
@@ -209,8 +215,7 @@ class CommandLine:
 
     def _apart(self, path: str) -> str | None:
         """The sentence for a setting that only some choices of a sweep have."""
-        folder = self.arguments.config_dir
-        flags = [] if folder is None else ["--config-dir", folder]
+        flags = own_words(self.arguments.config_dir)
         return apart(path, self._variants, flags, self.arguments.overrides)
 
     def _settings(self, overrides: Sequence[str]) -> dict[str, Any]:

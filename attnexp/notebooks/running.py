@@ -7,6 +7,7 @@ from attnexp.core import console
 from attnexp.core.errors import RequestError
 from attnexp.notebooks.notebook_run import NotebookRun, load_run
 from attnexp.notebooks.runs import NotebookRuns
+from attnexp.runs.origin.command_line import own_words
 from attnexp.runs.run_status import Status
 
 QUESTIONS = {
@@ -42,8 +43,7 @@ def sweep(*words: str, config_dir: str | Path | None = None) -> NotebookRuns:
     _require_settings(words)
     from attnexp.sweeps.line import compared_jobs, run_sweep
 
-    own = [] if config_dir is None else ["--config-dir", str(config_dir)]
-    line = [*own, *words, "figures=false"]
+    line = [*own_words(config_dir), *words, "figures=false"]
     with console.silent():
         run_sweep(line)
         jobs = compared_jobs(line)

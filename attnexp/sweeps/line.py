@@ -7,6 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from attnexp.config.compose import CommandLine
 from attnexp.config.messages import ComposeErrors
+from attnexp.config.unknown import UnknownSettingError
 from attnexp.sweeps.plan import Composer, PlannedJob, distinct, make_plan
 from attnexp.sweeps.tuned import TunedJobs
 
@@ -29,14 +30,15 @@ def jobs_of(words: Sequence[str]) -> list[PlannedJob]:
 
 
 def run_sweep(words: Sequence[str]) -> None:
-    """Run the jobs of `attnexp -m WORDS` that have not finished.
+    """Run the jobs of `attnexp -m WORDS` that have not finished, or show them if it has --dry-run.
 
     Raises RequestError for words that make no sweep, and RunFailedError if a job failed.
     """
     line = CommandLine.read(["-m", *words])
+    line.note_secrets()
     try:
         line.sweep()
-    except ComposeErrors as error:
+    except (UnknownSettingError, *ComposeErrors) as error:
         raise line.request_error(error) from error
 
 

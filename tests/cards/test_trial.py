@@ -5,7 +5,7 @@ from typing import get_args
 import pytest
 from conftest import choice_names
 
-from attnexp.cards.carry_out import Effort
+from attnexp.cards.lines import Effort
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import SEEDS, LevelName, read_tasks
 from attnexp.core.errors import RequestError
@@ -35,9 +35,8 @@ def test_each_trial_composes_and_says_what_it_asks(level, task):
     assert task.trial.cost == bool(task.level.lengths)
     if task.trial.cost:
         return
-    effort = Effort(level, 2, 1, "cpu", None, lambda words: None)
-    line = effort.line([*task.words, *row_of(["model=scaled_dot"]).words, "seed=1,2"])
-    jobs = jobs_of(line)
+    effort = Effort(level, 2, 1, "cpu", None)
+    jobs = jobs_of(effort.sweep(task, row_of(["model=scaled_dot"])))
     assert {job.settings["seed"] for job in jobs} == {1, 2}
     for word in task.trial.harder:
         group, _, name = word.partition(".")

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 from imported import IMPORTED, python
 
-from attnexp.runs.folder import load_run
-
 SMALL = ("--quick", "--seeds", "2", "--trials", "mine", "--device", "cpu")
 
 TRIAL = """# Does it fit a curve?
@@ -95,27 +93,6 @@ def test_more_seeds_repeat_none(own, succeeds):
     assert there.items() >= runs.items()
 
 
-def test_values_of_a_setting_that_work_are_counted_and_the_largest_gradient_shown(
-    own, succeeds, tmp_path
-):
-    words = own(GOOD)
-    works = TRIAL.replace('tune: ["optim.lr=0.01,0.1"]', "launcher: batched")
-    works += "works: {setting: data.num_train, at_least: 0}\n"
-    works = works.replace("data.num_train=10", '"data.num_train=10,20", train.clip_norm=1')
-    works = works.replace("columns: [", "columns: [largest_gradient, ")
-    (tmp_path / "my_conf" / "trial" / "mine.yaml").write_text(works)
-    succeeds("card", *words)
-    (trial,) = content()["trials"]
-    assert trial["metric"] == "values of data.num_train that work"
-    assert [row["numbers"][trial["metric"]] for row in trial["rows"]] == [{"1": 2.0, "2": 2.0}] * 2
-    for row in trial["rows"]:
-        runs = [load_run(p) for p in Path("outputs/cards").glob(f"{row['label']}-*seed*")]
-        assert len(runs) == 4
-        for seed, found in row["numbers"]["largest_gradient"].items():
-            own = [run.metrics["largest_gradient"] for run in runs if run.seed == int(seed)]
-            assert found == max(own) > min(own) > 0
-
-
 BROKEN = {
     "shapes": ("return queries", "Expected size"),
     "not a number": (GOOD.replace("return", "return float('nan') *"), ""),
@@ -163,6 +140,26 @@ def test_cards_are_compared_without_their_runs(own, succeeds, refused):
     other = content("b.json") | {"level": "full"}
     Path("b.json").write_text(json.dumps(other))
     assert "b.json is of level full" in refused("card", "--compare", "a.json", "b.json")
+
+
+def test_a_trial_is_added_to_a_card_that_is_there(own, succeeds, refused, tmp_path):
+    succeeds("card", *own(GOOD))
+    Path("outputs/cards/mine-quick.json").rename("a.json")
+    (before,) = content("a.json")["trials"]
+    (tmp_path / "my_conf" / "trial" / "other.yaml").write_text(TRIAL)
+    into = ("card", "--into", "a.json", "--config-dir", "my_conf", "--device", "cpu")
+    for words in (["--seeds", "3"], ["--full"], ["--baseline", "model=dot"], ["model=dot"]):
+        assert "--into: a.json has " in refused(*into, "--trials", "copy", *words)
+    Path("b.json").write_text(json.dumps(content("a.json") | {"trials": []}))
+    for words in (["--into", "b.json"], ["--output", "c.html"]):
+        assert "--into takes a CARD.json" in refused(*into, *words)
+    for _ in range(2):
+        succeeds(*into, "--trials", "other,mine")
+        first, second = content("a.json")["trials"]
+        assert first == before
+        assert second["name"] == "other"
+        assert [row["numbers"] for row in second["rows"]] == [r["numbers"] for r in first["rows"]]
+        assert "other" in Path("a.html").read_text()
 
 
 REFUSED = {

@@ -7,6 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from attnexp.core.errors import CommandEnded, RequestError, RunFailedError
+
 MINE = """# Is a learned width at a minimum?
 claims: it is
 source: {paper: a paper, place: page 1, printed: "1", read: false}
@@ -425,6 +427,46 @@ def test_runs_of_a_claim_are_probed_and_drawn_and_are_ordinary_runs(
     assert len(list(stored.glob("*/interventions.csv"))) == 2
     assert list(stored.glob("figures/loss*.png"))
     assert "gaussian_learned" in succeeds("results").stdout
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (RequestError("no such sweep"), 2),
+        (RunFailedError("1 job failed"), 1),
+        (KeyboardInterrupt(), 130),
+        (ZeroDivisionError("a fault"), 70),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+@pytest.mark.parametrize("step", ["attnexp.sweeps.line.run_sweep", "attnexp.config.probing.Probe"])
+def test_a_claim_stops_at_the_step_that_ends_in_an_error(
+    write, in_process, capfd, tmp_path, monkeypatch, step, error, code
+):
+    """Of several claims the others go on, but for an interrupt and a fault of attnexp's."""
+    write(PROBED)
+    write(COMPUTED, POINTS, name="other")
+    monkeypatch.setattr("attnexp.cli.claims.names", lambda config_dir: ["mine", "other"])
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def ends(*words):
+        raise error
+
+    monkeypatch.setattr(step, ends)
+    with pytest.raises(CommandEnded) as ended:
+        in_process("claims", "mine", "--config-dir", "my_conf")
+    assert ended.value.code == code
+    out, err = capfd.readouterr()
+    assert re.search(rf"{str(error) or 'interrupted'}.*\n.*the claim stops here.*\n$", err)
+    (*_, last) = (line for line in out.splitlines() if line.startswith("attnexp "))
+    assert re.match("attnexp (-m .*=10|probe .* uniform --config-dir my_conf)", last)
+    if code in (1, 2):
+        answer = in_process("claims", "--all", "--config-dir", "my_conf")
+        assert (answer.returncode, line_of(answer.stdout).split()[1]) == (1, "failed")
+        assert line_of(answer.stdout, "other").split()[1] == "reproduced"
+    else:
+        with pytest.raises(CommandEnded, match=str(code)):
+            in_process("claims", "--all", "--config-dir", "my_conf")
 
 
 def test_a_prediction_is_stored_before_the_first_run(write, claims, stored):

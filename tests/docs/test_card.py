@@ -8,16 +8,16 @@ from typing import get_args
 
 import msgspec
 import pytest
-from conftest import ROOT, choice_names
+from conftest import CONF, ROOT, choice_names
 from documented import blocks, script
 
 from attnexp.cards.card_file import Card, RowResult, TrialResult, merged, read_card
-from attnexp.cards.carry_out import Effort
+from attnexp.cards.lines import Effort
 from attnexp.cards.rows import row_of
 from attnexp.cards.trial import LevelName, Trial, read_tasks
 from attnexp.sweeps.line import jobs_of
 
-PAGE, NUMBERS = (path.read_text() for path in script("card").PAGES)
+PAGE, NUMBERS, README = (path.read_text() for path in script("card").PAGES)
 
 
 def section(title):
@@ -26,15 +26,15 @@ def section(title):
 
 
 def test_the_table_has_the_trials_as_their_files_have_them():
-    for page in (PAGE, NUMBERS):
+    for page in (PAGE, NUMBERS, README):
         assert script("card").written(page) == page, "run `python docs/card.py`"
     found = re.findall(r"^\| `(\w+)` \| [^|]*\? \|", section("The trials"), re.MULTILINE)
     assert sorted(found) == choice_names("trial")
 
 
 def test_the_readme_counts_the_small_trials():
-    assert len(read_tasks("quick")) == 18
-    assert "in [eighteen small tasks](docs/card.md)" in (ROOT / "README.md").read_text()
+    small = [path for path in (CONF / "trial").glob("*.yaml") if "\nquick:" in path.read_text()]
+    assert f"in [{len(small)} small tasks](docs/card.md)" in README
 
 
 SHIPPED = script("card").shipped()
@@ -45,7 +45,7 @@ def test_a_card_that_ships_is_of_the_trials_as_they_are_now(path):
     card = read_card(path)
     (level,) = (each for each in get_args(LevelName) if each == card.level)
     tasks = {task.name: task for task in read_tasks(level)}
-    assert {trial.name for trial in card.trials} == set(tasks)
+    assert set() < {trial.name for trial in card.trials} <= set(tasks)
     for trial in card.trials:
         task = tasks[trial.name]
         now = (task.words, task.trial.tune, task.metric, task.trial.equal_within)
@@ -169,9 +169,9 @@ def test_the_example_is_a_trial(level, tmp_path):
     (tmp_path / "trial" / "mine.yaml").write_text(content)
     (task,) = read_tasks(level, ["mine"], tmp_path)
     assert task.asks.endswith("?")
-    effort = Effort(level, 2, 1, "cpu", None, lambda words: None)
-    jobs = jobs_of(effort.line([*task.words, *row_of(["model=cosine"]).words, "seed=1,2"]))
-    assert [job.settings["seed"] for job in jobs] == [1, 2]
+    effort = Effort(level, 2, 1, "cpu", None)
+    jobs = jobs_of(effort.sweep(task, row_of(["model=cosine"])))
+    assert {job.settings["seed"] for job in jobs} == {1, 2}
 
 
 def test_every_field_of_a_trial_is_told():

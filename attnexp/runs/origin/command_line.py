@@ -4,6 +4,7 @@ import math
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from attnexp.runs.summary import Summary
 
@@ -12,6 +13,11 @@ NOT_REPEATED = ("seed", "rerun", "figures", "fail_fast")
 
 MOST_LINES = 2
 """Configurations that get a command each if one sweep cannot express them."""
+
+
+def own_words(config_dir: Path | str | None) -> list[str]:
+    """Return the words that name a configuration of one's own, none without it."""
+    return [] if config_dir is None else ["--config-dir", str(config_dir)]
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,6 @@ def _one_line(requests: Sequence[Request], seeds: Sequence[int]) -> str | None:
         return None
     words = [name + ",".join(texts) for name, texts in values.items()]
     many = len(seeds) > 1 or len(requests) > 1
-    config_dir = requests[0].config_dir
-    given = ["--config-dir", config_dir] if config_dir else []
+    given = own_words(requests[0].config_dir)
     sweep = ["-m"] if many else []
     return shlex.join(["attnexp", *sweep, *given, *words, f"seed={seed_list(seeds)}"])

@@ -1,0 +1,63 @@
+"""The command line of a row in a trial, and the jobs that it names."""
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from attnexp.cards.rows import CardRow
+from attnexp.cards.trial import LevelName, Task
+from attnexp.core.errors import RunFailedError
+from attnexp.runs.origin.command_line import own_words
+from attnexp.sweeps.line import compared_jobs
+from attnexp.sweeps.plan import PlannedJob
+
+FOLDER = Path("outputs") / "cards"
+"""The folder of the runs, which all cards share."""
+
+TUNED_AT = 1000
+"""The seed at which settings are tuned. It is not compared."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a card is made: its level, seeds, device, the most `minutes` of a row, and own code."""
+
+    level: LevelName
+    seeds: int
+    minutes: float
+    device: str
+    config_dir: Path | None
+
+    def line(self, words: Sequence[str]) -> list[str]:
+        """Return words with those that are the same in every trial."""
+        own = own_words(self.config_dir)
+        return [*own, *words, f"device={self.device}", "figures=false", f"output_dir={FOLDER}"]
+
+    def sweep(self, task: Task, row: CardRow) -> list[str]:
+        """Return the words of `attnexp -m` for a row in a trial, at all seeds."""
+        line = self.line([*task.words, *row.words, f"seed=range(1,{self.seeds + 1})"])
+        line.append(f"hydra/launcher={task.trial.launcher}")
+        if task.trial.tune:
+            tuned = f"hydra.sweeper.tune={json.dumps(task.trial.tune)}"
+            line += ["hydra/sweeper=tuned", tuned, f"hydra.sweeper.seeds=[{TUNED_AT}]"]
+        return line
+
+
+def compared(line: Sequence[str]) -> list[PlannedJob]:
+    """Return the compared jobs of a sweep, none as long as no values could be chosen."""
+    with suppress(RunFailedError):
+        return compared_jobs(line)
+    return []
+
+
+def are_done(jobs: Sequence[PlannedJob], tune: Sequence[str]) -> bool:
+    """Return whether there are jobs, all have ended, and how each was tuned is recorded."""
+    return bool(jobs) and all(_is_done(job, tune) for job in jobs)
+
+
+def _is_done(job: PlannedJob, tune: Sequence[str]) -> bool:
+    found = job.found
+    recorded = not tune or (found.summary is not None and found.summary.tuning is not None)
+    return found.status.counts_in_means and recorded

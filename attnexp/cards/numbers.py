@@ -1,0 +1,119 @@
+"""The measurements of a row in a trial, from its stored runs."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from attnexp.cards.card_file import RowResult, TrialResult
+from attnexp.cards.rows import CardRow
+from attnexp.cards.trial import STEPS, Escapes, Task, Works
+from attnexp.core.errors import RequestError, shortened
+from attnexp.runs.folder import Run
+from attnexp.select.frame import make_frame
+from attnexp.select.number import number_of, require_number
+from attnexp.select.sample import Sample, sample_of
+
+NOTHING = Sample("", {})
+"""The sample of a row without a result."""
+
+
+def row_result(
+    task: Task, row: CardRow, runs: Sequence[Run], jobs: int, why: str = ""
+) -> tuple[RowResult, Sample]:
+    """Return the measurements of a row, and its sample of the number that decides.
+
+    `runs` are those of its `jobs` that have begun, and `why` says why some have no result.
+    """
+    numbers, sample = _numbers(task, runs)
+    counted = sum(run.finished or run.summary.diverged for run in runs)
+    result = RowResult(
+        row.label,
+        list(row.words),
+        numbers,
+        diverged=[run.seed for run in runs if run.summary.diverged and not task.trial.works],
+        lost=jobs - counted,
+        why=shortened(why),
+        tuned=_tuned(runs),
+        seconds=sum(run.summary.seconds or 0.0 for run in runs),
+    )
+    return result, sample
+
+
+def trial_result(task: Task, measured: Sequence[tuple[RowResult, Sample]]) -> TrialResult:
+    """Return the measurements of a trial from those of its rows."""
+    trial = task.trial
+    rows = [row for row, _ in measured]
+    sample = next((sample for _, sample in measured if sample is not NOTHING), NOTHING)
+    return TrialResult(
+        name=task.name,
+        asks=task.asks,
+        source=trial.source,
+        words=task.words,
+        tune=trial.tune,
+        harder=trial.harder,
+        metric=task.metric,
+        columns=list(
+            {name: None for row in rows for name in row.numbers} if trial.cost else trial.columns
+        ),
+        equal_within=trial.equal_within,
+        rows=rows,
+        better="lower" if trial.cost else sample.better or "higher",
+        unit=sample.unit,
+        chance=sample.companions.get("chance"),
+        examples=sample.examples,
+    )
+
+
+def _numbers(task: Task, runs: Sequence[Run]) -> tuple[dict[str, dict[int, float]], Sample]:
+    """Return the numbers of a trial by seed, and the sample of the one that decides."""
+    frame, trial = make_frame(runs), task.trial
+    samples = {}
+    for name in task.numbers:
+        with suppress(RequestError):  # no run has the number
+            samples[name] = sample_of(require_number(frame, name), name)
+    numbers = {
+        name: {int(seed): own[0] for seed, own in sample.values.items()}
+        for name, sample in samples.items()
+    }
+    if trial.escapes is not None:
+        numbers[STEPS] = dict(_steps_to_escape(runs, trial.escapes))
+    if trial.works is not None and trial.metric in samples:
+        numbers = {name: _largest(runs, name) for name in samples if name != trial.metric}
+        numbers[task.metric] = _working(runs, trial.metric, trial.works)
+        samples[trial.metric] = Sample(task.metric, {}, "", "higher")
+    return numbers, samples.get(trial.metric, NOTHING)
+
+
+def _working(runs: Sequence[Run], metric: str, works: Works) -> dict[int, float]:
+    """Return the number of runs of each seed that work."""
+    found = dict.fromkeys((run.seed for run in runs), 0.0)
+    for run in runs:
+        value = number_of(run, metric)
+        found[run.seed] += value is not None and value >= works.at_least
+    return found
+
+
+def _largest(runs: Sequence[Run], name: str) -> dict[int, float]:
+    """Return the largest value of a number that the runs of each seed have."""
+    found: dict[int, float] = {}
+    for run in runs:
+        if (value := number_of(run, name)) is not None:
+            found[run.seed] = max(value, found.get(run.seed, value))
+    return found
+
+
+def _steps_to_escape(runs: Sequence[Run], escapes: Escapes) -> Iterator[tuple[int, float]]:
+    """Yield the seed and the first step below the bound of each run that has passed it."""
+    for run in runs:
+        epochs = run.epochs
+        if escapes.column not in epochs:
+            continue
+        passed = epochs["step"][epochs[escapes.column] <= escapes.at_most]
+        if len(passed):
+            yield run.seed, float(passed[0])
+
+
+def _tuned(runs: Sequence[Run]) -> dict[str, str]:
+    for run in runs:
+        if run.summary.tuning is not None:
+            return {name: str(run.settings.get(name)) for name in run.summary.tuning.values}
+    return {}
